@@ -1,0 +1,1 @@
+//! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.

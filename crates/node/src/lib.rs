@@ -1,0 +1,1 @@
+//! Decode, call, encode: the napi binding of the engine.

@@ -1,0 +1,222 @@
+import type { ErrorCode } from '../errors/index.js'
+import type { IndexSettings } from '../settings/index.js'
+
+/** Names an index on disk: the uuid of its directory. Uids live in the catalogue alone and may move. */
+export type IndexId = string
+
+export type PayloadFormat = 'json' | 'ndjson' | 'csv'
+
+/** An uploaded body, decompressed, lying in the spool as it was received. */
+export interface Payload {
+  /** Absolute path. The engine only reads it. */
+  readonly path: string
+  readonly format: PayloadFormat
+  /** One ASCII character; CSV only, default `,`. */
+  readonly csvDelimiter?: string
+}
+
+/** What `inspect` found. With `error`, `documents` counts what came before it. */
+export interface PayloadReport {
+  readonly documents: number
+  /** `missing_payload` or `malformed_payload`; the message names format, reason and position. */
+  readonly error?: Failure
+}
+
+/** A user's mistake as a value. `code` is always one of the error table. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+/** One task's part of a batch, applied in order. */
+export type Operation = { readonly taskUid: number } & (
+  | {
+      readonly kind: 'documents'
+      /** `replace` swaps whole documents, `update` merges top-level fields. */
+      readonly method: 'replace' | 'update'
+      readonly payload: Payload
+      /** The `primaryKey` query parameter, or null. */
+      readonly primaryKey: string | null
+      /** Drops documents whose id is not in the index yet. */
+      readonly skipCreation: boolean
+    }
+  | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
+  /** `filter` is the JSON value of the request: a string or a (nested) array. */
+  | { readonly kind: 'deleteByFilter'; readonly filter: unknown }
+  | { readonly kind: 'clear' }
+  /** The complete settings the index shall have from here on: merging is done by `settings/`. */
+  | { readonly kind: 'settings'; readonly settings: IndexSettings }
+  /** Declares the primary key (index creation and update); null changes nothing. */
+  | { readonly kind: 'primaryKey'; readonly primaryKey: string | null }
+)
+
+/** What one commit carries. */
+export interface Batch {
+  /** Unique per instance and growing; kept in the commit so that a replay is recognised. */
+  readonly uid: number
+  /** The name in use when the batch runs; only for error messages. */
+  readonly indexUid: string
+  readonly operations: readonly Operation[]
+}
+
+/** What an embedder must turn into vectors before the commit. Empty until embedders exist. */
+export interface WorkPage {
+  readonly embedder: string
+  readonly texts: readonly string[]
+}
+
+/** Vectors for one `WorkPage`, row-major, in its order. */
+export interface VectorPage {
+  readonly embedder: string
+  readonly dimensions: number
+  readonly rows: Float32Array
+}
+
+/** A batch merged and validated, not yet visible. Hand it to `commit` or to `abandon`, once. */
+export interface Prepared {
+  readonly index: IndexId
+  /** Meaningful to the engine that made it. */
+  readonly ticket: number
+  readonly work: readonly WorkPage[]
+}
+
+/** How one task of a batch ended inside the engine. */
+export interface OperationOutcome {
+  readonly taskUid: number
+  /** Distinct ids accepted from this task's payload; `documents` operations only. */
+  readonly indexedDocuments?: number
+  /** Documents this task really removed; deletions and `clear` only. */
+  readonly deletedDocuments?: number
+  /** Whether the index's `updatedAt` moves because of this operation. */
+  readonly touched: boolean
+  /** Set if this task failed; then it left nothing behind. */
+  readonly error?: Failure
+}
+
+/** What a commit did. The engine stores it inside the commit, so that it survives a crash. */
+export interface BatchReport {
+  readonly batchUid: number
+  readonly outcomes: readonly OperationOutcome[]
+  readonly primaryKey: string | null
+  /** Documents in the index after the commit. */
+  readonly documents: number
+}
+
+/** What metrics and telemetry need to know about an answer, beside its bytes. */
+export interface SearchFacts {
+  /** The search was cut off by its time budget. */
+  readonly degraded: boolean
+  readonly usedNegativeOperator: boolean
+  /** Terms of the query that were used, at most 10. */
+  readonly terms: number
+  /** Hits that came from vectors; null for a pure keyword search. */
+  readonly semanticHits: number | null
+  /** Hits on the page. */
+  readonly hits: number
+}
+
+/** UTF-8 JSON for the client, sent on unparsed, and facts about it. */
+export interface Answer {
+  readonly body: Uint8Array
+  readonly facts: SearchFacts
+}
+
+/** One query of a multi-search: which index, and its request as UTF-8 JSON `SearchRequest`. */
+export interface IndexedRequest {
+  readonly index: IndexId
+  readonly request: Uint8Array
+}
+
+export interface IndexStats {
+  readonly numberOfDocuments: number
+  /** Bytes of stored documents, compressed, as they lie on disk. */
+  readonly rawDocumentDbSize: number
+  /** Bytes of the index directory. */
+  readonly indexSize: number
+  readonly numberOfEmbeddings: number
+  readonly numberOfEmbeddedDocuments: number
+  /** Top-level field → documents that have it, keys sorted; without `_vectors`. */
+  readonly fieldDistribution: Readonly<Record<string, number>>
+}
+
+/** One problem found by `verify`. */
+export interface Damage {
+  readonly path: string
+  readonly reason: string
+}
+
+/**
+ * Keeps indexes and answers searches. One per process, shared by all requests.
+ *
+ * Every method may reject with `EngineError` (the caller's mistake, code of the table); any other
+ * rejection is ours and shows as `internal`. Requests and answers cross as UTF-8 JSON whose shapes are
+ * in `requests.ts`; arrays given may be reused by the caller once the call returned its promise.
+ */
+export interface Engine {
+  readonly kind: 'native' | 'fallback'
+
+  /** Format, document count and first error of a spooled body, read as a stream off the main thread. */
+  inspect(payload: Payload): Promise<PayloadReport>
+
+  /** Checks the syntax of a filter without an index; rejects with `invalid_search_filter`. */
+  checkFilter(filter: Uint8Array): Promise<void>
+
+  /**
+   * Merges and validates `batch`; says what has to be embedded. Creates the index directory if there is
+   * none. Leaves no trace if abandoned. One prepared batch per index at a time.
+   */
+  prepare(index: IndexId, batch: Batch): Promise<Prepared>
+
+  /**
+   * Makes a prepared batch visible as one commit; resolves once it would survive a crash.
+   * Tasks that failed alone are in the report; if the commit itself fails the promise rejects and
+   * nothing of the batch is visible, now or after a restart.
+   */
+  commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport>
+
+  /** Forgets a prepared batch. */
+  abandon(prepared: Prepared): Promise<void>
+
+  /** The report inside the index's newest commit, null for a directory without one. Used on recovery. */
+  lastCommit(index: IndexId): Promise<BatchReport | null>
+
+  /** The complete settings of the newest commit. */
+  settings(index: IndexId): Promise<IndexSettings>
+
+  /** @param request `SearchRequest` */
+  search(index: IndexId, request: Uint8Array): Promise<Answer>
+
+  /** Without `federation`: `{"results":[…]}`. With it (`FederationRequest`): one merged list. */
+  multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer>
+
+  /** @param request `FacetSearchRequest` */
+  facetSearch(index: IndexId, request: Uint8Array): Promise<Answer>
+
+  /** @param request `SimilarRequest` */
+  similar(index: IndexId, request: Uint8Array): Promise<Answer>
+
+  /** Lists documents: `{"results":[…],"offset","limit","total"}`. @param request `DocumentsRequest` */
+  documents(index: IndexId, request: Uint8Array): Promise<Uint8Array>
+
+  /** One document as bare JSON, null if there is none. @param request `DocumentRequest` */
+  document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>
+
+  stats(index: IndexId): Promise<IndexStats>
+
+  /** Names of all fields of all documents, dotted paths included, sorted. */
+  fields(index: IndexId): Promise<readonly string[]>
+
+  /** Byte copy of the newest commit into `directory`, which must not exist. */
+  snapshot(index: IndexId, directory: string): Promise<void>
+
+  /** Reads everything and reports what does not decode; empty if all is well. */
+  verify(index: IndexId): Promise<readonly Damage[]>
+
+  /** Closes the index and removes its directory; does nothing if there is none. */
+  drop(index: IndexId): Promise<void>
+
+  /** Ids of all index directories found, in no order. */
+  list(): Promise<readonly IndexId[]>
+
+  close(): Promise<void>
+}

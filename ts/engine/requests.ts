@@ -1,0 +1,115 @@
+/**
+ * Shapes of the requests that cross into an engine as UTF-8 JSON.
+ *
+ * They are already validated and complete: `http/` fills in every default, so an engine never needs to
+ * know one. Unless stated, `null` means "not given".
+ */
+
+export type MatchingStrategy = 'last' | 'all' | 'frequency'
+
+/** A filter as the API takes it: an expression, or AND of (expressions or OR of expressions). */
+export type FilterValue = string | readonly (string | readonly string[])[]
+
+/** Rows by count, or by page: with `page`, totals are exact. */
+export type Paging =
+  | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
+  | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
+
+export interface SearchRequest {
+  /** Names the index in error messages; the answer never depends on it. */
+  readonly indexUid: string
+  readonly q: string | null
+  readonly paging: Paging
+  /** null: all displayed. */
+  readonly attributesToRetrieve: readonly string[] | null
+  readonly attributesToCrop: readonly string[] | null
+  readonly cropLength: number
+  readonly cropMarker: string
+  readonly attributesToHighlight: readonly string[] | null
+  readonly highlightPreTag: string
+  readonly highlightPostTag: string
+  readonly showMatchesPosition: boolean
+  readonly filter: FilterValue | null
+  readonly sort: readonly string[] | null
+  readonly distinct: string | null
+  readonly facets: readonly string[] | null
+  readonly matchingStrategy: MatchingStrategy
+  readonly attributesToSearchOn: readonly string[] | null
+  readonly rankingScoreThreshold: number | null
+  readonly locales: readonly string[] | null
+  readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
+  readonly vector: readonly number[] | null
+  readonly retrieveVectors: boolean
+  readonly showRankingScore: boolean
+  readonly showRankingScoreDetails: boolean
+  readonly showPerformanceDetails: boolean
+  /** Experimental features that change how a request is read. */
+  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+  /** UUID v7, echoed at its place in the answer. */
+  readonly requestUid: string
+  /** Raw `metadata` object, echoed at its place in the answer; null when the header was not sent. */
+  readonly metadata: unknown
+}
+
+export interface FederationRequest {
+  readonly paging: Paging
+  readonly facetsByIndex: Readonly<Record<string, readonly string[] | null>>
+  readonly mergeFacets: { readonly maxValuesPerFacet: number | null } | null
+  readonly distinct: string | null
+  readonly showPerformanceDetails: boolean
+  readonly requestUid: string
+  readonly metadata: unknown
+  /** Weight of each query, in query order. */
+  readonly weights: readonly number[]
+}
+
+export interface FacetSearchRequest {
+  readonly indexUid: string
+  readonly facetName: string
+  readonly facetQuery: string | null
+  readonly q: string | null
+  readonly filter: FilterValue | null
+  readonly matchingStrategy: MatchingStrategy
+  readonly attributesToSearchOn: readonly string[] | null
+  readonly rankingScoreThreshold: number | null
+  readonly locales: readonly string[] | null
+  readonly exhaustiveFacetCount: boolean
+  readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
+  readonly vector: readonly number[] | null
+  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+}
+
+export interface SimilarRequest {
+  readonly indexUid: string
+  readonly id: string
+  readonly embedder: string
+  readonly offset: number
+  readonly limit: number
+  readonly filter: FilterValue | null
+  readonly attributesToRetrieve: readonly string[] | null
+  readonly retrieveVectors: boolean
+  readonly showRankingScore: boolean
+  readonly showRankingScoreDetails: boolean
+  readonly rankingScoreThreshold: number | null
+  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+}
+
+export interface DocumentsRequest {
+  readonly indexUid: string
+  readonly offset: number
+  readonly limit: number
+  /** null: all fields. `[]`: none, so every document is `{}`. Dotted paths select nested values. */
+  readonly fields: readonly string[] | null
+  readonly retrieveVectors: boolean
+  /** null: no restriction. */
+  readonly ids: readonly string[] | null
+  readonly filter: FilterValue | null
+  readonly sort: readonly string[] | null
+  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+}
+
+export interface DocumentRequest {
+  readonly id: string
+  readonly fields: readonly string[] | null
+  readonly retrieveVectors: boolean
+}

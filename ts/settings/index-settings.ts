@@ -1,0 +1,87 @@
+/**
+ * The complete settings of one index, as engines receive and keep them and as `GET /settings` renders
+ * them: same keys, same order, canonical values (sets sorted, defaults filled in).
+ */
+export interface IndexSettings {
+  readonly displayedAttributes: readonly string[]
+  readonly searchableAttributes: readonly string[]
+  readonly filterableAttributes: readonly FilterableRule[]
+  readonly sortableAttributes: readonly string[]
+  readonly foreignKeys: readonly { readonly foreignIndexUid: string; readonly fieldName: string }[]
+  readonly rankingRules: readonly string[]
+  readonly stopWords: readonly string[]
+  readonly nonSeparatorTokens: readonly string[]
+  readonly separatorTokens: readonly string[]
+  readonly dictionary: readonly string[]
+  readonly synonyms: Readonly<Record<string, readonly string[]>>
+  readonly distinctAttribute: string | null
+  readonly proximityPrecision: 'byWord' | 'byAttribute'
+  readonly typoTolerance: {
+    readonly enabled: boolean
+    readonly minWordSizeForTypos: { readonly oneTypo: number; readonly twoTypos: number }
+    readonly disableOnWords: readonly string[]
+    readonly disableOnAttributes: readonly string[]
+    readonly disableOnNumbers: boolean
+  }
+  readonly faceting: {
+    readonly maxValuesPerFacet: number
+    readonly sortFacetValuesBy: Readonly<Record<string, 'alpha' | 'count'>>
+  }
+  readonly pagination: { readonly maxTotalHits: number }
+  /** Validated elsewhere; engines read only what they need of it. */
+  readonly embedders: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** null: the default of 1500 ms. */
+  readonly searchCutoffMs: number | null
+  readonly localizedAttributes: readonly LocalizedRule[] | null
+  readonly facetSearch: boolean
+  readonly prefixSearch: 'indexingTime' | 'disabled'
+  readonly chat: Readonly<Record<string, unknown>>
+}
+
+export type FilterableRule =
+  | string
+  | {
+      readonly attributePatterns: readonly string[]
+      readonly features: {
+        readonly facetSearch: boolean
+        readonly filter: { readonly equality: boolean; readonly comparison: boolean }
+      }
+    }
+
+/** Locales are three-letter codes here, whatever form was sent. */
+export interface LocalizedRule {
+  readonly attributePatterns: readonly string[]
+  readonly locales: readonly string[]
+}
+
+/** What a fresh index has. Source: the customer's settings page. */
+export const defaultIndexSettings: IndexSettings = {
+  displayedAttributes: ['*'],
+  searchableAttributes: ['*'],
+  filterableAttributes: [],
+  sortableAttributes: [],
+  foreignKeys: [],
+  rankingRules: ['words', 'typo', 'proximity', 'attributeRank', 'sort', 'wordPosition', 'exactness'],
+  stopWords: [],
+  nonSeparatorTokens: [],
+  separatorTokens: [],
+  dictionary: [],
+  synonyms: {},
+  distinctAttribute: null,
+  proximityPrecision: 'byWord',
+  typoTolerance: {
+    enabled: true,
+    minWordSizeForTypos: { oneTypo: 5, twoTypos: 9 },
+    disableOnWords: [],
+    disableOnAttributes: [],
+    disableOnNumbers: false,
+  },
+  faceting: { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'alpha' } },
+  pagination: { maxTotalHits: 1000 },
+  embedders: {},
+  searchCutoffMs: null,
+  localizedAttributes: null,
+  facetSearch: true,
+  prefixSearch: 'indexingTime',
+  chat: {},
+}

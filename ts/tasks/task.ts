@@ -1,0 +1,108 @@
+import type { Payload } from '../engine/index.js'
+import type { ErrorBody } from '../errors/index.js'
+
+export const taskTypes = [
+  'documentAdditionOrUpdate',
+  'documentEdition',
+  'documentDeletion',
+  'settingsUpdate',
+  'indexCreation',
+  'indexDeletion',
+  'indexUpdate',
+  'indexSwap',
+  'taskCancelation',
+  'taskDeletion',
+  'dumpCreation',
+  'snapshotCreation',
+  'export',
+  'upgradeDatabase',
+  'indexCompaction',
+  'networkTopologyChange',
+  'dsrUpdate',
+  'dsrClear',
+] as const
+export type TaskType = (typeof taskTypes)[number]
+
+export const taskStatuses = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const
+export type TaskStatus = (typeof taskStatuses)[number]
+
+/** What a task shall do. Everything needed to run it again after a crash. */
+export type TaskContent =
+  | {
+      readonly kind: 'documents'
+      readonly method: 'replace' | 'update'
+      /** Its path is relative to the spool directory. */
+      readonly payload: Payload
+      readonly payloadBytes: number
+      readonly receivedDocuments: number
+      readonly primaryKey: string | null
+      readonly skipCreation: boolean
+      readonly mayCreateIndex: boolean
+    }
+  | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
+  | { readonly kind: 'deleteByFilter'; readonly filter: unknown }
+  | { readonly kind: 'clear' }
+  | {
+      readonly kind: 'settings'
+      /** As validated by `settings/`: keys sent; null resets. */
+      readonly patch: Readonly<Record<string, unknown>>
+      /** As shown in `details`. */
+      readonly details: Readonly<Record<string, unknown>>
+      /** A DELETE: never creates the index. */
+      readonly isReset: boolean
+      readonly mayCreateIndex: boolean
+    }
+  | { readonly kind: 'indexCreation'; readonly primaryKey: string | null }
+  | { readonly kind: 'indexUpdate'; readonly primaryKey: string | null; readonly newUid: string | null }
+  | { readonly kind: 'indexDeletion' }
+  | {
+      readonly kind: 'indexSwap'
+      readonly swaps: readonly { readonly indexes: readonly [string, string]; readonly rename: boolean }[]
+    }
+  | { readonly kind: 'indexCompaction' }
+  /** `tasks`: the matched uids, frozen when the request came. `query`: `?` + the raw query string. */
+  | { readonly kind: 'taskCancelation'; readonly query: string; readonly tasks: readonly number[] }
+  | { readonly kind: 'taskDeletion'; readonly query: string; readonly tasks: readonly number[] }
+  | { readonly kind: 'dumpCreation' }
+  | { readonly kind: 'snapshotCreation' }
+
+/** A task as clients see it; keys in the order they are rendered. Dates are RFC 3339, UTC. */
+export interface Task {
+  readonly uid: number
+  readonly batchUid: number | null
+  readonly indexUid: string | null
+  readonly status: TaskStatus
+  readonly type: TaskType
+  readonly canceledBy: number | null
+  /** Absent for types that have none. */
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly error: ErrorBody | null
+  /** ISO 8601, e.g. `PT0.009330S`. */
+  readonly duration: string | null
+  readonly enqueuedAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly customMetadata?: string
+}
+
+/** The answer to an accepted write. */
+export interface TaskSummary {
+  readonly taskUid: number
+  readonly indexUid: string | null
+  readonly status: 'enqueued'
+  readonly type: TaskType
+  readonly enqueuedAt: string
+  readonly customMetadata?: string
+}
+
+/** A batch as clients see it. */
+export interface BatchView {
+  readonly uid: number
+  readonly progress: unknown
+  readonly details: Readonly<Record<string, unknown>>
+  readonly stats: Readonly<Record<string, unknown>>
+  readonly duration: string | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  readonly batchStrategy: string
+}

@@ -1,0 +1,114 @@
+import type { IndexId, PayloadFormat } from '../engine/index.js'
+import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
+
+/** An index as the catalogue knows it. Dates are RFC 3339, UTC. */
+export interface IndexEntry {
+  readonly uid: string
+  readonly id: IndexId
+  readonly primaryKey: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** Filters of the listings; absent or null: no restriction. Lists are OR-ed, filters AND-ed. */
+export interface TaskFilter {
+  readonly uids?: readonly number[] | null
+  readonly batchUids?: readonly number[] | null
+  readonly canceledBy?: readonly number[] | null
+  readonly types?: readonly TaskType[] | null
+  readonly statuses?: readonly TaskStatus[] | null
+  readonly indexUids?: readonly string[] | null
+  /** RFC 3339; both bounds exclusive. */
+  readonly beforeEnqueuedAt?: string | null
+  readonly afterEnqueuedAt?: string | null
+  readonly beforeStartedAt?: string | null
+  readonly afterStartedAt?: string | null
+  readonly beforeFinishedAt?: string | null
+  readonly afterFinishedAt?: string | null
+  /** Set for a key limited to some indexes: uid patterns (`boats`, `boats_*`); hides everything else. */
+  readonly visibleIndexes?: readonly string[] | null
+}
+
+export interface TaskPaging {
+  readonly limit: number
+  readonly from: number | null
+  readonly reverse: boolean
+}
+
+/** Envelope of the task and batch listings, keys in the order they are rendered. */
+export interface Page<T> {
+  readonly results: readonly T[]
+  readonly total: number
+  readonly limit: number
+  readonly from: number | null
+  readonly next: number | null
+}
+
+export interface NewTask {
+  readonly indexUid: string | null
+  readonly type: TaskType
+  readonly content: TaskContent
+  readonly customMetadata?: string | undefined
+}
+
+/** Where an upload is written while it streams in; lives until registered or discarded. */
+export interface SpoolSlot {
+  /** Absolute path of a file that does not exist yet. */
+  readonly path: string
+  /** Syncs file and directory so that the body survives a crash. */
+  sync(): Promise<void>
+  discard(): Promise<void>
+}
+
+/** The durable queue and the catalogue of indexes, as `http/` uses them. */
+export interface Tasks {
+  /** A new spool file; its name goes into the task's payload. */
+  spool(format: PayloadFormat): Promise<SpoolSlot>
+
+  /**
+   * Appends a task durably: once the promise resolves it survives a crash. Concurrent calls share a sync.
+   * Rejects with `no_space_left_on_device` when there is no room.
+   */
+  enqueue(task: NewTask): Promise<TaskSummary>
+
+  get(uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null>
+  list(filter: TaskFilter, paging: TaskPaging): Promise<Page<Task>>
+  /** Uids that `filter` matches now, ascending: the frozen set of a cancel or delete request. */
+  match(filter: TaskFilter): Promise<readonly number[]>
+
+  batch(uid: number, visibleIndexes: readonly string[] | null): Promise<BatchView | null>
+  batches(filter: TaskFilter, paging: TaskPaging): Promise<Page<BatchView>>
+
+  /** The index of that uid, from memory: cheap enough for every search. */
+  index(uid: string): IndexEntry | null
+  /** All indexes, ascending by uid. */
+  indexes(): readonly IndexEntry[]
+  /** Whether a task of this index is being processed. */
+  isIndexing(uid: string): boolean
+  /** When any index last changed, null on an untouched instance. */
+  lastUpdate(): string | null
+  /** Bytes of the task store and the spool. */
+  bytes(): Promise<number>
+}
+
+/** An API key as stored; its value is computed from the master key. Dates are RFC 3339. */
+export interface StoredKey {
+  readonly uid: string
+  readonly name: string | null
+  readonly description: string | null
+  readonly actions: readonly string[]
+  readonly indexes: readonly string[]
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** Small durable tables that live in the same store as the tasks. */
+export interface InstanceStore {
+  keys(): Promise<readonly StoredKey[]>
+  putKey(key: StoredKey): Promise<void>
+  deleteKey(uid: string): Promise<void>
+  /** A JSON value by name (`experimentalFeatures`, `network`, …), null if never set. */
+  value(name: string): Promise<unknown>
+  putValue(name: string, value: unknown): Promise<void>
+}
