@@ -1,0 +1,155 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { ApiError } from '../errors/index.js'
+import { type Action, grants, isGlobal } from './actions.js'
+import { KeyBook, type KeyRecord, type KeyStore } from './key-book.js'
+import { matchesAny } from './patterns.js'
+import { readToken, type SearchRules, signingKeyUid, verifyToken } from './tenant-token.js'
+
+/** What one request may do, once it was let in. */
+export interface Access {
+  /** Tells holders apart, so that they can be served fairly. */
+  readonly holder: string
+  /** Patterns of the indexes the holder may see; null: all. */
+  readonly visibleIndexes: readonly string[] | null
+  /** Whether the action that was asked for is allowed on this index. */
+  allows(indexUid: string): boolean
+  /** The error for an index that `allows` refuses. */
+  refusal(indexUid: string): ApiError
+  /** Whether a write may create this index. */
+  mayCreate(indexUid: string): boolean
+  /** The filter a tenant token adds to every search of this index; null: none. */
+  forcedFilter(indexUid: string): unknown
+}
+
+/** Who may do what. */
+export interface Auth {
+  readonly keys: KeyBook
+  /**
+   * Lets the bearer of `authorization` do `action`, on `indexUid` if the route names one.
+   * @param authorization the header as sent
+   * @throws ApiError `missing_authorization_header`, `missing_master_key`, `invalid_api_key`
+   */
+  require(authorization: string | undefined, action: Action, indexUid?: string): Promise<Access>
+}
+
+export interface AuthOptions {
+  /** null: the instance is open, and `/keys` is closed. */
+  readonly masterKey: string | null
+  readonly store: KeyStore
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+const everything: Omit<Access, 'holder'> = {
+  visibleIndexes: null,
+  allows: () => true,
+  refusal: (indexUid) => new ApiError('invalid_api_key', `the index \`${indexUid}\` is not allowed`),
+  mayCreate: () => true,
+  forcedFilter: () => null,
+}
+const openAccess: Access = { ...everything, holder: 'anyone' }
+const masterAccess: Access = { ...everything, holder: 'master' }
+
+/** Actions that tenant tokens may be used for. */
+const tokenActions: ReadonlySet<Action> = new Set(['search', 'chatCompletions'])
+
+/** Reads the keys of the instance; an instance without any gets the default ones. */
+export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions): Promise<Auth> {
+  const keys = await KeyBook.open(store, masterKey)
+  const masterDigest = masterKey === null ? null : digest(masterKey)
+
+  return {
+    keys,
+    async require(authorization, action, indexUid) {
+      const token = readHeader(authorization)
+      if (masterDigest === null) {
+        if (action.startsWith('keys.')) {
+          throw new ApiError('missing_master_key', 'keys can only be managed once a master key is set')
+        }
+        return openAccess
+      }
+      if (token === null) {
+        throw new ApiError(
+          'missing_authorization_header',
+          'the authorization header is missing; it must read `Bearer` followed by a key',
+        )
+      }
+      if (timingSafeEqual(digest(token), masterDigest)) return masterAccess
+
+      const tenant = tokenActions.has(action) ? readToken(token) : null
+      if (tenant === null) return keyAccess(usable(keys.byValue(token), action, now()), action, indexUid)
+      const parent = usable(keys.byUid(signingKeyUid(tenant)), action, now())
+      const rules = await verifyToken(tenant, keys.value(parent.uid), Math.floor(now() / 1000))
+      return tokenAccess(parent, rules, indexUid)
+    },
+  }
+}
+
+/** The token of the header, null if there is no header. */
+function readHeader(authorization: string | undefined): string | null {
+  if (authorization === undefined) return null
+  const space = authorization.indexOf(' ')
+  const scheme = space === -1 ? authorization : authorization.slice(0, space)
+  if (scheme !== 'Bearer') {
+    throw new ApiError(
+      'missing_authorization_header',
+      'the authorization header does not use the scheme `Bearer`',
+    )
+  }
+  const token = space === -1 ? '' : authorization.slice(space + 1)
+  if (token === '') throw invalidKey()
+  return token
+}
+
+/** The key if it is known, unexpired and holds the action; which of these failed is not told. */
+function usable(key: KeyRecord | null, action: Action, now: number): KeyRecord {
+  if (key === null || !grants(key.actions, action)) throw invalidKey()
+  if (key.expiresAt !== null && now >= Date.parse(key.expiresAt)) throw invalidKey()
+  const seesAll = key.indexes.includes('*')
+  if (key.indexes.length === 0 || (!seesAll && isGlobal(action))) throw invalidKey()
+  return key
+}
+
+function keyAccess(key: KeyRecord, action: Action, indexUid: string | undefined): Access {
+  const allows = (uid: string): boolean => matchesAny(key.indexes, uid)
+  const refusal = (uid: string): ApiError => notAllowed(uid, key.indexes)
+  if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)
+  return {
+    holder: key.uid,
+    visibleIndexes: key.indexes.includes('*') ? null : key.indexes,
+    allows,
+    refusal,
+    mayCreate: (uid) => allows(uid) && (action === 'indexes.create' || grants(key.actions, 'indexes.create')),
+    forcedFilter: () => null,
+  }
+}
+
+function tokenAccess(parent: KeyRecord, rules: SearchRules, indexUid: string | undefined): Access {
+  const allows = (uid: string): boolean => rules.rule(uid) !== null && matchesAny(parent.indexes, uid)
+  // What the signing key may see is none of the bearer's business.
+  const refusal = (uid: string): ApiError =>
+    new ApiError('invalid_api_key', `the tenant token does not allow the index \`${uid}\``)
+  if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)
+  return {
+    holder: parent.uid,
+    visibleIndexes: parent.indexes.includes('*') ? null : parent.indexes,
+    allows,
+    refusal,
+    mayCreate: () => false,
+    forcedFilter: (uid) => rules.rule(uid)?.filter ?? null,
+  }
+}
+
+function notAllowed(indexUid: string, patterns: readonly string[]): ApiError {
+  const list = [...patterns].sort().map((pattern) => `\`${pattern}\``)
+  return new ApiError(
+    'invalid_api_key',
+    `the API key cannot access the index \`${indexUid}\`, only ${list.join(', ')}`,
+  )
+}
+
+function invalidKey(): ApiError {
+  return new ApiError('invalid_api_key', 'the provided API key is invalid')
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

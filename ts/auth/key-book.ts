@@ -1,0 +1,189 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { ApiError } from '../errors/index.js'
+import { isGlobal } from './actions.js'
+
+/** An API key as stored; its value is computed. Dates are RFC 3339. */
+export interface KeyRecord {
+  readonly uid: string
+  readonly name: string | null
+  readonly description: string | null
+  readonly actions: readonly string[]
+  readonly indexes: readonly string[]
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** Where keys live durably. */
+export interface KeyStore {
+  keys(): Promise<readonly KeyRecord[]>
+  putKey(key: KeyRecord): Promise<void>
+  deleteKey(uid: string): Promise<void>
+}
+
+/** What a client says about a key it creates. `uid` null: a random one. */
+export interface NewKey {
+  readonly uid: string | null
+  readonly name: string | null
+  readonly description: string | null
+  readonly actions: readonly string[]
+  readonly indexes: readonly string[]
+  readonly expiresAt: string | null
+}
+
+/** What may change in a key; undefined keeps, null clears. */
+export interface KeyPatch {
+  readonly name: string | null | undefined
+  readonly description: string | null | undefined
+}
+
+/** Created oldest first, so that listings (newest first) show them the other way round. */
+const defaultKeys: readonly NewKey[] = [
+  {
+    uid: null,
+    name: 'Default Chat API Key',
+    description: 'For chatting and searching from the front end',
+    actions: ['chatCompletions', 'search'],
+    indexes: ['*'],
+    expiresAt: null,
+  },
+  {
+    uid: null,
+    name: 'Default Read-Only Admin API Key',
+    description: 'Reads everything there is, keys included: never put it in public code',
+    actions: ['*.get', 'keys.get'],
+    indexes: ['*'],
+    expiresAt: null,
+  },
+  {
+    uid: null,
+    name: 'Default Admin API Key',
+    description: 'For everything but searching from public code: never expose it',
+    actions: ['*'],
+    indexes: ['*'],
+    expiresAt: null,
+  },
+  {
+    uid: null,
+    name: 'Default Search API Key',
+    description: 'For searching from the front end',
+    actions: ['search'],
+    indexes: ['*'],
+    expiresAt: null,
+  },
+]
+
+/** The value of a key: a function of the master key and the uid alone. 64 lower-case hex digits. */
+export function keyValue(masterKey: string, uid: string): string {
+  return createHmac('sha256', masterKey).update(uid).digest('hex')
+}
+
+/** The keys of the instance, in memory, written through to the store. */
+export class KeyBook {
+  readonly #store: KeyStore
+  readonly #masterKey: string | null
+  /** In order of creation. */
+  readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
+  #lastMicros = 0
+
+  private constructor(store: KeyStore, masterKey: string | null) {
+    this.#store = store
+    this.#masterKey = masterKey
+  }
+
+  /** Reads the keys of `store`; an empty store gets the default keys first. */
+  static async open(store: KeyStore, masterKey: string | null): Promise<KeyBook> {
+    const book = new KeyBook(store, masterKey)
+    const known = [...(await store.keys())]
+    known.sort(
+      (a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt) || (a.createdAt < b.createdAt ? -1 : 1),
+    )
+    for (const record of known) book.#remember(record)
+    if (known.length === 0) for (const key of defaultKeys) await book.create(key)
+    return book
+  }
+
+  /** Newest first. */
+  list(): readonly KeyRecord[] {
+    return [...this.#keys.values()].map(({ record }) => record).reverse()
+  }
+
+  /** The key's value, empty without a master key. */
+  value(uid: string): string {
+    return this.#keys.get(uid)?.value.toString('hex') ?? ''
+  }
+
+  byUid(uid: string): KeyRecord | null {
+    return this.#keys.get(uid.toLowerCase())?.record ?? null
+  }
+
+  /** The key whose value was presented, compared in constant time. */
+  byValue(token: string): KeyRecord | null {
+    if (this.#masterKey === null || !/^[0-9a-fA-F]{64}$/.test(token)) return null
+    const sought = Buffer.from(token, 'hex')
+    let match: KeyRecord | null = null
+    for (const { record, value } of this.#keys.values()) if (timingSafeEqual(sought, value)) match = record
+    return match
+  }
+
+  /** @throws ApiError `api_key_not_found` */
+  find(uidOrValue: string): KeyRecord {
+    const record = this.byUid(uidOrValue) ?? this.byValue(uidOrValue)
+    if (record === null) throw new ApiError('api_key_not_found', `there is no API key \`${uidOrValue}\``)
+    return record
+  }
+
+  /** @throws ApiError `api_key_already_exists`, `index_scoped_api_key_with_global_action` */
+  async create(key: NewKey): Promise<KeyRecord> {
+    const isLimited = key.indexes.length > 0 && !key.indexes.includes('*')
+    const offending = isLimited ? key.actions.find(isGlobal) : undefined
+    if (offending !== undefined) {
+      const message = `the action \`${offending}\` concerns the whole instance, but the key is limited to the indexes ${key.indexes.join(', ')}`
+      throw new ApiError('index_scoped_api_key_with_global_action', message)
+    }
+    const uid = key.uid ?? randomUUID()
+    if (this.#keys.has(uid)) {
+      throw new ApiError('api_key_already_exists', `an API key with the uid \`${uid}\` exists already`)
+    }
+    const now = this.#now()
+    const { name, description, actions, indexes, expiresAt } = key
+    const record = { uid, name, description, actions, indexes, expiresAt, createdAt: now, updatedAt: now }
+    await this.#store.putKey(record)
+    this.#remember(record)
+    return record
+  }
+
+  /** @throws ApiError `api_key_not_found` */
+  async update(uidOrValue: string, patch: KeyPatch): Promise<KeyRecord> {
+    const record = this.find(uidOrValue)
+    const updated = {
+      ...record,
+      name: patch.name === undefined ? record.name : patch.name,
+      description: patch.description === undefined ? record.description : patch.description,
+      updatedAt: this.#now(),
+    }
+    await this.#store.putKey(updated)
+    this.#remember(updated)
+    return updated
+  }
+
+  /** @throws ApiError `api_key_not_found` */
+  async delete(uidOrValue: string): Promise<void> {
+    const { uid } = this.find(uidOrValue)
+    await this.#store.deleteKey(uid)
+    this.#keys.delete(uid)
+  }
+
+  #remember(record: KeyRecord): void {
+    const value = this.#masterKey === null ? '' : keyValue(this.#masterKey, record.uid)
+    this.#keys.set(record.uid, { record, value: Buffer.from(value, 'hex') })
+  }
+
+  // Microseconds, never twice the same: keys made in one millisecond still have an order.
+  #now(): string {
+    const micros = Math.max(this.#lastMicros + 1, Date.now() * 1000)
+    this.#lastMicros = micros
+    const millis = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
+    return `${`${millis}${String(micros % 1000).padStart(3, '0')}`.replace(/\.?0+$/, '')}Z`
+  }
+}

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '../errors/index.js'
+import type { IndexEntry, TaskSummary, Tasks } from '../tasks/index.js'
+import { indexUidRule, isIndexUid } from './parse/index.js'
+
+/** The query string as sent, without its `?`. */
+export function rawQuery(request: FastifyRequest): string {
+  const url = request.raw.url ?? ''
+  const mark = url.indexOf('?')
+  return mark === -1 ? '' : url.slice(mark + 1)
+}
+
+/** A path parameter, percent-decoded. */
+export function param(request: FastifyRequest, name: string): string {
+  return (request.params as Readonly<Record<string, string>>)[name] ?? ''
+}
+
+/** @throws ApiError `invalid_index_uid` */
+export function requireIndexUid(uid: string): string {
+  if (!isIndexUid(uid))
+    throw new ApiError('invalid_index_uid', `\`${uid}\` is not a valid index uid; ${indexUidRule}`)
+  return uid
+}
+
+/** The error of naming an index that does not exist. Multi-search answers it with 400. */
+export function indexNotFound(uid: string, status?: number): ApiError {
+  return new ApiError('index_not_found', `index \`${uid}\` not found`, status)
+}
+
+/** @throws ApiError `index_not_found` */
+export function requireIndex(tasks: Tasks, uid: string): IndexEntry {
+  const entry = tasks.index(uid)
+  if (entry === null) throw indexNotFound(uid)
+  return entry
+}
+
+/** Answers with JSON. */
+export function sendJson(reply: FastifyReply, value: unknown, status = 200): FastifyReply {
+  return sendJsonBytes(reply, JSON.stringify(value), status)
+}
+
+/** Answers with JSON that is already text or bytes. */
+export function sendJsonBytes(reply: FastifyReply, body: string | Uint8Array, status = 200): FastifyReply {
+  const payload = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return reply.code(status).type('application/json').send(payload)
+}
+
+/** Answers with an accepted task. */
+export function sendSummary(reply: FastifyReply, summary: TaskSummary, status = 202): FastifyReply {
+  return sendJson(reply, summary, status)
+}
+
+/** Aborts when the client is gone before it got its answer. */
+export function goneSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort()
+  })
+  return controller.signal
+}

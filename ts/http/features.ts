@@ -1,0 +1,74 @@
+import { ApiError } from '../errors/index.js'
+import type { InstanceStore } from '../tasks/index.js'
+
+/** Experimental features in the order they are listed, with what they open in words. */
+const featureWords = {
+  metrics: 'metrics',
+  logsRoute: 'logs route',
+  editDocumentsByFunction: 'edit documents by function',
+  containsFilter: 'contains filter',
+  dynamicSearchRules: 'dynamic search rules',
+  network: 'network',
+  getTaskDocumentsRoute: 'get task documents route',
+  taskQueueCompactionRoute: 'task queue compaction route',
+  compositeEmbedders: 'composite embedders',
+  chatCompletions: 'chat completions',
+  multimodal: 'multimodal',
+  foreignKeys: 'foreign keys',
+  disableDocumentsFetchQueue: 'disable documents fetch queue',
+  legacySearch: 'legacy search',
+  renderRoute: 'render route',
+} as const
+
+export type Feature = keyof typeof featureWords
+export const featureNames = Object.keys(featureWords) as readonly Feature[]
+export type FeatureFlags = Readonly<Record<Feature, boolean>>
+
+/** Under this name the flags are kept in the instance store. */
+const STORED_AS = 'experimentalFeatures'
+
+/** The experimental features of the instance, switched while it runs. */
+export interface Features {
+  readonly flags: FeatureFlags
+  /** Switches what is given and keeps the rest; resolves once it would survive a crash. */
+  patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
+  /** @param doing what was attempted, for the message @throws ApiError `feature_not_enabled` */
+  require(feature: Feature, doing: string): void
+}
+
+/** The error of using `feature` while it is off. */
+export function featureNotEnabled(feature: Feature, doing: string): ApiError {
+  const words = featureWords[feature]
+  return new ApiError(
+    'feature_not_enabled',
+    `${doing} requires the experimental feature \`${words}\`; switch it on with PATCH /experimental-features {"${feature}": true}, see https://github.com/orgs/meilisearch/discussions`,
+  )
+}
+
+/**
+ * Reads the stored flags.
+ * @param forced features that launch options switch on, whatever was stored
+ */
+export async function openFeatures(
+  instance: InstanceStore,
+  forced: readonly Feature[] = [],
+): Promise<Features> {
+  const stored = (await instance.value(STORED_AS)) as Partial<FeatureFlags> | null
+  let flags = Object.fromEntries(
+    featureNames.map((name) => [name, stored?.[name] === true || forced.includes(name)]),
+  ) as FeatureFlags
+  return {
+    get flags() {
+      return flags
+    },
+    async patch(changes) {
+      const next = { ...flags, ...changes }
+      await instance.putValue(STORED_AS, next)
+      flags = next
+      return flags
+    },
+    require(feature, doing) {
+      if (!flags[feature]) throw featureNotEnabled(feature, doing)
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { ApiError, type ErrorCode } from '../../errors/index.js'
+import { type JsonNode, readJson } from './json.js'
+import { type At, type Type, unknownName, wrongType } from './types.js'
+
+/** One field of a request: its type, the code of its mistakes, and what holds when it is not there. */
+export interface Field<T> {
+  readonly type: Type<T>
+  readonly code: ErrorCode
+  readonly absent:
+    | { readonly kind: 'value'; readonly value: T }
+    /** `code` null: the code of the object the field belongs to. */
+    | { readonly kind: 'error'; readonly code: ErrorCode | null }
+  /** The field exists but cannot be written: sending it is an error with `code`. */
+  readonly immutable?: true
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+export type Values<F extends Fields> = {
+  readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never
+}
+
+/** Optional: absent and `null` both read as null. */
+export function optional<T>(type: Type<T>, code: ErrorCode): Field<T | null> {
+  return {
+    type: {
+      expected: type.expected,
+      json: (node, at) => (node.kind === 'null' ? null : type.json(node, at)),
+      text: (text, at) => type.text(text, at),
+    },
+    code,
+    absent: { kind: 'value', value: null },
+  }
+}
+
+/** A plain value with a default; `null` is refused. */
+export function defaulted<T>(type: Type<T>, value: T, code: ErrorCode): Field<T> {
+  return { type, code, absent: { kind: 'value', value } }
+}
+
+/** Absent reads as undefined (untouched), `null` as null (reset). */
+export function setting<T>(type: Type<T>, code: ErrorCode): Field<T | null | undefined> {
+  return { ...optional<T>(type, code), absent: { kind: 'value', value: undefined } }
+}
+
+/** Must be there. `missing`: the code if it is not; by default that of the enclosing object. */
+export function required<T>(type: Type<T>, code: ErrorCode, missing: ErrorCode | null = null): Field<T> {
+  return { type, code, absent: { kind: 'error', code: missing } }
+}
+
+/** Known, but refused whenever it is sent. */
+export function immutable(code: ErrorCode): Field<undefined> {
+  const refuse = (): never => {
+    throw new ApiError(code, 'the field cannot be changed')
+  }
+  return {
+    type: { expected: 'nothing', json: refuse, text: refuse },
+    code,
+    absent: { kind: 'value', value: undefined },
+    immutable: true,
+  }
+}
+
+export interface ObjectOptions {
+  /** Unknown keys are skipped rather than refused. */
+  readonly ignoreUnknown?: boolean
+}
+
+/** An object with the given fields, as a type of its own. Unknown keys carry the enclosing field's code. */
+export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}): Type<Values<F>> {
+  return {
+    expected: 'an object',
+    json(node, at) {
+      if (node.kind !== 'object') throw wrongType('an object', node, at)
+      const values = new Map<string, unknown>()
+      // Keys are visited as sent, so that the first mistake of the payload is the one reported.
+      for (const [key, value] of node.entries) {
+        const field = fieldOf(fields, key)
+        if (field === null) {
+          if (options.ignoreUnknown) continue
+          throw unknownName('field', key, acceptedNames(fields), at)
+        }
+        if (field.immutable) throw immutableField(key, field.code, fields)
+        values.set(key, field.type.json(value, { path: `${at.path}.${key}`, code: field.code }))
+      }
+      return complete(fields, values, at, 'field')
+    },
+    text(text, at) {
+      throw wrongType('an object', { kind: 'string', value: text }, at)
+    },
+  }
+}
+
+/** The root of a body: JSON bytes read as `type`, mistakes without a code of their own being `bad_request`. */
+export function readBody<T>(body: Uint8Array, type: Type<T>): T {
+  return readNode(readJson(body), type)
+}
+
+/** As `readBody`, for a body that was read before. */
+export function readNode<T>(node: JsonNode, type: Type<T>): T {
+  return type.json(node, { path: '', code: 'bad_request' })
+}
+
+/**
+ * Reads a query string against `fields`. Of a repeated parameter the last counts.
+ * @param query what follows the `?`, possibly empty
+ */
+export function readQuery<F extends Fields>(query: string, fields: F): Values<F> {
+  const values = new Map<string, unknown>()
+  if (query !== '') {
+    for (const [name, text] of new Map(new URLSearchParams(query))) {
+      const field = fieldOf(fields, name)
+      if (field === null) {
+        throw unknownName('parameter', name, acceptedNames(fields), { path: '', code: 'bad_request' })
+      }
+      values.set(name, field.type.text(text, { path: name, code: field.code }))
+    }
+  }
+  return complete(fields, values, { path: '', code: 'bad_request' }, 'parameter')
+}
+
+function complete<F extends Fields>(
+  fields: F,
+  values: Map<string, unknown>,
+  at: At,
+  what: string,
+): Values<F> {
+  const entries = Object.entries(fields).map(([name, field]) => {
+    if (values.has(name)) return [name, values.get(name)]
+    if (field.absent.kind === 'value') return [name, field.absent.value]
+    const inside = at.path === '' ? '' : ` inside \`${at.path}\``
+    throw new ApiError(field.absent.code ?? at.code, `missing ${what} \`${name}\`${inside}`)
+  })
+  return Object.fromEntries(entries) as Values<F>
+}
+
+// Field tables are plain objects: names such as `constructor` must not be found in their prototype.
+function fieldOf(fields: Fields, name: string): Field<unknown> | null {
+  return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
+}
+
+function acceptedNames(fields: Fields): string[] {
+  return Object.keys(fields).filter((name) => !fields[name]?.immutable)
+}
+
+function immutableField(name: string, code: ErrorCode, fields: Fields): ApiError {
+  const list = acceptedNames(fields).map((one) => `\`${one}\``)
+  return new ApiError(code, `the field \`${name}\` cannot be changed; fields that can: ${list.join(', ')}`)
+}

@@ -1,0 +1,209 @@
+import { ApiError } from '../../errors/index.js'
+
+/**
+ * A JSON value as it was written: keys in payload order, numbers as their own text.
+ *
+ * `JSON.parse` forgets both, and the API needs them: the first mistake in payload order is the one
+ * reported, and `1.0` is not an integer.
+ */
+export type JsonNode =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, JsonNode])[] }
+
+/** Deeper nesting is refused as malformed. Source: the limit of the reference's JSON reader. */
+const DEPTH_MAX = 128
+/** Characters of an offending literal that messages show. */
+const LITERAL_CHARS_MAX = 200
+
+const NULL: JsonNode = { kind: 'null' }
+const TRUE: JsonNode = { kind: 'boolean', value: true }
+const FALSE: JsonNode = { kind: 'boolean', value: false }
+
+/**
+ * Reads one JSON value from UTF-8 bytes.
+ * @throws ApiError `missing_payload` for an empty body, `malformed_payload` for anything that is not JSON
+ */
+export function readJson(body: Uint8Array): JsonNode {
+  if (body.length === 0) throw new ApiError('missing_payload', 'a json payload is missing from the request')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    throw malformed('the body is not valid UTF-8')
+  }
+  return readJsonText(text)
+}
+
+/** As `readJson`, for text that is already decoded. */
+export function readJsonText(text: string): JsonNode {
+  try {
+    // The platform's parser is the judge of the grammar; the walk below may then trust its input.
+    JSON.parse(text)
+  } catch (error) {
+    throw malformed(error instanceof Error ? error.message : String(error))
+  }
+  return new Walk(text).value(0)
+}
+
+/** The plain JavaScript value; `__proto__` stays an ordinary own key. */
+export function toValue(node: JsonNode): unknown {
+  switch (node.kind) {
+    case 'null':
+      return null
+    case 'number':
+      return Number(node.text)
+    case 'array':
+      return node.items.map(toValue)
+    case 'object':
+      return Object.fromEntries(node.entries.map(([key, value]) => [key, toValue(value)]))
+    default:
+      return node.value
+  }
+}
+
+/** The node as JSON text, numbers as they were sent. */
+export function toText(node: JsonNode): string {
+  switch (node.kind) {
+    case 'null':
+      return 'null'
+    case 'number':
+      return node.text
+    case 'array':
+      return `[${node.items.map(toText).join(',')}]`
+    case 'object':
+      return `{${node.entries.map(([key, value]) => `${JSON.stringify(key)}:${toText(value)}`).join(',')}}`
+    default:
+      return JSON.stringify(node.value)
+  }
+}
+
+/** What was found, in the words of error messages: kind and literal (`null` has none). */
+export function found(node: JsonNode): string {
+  if (node.kind === 'null') return 'null'
+  const text = toText(node)
+  const shown = text.length > LITERAL_CHARS_MAX ? `${text.slice(0, LITERAL_CHARS_MAX)}…` : text
+  return `${kindWords(node)}: \`${shown}\``
+}
+
+function kindWords(node: JsonNode): string {
+  switch (node.kind) {
+    case 'number':
+      if (isUnsigned(node.text)) return 'a positive integer'
+      return /^-\d+$/.test(node.text) ? 'a negative integer' : 'a number'
+    case 'array':
+    case 'object':
+      return `an ${node.kind}`
+    default:
+      return `a ${node.kind}`
+  }
+}
+
+const U64_MAX = 18446744073709551615n
+
+/** Whether a number token is an unsigned 64-bit integer. */
+export function isUnsigned(text: string): boolean {
+  return /^\d+$/.test(text) && (text.length < 20 || BigInt(text) <= U64_MAX)
+}
+
+function malformed(reason: string): ApiError {
+  return new ApiError('malformed_payload', `the json payload is malformed: ${reason}`)
+}
+
+/** Walks text that is known to be JSON. */
+class Walk {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(depth: number): JsonNode {
+    if (depth > DEPTH_MAX) throw malformed(`values are nested deeper than ${DEPTH_MAX} levels`)
+    this.#blanks()
+    switch (this.#text[this.#at]) {
+      case '{':
+        return { kind: 'object', entries: this.#entries(depth) }
+      case '[':
+        return { kind: 'array', items: this.#items(depth) }
+      case '"':
+        return { kind: 'string', value: this.#string() }
+      case 't':
+        this.#at += 4
+        return TRUE
+      case 'f':
+        this.#at += 5
+        return FALSE
+      case 'n':
+        this.#at += 4
+        return NULL
+      default:
+        return { kind: 'number', text: this.#number() }
+    }
+  }
+
+  #entries(depth: number): [string, JsonNode][] {
+    const entries: [string, JsonNode][] = []
+    this.#at += 1
+    while (this.#next() !== '}') {
+      if (this.#text[this.#at] === ',') this.#at += 1
+      this.#blanks()
+      const key = this.#string()
+      this.#blanks()
+      this.#at += 1
+      entries.push([key, this.value(depth + 1)])
+    }
+    this.#at += 1
+    return entries
+  }
+
+  #items(depth: number): JsonNode[] {
+    const items: JsonNode[] = []
+    this.#at += 1
+    while (this.#next() !== ']') {
+      if (this.#text[this.#at] === ',') this.#at += 1
+      items.push(this.value(depth + 1))
+    }
+    this.#at += 1
+    return items
+  }
+
+  #string(): string {
+    const start = this.#at
+    let end = this.#text.indexOf('"', start + 1)
+    while (this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1)
+    this.#at = end + 1
+    const raw = this.#text.slice(start + 1, end)
+    if (!raw.includes('\\')) return raw
+    const value = JSON.parse(this.#text.slice(start, end + 1)) as string
+    if (/\p{Surrogate}/u.test(value)) throw malformed(`the string ${raw} has half of a surrogate pair`)
+    return value
+  }
+
+  #isEscaped(quote: number): boolean {
+    let backslashes = 0
+    while (this.#text[quote - 1 - backslashes] === '\\') backslashes += 1
+    return backslashes % 2 === 1
+  }
+
+  #number(): string {
+    const start = this.#at
+    while (/[-+.0-9eE]/.test(this.#text[this.#at] ?? '')) this.#at += 1
+    const text = this.#text.slice(start, this.#at)
+    if (!Number.isFinite(Number(text))) throw malformed(`the number ${text} is out of range`)
+    return text
+  }
+
+  #next(): string | undefined {
+    this.#blanks()
+    return this.#text[this.#at]
+  }
+
+  #blanks(): void {
+    while (/[ \t\n\r]/.test(this.#text[this.#at] ?? '')) this.#at += 1
+  }
+}

@@ -1,0 +1,229 @@
+import { ApiError, type ErrorCode } from '../../errors/index.js'
+import { found, isUnsigned, type JsonNode, readJsonText, toValue } from './json.js'
+import { suggestion } from './suggestion.js'
+
+/** Where a value stands in the request, and the code its errors carry. */
+export interface At {
+  /** `.a.b[0]` in a body, the bare name in a query string, empty at the root. */
+  readonly path: string
+  readonly code: ErrorCode
+}
+
+/** How one kind of value is read from a body and from a query string. */
+export interface Type<T> {
+  /** What was expected, in the words of error messages: `a positive integer`. */
+  readonly expected: string
+  json(node: JsonNode, at: At): T
+  text(text: string, at: At): T
+}
+
+/** Largest integer of the API's small counters and ids (tasks, batches). */
+export const U32_MAX = 4_294_967_295
+
+const where = (at: At): string => (at.path === '' ? '' : ` at \`${at.path}\``)
+
+/** A value of the wrong JSON kind. */
+export function wrongType(expected: string, node: JsonNode, at: At): ApiError {
+  return new ApiError(at.code, `wrong type${where(at)}: expected ${expected}, found ${found(node)}`)
+}
+
+/** A value of the right kind that is not acceptable. `reason` names the value. */
+export function badValue(reason: string, at: At): ApiError {
+  return new ApiError(at.code, `bad value${where(at)}: ${reason}`)
+}
+
+/** A name that is none of the accepted ones, with the nearest of them. `what`: `field`, `parameter`, `value`. */
+export function unknownName(what: string, name: string, accepted: readonly string[], at: At): ApiError {
+  const near = suggestion(name, accepted)
+  const inside = at.path === '' ? '' : ` inside \`${at.path}\``
+  const hint = near === null ? '' : `did you mean \`${near}\`? `
+  const list = accepted.map((one) => `\`${one}\``).join(', ')
+  return new ApiError(at.code, `unknown ${what} \`${name}\`${inside}: ${hint}expected one of ${list}`)
+}
+
+const textNode = (text: string): JsonNode => ({ kind: 'string', value: text })
+
+/** Any text. */
+export const string: Type<string> = {
+  expected: 'a string',
+  json(node, at) {
+    if (node.kind !== 'string') throw wrongType(this.expected, node, at)
+    return node.value
+  },
+  text: (text) => text,
+}
+
+/** `true` or `false`, in lower case in query strings. */
+export const boolean: Type<boolean> = {
+  expected: 'a boolean',
+  json(node, at) {
+    if (node.kind !== 'boolean') throw wrongType(this.expected, node, at)
+    return node.value
+  },
+  text(text, at) {
+    if (text !== 'true' && text !== 'false') {
+      throw badValue(`\`${text}\` is neither \`true\` nor \`false\``, at)
+    }
+    return text === 'true'
+  },
+}
+
+/**
+ * A non-negative integer token up to `max`. Without `max` 64 bits are accepted; what exceeds
+ * JavaScript's exact integers is taken as the largest of those, which no counter reaches.
+ */
+export function integer(max?: number): Type<number> {
+  const read = (digits: string, at: At): number => {
+    const value = Number(digits)
+    if (max !== undefined && value > max) throw badValue(`\`${digits}\` is larger than ${max}`, at)
+    return Math.min(value, Number.MAX_SAFE_INTEGER)
+  }
+  return {
+    expected: 'a positive integer',
+    json(node, at) {
+      if (node.kind !== 'number' || !isUnsigned(node.text)) throw wrongType(this.expected, node, at)
+      return read(node.text, at)
+    },
+    text(text, at) {
+      const digits = text.startsWith('+') ? text.slice(1) : text
+      if (!isUnsigned(digits)) throw badValue(`could not read \`${text}\` as a positive integer`, at)
+      return read(digits, at)
+    },
+  }
+}
+
+/** A number, integers included, that `accepts` lets through. `range` words the condition. */
+export function number(accepts: (value: number) => boolean = () => true, range = 'a number'): Type<number> {
+  const check = (value: number, shown: string, at: At): number => {
+    if (!accepts(value)) throw badValue(`\`${shown}\` is not ${range}`, at)
+    return value
+  }
+  return {
+    expected: 'a number',
+    json(node, at) {
+      if (node.kind !== 'number') throw wrongType(this.expected, node, at)
+      return check(Number(node.text), node.text, at)
+    },
+    text(text, at) {
+      if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) {
+        throw badValue(`could not read \`${text}\` as a number`, at)
+      }
+      return check(Number(text), text, at)
+    },
+  }
+}
+
+/** A score or ratio: 0 to 1. */
+export const unitInterval = number((value) => value >= 0 && value <= 1, 'between 0 and 1')
+
+/** One of a closed set of names. With `ignoreCase`, `TRUE` reads as `true`. */
+export function oneOf<const T extends string>(names: readonly T[], ignoreCase = false): Type<T> {
+  const read = (text: string, at: At): T => {
+    const sought = ignoreCase ? text.toLowerCase() : text
+    const name = names.find((one) => (ignoreCase ? one.toLowerCase() : one) === sought)
+    if (name === undefined) throw unknownName('value', text, names, at)
+    return name
+  }
+  return {
+    expected: `a string among ${names.map((name) => `\`${name}\``).join(', ')}`,
+    json: (node, at) => read(string.json(node, at), at),
+    text: read,
+  }
+}
+
+/** A list: a JSON array, or comma-separated text; empty text is an empty list. */
+export function list<T>(item: Type<T>): Type<readonly T[]> {
+  return {
+    expected: 'an array',
+    json(node, at) {
+      if (node.kind !== 'array') throw wrongType(this.expected, node, at)
+      return node.items.map((one, i) => item.json(one, { ...at, path: `${at.path}[${i}]` }))
+    },
+    text(text, at) {
+      if (text === '') return []
+      const parts = text.split(',')
+      return parts.map((one, i) =>
+        item.text(one, parts.length > 1 ? { ...at, path: `${at.path}[${i}]` } : at),
+      )
+    },
+  }
+}
+
+/**
+ * A list in which `*` lifts the restriction: null then. Other elements are still checked.
+ * Empty elements are skipped.
+ */
+export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
+  return {
+    expected: 'an array',
+    json(node, at) {
+      return list(item).json(node, at)
+    },
+    text(text, at) {
+      const parts = text.split(',').map((part, i) => ({ part, i }))
+      const many = parts.length > 1
+      const values = parts
+        .filter(({ part }) => part !== '' && part !== '*')
+        .map(({ part, i }) => item.text(part, many ? { ...at, path: `${at.path}[${i}]` } : at))
+      return parts.some(({ part }) => part === '*') ? null : values
+    },
+  }
+}
+
+/** An object used as a map; keys as sent. */
+export function mapOf<T>(item: Type<T>): Type<ReadonlyMap<string, T>> {
+  return {
+    expected: 'an object',
+    json(node, at) {
+      if (node.kind !== 'object') throw wrongType(this.expected, node, at)
+      return new Map(
+        node.entries.map(([key, value]) => [key, item.json(value, { ...at, path: `${at.path}.${key}` })]),
+      )
+    },
+    text(text, at) {
+      return this.json(textNode(text), at)
+    },
+  }
+}
+
+/** The value, or null where `null` is sent. */
+export function nullable<T>(type: Type<T>): Type<T | null> {
+  return {
+    expected: `${type.expected} or null`,
+    json: (node, at) => (node.kind === 'null' ? null : type.json(node, at)),
+    text: (text, at) => type.text(text, at),
+  }
+}
+
+/** Whatever JSON is sent, as a plain value. */
+export const anything: Type<unknown> = {
+  expected: 'any JSON',
+  json: (node) => toValue(node),
+  text: (text) => text,
+}
+
+/** `type` followed by `convert`, which throws `badValue` for what it refuses. */
+export function refined<T, U>(type: Type<T>, convert: (value: T, at: At) => U): Type<U> {
+  return {
+    expected: type.expected,
+    json: (node, at) => convert(type.json(node, at), at),
+    text: (text, at) => convert(type.text(text, at), at),
+  }
+}
+
+/** Text that may hold JSON: JSON is tried first, then the text itself is the value. */
+export function jsonOrText<T>(type: Type<T>): Type<T> {
+  return {
+    expected: type.expected,
+    json: (node, at) => type.json(node, at),
+    text(text, at) {
+      let node: JsonNode
+      try {
+        node = readJsonText(text)
+      } catch {
+        node = textNode(text)
+      }
+      return type.json(node, at)
+    },
+  }
+}

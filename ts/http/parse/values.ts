@@ -1,0 +1,124 @@
+import type { FilterValue } from '../../engine/index.js'
+import { type JsonNode, toText, toValue } from './json.js'
+import { badValue, integer, list, refined, string, type Type, U32_MAX, wrongType } from './types.js'
+
+/** Bytes of an index uid. The published texts say 512; the service refuses 401. */
+const INDEX_UID_BYTES_MAX = 400
+/** Bytes of a document id. */
+const DOCUMENT_ID_BYTES_MAX = 511
+
+/** Whether `text` may name an index. */
+export function isIndexUid(text: string): boolean {
+  return text.length <= INDEX_UID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
+}
+
+export const indexUidRule =
+  'an index uid is 1 to 400 characters long and made of a-z, A-Z, 0-9, hyphens and underscores'
+
+/** The uid of an index. */
+export const indexUid: Type<string> = refined(string, (text, at) => {
+  if (!isIndexUid(text)) throw badValue(`\`${text}\` is not a valid index uid; ${indexUidRule}`, at)
+  return text
+})
+
+/** An index uid, the start of one followed by `*`, or `*`. */
+export const indexPattern: Type<string> = refined(string, (text, at) => {
+  const start = text.endsWith('*') ? text.slice(0, -1) : text
+  if (text !== '*' && !isIndexUid(start)) {
+    throw badValue(
+      `\`${text}\` is not a valid index uid pattern; ${indexUidRule}, optionally ending in *`,
+      at,
+    )
+  }
+  return text
+})
+
+/** Ids of tasks and batches, and their paging. */
+export const u32: Type<number> = integer(U32_MAX)
+
+const isDocumentId = (text: string): boolean =>
+  text.length <= DOCUMENT_ID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
+
+/** A document id as text: sent as a string or as an integer. */
+export const documentId: Type<string> = {
+  expected: 'a string or an integer',
+  json(node, at) {
+    if (node.kind === 'number' && /^-?\d+$/.test(node.text)) return node.text
+    if (node.kind !== 'string') throw wrongType(this.expected, node, at)
+    return this.text(node.value, at)
+  },
+  text(text, at) {
+    if (!isDocumentId(text)) {
+      const rule = 'ids are integers, or strings of 1 to 511 characters a-z, A-Z, 0-9, - and _'
+      throw badValue(`\`${text}\` is not a valid document id; ${rule}`, at)
+    }
+    return text
+  },
+}
+
+export const strings = list(string)
+
+/** A filter's shape: a string, or an array; what an array may hold is for the filter parser to say. */
+export const filter: Type<FilterValue> = {
+  expected: 'a string or an array',
+  json(node, at) {
+    if (node.kind !== 'string' && node.kind !== 'array') throw wrongType(this.expected, node, at)
+    return toValue(node) as FilterValue
+  },
+  text: (text) => text,
+}
+
+/**
+ * Criteria in a query string: commas separate them, but not those between the parentheses of a point.
+ * An empty string is one empty criterion, which the engine refuses.
+ */
+export const sortList: Type<readonly string[]> = {
+  expected: strings.expected,
+  json: (node, at) => strings.json(node, at),
+  text: (text) => text.split(/,(?![^(]*\))/).map((one) => one.trim()),
+}
+
+/** A UUID of any version, in any case, as lower-case text. */
+export const uuid: Type<string> = refined(string, (text, at) => {
+  if (!isUuid(text)) throw badValue(`\`${text}\` is not a valid UUID`, at)
+  return text.toLowerCase()
+})
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
+}
+
+const DAY_MS = 86_400_000
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+
+/**
+ * A bound of a date filter as RFC 3339, null for `*`. A bare day means its midnight, or with
+ * `after` the next one, so that the whole day is outside the range.
+ */
+export function dateBound(kind: 'before' | 'after'): Type<string | null> {
+  return {
+    expected: 'a date',
+    json: (node: JsonNode, at) => dateBound(kind).text(toText(node), at),
+    text(text, at) {
+      if (text === '*') return null
+      const day = /^\d{4}-\d\d-\d\d$/.test(text) ? dayStart(text) : null
+      if (day !== null) return new Date(day + (kind === 'after' ? DAY_MS : 0)).toISOString()
+      if (!isRfc3339(text)) {
+        throw badValue(`\`${text}\` is neither a date such as 2026-01-31 nor an RFC 3339 date-time`, at)
+      }
+      return text
+    },
+  }
+}
+
+/** Milliseconds at which the day `YYYY-MM-DD` starts, null if there is no such day. */
+export function dayStart(text: string): number | null {
+  const time = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text) ? time : null
+}
+
+export function isRfc3339(text: string): boolean {
+  const parts = RFC_3339.exec(text)
+  if (parts === null) return false
+  return dayStart(text.slice(0, 10)) !== null && !Number.isNaN(Date.parse(text.replace(' ', 'T')))
+}

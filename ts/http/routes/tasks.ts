@@ -1,0 +1,146 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { ApiError, type ErrorCode } from '../../errors/index.js'
+import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
+import {
+  boolean,
+  dateBound,
+  defaulted,
+  type Field,
+  indexUid,
+  oneOf,
+  readQuery,
+  starred,
+  type Type,
+  u32,
+  type Values,
+} from '../parse/index.js'
+import type { RouteServices } from '../services.js'
+
+/** A filter of the listings; undefined if not sent, null for `*`. */
+function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {
+  return { type, code, absent: { kind: 'value', value: undefined } }
+}
+
+const filters = {
+  batchUids: filterBy(starred(u32), 'invalid_batch_uids'),
+  uids: filterBy(starred(u32), 'invalid_task_uids'),
+  canceledBy: filterBy(starred(u32), 'invalid_task_canceled_by'),
+  types: filterBy(starred(oneOf(taskTypes, true)), 'invalid_task_types'),
+  statuses: filterBy(starred(oneOf(taskStatuses, true)), 'invalid_task_statuses'),
+  indexUids: filterBy(starred(indexUid), 'invalid_index_uid'),
+  afterEnqueuedAt: filterBy(dateBound('after'), 'invalid_task_after_enqueued_at'),
+  beforeEnqueuedAt: filterBy(dateBound('before'), 'invalid_task_before_enqueued_at'),
+  afterStartedAt: filterBy(dateBound('after'), 'invalid_task_after_started_at'),
+  beforeStartedAt: filterBy(dateBound('before'), 'invalid_task_before_started_at'),
+  afterFinishedAt: filterBy(dateBound('after'), 'invalid_task_after_finished_at'),
+  beforeFinishedAt: filterBy(dateBound('before'), 'invalid_task_before_finished_at'),
+}
+const listParameters = {
+  limit: defaulted(u32, 20, 'invalid_task_limit'),
+  from: defaulted<number | null>(u32, null, 'invalid_task_from'),
+  reverse: defaulted(boolean, false, 'invalid_task_reverse'),
+  ...filters,
+}
+
+/** Tasks and the batches they ran in. */
+export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, features }) => {
+  app.get('/tasks', async (request, reply) => {
+    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    const query = readQuery(rawQuery(request), listParameters)
+    return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
+  })
+
+  app.get('/tasks/:uid', async (request, reply) => {
+    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    const uid = taskUid(request)
+    const task = await tasks.get(uid, visibleIndexes)
+    if (task === null) throw taskNotFound(uid)
+    return sendJson(reply, task)
+  })
+
+  app.get('/tasks/:uid/documents', async (request) => {
+    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    features.require('getTaskDocumentsRoute', 'reading the documents of a task')
+    const uid = taskUid(request)
+    if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
+    throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
+  })
+
+  app.post('/tasks/cancel', async (request, reply) => {
+    const access = await auth.require(request.headers.authorization, 'tasks.cancel')
+    const { query, uids } = await matched(request, access.visibleIndexes)
+    const content = { kind: 'taskCancelation', query, tasks: uids } as const
+    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content }), 200)
+  })
+
+  app.delete('/tasks', async (request, reply) => {
+    const access = await auth.require(request.headers.authorization, 'tasks.delete')
+    const { query, uids } = await matched(request, access.visibleIndexes)
+    const content = { kind: 'taskDeletion', query, tasks: uids } as const
+    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content }), 200)
+  })
+
+  app.post('/tasks/compact', async (request) => {
+    await auth.require(request.headers.authorization, 'tasks.compact')
+    features.require('taskQueueCompactionRoute', 'compacting the task queue')
+    throw new ApiError('bad_request', 'compacting the task queue is not supported by this build')
+  })
+
+  app.get('/batches', async (request, reply) => {
+    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    const query = readQuery(rawQuery(request), listParameters)
+    return sendJson(reply, await tasks.batches(taskFilter(query, visibleIndexes), query))
+  })
+
+  app.get('/batches/:uid', async (request, reply) => {
+    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    const uid = u32.text(param(request, 'uid'), { path: '', code: 'invalid_batch_uids' })
+    const batch = await tasks.batch(uid, visibleIndexes)
+    if (batch === null) throw new ApiError('batch_not_found', `batch \`${uid}\` not found`)
+    return sendJson(reply, batch)
+  })
+
+  /** The tasks a cancel or delete request is about, frozen now. */
+  async function matched(
+    request: FastifyRequest,
+    visibleIndexes: readonly string[] | null,
+  ): Promise<{ query: string; uids: readonly number[] }> {
+    const query = rawQuery(request)
+    const wanted = readQuery(query, filters)
+    if (Object.values(wanted).every((value) => value === undefined)) {
+      const names = Object.keys(filters).map((name) => `\`${name}\``)
+      throw new ApiError(
+        'missing_task_filters',
+        `at least one filter must be given, of: ${names.join(', ')}; \`uids=*\` means all tasks`,
+      )
+    }
+    return { query: `?${query}`, uids: await tasks.match(taskFilter(wanted, visibleIndexes)) }
+  }
+}
+
+function taskFilter(wanted: Values<typeof filters>, visibleIndexes: readonly string[] | null): TaskFilter {
+  return {
+    uids: wanted.uids ?? null,
+    batchUids: wanted.batchUids ?? null,
+    canceledBy: wanted.canceledBy ?? null,
+    types: wanted.types ?? null,
+    statuses: wanted.statuses ?? null,
+    indexUids: wanted.indexUids ?? null,
+    beforeEnqueuedAt: wanted.beforeEnqueuedAt ?? null,
+    afterEnqueuedAt: wanted.afterEnqueuedAt ?? null,
+    beforeStartedAt: wanted.beforeStartedAt ?? null,
+    afterStartedAt: wanted.afterStartedAt ?? null,
+    beforeFinishedAt: wanted.beforeFinishedAt ?? null,
+    afterFinishedAt: wanted.afterFinishedAt ?? null,
+    visibleIndexes,
+  }
+}
+
+function taskUid(request: FastifyRequest): number {
+  return u32.text(param(request, 'uid'), { path: '', code: 'invalid_task_uids' })
+}
+
+function taskNotFound(uid: number): ApiError {
+  return new ApiError('task_not_found', `task \`${uid}\` not found`)
+}

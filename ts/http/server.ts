@@ -1,0 +1,45 @@
+import compress from '@fastify/compress'
+import fastify, { type FastifyInstance } from 'fastify'
+import { routes } from './routes/index.js'
+import { SearchQueue } from './search-queue.js'
+import type { RouteServices, Services } from './services.js'
+import { sendError, setUpTransport } from './transport.js'
+
+/**
+ * Longest path parameter. Index uids have 400 bytes and document ids 511, up to three times that once
+ * percent-encoded; keys and anything longer are looked up in vain, which is an answer too.
+ */
+const PARAM_CHARS_MAX = 4096
+
+/** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
+export function buildServer(services: Services): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    loggerInstance: services.log,
+    disableRequestLogging: true,
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    frameworkErrors: sendError,
+    routerOptions: {
+      maxParamLength: PARAM_CHARS_MAX,
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      // Query strings are read by the routes that declare parameters, from the raw text.
+      querystringParser: () => ({}),
+    },
+  })
+  setUpTransport(app)
+  app.addHook('onRequest', async (request) => {
+    // A lone star expresses no wish: without the header nothing is compressed.
+    if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
+  })
+  void app.register(compress, {
+    globalDecompression: false,
+    encodings: ['br', 'gzip', 'deflate'],
+    threshold: 0,
+    customTypes: /json|^text\//,
+  })
+  const shared: RouteServices = { ...services, searches: new SearchQueue(services.options) }
+  void app.register(routes, shared)
+  return app
+}

@@ -1,0 +1,53 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Auth } from '../auth/index.js'
+import type { Engine } from '../engine/index.js'
+import type { InstanceStore, Tasks } from '../tasks/index.js'
+import type { Features } from './features.js'
+import type { SearchQueue } from './search-queue.js'
+
+/** What the HTTP layer is told at launch. */
+export interface HttpOptions {
+  /** Bytes of a request body once decompressed; exactly this many still pass. */
+  readonly payloadBytesMax: number
+  /** Searches running at the same time. */
+  readonly searchesRunningMax: number
+  /** Searches waiting for their turn; 0 refuses as soon as all turns are taken. */
+  readonly searchesWaitingMax: number
+  /** A search that waited this long is refused. */
+  readonly searchWaitMsMax: number
+  /** The webhook given on the command line, if any. */
+  readonly taskWebhook: { readonly url: string; readonly authorization: string | null } | null
+}
+
+/** Defaults of the options above. Source: the service's option table. */
+export const defaultHttpOptions: HttpOptions = {
+  payloadBytesMax: 100_000_000,
+  searchesRunningMax: 8,
+  searchesWaitingMax: 1000,
+  searchWaitMsMax: 60_000,
+  taskWebhook: null,
+}
+
+/** Which build answers; unknown parts are the word `unknown`. */
+export interface Version {
+  readonly commitSha: string
+  readonly commitDate: string
+  readonly pkgVersion: string
+}
+
+/** Everything the routes need, handed to `buildServer`. */
+export interface Services {
+  readonly engine: Engine
+  readonly tasks: Tasks
+  readonly instance: InstanceStore
+  readonly auth: Auth
+  readonly features: Features
+  readonly options: HttpOptions
+  readonly log: FastifyBaseLogger
+  readonly version: Version
+}
+
+/** What the plug-ins receive: the services, and what they share among themselves. */
+export interface RouteServices extends Services {
+  readonly searches: SearchQueue
+}

@@ -1,0 +1,42 @@
+import type { Engine } from '../engine/index.js'
+import type { IndexEntry, Tasks } from '../tasks/index.js'
+import { boolean, defaulted, oneOf } from './parse/index.js'
+import { type SizeFormat, size } from './sizes.js'
+
+/** Query parameters of the statistics of one index or all. */
+export const statsParameters = {
+  showInternalDatabaseSizes: defaulted(boolean, false, 'invalid_stats_show_internal_database_sizes'),
+  sizeFormat: defaulted(oneOf(['raw', 'human']), 'raw', 'invalid_stats_size_format'),
+} as const
+
+export interface StatsOptions {
+  readonly showInternalDatabaseSizes: boolean
+  readonly sizeFormat: SizeFormat
+}
+
+/** The statistics of one index as clients see them, and the bytes it takes on disk. */
+export async function indexStats(
+  { engine, tasks }: { readonly engine: Engine; readonly tasks: Tasks },
+  { uid, id }: IndexEntry,
+  options: StatsOptions,
+): Promise<{ readonly view: Readonly<Record<string, unknown>>; readonly bytes: number }> {
+  const stats = await engine.stats(id)
+  const { numberOfDocuments, rawDocumentDbSize, indexSize } = stats
+  const average = numberOfDocuments === 0 ? 0 : Math.floor(rawDocumentDbSize / numberOfDocuments)
+  const view = {
+    numberOfDocuments,
+    rawDocumentDbSize: size(rawDocumentDbSize, options.sizeFormat),
+    avgDocumentSize: size(average, options.sizeFormat),
+    isIndexing: tasks.isIndexing(uid),
+    ...(options.showInternalDatabaseSizes && {
+      internalDatabaseSizes: {
+        documents: size(rawDocumentDbSize, options.sizeFormat),
+        index: size(Math.max(0, indexSize - rawDocumentDbSize), options.sizeFormat),
+      },
+    }),
+    numberOfEmbeddings: stats.numberOfEmbeddings,
+    numberOfEmbeddedDocuments: stats.numberOfEmbeddedDocuments,
+    fieldDistribution: stats.fieldDistribution,
+  }
+  return { view, bytes: indexSize }
+}

@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, toErrorBody } from '../errors/index.js'
+
+/** Seconds a preflight answer may be kept. */
+const PREFLIGHT_MAX_AGE_S = 86_400
+/** Seconds after which a refused request may be tried again. */
+const RETRY_AFTER_S = 10
+
+/** Paths of the routes and the methods each takes, for 404 and 405. */
+type RouteTable = Map<string, Set<string>>
+
+/** Error bodies, 404 and 405, CORS, bodies handed to the routes unread. */
+export function setUpTransport(app: FastifyInstance): void {
+  answerErrors(app)
+  answerOtherOrigins(app)
+  answerUnknownRoutes(app)
+  // Clients send content types along with bodies that no route expects: reading is left to the routes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+}
+
+/** Answers with an error body; every failure of a handler ends here. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = error instanceof ApiError ? error : fromFastify(error)
+  if (known === null || known.code === 'internal') request.log.error({ err: error }, 'a request failed')
+  const status = known?.status ?? 500
+  if (status === 503) void reply.header('retry-after', String(RETRY_AFTER_S))
+  void reply
+    .code(status)
+    .type('application/json')
+    .send(JSON.stringify(toErrorBody(known ?? error)))
+}
+
+/** fastify's own complaints about a request, in the API's terms; null for failures of ours. */
+function fromFastify(error: unknown): ApiError | null {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  if (typeof status !== 'number' || status < 400 || status >= 500) return null
+  const message = error instanceof Error ? error.message : 'the request is not valid'
+  return new ApiError('bad_request', message)
+}
+
+function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+}
+
+function answerOtherOrigins(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.origin === undefined) return
+    void reply.header('access-control-allow-origin', '*')
+    const wanted = request.headers['access-control-request-method']
+    if (request.method !== 'OPTIONS' || wanted === undefined) return
+    const names = request.headers['access-control-request-headers']
+    if (names !== undefined) void reply.header('access-control-allow-headers', names)
+    void reply
+      .header('access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+      .header('access-control-max-age', String(PREFLIGHT_MAX_AGE_S))
+      .code(200)
+    return reply.send('')
+  })
+}
+
+function answerUnknownRoutes(app: FastifyInstance): void {
+  const routes: RouteTable = new Map()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = routes.get(url) ?? new Set()
+    for (const one of [method].flat()) methods.add(one)
+    routes.set(url, methods)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(routes, request.url)
+    if (methods.length > 0) void reply.code(405).header('allow', methods.join(', '))
+    else void reply.code(404)
+    void reply.send()
+  })
+}
+
+function methodsOf(routes: RouteTable, url: string): string[] {
+  const path = segments(url.split('?')[0] ?? '')
+  const methods = new Set<string>()
+  for (const [pattern, taken] of routes) {
+    if (fits(segments(pattern), path)) for (const method of taken) methods.add(method)
+  }
+  return [...methods]
+}
+
+const segments = (path: string): string[] => path.split('/').filter((segment) => segment !== '')
+
+function fits(pattern: readonly string[], path: readonly string[]): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((segment, i) => segment.startsWith(':') || segment === path[i])
+  )
+}
