@@ -1,0 +1,77 @@
+//! Whose fault is it, and what to tell them.
+
+/// Any error of another library.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+/// Result of anything in this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why the engine could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The caller can fix it; shown as is.
+    #[error(transparent)]
+    User(#[from] UserError),
+    /// Our bug or a bad disk; logged in full, shown as `internal`.
+    #[error("{context}: {source}")]
+    Internal {
+        /// What the engine was doing, and to which file if one is to blame.
+        context: String,
+        /// What went wrong underneath.
+        source: BoxError,
+    },
+}
+
+/// A mistake of the caller: a code of the API's error table, and a message naming the offending value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct UserError {
+    /// A key of the table in `ts/errors/codes.ts`.
+    pub code: &'static str,
+    /// Shown as is.
+    pub message: String,
+}
+
+impl Error {
+    /// The caller's mistake.
+    pub fn user(code: &'static str, message: impl Into<String>) -> Self {
+        Self::User(UserError { code, message: message.into() })
+    }
+
+    /// A fault of ours or of the machine.
+    pub fn internal(context: impl Into<String>, source: impl Into<BoxError>) -> Self {
+        Self::Internal { context: context.into(), source: source.into() }
+    }
+
+    /// The code of the API's table this error shows as.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::User(error) => error.code,
+            Self::Internal { .. } => "internal",
+        }
+    }
+}
+
+/// Says what was being done when another library failed.
+pub trait Context<T> {
+    /// Wraps the error as [`Error::Internal`].
+    fn context(self, context: impl Into<String>) -> Result<T>;
+}
+
+impl<T, E: Into<BoxError>> Context<T> for std::result::Result<T, E> {
+    fn context(self, context: impl Into<String>) -> Result<T> {
+        self.map_err(|source| Error::internal(context, source))
+    }
+}
+
+impl From<tantivy::TantivyError> for Error {
+    fn from(source: tantivy::TantivyError) -> Self {
+        Self::internal("the index could not be read or written", source)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(source: std::io::Error) -> Self {
+        Self::internal("a file could not be read or written", source)
+    }
+}

@@ -1,0 +1,17 @@
+/// Whether `name` fits `pattern`: an exact name, or `*`, `x*`, `*x`, `*x*`.
+///
+/// Source: attribute patterns of the customer's settings page.
+pub fn matches_pattern(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        _ if pattern == "*" => true,
+        (Some(rest), Some(_)) => name.contains(rest.strip_suffix('*').unwrap_or(rest)),
+        (Some(suffix), None) => name.ends_with(suffix),
+        (None, Some(prefix)) => name.starts_with(prefix),
+        (None, None) => pattern == name,
+    }
+}
+
+/// Whether `name` is `ancestor` or a field nested in it: `a.b` is below `a`, `ab` is not.
+pub fn is_same_or_below(ancestor: &str, name: &str) -> bool {
+    name.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

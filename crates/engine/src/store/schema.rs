@@ -1,0 +1,184 @@
+//! What lies in which tantivy field.
+//!
+//! ```text
+//! text      term = token ‖ 0x00 ‖ suffix      positions of the word in that attribute
+//! lengths   term = decimal ‖ 0x00 ‖ suffix    attribute holds exactly that many stored words (≤ 30)
+//! presence  term = kind ‖ 0x00 ‖ path         kind: e exists, n is null, m is empty, t top-level name
+//! suffix    = three bytes, each 0x30 + six bits of the field id, most significant first
+//! columns   string = normalised ‖ 0x00 ‖ original
+//! ```
+//!
+//! A zero byte sorts before any other, so all attributes of one token lie side by side and tokens keep
+//! their order; the suffix has no zero byte and a fixed length, so a term is cut from its end.
+
+use tantivy::schema::{
+    BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
+    TextOptions,
+};
+
+use crate::fields::FieldId;
+
+/// Version of everything the engine keeps on disk. A newer one is refused, an older one upgraded.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Name of the tokenizer that unpacks terms written by `indexing`.
+pub const PACKED_TOKENIZER: &str = "packed";
+
+/// Longest word that is indexed, in bytes. Source: documents.md §4.2.
+pub const WORD_BYTES_MAX: usize = 250;
+
+/// Words beyond this position of an attribute are not searchable. Source: documents.md §4.2.
+pub const POSITIONS_MAX: u32 = 65_536;
+
+/// Attributes with more words have no `lengths` term. Source: search-semantics.md §3.3.
+pub const LENGTH_MAX: usize = 30;
+
+/// Bytes of the normalised form of a string in a column. Source: documents.md §4.2.
+pub const COLUMN_BYTES_MAX: usize = 468;
+
+const SUFFIX_BYTES: usize = 3;
+
+/// The fields of an index, all known when it is created.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields {
+    /// Primary key as text.
+    pub id: Field,
+    /// Our docid.
+    pub docid: Field,
+    /// The document's JSON bytes.
+    pub source: Field,
+    /// Every word of every field.
+    pub text: Field,
+    /// Number of stored words of each field.
+    pub lengths: Field,
+    /// Which paths exist, are null, are empty.
+    pub presence: Field,
+    /// Values by dotted path.
+    pub columns: Field,
+}
+
+/// Names of the tantivy fields, for readers that open columns by name.
+pub mod names {
+    /// See [`super::Fields::id`].
+    pub const ID: &str = "_id";
+    /// See [`super::Fields::docid`].
+    pub const DOCID: &str = "_docid";
+    /// See [`super::Fields::source`].
+    pub const SOURCE: &str = "_source";
+    /// See [`super::Fields::text`].
+    pub const TEXT: &str = "text";
+    /// See [`super::Fields::lengths`].
+    pub const LENGTHS: &str = "lengths";
+    /// See [`super::Fields::presence`].
+    pub const PRESENCE: &str = "presence";
+    /// See [`super::Fields::columns`].
+    pub const COLUMNS: &str = "columns";
+}
+
+/// The schema of every index, and its fields.
+pub fn build() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let docs_only = || {
+        TextOptions::default().set_indexing_options(
+            TextFieldIndexing::default()
+                .set_tokenizer("raw")
+                .set_index_option(IndexRecordOption::Basic)
+                .set_fieldnorms(false),
+        )
+    };
+    let positions = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer(PACKED_TOKENIZER)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+            .set_fieldnorms(false),
+    );
+    let fields = Fields {
+        id: builder.add_text_field(names::ID, docs_only()),
+        docid: builder.add_u64_field(names::DOCID, NumericOptions::default().set_fast()),
+        source: builder.add_bytes_field(names::SOURCE, BytesOptions::default().set_stored()),
+        text: builder.add_text_field(names::TEXT, positions),
+        lengths: builder.add_text_field(names::LENGTHS, docs_only()),
+        presence: builder.add_text_field(names::PRESENCE, docs_only()),
+        columns: builder.add_json_field(names::COLUMNS, JsonObjectOptions::default().set_fast("raw")),
+    };
+    (builder.build(), fields)
+}
+
+/// How an attribute is written at the end of a term: three bytes without a zero among them.
+pub fn attribute_suffix(field: FieldId) -> [u8; SUFFIX_BYTES] {
+    let bits = |shift: u32| 0x30 + ((u32::from(field) >> shift) & 0x3f) as u8;
+    [bits(12), bits(6), bits(0)]
+}
+
+/// The attribute an [`attribute_suffix`] stands for.
+pub fn parse_suffix(suffix: [u8; SUFFIX_BYTES]) -> Option<FieldId> {
+    let bits = suffix.map(|byte| u32::from(byte.wrapping_sub(0x30)));
+    if bits.iter().any(|&six| six > 0x3f) {
+        return None;
+    }
+    FieldId::try_from(bits[0] << 12 | bits[1] << 6 | bits[2]).ok()
+}
+
+/// token ‖ 0 ‖ suffix
+pub fn term(token: &str, field: FieldId) -> Vec<u8> {
+    let mut term = Vec::with_capacity(token.len() + 1 + SUFFIX_BYTES);
+    term.extend_from_slice(token.as_bytes());
+    term.push(0);
+    term.extend_from_slice(&attribute_suffix(field));
+    term
+}
+
+/// Takes a term of `text` or `lengths` apart. None if it is not one of ours.
+pub fn parse_term(term: &[u8]) -> Option<(&str, FieldId)> {
+    let (rest, suffix) = term.split_last_chunk::<SUFFIX_BYTES>()?;
+    let (&0, token) = rest.split_last()? else { return None };
+    Some((std::str::from_utf8(token).ok()?, parse_suffix(*suffix)?))
+}
+
+/// What `presence` says about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The path leads to something, be it null or a parent of nested keys.
+    Exists,
+    /// The value itself is null.
+    Null,
+    /// The value is `""`, `[]` or `{}`.
+    Empty,
+    /// A key of the document itself, whatever its value.
+    TopLevel,
+}
+
+/// kind ‖ 0 ‖ path
+pub fn presence_term(kind: Presence, path: &str) -> String {
+    format!("{}{path}", presence_prefix(kind))
+}
+
+/// kind ‖ 0
+pub fn presence_prefix(kind: Presence) -> &'static str {
+    match kind {
+        Presence::Exists => "e\0",
+        Presence::Null => "n\0",
+        Presence::Empty => "m\0",
+        Presence::TopLevel => "t\0",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_id_survives_its_suffix() {
+        for field in 0..=FieldId::MAX {
+            let written = term("tøken", field);
+            assert_eq!(parse_term(&written), Some(("tøken", field)));
+        }
+    }
+
+    #[test]
+    fn a_term_of_someone_else_is_not_parsed() {
+        for foreign in [&b""[..], b"abc", b"token\0", b"token\0\xff\xff\xff", b"tokenx000"] {
+            assert_eq!(parse_term(foreign), None);
+        }
+    }
+}
