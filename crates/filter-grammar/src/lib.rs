@@ -1,1 +1,37 @@
-//! Filter text → syntax tree.
+//! Here is the text of a filter, give me its syntax tree.
+//!
+//! ```text
+//! filter     = [ any ]
+//! any        = all { "OR" all }
+//! all        = not { "AND" not }
+//! not        = "NOT" not | primary
+//! primary    = "(" any ")" | geo | foreign | condition
+//! condition  = text ( "=" | "!=" | ">" | ">=" | "<" | "<=" ) text
+//!            | text text "TO" text
+//!            | text [ "NOT" ] "IN" "[" [ text { "," text } [ "," ] ] "]"
+//!            | text "IS" [ "NOT" ] ( "NULL" | "EMPTY" )
+//!            | text [ "NOT" ] ( "EXISTS" | "CONTAINS" text | "STARTS" "WITH" text )
+//! geo        = "_geoRadius" "(" number "," number "," number [ "," number ] ")"
+//!            | "_geoBoundingBox" "(" point "," point ")"
+//!            | "_geoPolygon" "(" point "," point "," point { "," point } ")"
+//! point      = "[" number "," number "]"
+//! foreign    = "_foreign" "(" text "," any ")"
+//! text       = word | "'" { character | escape } "'" | '"' { character | escape } '"'
+//! word       = one or more Unicode letters or digits, "_", "-", "."
+//! escape     = "\'" | '\"' | "\\" | "\n" | "\t" | "\r" | "\x" 2 hex | "\u{" 1 to 6 hex "}"
+//! ```
+//!
+//! Keywords are upper-case and whole words; a word that is a keyword has to be quoted to be a text.
+//! Whitespace may stand between any two symbols. Reading takes time linear in the text, nesting is
+//! bounded (see [`DEPTH_MAX`]) and lists are not.
+//!
+//! Source: the filter expressions of the Meilisearch API.
+
+mod error;
+mod parse;
+mod text;
+mod tree;
+
+pub use error::{Error, ErrorKind};
+pub use parse::{DEPTH_MAX, parse};
+pub use tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};

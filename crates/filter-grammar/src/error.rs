@@ -1,0 +1,157 @@
+use std::fmt;
+use std::ops::Range;
+
+use crate::parse::DEPTH_MAX;
+
+/// Characters of the offending part that a message repeats.
+const EXCERPT_CHARS_MAX: usize = 80;
+
+/// What is wrong with a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A field or a parenthesis was due.
+    ExpectedField,
+    /// A value was due.
+    ExpectedValue,
+    /// A field stands without an operation.
+    ExpectedOperator,
+    /// `IS` without `NULL` or `EMPTY`.
+    ExpectedNullOrEmpty,
+    /// `STARTS` without `WITH`.
+    ExpectedWith,
+    /// `field value` without `TO`.
+    ExpectedTo,
+    /// `IN` without its opening bracket.
+    ExpectedOpeningBracket,
+    /// A list holds something that is neither a value, a comma nor its end.
+    ExpectedListEnd,
+    /// A condition is followed by something else than `AND`, `OR` or the end.
+    ExpectedEnd,
+    /// An opened parenthesis is not closed.
+    MissingParenthesis,
+    /// An opened quote is not closed.
+    MissingQuote,
+    /// A backslash is followed by something it cannot escape.
+    BadEscape,
+    /// A keyword stands where a field or value is due.
+    Keyword,
+    /// `_geo`, `_geoDistance` or `_geoPoint` used as a field.
+    ReservedGeo,
+    /// `_geoRadius` without three or four numbers in parentheses.
+    GeoRadiusArguments,
+    /// `_geoBoundingBox` without two points in brackets.
+    GeoBoundingBoxArguments,
+    /// `_geoPolygon` without three points or more in brackets.
+    GeoPolygonArguments,
+    /// `_foreign` without a field and an expression in parentheses.
+    ForeignArguments,
+    /// A number was due.
+    ExpectedNumber,
+    /// Parentheses and `NOT`s nest deeper than [`DEPTH_MAX`] allows.
+    TooDeep,
+}
+
+/// A filter that does not parse.
+///
+/// Printed as the cause and, on a second line, `start:end` and the whole filter; the span counts
+/// characters from 1 and its end is exclusive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// Where, in bytes of the filter.
+    pub span: Range<usize>,
+    source: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, span: Range<usize>, source: &str) -> Self {
+        Self { kind, span, source: source.to_owned() }
+    }
+
+    /// The second line of a message about `span` (bytes, on character boundaries) of `source`.
+    #[must_use]
+    pub fn locate(source: &str, span: &Range<usize>) -> String {
+        let start = source[..span.start].chars().count() + 1;
+        let end = start + source[span.clone()].chars().count();
+        format!("{start}:{end} {source}")
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = Found(&self.source[self.span.clone()]);
+        match self.kind {
+            ErrorKind::ExpectedField => write!(f, "expected a field or `(`, found {found}"),
+            ErrorKind::ExpectedValue => write!(f, "expected a value, found {found}"),
+            ErrorKind::ExpectedOperator => write!(
+                f,
+                "expected an operation after the field (`=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, \
+                 `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS NOT NULL`, `IS EMPTY`, `IS NOT EMPTY`, \
+                 `CONTAINS`, `NOT CONTAINS`, `STARTS WITH`, `NOT STARTS WITH`, `_geoRadius`, \
+                 `_geoBoundingBox` or `_geoPolygon`), found {found}"
+            ),
+            ErrorKind::ExpectedNullOrEmpty => {
+                write!(f, "expected `NULL`, `NOT NULL`, `EMPTY` or `NOT EMPTY` after `IS`, found {found}")
+            }
+            ErrorKind::ExpectedWith => write!(f, "expected `WITH` after `STARTS`, found {found}"),
+            ErrorKind::ExpectedTo => write!(f, "expected `TO` between two values, found {found}"),
+            ErrorKind::ExpectedOpeningBracket => write!(f, "expected `[` after `IN`, found {found}"),
+            ErrorKind::ExpectedListEnd => write!(f, "expected `,` or `]` in a list, found {found}"),
+            ErrorKind::ExpectedEnd => {
+                write!(f, "expected `AND`, `OR` or the end of the filter, found {found}")
+            }
+            ErrorKind::MissingParenthesis => write!(f, "missing closing parenthesis, found {found}"),
+            ErrorKind::MissingQuote => write!(f, "missing closing quote of {found}"),
+            ErrorKind::BadEscape => write!(f, "unknown escape sequence {found}"),
+            ErrorKind::Keyword => write!(f, "{found} is a reserved keyword; quote it to use it as a text"),
+            ErrorKind::ReservedGeo => write!(
+                f,
+                "{found} is reserved and cannot be filtered on; use `_geoRadius(latitude, longitude, \
+                 distance)` or `_geoBoundingBox([latitude, longitude], [latitude, longitude])`"
+            ),
+            ErrorKind::GeoRadiusArguments => write!(
+                f,
+                "`_geoRadius` takes a latitude, a longitude, a distance in metres and optionally a \
+                 resolution, as in `_geoRadius(latitude, longitude, distance)`; found {found}"
+            ),
+            ErrorKind::GeoBoundingBoxArguments => write!(
+                f,
+                "`_geoBoundingBox` takes its top right and bottom left corners, as in \
+                 `_geoBoundingBox([latitude, longitude], [latitude, longitude])`; found {found}"
+            ),
+            ErrorKind::GeoPolygonArguments => write!(
+                f,
+                "`_geoPolygon` takes three points or more, as in `_geoPolygon([latitude, longitude], \
+                 [latitude, longitude], [latitude, longitude])`; found {found}"
+            ),
+            ErrorKind::ForeignArguments => {
+                write!(
+                    f,
+                    "`_foreign` takes a field and a filter, as in `_foreign(field, filter)`; found {found}"
+                )
+            }
+            ErrorKind::ExpectedNumber => write!(f, "expected a finite number, found {found}"),
+            ErrorKind::TooDeep => {
+                write!(f, "the filter nests deeper than {DEPTH_MAX} levels; remove some parentheses")
+            }
+        }?;
+        write!(f, "\n{}", Self::locate(&self.source, &self.span))
+    }
+}
+
+/// A part of the filter, quoted and shortened, or its end.
+struct Found<'s>(&'s str);
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(EXCERPT_CHARS_MAX) {
+            _ if self.0.is_empty() => write!(f, "the end of the filter"),
+            Some((end, _)) => write!(f, "`{}…`", &self.0[..end]),
+            None => write!(f, "`{}`", self.0),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+use std::ops::Range;
+
+use winnow::LocatingSlice;
+use winnow::Parser;
+use winnow::ascii::multispace0;
+use winnow::combinator::{opt, peek, preceded};
+use winnow::error::ParserError;
+use winnow::stream::{Location, Stream};
+use winnow::token::{any, take_while};
+
+use crate::error::{Error, ErrorKind};
+use crate::text::{is_keyword, is_word_char};
+use crate::tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};
+
+/// How deep a filter may nest: each pair of parentheses counts 4, each `NOT` 1 and a condition 3.
+/// Source: Meilisearch's filter parser.
+pub const DEPTH_MAX: usize = 150;
+
+const PARENTHESES_DEPTH: usize = 4;
+const NOT_DEPTH: usize = 1;
+const CONDITION_DEPTH: usize = 3;
+
+type Input<'s> = LocatingSlice<&'s str>;
+type Result<T> = std::result::Result<T, Fault>;
+
+/// An [`Error`] that does not know the filter's text yet.
+#[derive(Debug, Clone)]
+struct Fault {
+    kind: ErrorKind,
+    span: Range<usize>,
+}
+
+impl<'s> ParserError<Input<'s>> for Fault {
+    type Inner = Self;
+
+    fn from_input(input: &Input<'s>) -> Self {
+        fault(ErrorKind::ExpectedEnd, input)
+    }
+
+    fn into_inner(self) -> std::result::Result<Self::Inner, Self> {
+        Ok(self)
+    }
+}
+
+/// Reads a filter; `None` if it is blank.
+///
+/// # Errors
+/// What is wrong first, and where. Terms, values and points are unlimited, nesting is not.
+pub fn parse(source: &str) -> std::result::Result<Option<Filter>, Error> {
+    let mut input = Input::new(source);
+    whole(&mut input).map_err(|Fault { kind, span }| Error::new(kind, span, source))
+}
+
+fn whole(input: &mut Input<'_>) -> Result<Option<Filter>> {
+    multispace0.parse_next(input)?;
+    if input.is_empty() {
+        return Ok(None);
+    }
+    let filter = any_of(input, 0)?;
+    multispace0.parse_next(input)?;
+    if input.is_empty() { Ok(Some(filter)) } else { Err(fault(ErrorKind::ExpectedEnd, input)) }
+}
+
+fn any_of(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
+    let mut parts = vec![all_of(input, depth)?];
+    while keyword(input, "OR") {
+        parts.push(all_of(input, depth)?);
+    }
+    Ok(single_or(parts, Filter::Any))
+}
+
+fn all_of(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
+    let mut parts = vec![not(input, depth)?];
+    while keyword(input, "AND") {
+        parts.push(not(input, depth)?);
+    }
+    Ok(single_or(parts, Filter::All))
+}
+
+fn single_or(mut parts: Vec<Filter>, group: fn(Vec<Filter>) -> Filter) -> Filter {
+    if parts.len() == 1 { parts.swap_remove(0) } else { group(parts) }
+}
+
+fn not(input: &mut Input<'_>, mut depth: usize) -> Result<Filter> {
+    let mut negated = false;
+    while keyword(input, "NOT") {
+        negated = !negated;
+        depth += NOT_DEPTH;
+        check_depth(input, depth)?;
+    }
+    let filter = primary(input, depth)?;
+    Ok(if negated { negate(filter) } else { filter })
+}
+
+/// `NOT` of `filter`; that of a negation is what it negates.
+fn negate(filter: Filter) -> Filter {
+    match filter {
+        Filter::Not(inner) => *inner,
+        filter => Filter::Not(Box::new(filter)),
+    }
+}
+
+fn check_depth(input: &Input<'_>, depth: usize) -> Result<()> {
+    if depth + CONDITION_DEPTH > DEPTH_MAX { Err(fault(ErrorKind::TooDeep, input)) } else { Ok(()) }
+}
+
+fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
+    if symbol(input, "(") {
+        let depth = depth + PARENTHESES_DEPTH;
+        check_depth(input, depth)?;
+        let filter = any_of(input, depth)?;
+        expect(input, ")", ErrorKind::MissingParenthesis)?;
+        return Ok(filter);
+    }
+    multispace0.parse_next(input)?;
+    let start = input.current_token_start();
+    let before = input.checkpoint();
+    match opt(word).parse_next(input)? {
+        Some("_geoRadius") => geo_radius(input, start),
+        Some("_geoBoundingBox") => geo_bounding_box(input, start),
+        Some("_geoPolygon") if at_symbol(input, "(") => geo_polygon(input, start),
+        Some("_foreign") if at_symbol(input, "(") => foreign(input, start, depth),
+        _ => {
+            input.reset(&before);
+            condition(input)
+        }
+    }
+}
+
+fn condition(input: &mut Input<'_>) -> Result<Filter> {
+    let field = text(input, ErrorKind::ExpectedField)?;
+    if matches!(field.value.as_str(), "_geo" | "_geoDistance" | "_geoPoint") {
+        return Err(Fault { kind: ErrorKind::ReservedGeo, span: field.span });
+    }
+    let (operator, negated) = operator(input)?;
+    let condition = Filter::Condition { field, operator };
+    Ok(if negated { negate(condition) } else { condition })
+}
+
+/// What follows a field, and whether it stands for its opposite.
+fn operator(input: &mut Input<'_>) -> Result<(Operator, bool)> {
+    // The longer of two symbols that begin alike comes first.
+    let comparisons: [(&str, fn(Text) -> Operator); 6] = [
+        ("!=", Operator::NotEqual),
+        (">=", Operator::GreaterOrEqual),
+        ("<=", Operator::LowerOrEqual),
+        ("=", Operator::Equal),
+        (">", Operator::Greater),
+        ("<", Operator::Lower),
+    ];
+    for (sign, comparison) in comparisons {
+        if symbol(input, sign) {
+            return Ok((comparison(text(input, ErrorKind::ExpectedValue)?), false));
+        }
+    }
+    if keyword(input, "IS") {
+        let negated = keyword(input, "NOT");
+        return if keyword(input, "NULL") {
+            Ok((Operator::Null, negated))
+        } else if keyword(input, "EMPTY") {
+            Ok((Operator::Empty, negated))
+        } else {
+            Err(fault(ErrorKind::ExpectedNullOrEmpty, input))
+        };
+    }
+    let negated = keyword(input, "NOT");
+    if keyword(input, "IN") {
+        Ok((Operator::In(list(input)?), negated))
+    } else if keyword(input, "EXISTS") {
+        Ok((Operator::Exists, negated))
+    } else if keyword(input, "CONTAINS") {
+        Ok((Operator::Contains(text(input, ErrorKind::ExpectedValue)?), negated))
+    } else if keyword(input, "STARTS") {
+        if !keyword(input, "WITH") {
+            return Err(fault(ErrorKind::ExpectedWith, input));
+        }
+        Ok((Operator::StartsWith(text(input, ErrorKind::ExpectedValue)?), negated))
+    } else if negated {
+        Err(fault(ErrorKind::ExpectedOperator, input))
+    } else {
+        Ok((between(input)?, false))
+    }
+}
+
+fn between(input: &mut Input<'_>) -> Result<Operator> {
+    let rest = fault(ErrorKind::ExpectedOperator, input);
+    // A keyword or the end after a field means that the operation is missing, not a value.
+    let from = text(input, ErrorKind::ExpectedOperator).map_err(|fault| match fault.kind {
+        ErrorKind::Keyword => rest,
+        _ => fault,
+    })?;
+    if !keyword(input, "TO") {
+        let at_end = preceded(multispace0, peek(opt(any::<_, Fault>))).parse_next(input)?.is_none();
+        let kind = if at_end { ErrorKind::ExpectedOperator } else { ErrorKind::ExpectedTo };
+        return Err(if at_end { Fault { kind, span: from.span } } else { fault(kind, input) });
+    }
+    Ok(Operator::Between { from, to: text(input, ErrorKind::ExpectedValue)? })
+}
+
+fn list(input: &mut Input<'_>) -> Result<Vec<Text>> {
+    expect(input, "[", ErrorKind::ExpectedOpeningBracket)?;
+    let mut values = Vec::new();
+    while !symbol(input, "]") {
+        values.push(text(input, ErrorKind::ExpectedListEnd)?);
+        if !symbol(input, ",") {
+            expect(input, "]", ErrorKind::ExpectedListEnd)?;
+            break;
+        }
+    }
+    Ok(values)
+}
+
+fn geo_radius(input: &mut Input<'_>, start: usize) -> Result<Filter> {
+    let arguments = ErrorKind::GeoRadiusArguments;
+    expect(input, "(", arguments)?;
+    let lat = number(input)?;
+    expect(input, ",", arguments)?;
+    let lng = number(input)?;
+    expect(input, ",", arguments)?;
+    let radius = number(input)?;
+    let resolution = if symbol(input, ",") { Some(number(input)?) } else { None };
+    expect(input, ")", arguments)?;
+    let circle = Circle { center: Point { lat, lng }, radius, resolution };
+    Ok(Filter::GeoRadius(Spanned { value: circle, span: start..input.previous_token_end() }))
+}
+
+fn geo_bounding_box(input: &mut Input<'_>, start: usize) -> Result<Filter> {
+    let arguments = ErrorKind::GeoBoundingBoxArguments;
+    expect(input, "(", arguments)?;
+    let top_right = point(input, arguments)?;
+    expect(input, ",", arguments)?;
+    let bottom_left = point(input, arguments)?;
+    expect(input, ")", arguments)?;
+    let rectangle = Rectangle { top_right, bottom_left };
+    Ok(Filter::GeoBoundingBox(Spanned { value: rectangle, span: start..input.previous_token_end() }))
+}
+
+fn geo_polygon(input: &mut Input<'_>, start: usize) -> Result<Filter> {
+    let arguments = ErrorKind::GeoPolygonArguments;
+    expect(input, "(", arguments)?;
+    let mut points = vec![point(input, arguments)?];
+    while symbol(input, ",") {
+        points.push(point(input, arguments)?);
+    }
+    expect(input, ")", arguments)?;
+    let span = start..input.previous_token_end();
+    if points.len() < 3 {
+        return Err(Fault { kind: arguments, span });
+    }
+    Ok(Filter::GeoPolygon(Spanned { value: points, span }))
+}
+
+fn foreign(input: &mut Input<'_>, start: usize, depth: usize) -> Result<Filter> {
+    let depth = depth + PARENTHESES_DEPTH;
+    check_depth(input, depth)?;
+    expect(input, "(", ErrorKind::ForeignArguments)?;
+    let field = text(input, ErrorKind::ForeignArguments)?;
+    expect(input, ",", ErrorKind::ForeignArguments)?;
+    let filter = Box::new(any_of(input, depth)?);
+    expect(input, ")", ErrorKind::ForeignArguments)?;
+    let reference = Reference { field, filter };
+    Ok(Filter::Foreign(Spanned { value: reference, span: start..input.previous_token_end() }))
+}
+
+fn point(input: &mut Input<'_>, arguments: ErrorKind) -> Result<Point> {
+    expect(input, "[", arguments)?;
+    let lat = number(input)?;
+    expect(input, ",", arguments)?;
+    let lng = number(input)?;
+    expect(input, "]", arguments)?;
+    Ok(Point { lat, lng })
+}
+
+fn number(input: &mut Input<'_>) -> Result<Number> {
+    let text = text(input, ErrorKind::ExpectedNumber)?;
+    match text.number() {
+        Some(value) => Ok(Spanned { value, span: text.span }),
+        None => Err(Fault { kind: ErrorKind::ExpectedNumber, span: text.span }),
+    }
+}
+
+/// A word that is no keyword, or a quoted text. `missing` is said if there is neither.
+fn text(input: &mut Input<'_>, missing: ErrorKind) -> Result<Text> {
+    multispace0.parse_next(input)?;
+    let start = input.current_token_start();
+    if let Some(quote) = opt(one_quote).parse_next(input)? {
+        return quoted(input, quote, start);
+    }
+    match opt(word).parse_next(input)? {
+        None => Err(fault(missing, input)),
+        Some(word) => {
+            let span = start..input.previous_token_end();
+            if is_keyword(word) {
+                return Err(Fault { kind: ErrorKind::Keyword, span });
+            }
+            Ok(Spanned { value: word.to_owned(), span })
+        }
+    }
+}
+
+/// The rest of a text whose opening `quote` stands at `start`.
+fn quoted(input: &mut Input<'_>, quote: char, start: usize) -> Result<Text> {
+    let mut value = String::new();
+    loop {
+        let plain: &str = take_while(0.., |c| c != quote && c != '\\').parse_next(input)?;
+        value.push_str(plain);
+        let at = input.current_token_start();
+        match opt(any::<_, Fault>).parse_next(input)? {
+            Some('\\') => value.push(escape(input, at)?),
+            Some(_) => return Ok(Spanned { value, span: start..input.previous_token_end() }),
+            None => return Err(Fault { kind: ErrorKind::MissingQuote, span: start..at }),
+        }
+    }
+}
+
+/// The character meant by what follows a backslash that stands at `start`.
+fn escape(input: &mut Input<'_>, start: usize) -> Result<char> {
+    let decoded = match opt(any::<_, Fault>).parse_next(input)? {
+        Some(c @ ('\'' | '"' | '\\')) => Some(c),
+        Some('n') => Some('\n'),
+        Some('t') => Some('\t'),
+        Some('r') => Some('\r'),
+        Some('x') => {
+            opt(take_while(2..=2, |c: char| c.is_ascii_hexdigit())).parse_next(input)?.and_then(code)
+        }
+        Some('u') => {
+            let digits = take_while(1..=6, |c: char| c.is_ascii_hexdigit());
+            opt(('{', digits, '}')).parse_next(input)?.and_then(|(_, digits, _)| code(digits))
+        }
+        _ => None,
+    };
+    decoded.ok_or_else(|| Fault { kind: ErrorKind::BadEscape, span: start..input.previous_token_end() })
+}
+
+fn code(digits: &str) -> Option<char> {
+    u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)
+}
+
+fn one_quote(input: &mut Input<'_>) -> Result<char> {
+    any.verify(|c| matches!(c, '\'' | '"')).parse_next(input)
+}
+
+fn word<'s>(input: &mut Input<'s>) -> Result<&'s str> {
+    take_while(1.., is_word_char).parse_next(input)
+}
+
+/// Whether `expected` came next, as a whole word; if so it is consumed.
+fn keyword(input: &mut Input<'_>, expected: &str) -> bool {
+    let keyword = preceded(multispace0, word.verify(|found: &str| found == expected));
+    matches!(opt(keyword).parse_next(input), Ok(Some(_)))
+}
+
+/// Whether `expected` came next; if so it is consumed.
+fn symbol(input: &mut Input<'_>, expected: &str) -> bool {
+    matches!(opt(preceded(multispace0::<_, Fault>, expected)).parse_next(input), Ok(Some(_)))
+}
+
+fn at_symbol(input: &mut Input<'_>, expected: &str) -> bool {
+    peek(opt(preceded(multispace0::<_, Fault>, expected)))
+        .parse_next(input)
+        .is_ok_and(|found| found.is_some())
+}
+
+fn expect(input: &mut Input<'_>, expected: &str, kind: ErrorKind) -> Result<()> {
+    if symbol(input, expected) { Ok(()) } else { Err(fault(kind, input)) }
+}
+
+/// Blames what stands next: a word, else one character, else the end.
+fn fault(kind: ErrorKind, input: &Input<'_>) -> Fault {
+    let rest: &str = input.as_ref();
+    let start = input.current_token_start() + (rest.len() - rest.trim_start().len());
+    let rest = rest.trim_start();
+    let word = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());
+    let end = start + word.max(rest.chars().next().map_or(0, char::len_utf8));
+    Fault { kind, span: start..end }
+}

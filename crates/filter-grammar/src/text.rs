@@ -1,0 +1,50 @@
+//! Words, keywords and quoting.
+
+use std::fmt;
+
+/// Words that mean something to the grammar, so that as texts they have to be quoted.
+const KEYWORDS: [&str; 14] = [
+    "AND",
+    "OR",
+    "IN",
+    "NOT",
+    "TO",
+    "EXISTS",
+    "IS",
+    "NULL",
+    "EMPTY",
+    "CONTAINS",
+    "STARTS",
+    "WITH",
+    "_geoRadius",
+    "_geoBoundingBox",
+];
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+pub(crate) fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// Writes `text` so that it is read back as the same text, quoted only if it has to be.
+pub(crate) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    use fmt::Write as _;
+
+    if !text.is_empty() && text.chars().all(is_word_char) && !is_keyword(text) {
+        return f.write_str(text);
+    }
+    f.write_char('\'')?;
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => write!(f, "\\{c}")?,
+            '\n' => f.write_str("\\n")?,
+            '\t' => f.write_str("\\t")?,
+            '\r' => f.write_str("\\r")?,
+            c if c.is_control() => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('\'')
+}

@@ -1,0 +1,225 @@
+use std::fmt;
+use std::ops::Range;
+
+use crate::text::write_text;
+
+/// A value and the bytes of the filter that it was read from. Two are equal if their values are.
+#[derive(Debug, Clone)]
+pub struct Spanned<T> {
+    /// What was read.
+    pub value: T,
+    /// Where it stands, in bytes of the filter, quotes included.
+    pub span: Range<usize>,
+}
+
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+/// A field or a value, unquoted and unescaped.
+pub type Text = Spanned<String>;
+
+/// An argument of a geo filter, finite.
+pub type Number = Spanned<f64>;
+
+impl Text {
+    /// The number that this text writes, if it writes a finite one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        self.value.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+}
+
+/// Latitude and longitude in degrees, as written: their ranges are not checked here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Degrees north.
+    pub lat: Number,
+    /// Degrees east.
+    pub lng: Number,
+}
+
+/// What a condition asks of its field. Negated forms are a [`Filter::Not`] around these, but for `!=`,
+/// which a field that no document has answers differently.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operator {
+    /// `= text`
+    Equal(Text),
+    /// `!= text`
+    NotEqual(Text),
+    /// `> text`
+    Greater(Text),
+    /// `>= text`
+    GreaterOrEqual(Text),
+    /// `< text`
+    Lower(Text),
+    /// `<= text`
+    LowerOrEqual(Text),
+    /// `from TO to`, both included
+    Between {
+        /// Lower bound.
+        from: Text,
+        /// Upper bound.
+        to: Text,
+    },
+    /// `IN [text, …]`
+    In(Vec<Text>),
+    /// `EXISTS`
+    Exists,
+    /// `IS NULL`
+    Null,
+    /// `IS EMPTY`
+    Empty,
+    /// `CONTAINS text`
+    Contains(Text),
+    /// `STARTS WITH text`
+    StartsWith(Text),
+}
+
+/// The tree of a filter. Its depth is bounded by the parser, so it may be walked recursively.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filter {
+    /// Documents that every part selects: two parts or more.
+    All(Vec<Filter>),
+    /// Documents that some part selects: two parts or more.
+    Any(Vec<Filter>),
+    /// Documents that the part does not select. Never directly inside another `Not`.
+    Not(Box<Filter>),
+    /// A test of one field.
+    Condition {
+        /// Dotted path.
+        field: Text,
+        /// The test.
+        operator: Operator,
+    },
+    /// Documents within a distance of a point. The span covers the whole expression, here and below.
+    GeoRadius(Spanned<Circle>),
+    /// Documents in a box, borders included.
+    GeoBoundingBox(Spanned<Rectangle>),
+    /// Documents whose shape meets a polygon: its corners in order, three or more, the last joined to
+    /// the first.
+    GeoPolygon(Spanned<Vec<Point>>),
+    /// Documents that refer to documents of another index which a filter selects.
+    Foreign(Spanned<Reference>),
+}
+
+/// The arguments of `_geoRadius`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Circle {
+    /// The middle.
+    pub center: Point,
+    /// Metres.
+    pub radius: Number,
+    /// Corners of the polygon that stands for the circle where shapes are compared.
+    pub resolution: Option<Number>,
+}
+
+/// The arguments of `_geoBoundingBox`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rectangle {
+    /// The corner in the north east.
+    pub top_right: Point,
+    /// The corner in the south west.
+    pub bottom_left: Point,
+}
+
+/// The arguments of `_foreign`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// The referring field.
+    pub field: Text,
+    /// The filter of the other index.
+    pub filter: Box<Filter>,
+}
+
+impl fmt::Display for Filter {
+    /// Writes a filter that parses to an equal tree.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Filter::All(parts) => write_joined(f, parts, " AND ", |f, part| match part {
+                Filter::All(_) | Filter::Any(_) => write!(f, "({part})"),
+                part => write!(f, "{part}"),
+            }),
+            Filter::Any(parts) => write_joined(f, parts, " OR ", |f, part| match part {
+                Filter::Any(_) => write!(f, "({part})"),
+                part => write!(f, "{part}"),
+            }),
+            Filter::Not(part) => match **part {
+                Filter::All(_) | Filter::Any(_) => write!(f, "NOT ({part})"),
+                _ => write!(f, "NOT {part}"),
+            },
+            Filter::Condition { field, operator } => write!(f, "{field} {operator}"),
+            Filter::GeoRadius(Spanned { value: Circle { center, radius, resolution }, .. }) => {
+                write!(f, "_geoRadius({}, {}, {}", center.lat.value, center.lng.value, radius.value)?;
+                if let Some(resolution) = resolution {
+                    write!(f, ", {}", resolution.value)?;
+                }
+                f.write_str(")")
+            }
+            Filter::GeoBoundingBox(Spanned { value: Rectangle { top_right, bottom_left }, .. }) => {
+                write!(f, "_geoBoundingBox({top_right}, {bottom_left})")
+            }
+            Filter::GeoPolygon(points) => {
+                f.write_str("_geoPolygon(")?;
+                write_joined(f, &points.value, ", ", |f, point| write!(f, "{point}"))?;
+                f.write_str(")")
+            }
+            Filter::Foreign(Spanned { value: Reference { field, filter }, .. }) => {
+                write!(f, "_foreign({field}, {filter})")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operator::Equal(text) => write!(f, "= {text}"),
+            Operator::NotEqual(text) => write!(f, "!= {text}"),
+            Operator::Greater(text) => write!(f, "> {text}"),
+            Operator::GreaterOrEqual(text) => write!(f, ">= {text}"),
+            Operator::Lower(text) => write!(f, "< {text}"),
+            Operator::LowerOrEqual(text) => write!(f, "<= {text}"),
+            Operator::Between { from, to } => write!(f, "{from} TO {to}"),
+            Operator::In(texts) => {
+                f.write_str("IN [")?;
+                write_joined(f, texts, ", ", |f, text| write!(f, "{text}"))?;
+                f.write_str("]")
+            }
+            Operator::Exists => f.write_str("EXISTS"),
+            Operator::Null => f.write_str("IS NULL"),
+            Operator::Empty => f.write_str("IS EMPTY"),
+            Operator::Contains(text) => write!(f, "CONTAINS {text}"),
+            Operator::StartsWith(text) => write!(f, "STARTS WITH {text}"),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_text(f, &self.value)
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}, {}]", self.lat.value, self.lng.value)
+    }
+}
+
+fn write_joined<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: &[T],
+    separator: &str,
+    write_one: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            f.write_str(separator)?;
+        }
+        write_one(f, item)?;
+    }
+    Ok(())
+}
