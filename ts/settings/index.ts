@@ -1,7 +1,21 @@
 /** What may an index or a launch be told, and what holds when nothing was said? */
+export { kindOf, missingField, unknownField, wrongType } from './decode.js'
+export type { SettingsFeatures } from './embedders.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
   type IndexSettings,
   type LocalizedRule,
 } from './index-settings.js'
+export { acceptedLocales, threeLetterLocale } from './locales.js'
+export { mergeSettings, renderSetting, renderSettings } from './merge.js'
+export {
+  parseSetting,
+  parseSettingsPatch,
+  resetAllSettings,
+  resetSetting,
+  type SettingName,
+  type SettingRoute,
+  type SettingsChange,
+  settingSegments,
+} from './validate.js'

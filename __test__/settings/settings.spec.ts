@@ -1,0 +1,310 @@
+import test from 'ava'
+import { ApiError } from '../../ts/errors/index.js'
+import {
+  defaultIndexSettings,
+  type IndexSettings,
+  mergeSettings,
+  parseSetting,
+  parseSettingsPatch,
+  renderSettings,
+  resetAllSettings,
+  type SettingName,
+  settingSegments,
+} from '../../ts/settings/index.js'
+
+const off = { foreignKeys: false, chatCompletions: false, compositeEmbedders: false, multimodal: false }
+const on = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
+
+/** The code a body is refused with, or null. */
+function refusal(act: () => unknown): string | null {
+  try {
+    act()
+    return null
+  } catch (error) {
+    if (error instanceof ApiError) return error.code
+    throw error
+  }
+}
+
+const written = (name: SettingName, ...bodies: unknown[]): IndexSettings =>
+  bodies.reduce<IndexSettings>(
+    (settings, body) => mergeSettings(settings, parseSetting(name, body, off).patch),
+    defaultIndexSettings,
+  )
+
+test('a plain instance shows twenty settings in the order of the API', (t) => {
+  t.deepEqual(Object.keys(renderSettings(defaultIndexSettings, off)), [
+    'displayedAttributes',
+    'searchableAttributes',
+    'filterableAttributes',
+    'sortableAttributes',
+    'rankingRules',
+    'stopWords',
+    'nonSeparatorTokens',
+    'separatorTokens',
+    'dictionary',
+    'synonyms',
+    'distinctAttribute',
+    'proximityPrecision',
+    'typoTolerance',
+    'faceting',
+    'pagination',
+    'embedders',
+    'searchCutoffMs',
+    'localizedAttributes',
+    'facetSearch',
+    'prefixSearch',
+  ])
+  t.is(Object.keys(renderSettings(defaultIndexSettings, on)).length, 22)
+})
+
+const filledIn = { facetSearch: false, filter: { equality: true, comparison: false } }
+
+/** Body → what is stored, and what the task shows where that differs. */
+const accepted: readonly (readonly [SettingName, unknown, unknown, unknown?])[] = [
+  ['displayedAttributes', ['title', 'author', 'title'], ['title', 'author'], ['title', 'author', 'title']],
+  ['displayedAttributes', ['title', '*'], ['*'], ['title', '*']],
+  ['searchableAttributes', [], []],
+  ['searchableAttributes', null, ['*'], ['*']],
+  [
+    'filterableAttributes',
+    ['genre', { attributePatterns: ['spec.*'] }, 'genre'],
+    ['genre', { attributePatterns: ['spec.*'], features: filledIn }, 'genre'],
+  ],
+  ['sortableAttributes', ['year', 'author', 'year'], ['author', 'year']],
+  [
+    'rankingRules',
+    ['sort', 'words', 'pages:desc', 'pages:desc'],
+    ['sort', 'words', 'pages:desc', 'pages:desc'],
+  ],
+  ['rankingRules', ['vol:no:asc', ':asc'], ['vol:no:asc', ':asc']],
+  ['rankingRules', [], []],
+  ['stopWords', ['the', 'Of', 'the'], ['Of', 'the']],
+  ['stopWords', ['é'], ['e\u0301'], ['é']],
+  ['synonyms', { b: ['x', 'x'], a: [] }, { a: [], b: ['x', 'x'] }],
+  ['synonyms', null, {}, null],
+  ['searchCutoffMs', 50, 50],
+  ['distinctAttribute', 'sku', 'sku'],
+  [
+    'localizedAttributes',
+    [{ attributePatterns: ['*_ja'], locales: ['ja', 'cmn'] }],
+    [{ attributePatterns: ['*_ja'], locales: ['jpn', 'cmn'] }],
+    [{ attributePatterns: ['*_ja'], locales: ['ja', 'cmn'] }],
+  ],
+  ['localizedAttributes', [], []],
+]
+
+for (const [name, body, stored, shown = stored] of accepted) {
+  test(`${name} takes ${JSON.stringify(body)}`, (t) => {
+    const change = parseSetting(name, body, off)
+    t.deepEqual(change.details, { [name]: shown })
+    t.deepEqual(mergeSettings(defaultIndexSettings, change.patch)[name], stored as never)
+  })
+}
+
+const manySizes = { minWordSizeForTypos: { oneTypo: 8, twoTypos: 3 } }
+
+/** Body of a setting's own route → the code it is refused with. */
+const refused: readonly (readonly [SettingName, unknown, string])[] = [
+  ['searchableAttributes', 'title', 'invalid_settings_searchable_attributes'],
+  ['filterableAttributes', [{ features: {} }], 'invalid_settings_filterable_attributes'],
+  [
+    'filterableAttributes',
+    [{ attributePatterns: ['a'], extra: 1 }],
+    'invalid_settings_filterable_attributes',
+  ],
+  [
+    'filterableAttributes',
+    [{ attributePatterns: ['a'], features: null }],
+    'invalid_settings_filterable_attributes',
+  ],
+  ['rankingRules', ['attribute', 'wordPosition'], 'invalid_settings_ranking_rules'],
+  ['rankingRules', ['pages:down'], 'invalid_settings_ranking_rules'],
+  ['rankingRules', ['_geoPoint(3,4):asc'], 'invalid_settings_ranking_rules'],
+  ['rankingRules', ['_geo:asc'], 'invalid_settings_ranking_rules'],
+  ['stopWords', { 0: 'the' }, 'invalid_settings_stop_words'],
+  ['synonyms', { a: 'b' }, 'invalid_settings_synonyms'],
+  ['typoTolerance', manySizes, 'invalid_settings_typo_tolerance'],
+  ['typoTolerance', { minWordSizeForTypos: { oneTypo: 300 } }, 'invalid_settings_typo_tolerance'],
+  ['typoTolerance', { unknown: 1 }, 'invalid_settings_typo_tolerance'],
+  ['faceting', { sortFacetValuesBy: { genre: 'size' } }, 'invalid_settings_faceting'],
+  ['pagination', { maxTotalHits: 0 }, 'invalid_settings_pagination'],
+  ['proximityPrecision', 'byword', 'invalid_settings_proximity_precision'],
+  ['searchCutoffMs', -1, 'invalid_settings_search_cutoff_ms'],
+  ['searchCutoffMs', '50', 'invalid_settings_search_cutoff_ms'],
+  [
+    'localizedAttributes',
+    [{ attributePatterns: ['a'], locales: ['xx'] }],
+    'invalid_settings_localized_attributes',
+  ],
+  ['embedders', { man: { source: 'userProvided' } }, 'invalid_settings_embedders'],
+  ['embedders', { man: { source: 'userProvided', dimensions: 3, model: 'm' } }, 'invalid_settings_embedders'],
+  ['embedders', { '': { source: 'userProvided', dimensions: 3 } }, 'invalid_settings_embedders'],
+  ['embedders', { a: { source: 'openAi', model: 'nope' } }, 'invalid_settings_embedders'],
+  ['embedders', { a: { documentTemplate: '{% if %' } }, 'invalid_settings_embedders'],
+  [
+    'embedders',
+    { a: { source: 'rest', url: 'http://h', request: 'x', response: 'y' } },
+    'vector_embedding_error',
+  ],
+  ['embedders', { a: { source: 'composite', searchEmbedder: {} } }, 'invalid_settings_embedders'],
+  ['embedders', { a: { indexingFragments: { f: { value: 1 } } } }, 'feature_not_enabled'],
+  ['foreignKeys', [{ foreignIndexUid: 'a', fieldName: 'b' }], 'feature_not_enabled'],
+  ['foreignKeys', [{ foreignIndexUid: 'a' }], 'invalid_settings_foreign_keys'],
+  ['chat', {}, 'feature_not_enabled'],
+  ['chat', { documentTemplateMaxBytes: 0 }, 'invalid_settings_embedders'],
+  ['chat', { colour: 1 }, 'invalid_settings_index_chat'],
+]
+
+for (const [name, body, code] of refused) {
+  test(`${name} refuses ${JSON.stringify(body)} with ${code}`, (t) => {
+    t.is(
+      refusal(() => parseSetting(name, body, off)),
+      code,
+    )
+    t.is(
+      refusal(() => parseSettingsPatch({ [name]: body }, off)),
+      code,
+    )
+  })
+}
+
+for (const body of [[], 3, 'text', null, { colour: 1 }]) {
+  test(`the whole object refuses ${JSON.stringify(body)} with bad_request`, (t) => {
+    t.is(
+      refusal(() => parseSettingsPatch(body, off)),
+      'bad_request',
+    )
+  })
+}
+
+test('every setting has a way to be wrong that names its own code', (t) => {
+  for (const { name, code } of settingSegments) {
+    t.is(
+      refusal(() => parseSettingsPatch({ [name]: Symbol('no JSON') }, on)),
+      code,
+    )
+  }
+})
+
+test('the first mistake in payload order is the one reported', (t) => {
+  const body = { pagination: { maxTotalHits: 0 }, stopWords: 1 }
+  t.is(
+    refusal(() => parseSettingsPatch(body, off)),
+    'invalid_settings_pagination',
+  )
+  t.is(
+    refusal(() => parseSettingsPatch({ stopWords: 1, pagination: body.pagination }, off)),
+    'invalid_settings_stop_words',
+  )
+})
+
+test('locations name the setting in the whole object and leave it out in its own route', (t) => {
+  const whole = t.throws(() => parseSettingsPatch({ pagination: { maxTotalHits: 'x' } }, off))
+  t.regex(whole.message, /`\.pagination\.maxTotalHits`/)
+  const alone = t.throws(() => parseSetting('pagination', { maxTotalHits: 'x' }, off))
+  t.regex(alone.message, /at `\.maxTotalHits`/)
+  t.regex(alone.message, /positive integer.*string: `"x"`/)
+})
+
+test('an unknown key is answered with the nearest one', (t) => {
+  const error = t.throws(() => parseSettingsPatch({ stopWord: [] }, off))
+  t.regex(error.message, /`stopWord`: did you mean `stopWords`\?/)
+})
+
+test('nested settings merge key by key and null resets one key', (t) => {
+  const sizes = written('typoTolerance', { minWordSizeForTypos: { oneTypo: 7 } })
+  t.deepEqual(sizes.typoTolerance.minWordSizeForTypos, { oneTypo: 7, twoTypos: 9 })
+  const both = written('typoTolerance', { enabled: false }, { disableOnNumbers: true, enabled: null })
+  t.true(both.typoTolerance.enabled)
+  t.true(both.typoTolerance.disableOnNumbers)
+  t.deepEqual(parseSetting('typoTolerance', { minWordSizeForTypos: { oneTypo: 7 } }, off).details, {
+    typoTolerance: { minWordSizeForTypos: { oneTypo: 7 } },
+  })
+})
+
+test('words without typos are stored as analysis sees them', (t) => {
+  t.deepEqual(written('typoTolerance', { disableOnWords: ['Crème', 'axle'] }).typoTolerance.disableOnWords, [
+    'axle',
+    'creme',
+  ])
+})
+
+test('sizes that conflict with the stored ones fail the task', (t) => {
+  const stored = written('typoTolerance', { minWordSizeForTypos: { oneTypo: 7 } })
+  const { patch } = parseSetting('typoTolerance', { minWordSizeForTypos: { twoTypos: 6 } }, off)
+  t.is(
+    refusal(() => mergeSettings(stored, patch)),
+    'invalid_settings_typo_tolerance',
+  )
+})
+
+test('the map of facet orders is replaced as a whole and always has a fallback', (t) => {
+  const bodies = [{ sortFacetValuesBy: { genre: 'count' } }, { sortFacetValuesBy: { lang: 'count' } }]
+  t.deepEqual(written('faceting', ...bodies, { maxValuesPerFacet: null }).faceting, {
+    maxValuesPerFacet: 100,
+    sortFacetValuesBy: { '*': 'alpha', lang: 'count' },
+  })
+})
+
+test('synonyms are replaced, never merged', (t) => {
+  t.deepEqual(written('synonyms', { Bike: ['cycle'] }, { cab: ['taxi'] }).synonyms, { cab: ['taxi'] })
+})
+
+test('a full reset names every setting and restores every default', (t) => {
+  const reset = resetAllSettings()
+  t.is(Object.keys(reset.details).length, 22)
+  t.deepEqual(reset.details.searchableAttributes, ['*'])
+  t.is(reset.details.stopWords, null)
+  const changed = written('stopWords', ['a'])
+  t.deepEqual(mergeSettings(changed, reset.patch), defaultIndexSettings)
+})
+
+test('an embedder is merged by field, removed by null, and never shows its key', (t) => {
+  const rest = { source: 'rest', url: 'http://h/', request: '{{text}}', response: '{{embedding}}' }
+  const secret = 'a secret of more than thirty bytes'
+  const change = parseSetting('embedders', { r: { ...rest, apiKey: secret } }, off)
+  t.deepEqual(change.details, {
+    embedders: {
+      r: {
+        source: 'rest',
+        apiKey: 'a secXXXXXX...',
+        url: 'http://h/',
+        request: '{{text}}',
+        response: '{{embedding}}',
+      },
+    },
+  })
+  const settings = written('embedders', { r: { ...rest, apiKey: secret } }, { r: { dimensions: 4 } })
+  t.is(settings.embedders.r?.apiKey, secret)
+  t.is(settings.embedders.r?.dimensions, 4)
+  t.false(JSON.stringify(renderSettings(settings, off)).includes(secret))
+  t.deepEqual(written('embedders', { r: rest }, { r: null, ghost: null }).embedders, {})
+})
+
+test('binary quantisation cannot be undone, and leaves with null', (t) => {
+  const quantised = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: true } }
+  const undo = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: false } }
+  t.is(
+    refusal(() => written('embedders', quantised, undo)),
+    'invalid_settings_embedders',
+  )
+  t.deepEqual(written('embedders', quantised, { m: { binaryQuantized: null } }).embedders, {
+    m: { source: 'userProvided', dimensions: 3 },
+  })
+})
+
+test('an index has 255 embedders at most', (t) => {
+  const named = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`e${at}`, { source: 'userProvided', dimensions: 1 }]),
+    )
+  t.is(
+    refusal(() => written('embedders', named(255))),
+    null,
+  )
+  t.is(
+    refusal(() => written('embedders', named(256))),
+    'invalid_settings_embedders',
+  )
+})

@@ -1,0 +1,124 @@
+import {
+  defaultDocumentTemplate,
+  type EmbedderFields,
+  mergeEmbedders,
+  renderEmbedder,
+  type SettingsFeatures,
+} from './embedders.js'
+import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
+import { checkChatTemplate, checkTypoWordSizes, type SettingName, settingSegments } from './validate.js'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/**
+ * The complete settings after `patch`, which `parseSettingsPatch` and its kin have validated: values
+ * replace, nested objects merge key by key, null resets. All or nothing: throws `ApiError` for what only
+ * shows against the stored settings, such as typo sizes in the wrong order, and then nothing changed.
+ */
+export function mergeSettings(current: IndexSettings, patch: JsonObject): IndexSettings {
+  const merged = Object.fromEntries(
+    settingSegments.map(({ name }) => [
+      name,
+      Object.hasOwn(patch, name) ? merge(name, current[name], patch[name]) : current[name],
+    ]),
+  ) as unknown as IndexSettings
+  const { oneTypo, twoTypos } = merged.typoTolerance.minWordSizeForTypos
+  checkTypoWordSizes(oneTypo, twoTypos)
+  if (typeof merged.chat.documentTemplate === 'string') checkChatTemplate(merged.chat.documentTemplate)
+  return merged
+}
+
+function merge(name: SettingName, current: unknown, patch: unknown): unknown {
+  if (patch === null) return defaultIndexSettings[name]
+  switch (name) {
+    case 'typoTolerance':
+      return mergeTypoTolerance(current as JsonObject, patch as JsonObject)
+    case 'faceting':
+      return mergeFaceting(current as JsonObject, patch as JsonObject)
+    case 'pagination':
+      return mergeKeys(current as JsonObject, patch as JsonObject, defaultIndexSettings.pagination)
+    case 'embedders':
+      return mergeEmbedders(
+        current as Readonly<Record<string, EmbedderFields>>,
+        patch as Readonly<Record<string, EmbedderFields | null>>,
+      )
+    case 'chat':
+      return mergeChat(current as JsonObject, patch as JsonObject)
+    default:
+      return patch
+  }
+}
+
+/** Keys of `patch` over those of `current`; null takes the default, or removes a key that has none. */
+function mergeKeys(current: JsonObject, patch: JsonObject, defaults: JsonObject): JsonObject {
+  const merged: Record<string, unknown> = { ...current }
+  for (const [name, value] of Object.entries(patch)) {
+    if (value !== null) merged[name] = value
+    else if (Object.hasOwn(defaults, name)) merged[name] = defaults[name]
+    else delete merged[name]
+  }
+  return merged
+}
+
+function mergeTypoTolerance(current: JsonObject, patch: JsonObject): JsonObject {
+  const defaults = defaultIndexSettings.typoTolerance
+  const merged = mergeKeys(current, patch, defaults)
+  const sizes = patch.minWordSizeForTypos
+  if (sizes === undefined || sizes === null) return merged
+  return {
+    ...merged,
+    minWordSizeForTypos: mergeKeys(
+      current.minWordSizeForTypos as JsonObject,
+      sizes as JsonObject,
+      defaults.minWordSizeForTypos,
+    ),
+  }
+}
+
+function mergeFaceting(current: JsonObject, patch: JsonObject): JsonObject {
+  const merged = mergeKeys(current, patch, defaultIndexSettings.faceting)
+  const { '*': every = 'alpha', ...named } = merged.sortFacetValuesBy as JsonObject
+  return { ...merged, sortFacetValuesBy: { '*': every, ...named } }
+}
+
+function mergeChat(current: JsonObject, patch: JsonObject): JsonObject {
+  const merged = mergeKeys(current, patch, {})
+  const parameters = patch.searchParameters
+  if (parameters === undefined || parameters === null) return merged
+  const before = (current.searchParameters ?? {}) as JsonObject
+  return { ...merged, searchParameters: mergeKeys(before, parameters as JsonObject, {}) }
+}
+
+/**
+ * Settings as `GET /settings` shows them: secrets masked, keys in the order of the API. `foreignKeys` and
+ * `chat` appear only while their features are on.
+ */
+export function renderSettings(settings: IndexSettings, features: SettingsFeatures): JsonObject {
+  const hidden: readonly string[] = [
+    ...(features.foreignKeys ? [] : ['foreignKeys']),
+    ...(features.chatCompletions ? [] : ['chat']),
+  ]
+  return Object.fromEntries(
+    settingSegments
+      .filter(({ name }) => !hidden.includes(name))
+      .map(({ name }) => [name, renderSetting(settings, name)]),
+  )
+}
+
+/** One setting as its own route shows it, whatever features are on. */
+export function renderSetting(settings: IndexSettings, name: SettingName): unknown {
+  if (name === 'embedders') {
+    const entries = Object.entries(settings.embedders)
+    return Object.fromEntries(entries.map(([embedder, fields]) => [embedder, renderEmbedder(fields)]))
+  }
+  if (name === 'chat') {
+    return {
+      description: '',
+      documentTemplate: defaultDocumentTemplate,
+      documentTemplateMaxBytes: 400,
+      searchParameters: {},
+      ...settings.chat,
+    }
+  }
+  return settings[name]
+}
