@@ -1,3 +1,7 @@
 /** Which writes were asked for, how did each end, and which indexes exist? */
+export type { BatchLimits } from './batching.js'
+export { type DriverName, driverNames } from './driver.js'
+export type { Embed, TaskLog } from './execute.js'
+export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
 export * from './task.js'
 export type * from './tasks.js'

@@ -1,0 +1,217 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type Batch,
+  type BatchReport,
+  type Engine,
+  EngineError,
+  type IndexStats,
+  type OperationOutcome,
+  type Prepared,
+} from '../../ts/engine/index.js'
+import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
+
+/** An index of the fake: all of it in one JSON file, replaced as a whole by each commit. */
+export interface FakeIndex {
+  readonly primaryKey: string | null
+  readonly settings: IndexSettings
+  /** Document id → how often it was written. */
+  readonly documents: Readonly<Record<string, { readonly value: Document; readonly writes: number }>>
+  readonly lastCommit: BatchReport | null
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+/** Lets a test stand in the way of the engine. Each hook may throw, or wait. */
+export interface Hooks {
+  prepare?: (batch: Batch) => Promise<void> | void
+  /** Before anything of the commit is written. */
+  commit?: (batch: Batch) => Promise<void> | void
+  /** After the commit is on disk, before anybody knows. */
+  committed?: (batch: Batch) => Promise<void> | void
+}
+
+/**
+ * A small engine with the promises of the real ones that the queue relies on: one durable commit per
+ * batch that carries its report, failures of single tasks inside it, nothing visible before it.
+ */
+export interface FakeEngine extends Engine {
+  readonly hooks: Hooks
+  /** Batches committed so far in this process, by batch uid. */
+  readonly commits: Batch[]
+  read(index: string): Promise<FakeIndex>
+}
+
+const empty: FakeIndex = { primaryKey: null, settings: defaultIndexSettings, documents: {}, lastCommit: null }
+
+const unsupported = () => Promise.reject(new Error('the fake engine does not search'))
+
+export async function openFake(directory: string, hooks: Hooks = {}): Promise<FakeEngine> {
+  await mkdir(directory, { recursive: true })
+  const prepared = new Map<
+    number,
+    { readonly batch: Batch; readonly next: FakeIndex; readonly report: BatchReport }
+  >()
+  const commits: Batch[] = []
+  let ticket = 0
+  const fileOf = (index: string) => join(directory, index, 'index.json')
+
+  const read = async (index: string): Promise<FakeIndex> => {
+    try {
+      return JSON.parse(await readFile(fileOf(index), 'utf8')) as FakeIndex
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return empty
+      throw error
+    }
+  }
+
+  return {
+    kind: 'fallback',
+    hooks,
+    commits,
+    read,
+    async prepare(index, batch): Promise<Prepared> {
+      await mkdir(join(directory, index), { recursive: true })
+      await hooks.prepare?.(batch)
+      const [next, outcomes] = await applied(await read(index), batch)
+      const report: BatchReport = {
+        batchUid: batch.uid,
+        outcomes,
+        primaryKey: next.primaryKey,
+        documents: Object.keys(next.documents).length,
+      }
+      prepared.set(++ticket, { batch, next: { ...next, lastCommit: report }, report })
+      return { index, ticket, work: [] }
+    },
+    async commit({ index, ticket: own }) {
+      const work = prepared.get(own)
+      if (work === undefined) throw new Error('no such prepared batch')
+      prepared.delete(own)
+      await hooks.commit?.(work.batch)
+      const handle = await open(`${fileOf(index)}.new`, 'w')
+      await handle.writeFile(JSON.stringify(work.next))
+      await handle.sync()
+      await handle.close()
+      await rename(`${fileOf(index)}.new`, fileOf(index))
+      await hooks.committed?.(work.batch)
+      commits.push(work.batch)
+      return work.report
+    },
+    async abandon({ ticket: own }) {
+      prepared.delete(own)
+    },
+    lastCommit: async (index) => (await read(index)).lastCommit,
+    settings: async (index) => (await read(index)).settings,
+    async stats(index): Promise<IndexStats> {
+      const numberOfDocuments = Object.keys((await read(index)).documents).length
+      return {
+        numberOfDocuments,
+        rawDocumentDbSize: 0,
+        indexSize: 1536,
+        numberOfEmbeddings: 0,
+        numberOfEmbeddedDocuments: 0,
+        fieldDistribution: {},
+      }
+    },
+    list: () => readdir(directory),
+    drop: (index) => rm(join(directory, index), { recursive: true, force: true }),
+    close: () => Promise.resolve(),
+    inspect: unsupported,
+    checkFilter: unsupported,
+    search: unsupported,
+    multiSearch: unsupported,
+    facetSearch: unsupported,
+    similar: unsupported,
+    documents: unsupported,
+    document: unsupported,
+    fields: unsupported,
+    snapshot: unsupported,
+    verify: unsupported,
+  }
+}
+
+async function applied(index: FakeIndex, batch: Batch): Promise<[FakeIndex, OperationOutcome[]]> {
+  let state = index
+  const outcomes: OperationOutcome[] = []
+  for (const operation of batch.operations) {
+    const { taskUid } = operation
+    try {
+      switch (operation.kind) {
+        case 'documents': {
+          const received = JSON.parse(await readFile(operation.payload.path, 'utf8')) as Document[]
+          const [next, ids] = withDocuments(state, received, operation.primaryKey)
+          state = next
+          outcomes.push({ taskUid, touched: true, indexedDocuments: ids })
+          break
+        }
+        case 'deleteByIds': {
+          const [next, removed] = without(state, (id) => operation.ids.includes(id))
+          state = next
+          outcomes.push({ taskUid, touched: removed > 0, deletedDocuments: removed })
+          break
+        }
+        case 'deleteByFilter': {
+          if (state.settings.filterableAttributes.length === 0) {
+            throw new EngineError('invalid_document_filter', `nothing is filterable: ${operation.filter}`)
+          }
+          const [next, removed] = without(state, (id) => operation.filter === `id = ${id}`)
+          state = next
+          outcomes.push({ taskUid, touched: removed > 0, deletedDocuments: removed })
+          break
+        }
+        case 'clear': {
+          const [next, removed] = without(state, () => true)
+          state = next
+          outcomes.push({ taskUid, touched: true, deletedDocuments: removed })
+          break
+        }
+        case 'settings':
+          state = { ...state, settings: operation.settings }
+          outcomes.push({ taskUid, touched: true })
+          break
+        case 'primaryKey': {
+          const wanted = operation.primaryKey ?? state.primaryKey
+          if (wanted !== state.primaryKey && Object.keys(state.documents).length > 0) {
+            throw new EngineError(
+              'index_primary_key_already_exists',
+              `the primary key is ${state.primaryKey}`,
+            )
+          }
+          state = { ...state, primaryKey: wanted }
+          outcomes.push({ taskUid, touched: operation.primaryKey !== null })
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      outcomes.push({ taskUid, touched: false, error: { code: error.code, message: error.message } })
+    }
+  }
+  return [state, outcomes]
+}
+
+function withDocuments(
+  state: FakeIndex,
+  received: readonly Document[],
+  named: string | null,
+): [FakeIndex, number] {
+  if (named !== null && state.primaryKey !== null && named !== state.primaryKey) {
+    throw new EngineError('index_primary_key_already_exists', `the primary key is ${state.primaryKey}`)
+  }
+  const primaryKey = state.primaryKey ?? named ?? (received.length > 0 ? 'id' : null)
+  const documents = { ...state.documents }
+  const ids = new Set<string>()
+  for (const value of received) {
+    const id = primaryKey === null ? undefined : value[primaryKey]
+    if (id === undefined) throw new EngineError('missing_document_id', `a document lacks \`${primaryKey}\``)
+    const key = String(id)
+    ids.add(key)
+    documents[key] = { value, writes: (documents[key]?.writes ?? 0) + 1 }
+  }
+  return [{ ...state, primaryKey, documents }, ids.size]
+}
+
+function without(state: FakeIndex, isGone: (id: string) => boolean): [FakeIndex, number] {
+  const kept = Object.entries(state.documents).filter(([id]) => !isGone(id))
+  const removed = Object.keys(state.documents).length - kept.length
+  return [{ ...state, documents: Object.fromEntries(kept) }, removed]
+}

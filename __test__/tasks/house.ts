@@ -1,0 +1,169 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import {
+  type DriverName,
+  type NewTask,
+  type OpenedTasks,
+  openTasks,
+  type Task,
+  type TaskContent,
+  type TaskLog,
+  type Tasks,
+  type TasksSetup,
+  type TaskType,
+} from '../../ts/tasks/index.js'
+import { type FakeEngine, type Hooks, openFake } from './fake-engine.js'
+
+export const quiet: TaskLog = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+function nothing(): void {}
+
+/** A directory that disappears with the test. */
+export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-tasks-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A queue over a fake engine, held until `start`. */
+export interface House extends OpenedTasks {
+  readonly directory: string
+  readonly engine: FakeEngine
+  readonly hooks: Hooks
+}
+
+export async function house(
+  t: ExecutionContext,
+  options: {
+    readonly directory?: string
+    readonly hooks?: Hooks
+    readonly limits?: NonNullable<TasksSetup['limits']>
+    readonly driver?: DriverName
+    readonly log?: TaskLog
+  } = {},
+): Promise<House> {
+  const directory = options.directory ?? (await temporaryDirectory(t))
+  const hooks = options.hooks ?? {}
+  const engine = await openFake(join(directory, 'indexes'), hooks)
+  const { limits, driver, log = quiet } = options
+  const opened = await openTasks({
+    directory,
+    engine,
+    log,
+    ...(limits === undefined ? {} : { limits }),
+    ...(driver === undefined ? {} : { driver }),
+  })
+  let closed: Promise<void> | null = null
+  const close = () => {
+    closed ??= opened.close()
+    return closed
+  }
+  t.teardown(close)
+  return { ...opened, close, directory, engine, hooks }
+}
+
+const types: Readonly<Record<TaskContent['kind'], TaskType>> = {
+  documents: 'documentAdditionOrUpdate',
+  deleteByIds: 'documentDeletion',
+  deleteByFilter: 'documentDeletion',
+  clear: 'documentDeletion',
+  settings: 'settingsUpdate',
+  indexCreation: 'indexCreation',
+  indexUpdate: 'indexUpdate',
+  indexDeletion: 'indexDeletion',
+  indexSwap: 'indexSwap',
+  indexCompaction: 'indexCompaction',
+  taskCancelation: 'taskCancelation',
+  taskDeletion: 'taskDeletion',
+  dumpCreation: 'dumpCreation',
+  snapshotCreation: 'snapshotCreation',
+}
+
+export const create = (indexUid: string, primaryKey: string | null = null): NewTask =>
+  task(indexUid, { kind: 'indexCreation', primaryKey })
+export const update = (
+  indexUid: string,
+  change: { readonly primaryKey?: string; readonly newUid?: string },
+): NewTask =>
+  task(indexUid, {
+    kind: 'indexUpdate',
+    primaryKey: change.primaryKey ?? null,
+    newUid: change.newUid ?? null,
+  })
+export const drop = (indexUid: string): NewTask => task(indexUid, { kind: 'indexDeletion' })
+export const clear = (indexUid: string): NewTask => task(indexUid, { kind: 'clear' })
+export const deleteIds = (indexUid: string, ...ids: string[]): NewTask =>
+  task(indexUid, { kind: 'deleteByIds', ids })
+export const deleteBy = (indexUid: string, filter: unknown): NewTask =>
+  task(indexUid, { kind: 'deleteByFilter', filter })
+export const settings = (indexUid: string, patch: Readonly<Record<string, unknown>>): NewTask =>
+  task(indexUid, { kind: 'settings', patch, details: patch, isReset: false, mayCreateIndex: true })
+export const swap = (...pairs: readonly (readonly [string, string, rename?: 'rename'])[]): NewTask =>
+  task(null, {
+    kind: 'indexSwap',
+    swaps: pairs.map(([a, b, rename]) => ({ indexes: [a, b], rename: rename === 'rename' })),
+  })
+export const cancel = (query: string, ...tasks: number[]): NewTask =>
+  task(null, { kind: 'taskCancelation', query, tasks })
+export const forget = (query: string, ...tasks: number[]): NewTask =>
+  task(null, { kind: 'taskDeletion', query, tasks })
+export const snapshot: NewTask = task(null, { kind: 'snapshotCreation' })
+
+function task(indexUid: string | null, content: TaskContent): NewTask {
+  return { indexUid, type: types[content.kind], content }
+}
+
+/** Spools a JSON body and enqueues its addition. */
+export async function add(
+  tasks: Tasks,
+  indexUid: string,
+  documents: readonly object[],
+  options: {
+    readonly primaryKey?: string
+    readonly mayCreateIndex?: boolean
+    readonly customMetadata?: string
+  } = {},
+) {
+  const slot = await tasks.spool('json')
+  const body = JSON.stringify(documents)
+  await writeFile(slot.path, body)
+  await slot.sync()
+  return tasks.enqueue({
+    indexUid,
+    type: 'documentAdditionOrUpdate',
+    customMetadata: options.customMetadata,
+    content: {
+      kind: 'documents',
+      method: 'replace',
+      payload: { path: slot.path, format: 'json' },
+      payloadBytes: body.length,
+      receivedDocuments: documents.length,
+      primaryKey: options.primaryKey ?? null,
+      skipCreation: false,
+      mayCreateIndex: options.mayCreateIndex ?? true,
+    },
+  })
+}
+
+/** The task once it has ended. */
+export async function ended(tasks: Tasks, uid: number): Promise<Task> {
+  for (;;) {
+    const found = await tasks.get(uid, null)
+    if (found === null) throw new Error(`there is no task ${uid}`)
+    if (found.finishedAt !== null) return found
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** Uids of all tasks, by batch in the order in which the batches ran. */
+export async function batchesOf(tasks: Tasks): Promise<number[][]> {
+  const { results } = await tasks.list({}, { limit: 1000, from: null, reverse: true })
+  const batches = new Map<number, number[]>()
+  for (const { uid, batchUid } of results) {
+    if (batchUid === null) throw new Error(`task ${uid} has not run`)
+    batches.set(batchUid, [...(batches.get(batchUid) ?? []), uid])
+  }
+  return [...batches].sort(([a], [b]) => a - b).map(([, uids]) => uids)
+}

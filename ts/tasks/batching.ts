@@ -1,0 +1,250 @@
+import type { QueuedTask } from './records.js'
+
+/** How much one batch may hold. */
+export interface BatchLimits {
+  /** 0 holds the queue: nothing is ever chosen. */
+  readonly tasksMax: number
+  /** Of uploaded bytes; the first task is always taken. */
+  readonly payloadBytesMax: number
+}
+
+/** What batching knows of the indexes that exist. */
+export type IndexFacts = ReadonlyMap<string, { readonly primaryKey: string | null }>
+
+/**
+ * What a batch is carried out as. The kinds of index work are what the tasks amount to together: `clear`
+ * swallows additions, `indexDeletion` swallows everything.
+ */
+export type BatchKind =
+  | 'taskCancelation'
+  | 'taskDeletion'
+  | 'indexCompaction'
+  | 'snapshotCreation'
+  | 'dumpCreation'
+  | 'indexCreation'
+  | 'indexUpdate'
+  | 'indexSwap'
+  | IndexWork
+
+type IndexWork =
+  | 'additions'
+  | 'deletions'
+  | 'deletionsByFilter'
+  | 'clear'
+  | 'settings'
+  | 'clearAndSettings'
+  | 'indexDeletion'
+
+export interface PickedBatch {
+  readonly kind: BatchKind
+  /** In the order in which they take effect. */
+  readonly tasks: readonly QueuedTask[]
+  /** The index all of them work on, null for instance-wide work. */
+  readonly indexUid: string | null
+  /** Why the batch holds these tasks and no more, for humans. */
+  readonly why: string
+}
+
+/**
+ * The tasks that share the next commit, or null if there is nothing to do.
+ *
+ * Housekeeping goes first: the newest cancelation alone, all task deletions together, the oldest
+ * compaction, all snapshots together, the oldest dump. Then the oldest task is taken, and with it those of
+ * the same index that can share its commit; so the effects on one index keep the order of the uids.
+ *
+ * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, the oldest
+ * other task, the tasks of its index up to one more than `tasksMax`, and the first swap or rename that
+ * touches that index: the answer is the same.
+ */
+export function nextBatch(
+  queue: readonly QueuedTask[],
+  indexes: IndexFacts,
+  limits: BatchLimits,
+): PickedBatch | null {
+  if (limits.tasksMax === 0) return null
+  return housekeeping(queue) ?? indexWork(queue, indexes, limits)
+}
+
+function housekeeping(queue: readonly QueuedTask[]): PickedBatch | null {
+  const cancelation = queue.findLast(({ kind }) => kind === 'taskCancelation')
+  if (cancelation !== undefined) return alone('taskCancelation', cancelation)
+  const deletions = queue.filter(({ kind }) => kind === 'taskDeletion')
+  if (deletions.length > 0) return together('taskDeletion', deletions)
+  const compaction = queue.find(({ kind }) => kind === 'indexCompaction')
+  if (compaction !== undefined) return alone('indexCompaction', compaction)
+  const snapshots = queue.filter(({ kind }) => kind === 'snapshotCreation')
+  if (snapshots.length > 0) return together('snapshotCreation', snapshots)
+  const dump = queue.find(({ kind }) => kind === 'dumpCreation')
+  return dump === undefined ? null : alone('dumpCreation', dump)
+}
+
+function indexWork(
+  queue: readonly QueuedTask[],
+  indexes: IndexFacts,
+  limits: BatchLimits,
+): PickedBatch | null {
+  const first = queue[0]
+  if (first === undefined) return null
+  const started = startOf(first)
+  if (started === null) return alone(first.kind as BatchKind, first)
+
+  const { indexUid } = first
+  const facts = indexUid === null ? undefined : indexes.get(indexUid)
+  const gathered: Gathered = {
+    kind: started,
+    tasks: [first],
+    payloadBytes: first.payloadBytes,
+    mayCreateIndex: first.kind === 'documents' ? first.mayCreateIndex : null,
+    primaryKey: first.kind === 'documents' ? first.primaryKey : undefined,
+  }
+  const done = (why: string): PickedBatch => ({ kind: gathered.kind, tasks: gathered.tasks, indexUid, why })
+  if (conflictsWithIndex(first, facts?.primaryKey ?? null)) {
+    return done(`task ${first.uid} names another primary key than the index \`${indexUid}\` has`)
+  }
+
+  for (const task of queue.slice(1)) {
+    if (gathered.kind === 'indexDeletion') break
+    if (indexUid !== null && task.touches.includes(indexUid)) return done(neverBatched(task))
+    if (task.indexUid !== indexUid) continue
+    const joined = join(gathered, task, facts)
+    if ('stop' in joined) return done(joined.stop)
+    if (gathered.tasks.length >= limits.tasksMax) {
+      return done(`reached the limit of ${limits.tasksMax} tasks in one batch`)
+    }
+    const payloadBytes = gathered.payloadBytes + task.payloadBytes
+    if (payloadBytes > limits.payloadBytesMax) {
+      return done(
+        `reached the limit of ${limits.payloadBytesMax} bytes in one batch: task ${task.uid} would make it ${payloadBytes}`,
+      )
+    }
+    gathered.kind = joined.kind
+    gathered.tasks.push(task)
+    gathered.payloadBytes = payloadBytes
+    if (task.kind === 'documents') {
+      gathered.mayCreateIndex ??= task.mayCreateIndex
+      gathered.primaryKey ??= task.primaryKey
+    }
+  }
+  if (gathered.kind === 'indexDeletion') {
+    return done(`stopped after task ${gathered.tasks.at(-1)?.uid}, which deletes the index \`${indexUid}\``)
+  }
+  return done(`took all enqueued tasks of the index \`${indexUid}\``)
+}
+
+/** A batch while it grows. */
+interface Gathered {
+  kind: IndexWork
+  readonly tasks: QueuedTask[]
+  payloadBytes: number
+  /** Of its first addition, null before there is one. */
+  mayCreateIndex: boolean | null
+  /** Named by its additions: undefined before the first of them, null if none of them named one. */
+  primaryKey: string | null | undefined
+}
+
+/** What a batch is after its first task; null for tasks that always run alone. */
+function startOf({ kind }: QueuedTask): IndexWork | null {
+  switch (kind) {
+    case 'documents':
+      return 'additions'
+    case 'deleteByIds':
+      return 'deletions'
+    case 'deleteByFilter':
+      return 'deletionsByFilter'
+    case 'clear':
+    case 'settings':
+    case 'indexDeletion':
+      return kind
+    default:
+      return null
+  }
+}
+
+type Joined = { readonly kind: IndexWork } | { readonly stop: string }
+
+/**
+ * What the batch becomes with `task`, or why it ends before it. Source: the API's table of what may share
+ * a commit; rows are batches, columns the next task.
+ */
+function join(batch: Gathered, task: QueuedTask, facts: { primaryKey: string | null } | undefined): Joined {
+  const next = startOf(task)
+  if (next === null) return { stop: neverBatched(task) }
+  if (next === 'indexDeletion') return { kind: 'indexDeletion' }
+  const apart = { stop: `stopped before task ${task.uid}: ${batch.kind} and ${next} do not share a commit` }
+  switch (batch.kind) {
+    case 'additions':
+      if (next === 'additions') return addition(batch, task, facts)
+      if (next === 'deletions') return { kind: 'additions' }
+      return next === 'clear' ? { kind: 'clear' } : apart
+    case 'deletions':
+      if (next === 'additions') {
+        // Together the addition would create the index before the deletion could fail for want of it.
+        return facts === undefined && task.mayCreateIndex
+          ? { stop: `stopped before task ${task.uid}, which may create the index; earlier ones may not` }
+          : addition(batch, task, facts)
+      }
+      return next === 'settings' ? apart : { kind: next }
+    case 'deletionsByFilter':
+      if (next === 'additions') return addition(batch, task, facts)
+      if (next === 'deletions') return { kind: 'deletionsByFilter' }
+      return next === 'settings' ? apart : { kind: next }
+    case 'clear':
+      return next === 'additions' || next === 'settings' ? apart : { kind: 'clear' }
+    case 'settings':
+      if (next === 'clear') return { kind: 'clearAndSettings' }
+      return next === 'settings' ? { kind: 'settings' } : apart
+    case 'clearAndSettings':
+      return next === 'additions' ? apart : { kind: 'clearAndSettings' }
+    case 'indexDeletion':
+      return apart
+  }
+}
+
+function addition(
+  batch: Gathered,
+  task: QueuedTask,
+  facts: { primaryKey: string | null } | undefined,
+): Joined {
+  if (facts === undefined && batch.mayCreateIndex === false && task.mayCreateIndex) {
+    return { stop: `stopped before task ${task.uid}, which may create the index; earlier ones may not` }
+  }
+  if (conflictsWithIndex(task, facts?.primaryKey ?? null)) {
+    return { stop: `stopped before task ${task.uid}, which names another primary key than the index has` }
+  }
+  const named = task.primaryKey
+  if ((facts?.primaryKey ?? null) === null && named !== null && batch.primaryKey !== undefined) {
+    if (batch.primaryKey === null) {
+      return { stop: `stopped before task ${task.uid}, which names a primary key; earlier ones infer it` }
+    }
+    if (batch.primaryKey !== named) {
+      return { stop: `stopped before task ${task.uid}, which names another primary key than the batch` }
+    }
+  }
+  return { kind: 'additions' }
+}
+
+function conflictsWithIndex(task: QueuedTask, primaryKey: string | null): boolean {
+  return (
+    task.kind === 'documents' &&
+    task.primaryKey !== null &&
+    primaryKey !== null &&
+    task.primaryKey !== primaryKey
+  )
+}
+
+const neverBatched = ({ uid, type }: QueuedTask) =>
+  `stopped before task ${uid} of type \`${type}\`, which never shares a batch`
+
+const alone = (kind: BatchKind, task: QueuedTask): PickedBatch => ({
+  kind,
+  tasks: [task],
+  indexUid: task.indexUid,
+  why: `task ${task.uid} of type \`${task.type}\` never shares a batch`,
+})
+
+const together = (kind: BatchKind, tasks: readonly QueuedTask[]): PickedBatch => ({
+  kind,
+  tasks,
+  indexUid: null,
+  why: `tasks of type \`${tasks[0]?.type}\` share a batch only with each other`,
+})

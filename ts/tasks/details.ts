@@ -1,0 +1,74 @@
+import type { TaskContent } from './task.js'
+
+export type Details = Readonly<Record<string, unknown>>
+
+/** What a task counted while it ran; which of it is shown depends on the type. */
+export interface Counters {
+  readonly indexedDocuments?: number
+  readonly deletedDocuments?: number
+  readonly canceledTasks?: number
+  readonly deletedTasks?: number
+  readonly preCompactionSize?: string
+  readonly postCompactionSize?: string
+  readonly dumpUid?: string
+}
+
+/** `details` while a task waits or runs; null for types that have none. */
+export function detailsBefore(content: TaskContent, indexUid: string | null): Details | null {
+  switch (content.kind) {
+    case 'documents':
+      return { receivedDocuments: content.receivedDocuments, indexedDocuments: null }
+    case 'deleteByIds':
+      return { providedIds: content.ids.length, deletedDocuments: null, originalFilter: null }
+    case 'deleteByFilter':
+      return { providedIds: 0, deletedDocuments: null, originalFilter: JSON.stringify(content.filter) }
+    case 'clear':
+    case 'indexDeletion':
+      return { deletedDocuments: null }
+    case 'settings':
+      return content.details
+    case 'indexCreation':
+      return { primaryKey: content.primaryKey }
+    case 'indexUpdate':
+      return {
+        primaryKey: content.primaryKey,
+        ...(content.newUid === null ? {} : { oldIndexUid: indexUid, newIndexUid: content.newUid }),
+      }
+    case 'indexSwap':
+      return { swaps: content.swaps.map(({ indexes, rename }) => ({ indexes, rename })) }
+    case 'indexCompaction':
+      return {}
+    case 'taskCancelation':
+      return { matchedTasks: content.tasks.length, canceledTasks: null, originalFilter: content.query }
+    case 'taskDeletion':
+      return { matchedTasks: content.tasks.length, deletedTasks: null, originalFilter: content.query }
+    case 'dumpCreation':
+      return { dumpUid: null }
+    case 'snapshotCreation':
+      return null
+  }
+}
+
+/** Counters that a task shows as 0 when it failed, was canceled or had nothing to count. */
+const zeroes: Readonly<Record<string, Details>> = {
+  documents: { indexedDocuments: 0 },
+  deleteByIds: { deletedDocuments: 0 },
+  deleteByFilter: { deletedDocuments: 0 },
+  clear: { deletedDocuments: 0 },
+  indexDeletion: { deletedDocuments: 0 },
+  taskCancelation: { canceledTasks: 0 },
+  taskDeletion: { deletedTasks: 0 },
+}
+
+/**
+ * `details` of a task that has ended.
+ * @param before as shown until then
+ * @param counters null if the task failed or was canceled
+ */
+export function detailsAfter(
+  kind: TaskContent['kind'],
+  before: Details | null,
+  counters: Counters | null,
+): Details | null {
+  return before === null ? null : { ...before, ...zeroes[kind], ...counters }
+}

@@ -1,0 +1,544 @@
+import { randomUUID } from 'node:crypto'
+import type { BatchReport, Engine, Operation, Prepared, VectorPage, WorkPage } from '../engine/index.js'
+import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../errors/index.js'
+import { defaultIndexSettings, type IndexSettings, mergeSettings } from '../settings/index.js'
+import type { PickedBatch } from './batching.js'
+import type { Catalogue } from './catalogue.js'
+import type { Counters } from './details.js'
+import type { CatalogueRow, PendingTask, Relabel } from './records.js'
+import { isDiskFull, noSpace, type Spool } from './spool.js'
+import type { StoreClient } from './store-client.js'
+import { type Micros, now } from './time.js'
+
+/** Where faults that are nobody's mistake are told. */
+export interface TaskLog {
+  debug(facts: object, message: string): void
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+/** Turns what an engine wants embedded into vectors, page by page. */
+export type Embed = (work: readonly WorkPage[]) => Promise<readonly VectorPage[]>
+
+/** What carrying out a batch needs. */
+export interface Surroundings {
+  readonly engine: Engine
+  readonly store: StoreClient
+  readonly spool: Spool
+  readonly catalogue: Catalogue
+  readonly log: TaskLog
+  readonly embed: Embed
+}
+
+/** One batch on its way. */
+export interface Run {
+  readonly batchUid: number
+  readonly startedAt: Micros
+  /** Aborted when a cancelation matched one of the tasks. */
+  readonly signal: AbortSignal
+  /** Says what is being done now, for progress and trace. */
+  step(name: string): void
+  /** Resolves once no prepared batch of an interrupted run is left on that index. */
+  released(index: string): Promise<void>
+  /** Hands over an interrupted preparation that has to be undone. */
+  leave(index: string, release: Promise<void>): void
+}
+
+/** A batch was interrupted before its commit; nothing of it is visible. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
+/** How one task ended; counters only if it succeeded. */
+export interface Outcome {
+  readonly task: PendingTask
+  readonly status: 'succeeded' | 'failed' | 'canceled'
+  readonly error: ErrorBody | null
+  readonly counters: Counters | null
+  readonly canceledBy: number | null
+  readonly newIndexUid: string | null
+}
+
+/** Everything a batch did, to be recorded in one transaction. */
+export interface Effects {
+  readonly finishedAt: Micros
+  readonly outcomes: readonly Outcome[]
+  readonly written: readonly CatalogueRow[]
+  readonly removed: readonly string[]
+  readonly relabels: readonly Relabel[]
+  readonly deletedTasks: readonly number[]
+  /** Engine directories that nothing refers to once the effects are recorded. */
+  readonly dropped: readonly string[]
+}
+
+/**
+ * Carries out a batch up to and including its engine commit.
+ * Failures of tasks are outcomes.
+ * @throws Interrupted if `run.signal` fired before the commit began
+ */
+export async function execute(
+  picked: PickedBatch,
+  tasks: readonly PendingTask[],
+  run: Run,
+  around: Surroundings,
+): Promise<Effects> {
+  try {
+    return await effectsOf(picked, tasks, run, around)
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    const body = failureBody(error, around.log, run.batchUid)
+    return effects({ outcomes: tasks.map((task) => failed(task, body)) })
+  }
+}
+
+function effectsOf(
+  picked: PickedBatch,
+  tasks: readonly PendingTask[],
+  run: Run,
+  around: Surroundings,
+): Promise<Effects> {
+  const [first] = tasks
+  if (first === undefined) throw new TypeError('a batch has at least one task')
+  switch (picked.kind) {
+    case 'indexCreation':
+      return createIndex(first, run, around)
+    case 'indexUpdate':
+      return updateIndex(first, run, around)
+    case 'indexSwap':
+      return swapIndexes(first, around)
+    case 'indexDeletion':
+      return deleteIndex(tasks, run, around)
+    case 'indexCompaction':
+      return compactIndex(first, around)
+    case 'taskCancelation':
+      return cancelTasks(first, around)
+    case 'taskDeletion':
+      return deleteTasks(tasks, around)
+    case 'dumpCreation':
+      return refuse(tasks, 'dump_process_failed', 'dumps cannot be created by this version yet')
+    case 'snapshotCreation':
+      return refuse(tasks, 'internal', 'snapshots cannot be created by this version yet')
+    default:
+      return changeIndex(tasks, run, around)
+  }
+}
+
+/** What a task shows for a failure: mistakes as they are, a full disk as such, the rest as `internal`. */
+export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {
+  if (isDiskFull(error)) {
+    log.error({ err: error, batchUid }, 'no space left on the device')
+    return noSpace('the changes of this batch').toJSON()
+  }
+  if (!(error instanceof ApiError)) log.error({ err: error, batchUid }, 'a batch failed unexpectedly')
+  return toErrorBody(error)
+}
+
+const effects = (some: Partial<Effects>): Effects => ({
+  finishedAt: now(),
+  outcomes: [],
+  written: [],
+  removed: [],
+  relabels: [],
+  deletedTasks: [],
+  dropped: [],
+  ...some,
+})
+
+const succeeded = (task: PendingTask, counters: Counters = {}): Outcome => ({
+  task,
+  status: 'succeeded',
+  error: null,
+  counters,
+  canceledBy: null,
+  newIndexUid: null,
+})
+
+const failed = (task: PendingTask, error: ErrorBody): Outcome => ({
+  task,
+  status: 'failed',
+  error,
+  counters: null,
+  canceledBy: null,
+  newIndexUid: null,
+})
+
+const quoted = (uids: readonly (string | null)[]) => uids.map((uid) => `\`${uid}\``).join(', ')
+
+const notFound = (...uids: readonly (string | null)[]) =>
+  uids.length === 1
+    ? errorBody('index_not_found', `Index ${quoted(uids)} not found.`)
+    : errorBody('index_not_found', `Indexes ${quoted(uids)} not found.`)
+
+const alreadyExists = (uid: string | null) =>
+  errorBody('index_already_exists', `Index ${quoted([uid])} already exists.`)
+
+async function refuse(tasks: readonly PendingTask[], code: ErrorCode, message: string): Promise<Effects> {
+  const error = errorBody(code, message)
+  return effects({ outcomes: tasks.map((task) => failed(task, error)) })
+}
+
+/** Whether a task brings its index into being if there is none. */
+function mayCreate({ content }: PendingTask): boolean {
+  return (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex
+}
+
+/** Documents, deletions and settings of one index as one commit. */
+async function changeIndex(tasks: readonly PendingTask[], run: Run, around: Surroundings): Promise<Effects> {
+  const { catalogue, log } = around
+  const uid = indexOf(tasks[0])
+  const row = catalogue.row(uid)
+  const plan = await planOf(tasks, row, around)
+  if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
+  const first = tasks[0]?.row.uid ?? 0
+  const creation: Operation = { taskUid: first, kind: 'primaryKey', primaryKey: null }
+  const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
+  const id = row?.id ?? randomUUID()
+
+  const undecided = new Set(plan.operations.map(({ taskUid }) => taskUid))
+  const running = tasks.filter((task) => undecided.has(task.row.uid))
+  let report: BatchReport | null = null
+  let outcomes = plan.decided
+  try {
+    if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
+    outcomes = [...outcomes, ...running.map((task) => outcomeIn(report, task))]
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    const body = failureBody(error, log, run.batchUid)
+    outcomes = [...outcomes, ...running.map((task) => failed(task, body))]
+    // An index asked for by a task that fails comes into being all the same, empty.
+    if (row === null) report = await createdEmpty()
+  }
+  outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
+  const finishedAt = now()
+  if (row === null) {
+    if (report === null) return effects({ finishedAt, outcomes, dropped: [id] })
+    const { primaryKey } = report
+    const written = [{ uid, id, primaryKey, createdAt: run.startedAt, updatedAt: finishedAt }]
+    return effects({ finishedAt, outcomes, written })
+  }
+  if (report === null) return effects({ finishedAt, outcomes })
+  const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
+  const updatedAt = touched ? finishedAt : row.updatedAt
+  return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey: report.primaryKey, updatedAt }] })
+
+  async function createdEmpty(): Promise<BatchReport | null> {
+    try {
+      return await commitOf(id, uid, [creation], run, around)
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
+      log.warn({ err: error, indexUid: uid }, 'an index could not be created')
+      return null
+    }
+  }
+}
+
+/** What of a batch the engine has to do, and what is settled without it. */
+interface Plan {
+  readonly operations: readonly Operation[]
+  readonly decided: readonly Outcome[]
+  /** Whether a task asked for the index to exist. */
+  readonly creates: boolean
+}
+
+async function planOf(
+  tasks: readonly PendingTask[],
+  row: CatalogueRow | null,
+  { engine, spool }: Surroundings,
+): Promise<Plan> {
+  const operations: Operation[] = []
+  const decided: Outcome[] = []
+  const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
+  let exists = row !== null
+  let settings: IndexSettings | null = null
+  const currentSettings = async () => (row === null ? defaultIndexSettings : engine.settings(row.id))
+  for (const [position, task] of tasks.entries()) {
+    const { content } = task
+    const taskUid = task.row.uid
+    if (!exists && !mayCreate(task)) {
+      decided.push(failed(task, notFound(task.row.indexUid)))
+      continue
+    }
+    exists = true
+    switch (content.kind) {
+      case 'documents': {
+        if (position < lastClear) {
+          decided.push(succeeded(task, { indexedDocuments: 0 }))
+          break
+        }
+        const { method, primaryKey, skipCreation } = content
+        const payload = { ...content.payload, path: spool.pathOf(content.payload.path) }
+        operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload })
+        break
+      }
+      case 'deleteByIds':
+        operations.push({ taskUid, kind: 'deleteByIds', ids: content.ids })
+        break
+      case 'deleteByFilter':
+        operations.push({ taskUid, kind: 'deleteByFilter', filter: content.filter })
+        break
+      case 'clear':
+        operations.push({ taskUid, kind: 'clear' })
+        break
+      case 'settings':
+        try {
+          settings = mergeSettings(settings ?? (await currentSettings()), content.patch)
+          operations.push({ taskUid, kind: 'settings', settings })
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          decided.push(failed(task, error.toJSON()))
+        }
+        break
+      default:
+        throw new TypeError(`task ${taskUid} of kind ${content.kind} cannot share a commit`)
+    }
+  }
+  return { operations, decided, creates: tasks.some(mayCreate) }
+}
+
+/** One commit of the engine, given up if the run is interrupted before it begins. */
+async function commitOf(
+  id: string,
+  indexUid: string,
+  operations: readonly Operation[],
+  run: Run,
+  { engine, embed }: Surroundings,
+): Promise<BatchReport> {
+  await run.released(id)
+  run.step('preparing')
+  const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations })
+  const prepared = await interruptible(preparing)
+  if (prepared.work.length > 0) run.step('embedding')
+  const vectors = prepared.work.length === 0 ? [] : await interruptible(embed(prepared.work))
+  if (run.signal.aborted) return giveUp()
+  run.step('committing')
+  return engine.commit(prepared, vectors)
+
+  function giveUp(): never {
+    const undone = preparing.then((left: Prepared) => engine.abandon(left))
+    run.leave(
+      id,
+      undone.catch(() => undefined),
+    )
+    throw new Interrupted()
+  }
+
+  async function interruptible<T>(work: Promise<T>): Promise<T> {
+    let stop: () => void = () => undefined
+    const interrupted = new Promise<null>((resolve) => {
+      stop = () => resolve(null)
+      run.signal.addEventListener('abort', stop, { once: true })
+      if (run.signal.aborted) stop()
+    })
+    try {
+      const done = await Promise.race([work.then((value) => ({ value })), interrupted])
+      if (done === null) {
+        work.catch(() => undefined)
+        return giveUp()
+      }
+      return done.value
+    } finally {
+      run.signal.removeEventListener('abort', stop)
+    }
+  }
+}
+
+function outcomeIn(report: BatchReport | null, task: PendingTask): Outcome {
+  const outcome = report?.outcomes.find(({ taskUid }) => taskUid === task.row.uid)
+  if (outcome === undefined) throw new TypeError(`the engine reported nothing about task ${task.row.uid}`)
+  if (outcome.error !== undefined) return failed(task, errorBody(outcome.error.code, outcome.error.message))
+  return succeeded(task, countersOf(outcome))
+}
+
+/** The counters an engine reports that tasks show. */
+export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
+  const { indexedDocuments, deletedDocuments } = outcome
+  return {
+    ...(indexedDocuments === undefined ? {} : { indexedDocuments }),
+    ...(deletedDocuments === undefined ? {} : { deletedDocuments }),
+  }
+}
+
+async function createIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+  const { engine, catalogue, log } = around
+  const uid = indexOf(task)
+  const { primaryKey } = contentOf(task, 'indexCreation')
+  if (catalogue.row(uid) !== null) return effects({ outcomes: [failed(task, alreadyExists(uid))] })
+  const id = randomUUID()
+  const taskUid = task.row.uid
+  try {
+    const report = await commitOf(id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
+    const outcome = outcomeIn(report, task)
+    if (outcome.status === 'failed') return effects({ outcomes: [outcome], dropped: [id] })
+    const finishedAt = now()
+    const written = [{ uid, id, primaryKey: report.primaryKey, createdAt: finishedAt, updatedAt: finishedAt }]
+    return effects({ finishedAt, outcomes: [outcome], written })
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    await engine.drop(id).catch(() => undefined)
+    return effects({ outcomes: [failed(task, failureBody(error, log, run.batchUid))] })
+  }
+}
+
+async function updateIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+  const { catalogue } = around
+  const uid = indexOf(task)
+  const { primaryKey, newUid } = contentOf(task, 'indexUpdate')
+  const row = catalogue.row(uid)
+  if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
+  const renamed = newUid !== null && newUid !== uid ? newUid : null
+  if (renamed !== null && catalogue.row(renamed) !== null) {
+    return effects({ outcomes: [failed(task, alreadyExists(renamed))] })
+  }
+  const taskUid = task.row.uid
+  const report =
+    primaryKey === null
+      ? null
+      : await commitOf(row.id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
+  const outcome = report === null ? succeeded(task) : outcomeIn(report, task)
+  if (outcome.status === 'failed') return effects({ outcomes: [outcome] })
+  const finishedAt = now()
+  const touched = renamed !== null || report?.outcomes.some((done) => done.touched) === true
+  const changed: CatalogueRow = {
+    ...row,
+    uid: renamed ?? uid,
+    primaryKey: report === null ? row.primaryKey : report.primaryKey,
+    updatedAt: touched ? finishedAt : row.updatedAt,
+  }
+  return effects({
+    finishedAt,
+    outcomes: [{ ...outcome, newIndexUid: renamed }],
+    removed: renamed === null ? [] : [uid],
+    written: [changed],
+    relabels: renamed === null ? [] : [{ from: uid, to: renamed, swap: false, before: taskUid }],
+  })
+}
+
+async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Promise<Effects> {
+  const { swaps } = contentOf(task, 'indexSwap')
+  const missing = swaps
+    .flatMap(({ indexes: [a, b], rename }) => (rename ? [a] : [a, b]))
+    .filter((uid) => catalogue.row(uid) === null)
+  if (missing.length > 0) return effects({ outcomes: [failed(task, notFound(...missing))] })
+  const taken = swaps.find(({ indexes, rename }) => rename && catalogue.row(indexes[1]) !== null)
+  if (taken !== undefined) return effects({ outcomes: [failed(task, alreadyExists(taken.indexes[1]))] })
+
+  const written: CatalogueRow[] = []
+  for (const { indexes } of swaps) {
+    const [a, b] = indexes
+    const [rowA, rowB] = [catalogue.row(a), catalogue.row(b)]
+    if (rowA !== null) written.push({ ...rowA, uid: b })
+    if (rowB !== null) written.push({ ...rowB, uid: a })
+  }
+  return effects({
+    outcomes: [succeeded(task)],
+    removed: swaps.flatMap(({ indexes }) => indexes),
+    written,
+    relabels: swaps.map(({ indexes: [from, to], rename }) => ({
+      from,
+      to,
+      swap: !rename,
+      before: task.row.uid,
+    })),
+  })
+}
+
+async function deleteIndex(
+  tasks: readonly PendingTask[],
+  run: Run,
+  { engine, catalogue }: Surroundings,
+): Promise<Effects> {
+  const uid = indexOf(tasks[0])
+  const row = catalogue.row(uid)
+  if (row === null && !tasks.some(mayCreate)) {
+    return effects({ outcomes: tasks.map((task) => failed(task, notFound(uid))) })
+  }
+  if (row !== null) await run.released(row.id)
+  const present = row === null ? 0 : (await engine.stats(row.id)).numberOfDocuments
+  const outcomes = tasks.map((task) => succeeded(task, swallowed(task, present)))
+  return effects({
+    outcomes,
+    removed: row === null ? [] : [uid],
+    dropped: row === null ? [] : [row.id],
+  })
+}
+
+/** What a task of a deleted index counted; only the deletion itself removed something. */
+function swallowed({ content }: PendingTask, present: number): Counters {
+  switch (content.kind) {
+    case 'indexDeletion':
+      return { deletedDocuments: present }
+    case 'documents':
+      return { indexedDocuments: 0 }
+    case 'settings':
+      return {}
+    default:
+      return { deletedDocuments: 0 }
+  }
+}
+
+async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundings): Promise<Effects> {
+  const uid = indexOf(task)
+  const row = catalogue.row(uid)
+  if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
+  // Segments are merged as they are written, so there is nothing to reclaim; the sizes say so.
+  const size = humanSize((await engine.stats(row.id)).indexSize)
+  return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
+}
+
+async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<Effects> {
+  const { tasks } = contentOf(task, 'taskCancelation')
+  const own = task.row.uid
+  const canceled = await store.call('pending', [tasks.filter((uid) => uid < own)])
+  return effects({
+    outcomes: [
+      ...canceled.map(
+        (other): Outcome => ({
+          task: other,
+          status: 'canceled',
+          error: null,
+          counters: null,
+          canceledBy: own,
+          newIndexUid: null,
+        }),
+      ),
+      succeeded(task, { canceledTasks: canceled.length }),
+    ],
+  })
+}
+
+async function deleteTasks(tasks: readonly PendingTask[], { store }: Surroundings): Promise<Effects> {
+  const deleted = new Set<number>()
+  const outcomes: Outcome[] = []
+  for (const task of tasks) {
+    const { tasks: matched } = contentOf(task, 'taskDeletion')
+    const ended = await store.call('ended', [matched.filter((uid) => uid < task.row.uid)])
+    const before = deleted.size
+    for (const uid of ended) deleted.add(uid)
+    outcomes.push(succeeded(task, { deletedTasks: deleted.size - before }))
+  }
+  return effects({ outcomes, deletedTasks: [...deleted] })
+}
+
+function indexOf(task: PendingTask | undefined): string {
+  if (task === undefined || task.row.indexUid === null) throw new TypeError('the task names no index')
+  return task.row.indexUid
+}
+
+function contentOf<K extends PendingTask['content']['kind']>(
+  task: PendingTask,
+  kind: K,
+): Extract<PendingTask['content'], { kind: K }> {
+  if (task.content.kind !== kind)
+    throw new TypeError(`task ${task.row.uid} is ${task.content.kind}, not ${kind}`)
+  return task.content as Extract<PendingTask['content'], { kind: K }>
+}
+
+const sizeUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+/** Bytes for humans, such as `68 KiB` or `1.5 MiB`. */
+export function humanSize(bytes: number): string {
+  let [size, unit] = [bytes, 0]
+  while (size >= 1024 && unit < sizeUnits.length - 1) [size, unit] = [size / 1024, unit + 1]
+  return `${Number(size.toFixed(size < 10 ? 1 : 0))} ${sizeUnits[unit]}`
+}

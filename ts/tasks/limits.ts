@@ -1,0 +1,18 @@
+/** Tasks of one batch unless a launch option says less: bounds what one commit has to remember. */
+export const BATCHED_TASKS_MAX = 10_000
+
+/** Uploaded bytes of one batch unless a launch option says otherwise. Source: the API's default ceiling. */
+export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
+
+/** Task stores up to this size are checked page by page when they open; larger ones only as they are read. */
+export const CHECKED_STORE_BYTES_MAX = 64 * 1024 ** 2
+
+/** How often the owner of a data directory says that it is alive. */
+export const HEARTBEAT_MS = 1_000
+
+/** How long a lock of another host is watched before it counts as left behind. */
+export const FOREIGN_LOCK_WATCH_MS = 3_500
+
+/** Pauses of the scheduler after a failure that was nobody's task: doubled from the first to the last. */
+export const RETRY_FIRST_MS = 250
+export const RETRY_LAST_MS = 10_000

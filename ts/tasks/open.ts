@@ -1,0 +1,81 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '../engine/index.js'
+import type { BatchLimits } from './batching.js'
+import { Catalogue } from './catalogue.js'
+import { type DriverName, driverNames } from './driver.js'
+import type { Embed, Surroundings, TaskLog } from './execute.js'
+import { BATCHED_BYTES_MAX, BATCHED_TASKS_MAX } from './limits.js'
+import { instanceStore, queue } from './queue.js'
+import { recover } from './recovery.js'
+import { Scheduler } from './scheduler.js'
+import { openSpool } from './spool.js'
+import { openStoreClient } from './store-client.js'
+import type { InstanceStore, Tasks } from './tasks.js'
+
+export interface TasksSetup {
+  /** The data directory; the queue uses `tasks/` and `update_files/` in it. */
+  readonly directory: string
+  readonly engine: Engine
+  readonly log: TaskLog
+  /** null or absent: the defaults of `limits.ts`. */
+  readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
+  /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
+  readonly driver?: DriverName
+  /** Needed once settings can name embedders that make vectors themselves. */
+  readonly embed?: Embed
+}
+
+export interface OpenedTasks {
+  readonly tasks: Tasks
+  readonly instance: InstanceStore
+  /** The build of SQLite in use. */
+  readonly driver: DriverName
+  /** Begins to work on the queue. Until then tasks are accepted and wait. */
+  start(): void
+  /** Stops after the step under way, then closes the store. The engine is its owner's to close. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the task store and brings it in step with the engine; see `recover`.
+ *
+ * Rejects, with a message for humans, if another process uses the directory or the store is damaged; then
+ * nothing was changed.
+ */
+export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
+  const { directory, engine, log } = setup
+  await mkdir(directory, { recursive: true })
+  const path = join(directory, 'tasks', 'tasks.db')
+  const driver =
+    setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
+  const store = await openStoreClient({ path, driver })
+  try {
+    if (store.reasons.length > 0)
+      log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
+    const spool = await openSpool(join(directory, 'update_files'))
+    const start = await store.call('start', [])
+    const catalogue = new Catalogue(start.catalogue)
+    const embed = setup.embed ?? (async () => [])
+    const around: Surroundings = { engine, store, spool, catalogue, log, embed }
+    const nextBatchUid = await recover(start, around)
+    const limits: BatchLimits = {
+      tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
+      payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
+    }
+    const scheduler = new Scheduler(around, limits, nextBatchUid)
+    return {
+      tasks: queue({ store, spool, catalogue, scheduler, path }),
+      instance: instanceStore(store),
+      driver: store.driver,
+      start: () => scheduler.start(),
+      async close() {
+        await scheduler.close()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}

@@ -1,0 +1,135 @@
+import { basename } from 'node:path'
+import type { Catalogue } from './catalogue.js'
+import { detailsBefore } from './details.js'
+import type { NewRow, RowPage } from './records.js'
+import type { Scheduler } from './scheduler.js'
+import { type Spool, sizeOf } from './spool.js'
+import type { StoreClient } from './store-client.js'
+import type { TaskContent } from './task.js'
+import type { InstanceStore, NewTask, Page, TaskPaging, Tasks } from './tasks.js'
+import { formatDate } from './time.js'
+import { batchView, taskSummary, taskView } from './view.js'
+
+/** What the queue is made of. */
+export interface QueueParts {
+  readonly store: StoreClient
+  readonly spool: Spool
+  readonly catalogue: Catalogue
+  readonly scheduler: Scheduler
+  /** The store's file. */
+  readonly path: string
+}
+
+/** The durable queue and the catalogue, as routes use them. */
+export function queue({ store, spool, catalogue, scheduler, path }: QueueParts): Tasks {
+  return {
+    spool: async (format) => spool.slot(format),
+
+    async enqueue(task) {
+      const content = withFileName(task.content)
+      try {
+        const row = newRow(task, content)
+        const appended = await store.call('append', [row])
+        // The set is frozen, so a batch that holds one of its tasks can be stopped at once.
+        if (content.kind === 'taskCancelation') scheduler.interrupt(content.tasks)
+        scheduler.wake()
+        const { indexUid, type, customMetadata } = row
+        return taskSummary({ ...appended, indexUid, type, customMetadata })
+      } catch (error) {
+        if (content.kind === 'documents') await spool.remove(content.payload.path)
+        throw error
+      }
+    },
+
+    async get(uid, visibleIndexes) {
+      const row = await store.call('task', [uid, visibleIndexes])
+      return row === null ? null : taskView(row)
+    },
+
+    async list(filter, paging) {
+      return page(await store.call('tasks', [filter, paging]), paging, taskView)
+    },
+
+    match: (filter) => store.call('match', [filter]),
+
+    async batch(uid, visibleIndexes) {
+      const row = await store.call('batch', [uid, visibleIndexes])
+      return row === null ? null : batchView(row, scheduler.progress(uid))
+    },
+
+    async batches(filter, paging) {
+      const found = await store.call('batches', [filter, paging])
+      return page(found, paging, (row) => batchView(row, scheduler.progress(row.uid)))
+    },
+
+    index: (uid) => catalogue.entry(uid),
+    indexes: () => catalogue.entries(),
+    isIndexing: (uid) => scheduler.isIndexing(uid),
+
+    lastUpdate() {
+      const last = catalogue.lastUpdate()
+      return last === null ? null : formatDate(last)
+    },
+
+    async bytes() {
+      const sizes = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`), spool.bytes()])
+      return sizes.reduce((sum, size) => sum + size, 0)
+    },
+  }
+}
+
+/** The small durable tables beside the tasks. */
+export function instanceStore(store: StoreClient): InstanceStore {
+  return {
+    keys: () => store.call('keys', []),
+    putKey: (key) => store.call('putKey', [key]),
+    deleteKey: (uid) => store.call('deleteKey', [uid]),
+    value: (name) => store.call('value', [name]),
+    putValue: (name, value) => store.call('putValue', [name, value]),
+  }
+}
+
+function page<R extends { readonly uid: number }, V>(
+  { rows, total }: RowPage<R>,
+  { limit }: TaskPaging,
+  view: (row: R) => V,
+): Page<V> {
+  // One row more than asked for was read: it tells where the next page starts.
+  const shown = rows.slice(0, limit)
+  return {
+    results: shown.map(view),
+    total,
+    limit,
+    from: shown[0]?.uid ?? null,
+    next: rows[limit]?.uid ?? null,
+  }
+}
+
+/** Payloads are kept by file name, so that a data directory can be moved. */
+function withFileName(content: TaskContent): TaskContent {
+  if (content.kind !== 'documents') return content
+  return { ...content, payload: { ...content.payload, path: basename(content.payload.path) } }
+}
+
+function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskContent): NewRow {
+  const details = detailsBefore(content, indexUid)
+  const touched = touchedBy(content)
+  return {
+    indexUid,
+    type,
+    details: details === null ? null : JSON.stringify(details),
+    customMetadata: customMetadata ?? null,
+    content: JSON.stringify(content),
+    kind: content.kind,
+    payload: content.kind === 'documents' ? content.payload.path : null,
+    payloadBytes: content.kind === 'documents' ? content.payloadBytes : 0,
+    primaryKey: content.kind === 'documents' ? content.primaryKey : null,
+    mayCreateIndex: (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex,
+    touches: touched.length === 0 ? null : JSON.stringify(touched),
+  }
+}
+
+function touchedBy(content: TaskContent): readonly string[] {
+  if (content.kind === 'indexSwap') return content.swaps.flatMap(({ indexes }) => indexes)
+  return content.kind === 'indexUpdate' && content.newUid !== null ? [content.newUid] : []
+}

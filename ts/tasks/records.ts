@@ -1,0 +1,177 @@
+import type { TaskContent, TaskStatus, TaskType } from './task.js'
+import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
+import type { Micros } from './time.js'
+
+/** A task as stored; `details` and `error` are JSON text. */
+export interface TaskRow {
+  readonly uid: number
+  readonly batchUid: number | null
+  readonly indexUid: string | null
+  readonly status: TaskStatus
+  readonly type: TaskType
+  readonly canceledBy: number | null
+  readonly enqueuedAt: Micros
+  readonly startedAt: Micros | null
+  readonly finishedAt: Micros | null
+  readonly details: string | null
+  readonly error: string | null
+  readonly customMetadata: string | null
+}
+
+/** What is appended for a new task; uid and date are given by the store. */
+export interface NewRow {
+  readonly indexUid: string | null
+  readonly type: TaskType
+  readonly details: string | null
+  readonly customMetadata: string | null
+  readonly content: string
+  readonly kind: TaskContent['kind']
+  readonly payload: string | null
+  readonly payloadBytes: number
+  readonly primaryKey: string | null
+  readonly mayCreateIndex: boolean
+  /** Further indexes this task acts on, as JSON text: swaps and renames. */
+  readonly touches: string | null
+}
+
+/** What batching needs to know of an enqueued task. */
+export interface QueuedTask {
+  readonly uid: number
+  readonly type: TaskType
+  readonly kind: TaskContent['kind']
+  readonly indexUid: string | null
+  readonly payloadBytes: number
+  /** Named by the request; documents only. */
+  readonly primaryKey: string | null
+  readonly mayCreateIndex: boolean
+  /** Indexes a swap or rename acts on besides `indexUid`. */
+  readonly touches: readonly string[]
+}
+
+/** A task about to run, or to be canceled. */
+export interface PendingTask {
+  readonly row: TaskRow
+  readonly content: TaskContent
+}
+
+/** A batch as stored; `details` and `stats` are JSON text. */
+export interface BatchRow {
+  readonly uid: number
+  readonly startedAt: Micros
+  readonly finishedAt: Micros | null
+  readonly strategy: string
+  readonly details: string
+  readonly stats: string
+}
+
+/** A batch about to run. */
+export type NewBatch = Pick<BatchRow, 'uid' | 'startedAt' | 'strategy'>
+
+/** An index as stored. */
+export interface CatalogueRow {
+  readonly uid: string
+  readonly id: string
+  readonly primaryKey: string | null
+  readonly createdAt: Micros
+  readonly updatedAt: Micros
+}
+
+/** How a task ended. */
+export interface Ending {
+  readonly uid: number
+  readonly status: 'succeeded' | 'failed' | 'canceled'
+  readonly details: string | null
+  readonly error: string | null
+  readonly canceledBy: number | null
+  /** Second name under which a finished rename is listed. */
+  readonly newIndexUid: string | null
+}
+
+/** Exchanges or moves the index name of all tasks older than `before`. */
+export interface Relabel {
+  readonly from: string
+  readonly to: string
+  /** `from` and `to` trade places; otherwise `from` becomes `to`. */
+  readonly swap: boolean
+  readonly before: number
+}
+
+/** Everything that changes when a batch has ended; written as one transaction. */
+export interface Conclusion {
+  readonly batch: BatchRow
+  readonly endings: readonly Ending[]
+  /** The whole catalogue entries to write, after `removed` were taken out. */
+  readonly written: readonly CatalogueRow[]
+  readonly removed: readonly string[]
+  readonly relabels: readonly Relabel[]
+  /** Uids of finished tasks to forget. */
+  readonly deletedTasks: readonly number[]
+}
+
+/** What a fresh start finds. */
+export interface Start {
+  readonly catalogue: readonly CatalogueRow[]
+  /** File names of all payloads that are still needed. */
+  readonly payloads: readonly string[]
+  readonly nextBatchUid: number
+  /** Batches that were running when the process ended, with their start. Their tasks are enqueued again. */
+  readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
+}
+
+export interface RowPage<T> {
+  readonly rows: readonly T[]
+  readonly total: number
+}
+
+/** The calls that cross into the worker: arguments and results are structured clones. */
+export interface StoreCalls {
+  start(): Start
+  append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
+  /** Enough of the queue to choose the next batch: see `nextBatch`. */
+  waiting(tasksMax: number): readonly QueuedTask[]
+  /** Whether anything of this index waits, and what: uids with their kinds, ascending. */
+  waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
+  /** Marks tasks as processing, without waiting for the disk: a restart undoes it anyway. */
+  begin(batch: NewBatch, uids: readonly number[]): readonly PendingTask[]
+  /** Undoes `begin`. */
+  revert(batchUid: number): void
+  /** Tasks among `uids` that have not ended, with what they were to do. */
+  pending(uids: readonly number[]): readonly PendingTask[]
+  /** Uids among `uids` whose tasks have ended. */
+  ended(uids: readonly number[]): readonly number[]
+  conclude(conclusion: Conclusion): void
+  task(uid: number, visible: readonly string[] | null): TaskRow | null
+  tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow>
+  match(filter: TaskFilter): readonly number[]
+  batch(uid: number, visible: readonly string[] | null): BatchRow | null
+  batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow>
+  keys(): readonly StoredKey[]
+  putKey(key: StoredKey): void
+  deleteKey(uid: string): void
+  value(name: string): unknown
+  putValue(name: string, value: unknown): void
+}
+
+export type StoreCall = keyof StoreCalls
+
+/** Calls that need a transaction, and whether their caller waits until it is on disk. */
+export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relaxed'>>> = {
+  start: 'durable',
+  append: 'durable',
+  begin: 'relaxed',
+  revert: 'relaxed',
+  conclude: 'durable',
+  putKey: 'durable',
+  deleteKey: 'durable',
+  putValue: 'durable',
+}
+
+export interface Request {
+  readonly id: number
+  readonly call: StoreCall
+  readonly arguments: readonly unknown[]
+}
+
+export type Reply =
+  | { readonly id: number; readonly ok: true; readonly result: unknown }
+  | { readonly id: number; readonly ok: false; readonly fault: 'full' | 'other'; readonly message: string }

@@ -1,0 +1,88 @@
+import type { BatchReport } from '../engine/index.js'
+import { errorBody } from '../errors/index.js'
+import { countersOf, type Effects, type Outcome, type Surroundings } from './execute.js'
+import type { CatalogueRow, PendingTask, Start } from './records.js'
+import { concluded } from './scheduler.js'
+import { now } from './time.js'
+
+/** Kinds whose outcome in an engine commit is the whole outcome; others are simply done again. */
+const settledByCommit = new Set(['documents', 'deleteByIds', 'deleteByFilter', 'clear', 'settings'])
+
+/**
+ * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
+ * was not recorded is recorded now, and what belongs to nothing is removed.
+ * @returns the uid for the next batch
+ */
+export async function recover(start: Start, around: Surroundings): Promise<number> {
+  const { engine, spool, catalogue, store, log } = around
+  let { nextBatchUid } = start
+  for (const row of catalogue.rows()) {
+    const waiting = await store.call('waitingOf', [row.uid])
+    if (waiting.length === 0) continue
+    const report = await engine.lastCommit(row.id)
+    if (report === null) continue
+    nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
+    const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
+    // Batches take the tasks of an index in order, so all that wait up to the last one were in it.
+    const uids = waiting
+      .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
+      .map(({ uid }) => uid)
+    const tasks = await store.call('pending', [uids])
+    const outcomes = tasks.flatMap((task) => outcomeOf(task, report))
+    if (outcomes.length === 0) continue
+    const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? now()
+    const done = recovered(row, report, outcomes)
+    const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
+    await store.call('conclude', [concluded(batch, done, {})], () =>
+      catalogue.apply(done.removed, done.written),
+    )
+    log.info(
+      { indexUid: row.uid, batchUid: report.batchUid, tasks: outcomes.length },
+      'recorded the outcome of a batch that was committed just before the process ended',
+    )
+  }
+
+  const known = new Set(catalogue.rows().map(({ id }) => id))
+  for (const id of await engine.list()) {
+    if (known.has(id)) continue
+    log.info({ id }, 'removing an index directory that no index refers to')
+    await engine.drop(id)
+  }
+  // Payloads of outcomes recorded just now are orphans as well, and go at the next start at the latest.
+  const orphans = await spool.removeOrphans(new Set(start.payloads))
+  if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
+  return nextBatchUid
+}
+
+function recovered(row: CatalogueRow, report: BatchReport, outcomes: readonly Outcome[]): Effects {
+  const finishedAt = now()
+  const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
+  return {
+    finishedAt,
+    outcomes,
+    written: [{ ...row, primaryKey: report.primaryKey, updatedAt: touched ? finishedAt : row.updatedAt }],
+    removed: [],
+    relabels: [],
+    deletedTasks: [],
+    dropped: [],
+  }
+}
+
+function outcomeOf(task: PendingTask, report: BatchReport): Outcome[] {
+  const { uid } = task.row
+  const base = { task, canceledBy: null, newIndexUid: null }
+  const outcome = report.outcomes.find(({ taskUid }) => taskUid === uid)
+  if (outcome !== undefined) {
+    const { error } = outcome
+    return [
+      error === undefined
+        ? { ...base, status: 'succeeded', error: null, counters: countersOf(outcome) }
+        : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
+    ]
+  }
+  // An addition in front of a clear never reached the engine. Anything else that is missing failed before
+  // the commit; it fails again when it runs.
+  return task.content.kind === 'documents'
+    ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]
+    : []
+}

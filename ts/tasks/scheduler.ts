@@ -1,0 +1,266 @@
+import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
+import { detailsAfter } from './details.js'
+import { type Effects, execute, Interrupted, type Outcome, type Run, type Surroundings } from './execute.js'
+import { RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
+import type { Conclusion, Ending, PendingTask } from './records.js'
+import { type Micros, now } from './time.js'
+import { batchStats, mergedDetails, parsedDetails } from './view.js'
+
+/** Batches one after another, for as long as the process runs. */
+export class Scheduler {
+  readonly #around: Surroundings
+  readonly #limits: BatchLimits
+  readonly #left = new Map<string, Promise<void>>()
+  #nextBatchUid: number
+  #running: Running | null = null
+  #loop: Promise<void> | null = null
+  #closing = false
+  #woken: () => void = () => undefined
+  #isWoken = false
+
+  constructor(around: Surroundings, limits: BatchLimits, nextBatchUid: number) {
+    this.#around = around
+    this.#limits = limits
+    this.#nextBatchUid = nextBatchUid
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  /** Says that there may be something to do. */
+  wake(): void {
+    this.#isWoken = true
+    this.#woken()
+  }
+
+  /** Interrupts the running batch if it holds one of these tasks; it is given up unless it is committing. */
+  interrupt(uids: readonly number[]): void {
+    const running = this.#running
+    if (running !== null && uids.some((uid) => running.taskUids.has(uid))) running.controller.abort()
+  }
+
+  isIndexing(indexUid: string): boolean {
+    return this.#running?.indexUid === indexUid
+  }
+
+  /** Progress of that batch as clients see it, null if it is not running. */
+  progress(batchUid: number): unknown {
+    const running = this.#running
+    return running === null || running.batchUid !== batchUid ? null : progressOf(running.step)
+  }
+
+  /** Lets the running step end, then stops. */
+  async close(): Promise<void> {
+    this.#closing = true
+    this.wake()
+    await this.#loop
+    await Promise.all(this.#left.values())
+  }
+
+  async #run(): Promise<void> {
+    let pauseMs = RETRY_FIRST_MS
+    while (!this.#closing) {
+      this.#isWoken = false
+      try {
+        const worked = await this.#step()
+        pauseMs = RETRY_FIRST_MS
+        if (!worked) await this.#wait(null)
+      } catch (error) {
+        this.#around.log.error({ err: error }, 'the queue could not go on; it tries again')
+        await this.#wait(pauseMs)
+        pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)
+      }
+    }
+  }
+
+  /** Until woken, or at most `ms`. */
+  async #wait(ms: number | null): Promise<void> {
+    if (this.#closing || (ms === null && this.#isWoken)) return
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#woken = () => {
+        // A pause after a failure is cut short by closing only, or every arrival would be a retry.
+        if (ms === null || this.#closing) resolve()
+      }
+      if (ms !== null) timer = setTimeout(resolve, ms)
+    })
+    clearTimeout(timer)
+    this.#woken = () => undefined
+  }
+
+  async #step(): Promise<boolean> {
+    const { store, catalogue } = this.#around
+    const waiting = await store.call('waiting', [this.#limits.tasksMax])
+    const facts: IndexFacts = new Map(catalogue.rows().map((row) => [row.uid, row]))
+    const picked = nextBatch(waiting, facts, this.#limits)
+    if (picked === null) return false
+    const running = new Running(this.#nextBatchUid++, picked)
+    this.#running = running
+    try {
+      const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
+      const tasks = await store.call('begin', [batch, [...running.taskUids]])
+      await this.#carryOut(running, picked, tasks)
+    } finally {
+      this.#running = null
+    }
+    return true
+  }
+
+  async #carryOut(running: Running, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
+    const { store, log } = this.#around
+    let done: Effects
+    try {
+      done = await execute(picked, tasks, this.#runOf(running), this.#around)
+    } catch (error) {
+      if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
+      await store.call('revert', [running.batchUid])
+      if (error instanceof Interrupted) return
+      throw error
+    }
+    running.step = 'writing'
+    await this.#record(running, picked, done)
+    await this.#tidy(done)
+  }
+
+  #runOf(running: Running): Run {
+    return {
+      batchUid: running.batchUid,
+      startedAt: running.startedAt,
+      signal: running.controller.signal,
+      step: (name) => running.enter(name),
+      released: async (index) => this.#left.get(index),
+      leave: (index, release) => {
+        const gone = release.then(() => {
+          this.#left.delete(index)
+        })
+        this.#left.set(index, gone)
+      },
+    }
+  }
+
+  /** Writes down what happened. It did happen, so this is tried until it works or the process ends. */
+  async #record(running: Running, picked: PickedBatch, done: Effects): Promise<void> {
+    const { store, catalogue, log } = this.#around
+    const conclusion = concluded(
+      { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
+      done,
+      running.trace(done.finishedAt),
+    )
+    for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
+      try {
+        await store.call('conclude', [conclusion], () => catalogue.apply(done.removed, done.written))
+        return
+      } catch (error) {
+        log.error({ err: error, batchUid: running.batchUid }, 'the outcome of a batch could not be recorded')
+        // After a restart the engine's own report tells what happened.
+        if (this.#closing) throw error
+        await this.#wait(pauseMs)
+      }
+    }
+  }
+
+  /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
+  async #tidy({ outcomes, dropped }: Effects): Promise<void> {
+    const { engine, spool, log } = this.#around
+    const removals = outcomes.flatMap(({ task: { content } }) =>
+      content.kind === 'documents' ? [spool.remove(content.payload.path)] : [],
+    )
+    const drops = dropped.map((id) => engine.drop(id))
+    for (const result of await Promise.allSettled([...removals, ...drops])) {
+      if (result.status === 'rejected') log.warn({ err: result.reason }, 'a leftover could not be removed')
+    }
+  }
+}
+
+/** The batch being carried out. */
+class Running {
+  readonly batchUid: number
+  readonly indexUid: string | null
+  readonly taskUids: ReadonlySet<number>
+  readonly startedAt: Micros = now()
+  readonly controller = new AbortController()
+  step = 'starting'
+  readonly #entered: { readonly name: string; readonly at: Micros }[] = []
+
+  constructor(batchUid: number, picked: PickedBatch) {
+    this.batchUid = batchUid
+    this.indexUid = picked.indexUid
+    this.taskUids = new Set(picked.tasks.map(({ uid }) => uid))
+  }
+
+  enter(name: string): void {
+    this.step = name
+    this.#entered.push({ name, at: now() })
+  }
+
+  /** Step → time it took. */
+  trace(finishedAt: Micros): Readonly<Record<string, string>> {
+    const trace: Record<string, string> = {}
+    for (const [position, { name, at }] of this.#entered.entries()) {
+      const end = this.#entered[position + 1]?.at ?? finishedAt
+      trace[`processing tasks > ${name}`] = milliseconds(end - at)
+    }
+    return { ...trace, 'processing tasks': milliseconds(finishedAt - this.startedAt) }
+  }
+}
+
+const milliseconds = (micros: Micros) => `${(micros / 1000).toFixed(2)}ms`
+
+const steps = ['starting', 'preparing', 'embedding', 'committing']
+
+function progressOf(step: string): unknown {
+  if (step === 'writing') {
+    return { steps: [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }], percentage: 50 }
+  }
+  const finished = steps.indexOf(step)
+  return {
+    steps: [
+      { currentStep: 'processing tasks', finished: 0, total: 2 },
+      { currentStep: step, finished, total: steps.length },
+    ],
+    percentage: Math.fround((100 * finished) / (2 * steps.length)),
+  }
+}
+
+/** All that the store has to write for a finished batch. */
+export function concluded(
+  batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
+  done: Effects,
+  trace: Readonly<Record<string, string>>,
+): Conclusion {
+  const members = done.outcomes.map((outcome) => ({
+    status: outcome.status,
+    type: outcome.task.row.type,
+    indexUid: outcome.task.row.indexUid,
+    details: detailsAfter(
+      outcome.task.content.kind,
+      parsedDetails(outcome.task.row.details),
+      outcome.counters,
+    ),
+  }))
+  return {
+    batch: {
+      ...batch,
+      finishedAt: done.finishedAt,
+      details: JSON.stringify(mergedDetails(members)),
+      stats: JSON.stringify(batchStats(members, trace)),
+    },
+    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]?.details ?? null)),
+    written: done.written,
+    removed: done.removed,
+    relabels: done.relabels,
+    deletedTasks: done.deletedTasks,
+  }
+}
+
+function ending(outcome: Outcome, details: object | null): Ending {
+  return {
+    uid: outcome.task.row.uid,
+    status: outcome.status,
+    details: details === null ? null : JSON.stringify(details),
+    error: outcome.error === null ? null : JSON.stringify(outcome.error),
+    canceledBy: outcome.canceledBy,
+    newIndexUid: outcome.newIndexUid,
+  }
+}

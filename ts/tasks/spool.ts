@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { PayloadFormat } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import type { SpoolSlot } from './tasks.js'
+
+/** Uploaded bodies on disk, from their arrival until their task has ended. */
+export interface Spool {
+  slot(format: PayloadFormat): SpoolSlot
+  /** Where the file of a payload lies, whether its task names it by file name or by path. */
+  pathOf(name: string): string
+  /** Deletes a file; one that is gone already is fine. */
+  remove(name: string): Promise<void>
+  /** Deletes every file that no task in `names` refers to. Only before uploads begin. */
+  removeOrphans(names: ReadonlySet<string>): Promise<number>
+  bytes(): Promise<number>
+}
+
+/** Opens the spool directory, creating it if needed. */
+export async function openSpool(directory: string): Promise<Spool> {
+  await mkdir(directory, { recursive: true })
+  const pathOf = (name: string) => join(directory, basename(name))
+  const remove = (name: string) => rm(pathOf(name), { force: true })
+  return {
+    pathOf,
+    remove,
+    slot(format) {
+      const path = pathOf(`${randomUUID()}.${format}`)
+      return {
+        path,
+        sync: async () => {
+          await synced(path)
+          await synced(directory)
+        },
+        discard: () => remove(path),
+      }
+    },
+    async removeOrphans(names) {
+      const orphans = (await readdir(directory)).filter((name) => !names.has(name))
+      await Promise.all(orphans.map(remove))
+      return orphans.length
+    },
+    async bytes() {
+      const files = await readdir(directory)
+      const sizes = await Promise.all(files.map((name) => sizeOf(pathOf(name))))
+      return sizes.reduce((sum, size) => sum + size, 0)
+    },
+  }
+}
+
+/** Bytes of a file, 0 if there is none. */
+export async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size
+  } catch {
+    return 0
+  }
+}
+
+async function synced(path: string): Promise<void> {
+  // Windows refuses to open a directory; its file systems journal names by themselves.
+  const handle = await open(path, 'r+').catch(() => open(path, 'r').catch(() => null))
+  if (handle === null) {
+    if (process.platform === 'win32') return
+    throw new Error(`cannot sync ${path}`)
+  }
+  try {
+    await handle.sync()
+  } catch (error) {
+    throw isDiskFull(error) ? noSpace('the uploaded body') : error
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether a failure means that there is no room left, wherever it was noticed. */
+export function isDiskFull(error: unknown): boolean {
+  if (error instanceof ApiError) return error.code === 'no_space_left_on_device'
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return (
+    code === 'ENOSPC' ||
+    code === 'EDQUOT' ||
+    (typeof message === 'string' &&
+      /ENOSPC|EDQUOT|no space left on device|database or disk is full/i.test(message))
+  )
+}
+
+/** @param what what could not be stored, for the message */
+export function noSpace(what: string): ApiError {
+  return new ApiError('no_space_left_on_device', `there is no space left on the device to store ${what}`)
+}

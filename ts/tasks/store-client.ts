@@ -1,0 +1,96 @@
+import { Worker } from 'node:worker_threads'
+import type { DriverName } from './driver.js'
+import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
+import { noSpace } from './spool.js'
+import type { Opened, WorkerSetup } from './store-worker.js'
+
+/** The task store as the main thread sees it: the same calls, each a promise. */
+export interface StoreClient {
+  /**
+   * @param apply runs at once when the answer arrives, before anyone can act on an answer that came with
+   * it: for what the main thread mirrors of the store
+   * @throws ApiError `no_space_left_on_device` if the disk is full
+   */
+  call<C extends StoreCall>(
+    call: C,
+    parameters: Parameters<StoreCalls[C]>,
+    apply?: (result: ReturnType<StoreCalls[C]>) => void,
+  ): Promise<ReturnType<StoreCalls[C]>>
+  readonly driver: DriverName
+  /** Why drivers that come earlier in the order were not taken. */
+  readonly reasons: readonly string[]
+  /** Carries out what was asked before, then closes the file. */
+  close(): Promise<void>
+}
+
+/** The thread of the task store is gone or could not start. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
+interface Waiter {
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  apply(value: unknown): void
+}
+
+/** Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened. */
+export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> {
+  const worker = new Worker(new URL('./store-worker.js', import.meta.url), { workerData: setup })
+  const opened = await new Promise<Opened>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new StoreError(`the task store thread ended with ${code}`)))
+  })
+  if (!opened.ok) {
+    await worker.terminate()
+    throw Object.assign(new StoreError(opened.message), { reason: opened.name })
+  }
+
+  const waiters = new Map<number, Waiter>()
+  let nextId = 0
+  let failure: Error | null = null
+  const fail = (error: Error) => {
+    failure ??= error
+    for (const waiter of waiters.values()) waiter.reject(failure)
+    waiters.clear()
+  }
+  const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  worker.on('error', (error) => fail(error instanceof Error ? error : new StoreError(String(error))))
+  worker.on('exit', () => fail(new StoreError('the task store is closed')))
+  worker.on('message', (message: readonly Reply[] | 'closed') => {
+    if (message === 'closed') return
+    for (const reply of message) {
+      const waiter = waiters.get(reply.id)
+      if (waiter !== undefined && reply.ok) waiter.apply(reply.result)
+    }
+    for (const reply of message) {
+      const waiter = waiters.get(reply.id)
+      waiters.delete(reply.id)
+      if (reply.ok) waiter?.resolve(reply.result)
+      else waiter?.reject(reply.fault === 'full' ? noSpace('the task') : new StoreError(reply.message))
+    }
+  })
+
+  return {
+    driver: opened.driver,
+    reasons: opened.reasons,
+    call(call, parameters, apply) {
+      if (failure !== null) return Promise.reject(failure)
+      const id = nextId++
+      return new Promise((resolve, reject) => {
+        waiters.set(id, {
+          // The worker answers each call with the result of the method of that name.
+          resolve: resolve as (value: unknown) => void,
+          reject,
+          apply: (apply ?? (() => undefined)) as (value: unknown) => void,
+        })
+        worker.postMessage({ id, call, arguments: parameters } satisfies Request)
+      })
+    },
+    async close() {
+      worker.postMessage('close')
+      await closed
+    },
+  }
+}

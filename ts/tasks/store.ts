@@ -1,0 +1,589 @@
+import type { Connection, Row, Statement, Value } from './driver.js'
+import { CHECKED_STORE_BYTES_MAX } from './limits.js'
+import {
+  all,
+  batchConditions,
+  type Condition,
+  type CountedColumn,
+  countedColumns,
+  countedConditions,
+  isCounted,
+  isNarrowed,
+  memberConditions,
+  otherConditions,
+  type Route,
+  seesAll,
+  visibleCondition,
+} from './listing.js'
+import type {
+  BatchRow,
+  CatalogueRow,
+  Conclusion,
+  NewBatch,
+  PendingTask,
+  QueuedTask,
+  Relabel,
+  RowPage,
+  StoreCalls,
+  TaskRow,
+} from './records.js'
+import { SCHEMA, SCHEMA_VERSION } from './schema.js'
+import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
+import { now } from './time.js'
+import { batchStats, mergedDetails, parsedDetails } from './view.js'
+
+/** The task store cannot be used as it is: damaged, or written by another version. Nothing was changed. */
+export class StoreUnusableError extends Error {
+  override readonly name = 'StoreUnusableError'
+}
+
+/** How one call of a transaction ended. */
+export type Settled<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: unknown }
+
+const taskColumns =
+  'uid, batch_uid, index_uid, status, type, canceled_by, enqueued_at, started_at, finished_at, details, error, custom_metadata'
+const batchColumns = 'uid, started_at, finished_at, strategy, details, stats'
+const queuedColumns =
+  't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
+
+/** Types that the queue takes before the lowest uid; see `nextBatch`. */
+const urgentTypes =
+  "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
+
+/**
+ * The tables, as plain synchronous calls. Callers wrap the writing ones into transactions, so that one
+ * sync can carry many of them.
+ */
+export class Store implements StoreCalls {
+  readonly #connection: Connection
+  readonly #statements = new Map<string, Statement>()
+
+  /**
+   * @param bytes size of the file before it was opened, 0 if it is new
+   * @throws StoreUnusableError
+   */
+  constructor(connection: Connection, path: string, bytes: number) {
+    this.#connection = connection
+    // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
+    // makes any other process that opens this file fail at once.
+    connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    connection.exec('PRAGMA journal_mode = WAL')
+    connection.exec('PRAGMA synchronous = FULL')
+    connection.exec('PRAGMA temp_store = MEMORY')
+    const version = this.#number('PRAGMA user_version', 'user_version')
+    const tables = this.#number('SELECT count(*) AS n FROM sqlite_schema', 'n')
+    if (version === 0 && tables === 0) {
+      connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+      return
+    }
+    if (version !== SCHEMA_VERSION) {
+      throw new StoreUnusableError(
+        `the task store ${path} has version ${version}, this program reads version ${SCHEMA_VERSION}`,
+      )
+    }
+    if (bytes <= CHECKED_STORE_BYTES_MAX) {
+      const verdict = this.#all('PRAGMA quick_check(1)', [])[0]?.quick_check
+      if (verdict !== 'ok') throw new StoreUnusableError(`the task store ${path} is damaged: ${verdict}`)
+    }
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  /**
+   * Runs `calls` as one transaction and one sync. A call that fails is undone alone; if the transaction
+   * itself fails, as on a full disk, every call of it has failed.
+   * @param durable whether to return only when the changes would survive a power cut
+   */
+  transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
+    const connection = this.#connection
+    // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
+    if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
+    try {
+      connection.exec('BEGIN IMMEDIATE')
+      const settled = calls.map((call): Settled<T> => {
+        connection.exec('SAVEPOINT call')
+        try {
+          const value = call()
+          connection.exec('RELEASE call')
+          return { ok: true, value }
+        } catch (error) {
+          connection.exec('ROLLBACK TO call; RELEASE call')
+          return { ok: false, error }
+        }
+      })
+      connection.exec('COMMIT')
+      return settled
+    } catch (error) {
+      try {
+        connection.exec('ROLLBACK')
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full.
+      }
+      return calls.map(() => ({ ok: false, error }))
+    } finally {
+      if (!durable) connection.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
+  start(): ReturnType<StoreCalls['start']> {
+    const interrupted = this.#all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL', []).map(
+      (row) => ({
+        uid: number(row.uid),
+        startedAt: number(row.started_at),
+      }),
+    )
+    for (const batch of interrupted) this.revert(batch.uid)
+    this.#run('DELETE FROM counts WHERE n = 0', [])
+    const highest = this.#number(
+      'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
+      'n',
+    )
+    return {
+      interrupted,
+      nextBatchUid: highest + 1,
+      catalogue: this.#all(
+        'SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid',
+        [],
+      ).map(catalogueRow),
+      payloads: this.#all('SELECT payload FROM contents WHERE payload IS NOT NULL', []).map((row) =>
+        text(row.payload),
+      ),
+    }
+  }
+
+  append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
+    const last = this.#all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
+    const uid = last === undefined ? 0 : number(last.uid) + 1
+    // A clock set back must not let dates fall while uids rise.
+    const enqueuedAt = Math.max(now(), last === undefined ? 0 : number(last.enqueued_at))
+    this.#run(
+      "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
+      [uid, row.indexUid, row.type, enqueuedAt, row.details, row.customMetadata],
+    )
+    this.#run(
+      'INSERT INTO contents (uid, body, kind, payload, payload_bytes, primary_key, may_create, touches) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      [
+        uid,
+        row.content,
+        row.kind,
+        row.payload,
+        row.payloadBytes,
+        row.primaryKey,
+        row.mayCreateIndex ? 1 : 0,
+        row.touches,
+      ],
+    )
+    return { uid, enqueuedAt }
+  }
+
+  waiting(tasksMax: number): readonly QueuedTask[] {
+    const found = new Map<number, QueuedTask>()
+    const add = (rows: readonly Row[]) => {
+      for (const row of rows) found.set(number(row.uid), queuedTask(row))
+    }
+    add(
+      this.#all(
+        `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting_type JOIN contents c ON c.uid = t.uid
+         WHERE t.status = 'enqueued' AND t.type IN ${urgentTypes}`,
+        [],
+      ),
+    )
+    const first = this.#all(
+      `SELECT uid, index_uid FROM tasks INDEXED BY tasks_status
+       WHERE status = 'enqueued' AND +type NOT IN ${urgentTypes} ORDER BY uid LIMIT 1`,
+      [],
+    )[0]
+    if (first !== undefined) {
+      add(
+        this.#all(`SELECT ${queuedColumns} FROM tasks t JOIN contents c ON c.uid = t.uid WHERE t.uid = ?`, [
+          number(first.uid),
+        ]),
+      )
+      const indexUid = first.index_uid ?? null
+      if (indexUid !== null) {
+        add(
+          this.#all(
+            `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
+             WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid LIMIT ?`,
+            [indexUid, tasksMax + 1],
+          ),
+        )
+        add(
+          this.#all(
+            `SELECT ${queuedColumns} FROM contents c JOIN tasks t ON t.uid = c.uid
+             WHERE c.touches IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(c.touches) WHERE value = ?)
+             ORDER BY c.uid LIMIT 1`,
+            [indexUid],
+          ),
+        )
+      }
+    }
+    return [...found.values()].sort((a, b) => a.uid - b.uid)
+  }
+
+  waitingOf(indexUid: string): ReturnType<StoreCalls['waitingOf']> {
+    return this.#all(
+      `SELECT t.uid, c.kind FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
+       WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid`,
+      [indexUid],
+    ).map((row) => ({ uid: number(row.uid), kind: text(row.kind) as QueuedTask['kind'] }))
+  }
+
+  begin(batch: NewBatch, uids: readonly number[]): readonly PendingTask[] {
+    const members = JSON.stringify(uids)
+    this.#run(
+      "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
+      [batch.uid, batch.startedAt, members],
+    )
+    const tasks = this.pending(uids)
+    const shown = tasks.map(({ row }) => ({ ...row, details: parsedDetails(row.details) }))
+    this.#writeBatch({
+      ...batch,
+      finishedAt: null,
+      details: JSON.stringify(mergedDetails(shown)),
+      stats: JSON.stringify(batchStats(shown, {})),
+    })
+    return tasks
+  }
+
+  revert(batchUid: number): void {
+    this.#run(
+      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE batch_uid = ? AND status = 'processing'",
+      [batchUid],
+    )
+    this.#run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
+  }
+
+  pending(uids: readonly number[]): readonly PendingTask[] {
+    return this.#all(
+      `SELECT ${taskColumns
+        .split(', ')
+        .map((column) => `t.${column}`)
+        .join(', ')}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
+       WHERE c.uid IN (SELECT value FROM json_each(?)) ORDER BY c.uid`,
+      [JSON.stringify(uids)],
+    ).map((row) => ({ row: taskRow(row), content: JSON.parse(text(row.body)) as PendingTask['content'] }))
+  }
+
+  ended(uids: readonly number[]): readonly number[] {
+    return this.#all(
+      `SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
+       AND +status IN ('succeeded', 'failed', 'canceled') ORDER BY uid`,
+      [JSON.stringify(uids)],
+    ).map((row) => number(row.uid))
+  }
+
+  conclude(conclusion: Conclusion): void {
+    const { batch } = conclusion
+    for (const relabel of conclusion.relabels) this.#relabel(relabel)
+    for (const ending of conclusion.endings) {
+      this.#run(
+        `UPDATE tasks SET status = ?, details = ?, error = ?, canceled_by = ?, batch_uid = ?, started_at = ?,
+         finished_at = ?, new_index_uid = ? WHERE uid = ?`,
+        [
+          ending.status,
+          ending.details,
+          ending.error,
+          ending.canceledBy,
+          batch.uid,
+          batch.startedAt,
+          batch.finishedAt,
+          ending.newIndexUid,
+          ending.uid,
+        ],
+      )
+      this.#run('DELETE FROM contents WHERE uid = ?', [ending.uid])
+    }
+    for (const uid of conclusion.removed) this.#run('DELETE FROM catalogue WHERE uid = ?', [uid])
+    for (const entry of conclusion.written) {
+      this.#run(
+        `INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (uid) DO UPDATE SET id = excluded.id, primary_key = excluded.primary_key,
+         created_at = excluded.created_at, updated_at = excluded.updated_at`,
+        [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt],
+      )
+    }
+    this.#forget(conclusion.deletedTasks)
+    this.#writeBatch(batch)
+  }
+
+  task(uid: number, visible: readonly string[] | null): TaskRow | null {
+    const condition = visibility(visible)
+    const row = this.#all(`SELECT ${taskColumns} FROM tasks WHERE uid = ? AND ${condition.sql}`, [
+      uid,
+      ...condition.parameters,
+    ])[0]
+    return row === undefined ? null : taskRow(row)
+  }
+
+  tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
+    const route = this.#routeOf(filter, paging)
+    const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
+    const total = isCounted(filter) ? this.#counted(filter) : this.#count('tasks', all(conditions))
+    const page = all([...conditions, ...pageStart(paging)])
+    const rows = this.#all(
+      `SELECT ${taskColumns} FROM tasks WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
+      [...page.parameters, paging.limit + 1],
+    )
+    return { rows: rows.map(taskRow), total }
+  }
+
+  match(filter: TaskFilter): readonly number[] {
+    const condition = all([...countedConditions(filter, 'planner'), ...otherConditions(filter)])
+    return this.#all(`SELECT uid FROM tasks WHERE ${condition.sql} ORDER BY uid`, condition.parameters).map(
+      (row) => number(row.uid),
+    )
+  }
+
+  batch(uid: number, visible: readonly string[] | null): BatchRow | null {
+    const members = membership(seesAll(visible) ? [] : [visibility(visible)])
+    const row = this.#all(`SELECT ${batchColumns} FROM batches WHERE uid = ? AND ${members.sql}`, [
+      uid,
+      ...members.parameters,
+    ])[0]
+    return row === undefined ? null : batchRow(row)
+  }
+
+  batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow> {
+    const members = memberConditions(filter)
+    const conditions = [...batchConditions(filter), ...(members.length === 0 ? [] : [membership(members)])]
+    const total =
+      conditions.length === 0
+        ? this.#number("SELECT n FROM totals WHERE name = 'batches'", 'n')
+        : this.#count('batches', all(conditions))
+    const page = all([...conditions, ...pageStart(paging)])
+    const rows = this.#all(
+      `SELECT ${batchColumns} FROM batches WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
+      [...page.parameters, paging.limit + 1],
+    )
+    return { rows: rows.map(batchRow), total }
+  }
+
+  keys(): readonly StoredKey[] {
+    return this.#all('SELECT body FROM keys ORDER BY uid', []).map(
+      (row) => JSON.parse(text(row.body)) as StoredKey,
+    )
+  }
+
+  putKey(key: StoredKey): void {
+    this.#run('INSERT INTO keys VALUES (?, ?) ON CONFLICT (uid) DO UPDATE SET body = excluded.body', [
+      key.uid,
+      JSON.stringify(key),
+    ])
+  }
+
+  deleteKey(uid: string): void {
+    this.#run('DELETE FROM keys WHERE uid = ?', [uid])
+  }
+
+  value(name: string): unknown {
+    const row = this.#all('SELECT body FROM instance WHERE name = ?', [name])[0]
+    return row === undefined ? null : (JSON.parse(text(row.body)) as unknown)
+  }
+
+  putValue(name: string, value: unknown): void {
+    this.#run('INSERT INTO instance VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body', [
+      name,
+      JSON.stringify(value ?? null),
+    ])
+  }
+
+  #writeBatch(batch: BatchRow): void {
+    const arrival = this.#all(
+      'SELECT min(enqueued_at) AS oldest, max(enqueued_at) AS newest FROM tasks WHERE batch_uid = ?',
+      [batch.uid],
+    )[0]
+    this.#run('DELETE FROM batches WHERE uid = ?', [batch.uid])
+    this.#run(
+      `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details, stats)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        batch.uid,
+        batch.startedAt,
+        batch.finishedAt,
+        arrival?.oldest ?? batch.startedAt,
+        arrival?.newest ?? batch.startedAt,
+        batch.strategy,
+        batch.details,
+        batch.stats,
+      ],
+    )
+  }
+
+  #forget(uids: readonly number[]): void {
+    if (uids.length === 0) return
+    const members = JSON.stringify(uids)
+    const batches = this.#all(
+      'SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL',
+      [members],
+    ).map((row) => number(row.batch_uid))
+    this.#run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
+    this.#run(
+      `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
+       AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,
+      [JSON.stringify(batches)],
+    )
+  }
+
+  #relabel({ from, to, swap, before }: Relabel): void {
+    const names = swap ? [from, to] : [from]
+    const renamed = (name: string) => (name === from ? to : swap && name === to ? from : name)
+    const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
+    const pairs = swap ? [from, to, to, from] : [from, to, from, to]
+    this.#run(
+      `UPDATE tasks SET index_uid = ${changed('index_uid')}, new_index_uid = ${changed('new_index_uid')}
+       WHERE uid < ? AND (index_uid IN (SELECT value FROM json_each(?)) OR new_index_uid IN (SELECT value FROM json_each(?)))`,
+      [...pairs, ...pairs, before, JSON.stringify(names), JSON.stringify(names)],
+    )
+    const swaps = this.#all("SELECT uid, details FROM tasks WHERE type = 'indexSwap' AND uid < ?", [before])
+    for (const row of swaps) {
+      const details = JSON.parse(text(row.details)) as { swaps: { indexes: string[]; rename: boolean }[] }
+      const renamedSwaps = details.swaps.map((pair) => ({ ...pair, indexes: pair.indexes.map(renamed) }))
+      this.#run('UPDATE tasks SET details = ? WHERE uid = ?', [
+        JSON.stringify({ ...details, swaps: renamedSwaps }),
+        number(row.uid),
+      ])
+    }
+  }
+
+  /**
+   * Picks the way that reads the fewest rows, since SQLite keeps no statistics here: down the uids until
+   * the page is full, or along the index of the column with the fewest matches.
+   */
+  #routeOf(filter: TaskFilter, paging: TaskPaging): Route {
+    if (isNarrowed(filter)) return 'uids'
+    const matches = this.#counted(filter)
+    const stored = this.#counted({})
+    const pages = (rows: number) =>
+      matches === 0 ? rows : Math.min(rows, ((paging.limit + 1) * rows) / matches)
+    const filters: Readonly<Record<CountedColumn, TaskFilter>> = {
+      status: { statuses: filter.statuses ?? null },
+      type: { types: filter.types ?? null },
+      index_uid: { indexUids: filter.indexUids ?? null },
+    }
+    let route: Route = 'uids'
+    let cheapest = pages(stored)
+    for (const column of countedColumns) {
+      const values = { status: filter.statuses, type: filter.types, index_uid: filter.indexUids }[column]
+      if (!values) continue
+      const rows = this.#counted(filters[column])
+      // One value is found in uid order; several are all collected and sorted first.
+      const cost = values.length === 1 && column !== 'index_uid' ? pages(rows) : rows
+      if (cost < cheapest) [route, cheapest] = [column, cost]
+    }
+    return route
+  }
+
+  #counted(filter: TaskFilter): number {
+    const condition = all(countedConditions(filter, 'planner'))
+    const { sql, parameters } = condition
+    return this.#number(`SELECT ifnull(sum(n), 0) AS n FROM counts WHERE ${sql}`, 'n', parameters)
+  }
+
+  #count(table: 'tasks' | 'batches', { sql, parameters }: Condition): number {
+    return this.#number(`SELECT count(*) AS n FROM ${table} WHERE ${sql}`, 'n', parameters)
+  }
+
+  #number(sql: string, column: string, parameters: readonly Value[] = []): number {
+    return number(this.#all(sql, parameters)[0]?.[column])
+  }
+
+  #all(sql: string, parameters: readonly Value[]): readonly Row[] {
+    return this.#statement(sql).all(parameters)
+  }
+
+  #run(sql: string, parameters: readonly Value[]): void {
+    this.#statement(sql).run(parameters)
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    const statement = this.#connection.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+function visibility(visible: readonly string[] | null): Condition {
+  return seesAll(visible) ? { sql: '1', parameters: [] } : visibleCondition('index_uid', visible ?? [])
+}
+
+function membership(conditions: readonly Condition[]): Condition {
+  if (conditions.length === 0) return { sql: '1', parameters: [] }
+  const { sql, parameters } = all(conditions)
+  return { sql: `EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid AND ${sql})`, parameters }
+}
+
+function pageStart({ from, reverse }: TaskPaging): readonly Condition[] {
+  return from === null ? [] : [{ sql: reverse ? 'uid >= ?' : 'uid <= ?', parameters: [from] }]
+}
+
+function number(value: Value | undefined): number {
+  if (typeof value === 'number') return value
+  throw new TypeError(`expected a number of the task store, found ${typeof value}`)
+}
+
+function text(value: Value | undefined): string {
+  if (typeof value === 'string') return value
+  throw new TypeError(`expected text of the task store, found ${typeof value}`)
+}
+
+const orNull = <T>(read: (value: Value | undefined) => T, value: Value | undefined): T | null =>
+  value === null || value === undefined ? null : read(value)
+
+function taskRow(row: Row): TaskRow {
+  return {
+    uid: number(row.uid),
+    batchUid: orNull(number, row.batch_uid),
+    indexUid: orNull(text, row.index_uid),
+    status: text(row.status) as TaskRow['status'],
+    type: text(row.type) as TaskRow['type'],
+    canceledBy: orNull(number, row.canceled_by),
+    enqueuedAt: number(row.enqueued_at),
+    startedAt: orNull(number, row.started_at),
+    finishedAt: orNull(number, row.finished_at),
+    details: orNull(text, row.details),
+    error: orNull(text, row.error),
+    customMetadata: orNull(text, row.custom_metadata),
+  }
+}
+
+function batchRow(row: Row): BatchRow {
+  return {
+    uid: number(row.uid),
+    startedAt: number(row.started_at),
+    finishedAt: orNull(number, row.finished_at),
+    strategy: text(row.strategy),
+    details: text(row.details),
+    stats: text(row.stats),
+  }
+}
+
+function catalogueRow(row: Row): CatalogueRow {
+  return {
+    uid: text(row.uid),
+    id: text(row.id),
+    primaryKey: orNull(text, row.primary_key),
+    createdAt: number(row.created_at),
+    updatedAt: number(row.updated_at),
+  }
+}
+
+function queuedTask(row: Row): QueuedTask {
+  const touches = orNull(text, row.touches)
+  return {
+    uid: number(row.uid),
+    type: text(row.type) as QueuedTask['type'],
+    kind: text(row.kind) as QueuedTask['kind'],
+    indexUid: orNull(text, row.index_uid),
+    payloadBytes: number(row.payload_bytes),
+    primaryKey: orNull(text, row.primary_key),
+    mayCreateIndex: number(row.may_create) === 1,
+    touches: touches === null ? [] : (JSON.parse(touches) as string[]),
+  }
+}
