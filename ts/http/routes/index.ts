@@ -1,19 +1,41 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { RouteServices } from '../services.js'
+import { backupRoutes } from './backups.js'
+import { chatRoutes } from './chats.js'
+import { documentRoutes } from './documents.js'
+import { dynamicSearchRuleRoutes } from './dynamic-search-rules.js'
 import { featureRoutes } from './features.js'
 import { indexRoutes } from './indexes.js'
 import { instanceRoutes } from './instance.js'
 import { keyRoutes } from './keys.js'
+import { logRoutes } from './logs.js'
+import { multiSearchRoutes } from './multi-search.js'
+import { networkRoutes } from './network.js'
+import { renderRoutes } from './render.js'
+import { searchRoutes } from './search.js'
+import { settingsRoutes } from './settings.js'
 import { swapRoutes } from './swap.js'
 import { taskRoutes } from './tasks.js'
+import { webhookRoutes } from './webhooks.js'
 
 const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
+  backupRoutes,
+  chatRoutes,
+  documentRoutes,
+  dynamicSearchRuleRoutes,
   featureRoutes,
   indexRoutes,
   instanceRoutes,
   keyRoutes,
+  logRoutes,
+  multiSearchRoutes,
+  networkRoutes,
+  renderRoutes,
+  searchRoutes,
+  settingsRoutes,
   swapRoutes,
   taskRoutes,
+  webhookRoutes,
 ]
 
 /** Every resource of the API. */

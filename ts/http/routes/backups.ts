@@ -1,0 +1,72 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { ApiError } from '../../errors/index.js'
+import { jsonBody } from '../body.js'
+import { sendSummary } from '../exchange.js'
+import {
+  anything,
+  badValue,
+  boolean,
+  defaulted,
+  indexPattern,
+  integer,
+  isUnsigned,
+  mapOf,
+  optional,
+  refined,
+  shape,
+  string,
+  type Type,
+} from '../parse/index.js'
+import type { RouteServices } from '../services.js'
+
+/** A size: bytes as an integer, or text with a unit such as `24MiB`. */
+const payloadSize: Type<number> = {
+  expected: 'a positive integer or a string such as `24MiB`',
+  json: (node, at) => (node.kind === 'string' ? payloadSize.text(node.value, at) : integer().json(node, at)),
+  text(text, at) {
+    const parts = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*$/i.exec(text)
+    if (parts === null) throw badValue(`could not read \`${text}\` as a size such as \`24MiB\``, at)
+    const power = ['', 'k', 'm', 'g', 't'].indexOf((parts[2]?.[0] ?? '').toLowerCase())
+    const base = parts[2]?.length === 2 ? 1024 : 1000
+    const bytes = Number(parts[1]) * base ** power
+    if (!isUnsigned(String(Math.floor(bytes)))) throw badValue(`\`${text}\` is too large`, at)
+    return Math.floor(bytes)
+  },
+}
+const exportedIndex = shape({
+  filter: optional(anything, 'invalid_export_index_filter'),
+  overrideSettings: defaulted(boolean, false, 'invalid_export_index_override_settings'),
+})
+const exportBody = shape({
+  url: defaulted(string, '', 'invalid_export_url'),
+  apiKey: optional(string, 'invalid_export_api_key'),
+  payloadSize: optional(payloadSize, 'invalid_export_payload_size'),
+  indexes: optional(
+    refined(mapOf(exportedIndex), (indexes, at) => {
+      for (const pattern of indexes.keys()) indexPattern.text(pattern, at)
+      return indexes
+    }),
+    'bad_request',
+  ),
+})
+
+/** Dumps, snapshots, exports: ways to take the data elsewhere. */
+export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, options }) => {
+  app.post('/dumps', async (request, reply) => {
+    await auth.require(request.headers.authorization, 'dumps.create')
+    const content = { kind: 'dumpCreation' } as const
+    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
+  })
+
+  app.post('/snapshots', async (request, reply) => {
+    await auth.require(request.headers.authorization, 'snapshots.create')
+    const content = { kind: 'snapshotCreation' } as const
+    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
+  })
+
+  app.post('/export', async (request) => {
+    await auth.require(request.headers.authorization, 'export')
+    await jsonBody(request, options.payloadBytesMax, exportBody)
+    throw new ApiError('feature_not_enabled', 'this build cannot export to another instance')
+  })
+}

@@ -1,0 +1,28 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Action } from '../../auth/index.js'
+import { featureNotEnabled } from '../features.js'
+import type { RouteServices } from '../services.js'
+
+const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, Action])[] = [
+  ['GET', '/chats', 'chats.get'],
+  ['GET', '/chats/:workspace', 'chats.get'],
+  ['DELETE', '/chats/:workspace', 'chats.delete'],
+  ['GET', '/chats/:workspace/settings', 'chatsSettings.get'],
+  ['PATCH', '/chats/:workspace/settings', 'chatsSettings.update'],
+  ['DELETE', '/chats/:workspace/settings', 'chatsSettings.update'],
+  ['POST', '/chats/:workspace/chat/completions', 'chatCompletions'],
+]
+
+/** Chats are not part of this service: their routes answer as when the feature is off. */
+export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth }) => {
+  for (const [method, url, action] of chatRoutesAndActions) {
+    app.route({
+      method,
+      url,
+      handler: async (request) => {
+        await auth.require(request.headers.authorization, action)
+        throw featureNotEnabled('chatCompletions', 'using chats')
+      },
+    })
+  }
+}

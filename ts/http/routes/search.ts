@@ -1,0 +1,174 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../../auth/index.js'
+import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
+import { jsonBody } from '../body.js'
+import { goneSignal, param, rawQuery, requireIndex, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import {
+  boolean,
+  defaulted,
+  documentId,
+  filter,
+  integer,
+  jsonOrText,
+  optional,
+  readQuery,
+  required,
+  shape,
+  string,
+  strings,
+  unitInterval,
+  type Values,
+} from '../parse/index.js'
+import { defaultSemanticRatio, facetSearchFields, searchFields, searchParameters } from '../search-fields.js'
+import {
+  bothFilters,
+  includesMetadata,
+  type ParsedSearch,
+  requireSensible,
+  searchRequest,
+} from '../search-requests.js'
+import type { RouteServices } from '../services.js'
+
+const searchBody = shape(searchFields)
+const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })
+const similarFields = {
+  id: required(documentId, 'invalid_similar_id'),
+  offset: defaulted(integer(), 0, 'invalid_similar_offset'),
+  limit: defaulted(integer(), 20, 'invalid_similar_limit'),
+  filter: optional(filter, 'invalid_similar_filter'),
+  embedder: required(string, 'invalid_similar_embedder'),
+  attributesToRetrieve: optional(strings, 'invalid_similar_attributes_to_retrieve'),
+  retrieveVectors: defaulted(boolean, false, 'invalid_similar_retrieve_vectors'),
+  showRankingScore: defaulted(boolean, false, 'invalid_similar_show_ranking_score'),
+  showRankingScoreDetails: defaulted(boolean, false, 'invalid_similar_show_ranking_score_details'),
+  showPerformanceDetails: defaulted(boolean, false, 'invalid_similar_show_performance_details'),
+  rankingScoreThreshold: optional(unitInterval, 'invalid_similar_ranking_score_threshold'),
+}
+const similarBody = shape(similarFields)
+const similarParameters = {
+  ...similarFields,
+  filter: optional(jsonOrText(filter), 'invalid_similar_filter'),
+}
+
+/** Searching one index: documents, facet values, neighbours of a document. */
+export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, engine, tasks, features, options, searches } = services
+
+  app.post('/indexes/:indexUid/search', async (request, reply) => {
+    const access = await enter(request)
+    return search(request, reply, access, await jsonBody(request, options.payloadBytesMax, searchBody))
+  })
+
+  app.get('/indexes/:indexUid/search', async (request, reply) => {
+    const access = await enter(request)
+    return search(request, reply, access, fromParameters(readQuery(rawQuery(request), searchParameters)))
+  })
+
+  app.post('/indexes/:indexUid/facet-search', async (request, reply) => {
+    const access = await enter(request)
+    const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
+    const body = await searches.run(access.holder, goneSignal(reply), async () => {
+      const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+      requireSensible(wanted, features)
+      const { containsFilter, legacySearch } = features.flags
+      const facetSearch: FacetSearchRequest = {
+        indexUid: entry.uid,
+        facetName: wanted.facetName,
+        facetQuery: wanted.facetQuery,
+        q: wanted.q,
+        filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+        matchingStrategy: wanted.matchingStrategy,
+        attributesToSearchOn: wanted.attributesToSearchOn,
+        rankingScoreThreshold: wanted.rankingScoreThreshold,
+        locales: wanted.locales,
+        exhaustiveFacetCount: wanted.exhaustiveFacetCount ?? false,
+        hybrid: wanted.hybrid,
+        vector: wanted.vector,
+        features: { containsFilter, legacySearch },
+      }
+      return (await engine.facetSearch(entry.id, encode(facetSearch))).body
+    })
+    return sendJsonBytes(reply, body)
+  })
+
+  app.post('/indexes/:indexUid/similar', async (request, reply) => {
+    const access = await enter(request)
+    return similar(request, reply, access, await jsonBody(request, options.payloadBytesMax, similarBody))
+  })
+
+  app.get('/indexes/:indexUid/similar', async (request, reply) => {
+    const access = await enter(request)
+    return similar(request, reply, access, readQuery(rawQuery(request), similarParameters))
+  })
+
+  function enter(request: FastifyRequest): Promise<Access> {
+    return auth.require(request.headers.authorization, 'search', param(request, 'indexUid'))
+  }
+
+  async function search(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    access: Access,
+    wanted: ParsedSearch,
+  ): Promise<FastifyReply> {
+    const body = await searches.run(access.holder, goneSignal(reply), async () => {
+      const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+      const complete = searchRequest(wanted, {
+        entry,
+        features,
+        forcedFilter: access.forcedFilter(entry.uid),
+        includeMetadata: includesMetadata(request),
+      })
+      return (await engine.search(entry.id, encode(complete))).body
+    })
+    return sendJsonBytes(reply, body)
+  }
+
+  async function similar(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    access: Access,
+    wanted: Values<typeof similarFields>,
+  ): Promise<FastifyReply> {
+    const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+    const { containsFilter, legacySearch } = features.flags
+    const complete: SimilarRequest = {
+      indexUid: entry.uid,
+      id: wanted.id,
+      embedder: wanted.embedder,
+      offset: wanted.offset,
+      limit: wanted.limit,
+      filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+      attributesToRetrieve: wanted.attributesToRetrieve?.includes('*') ? null : wanted.attributesToRetrieve,
+      retrieveVectors: wanted.retrieveVectors,
+      showRankingScore: wanted.showRankingScore,
+      showRankingScoreDetails: wanted.showRankingScoreDetails,
+      rankingScoreThreshold: wanted.rankingScoreThreshold,
+      features: { containsFilter, legacySearch },
+    }
+    return sendJsonBytes(reply, (await engine.similar(entry.id, encode(complete))).body)
+  }
+}
+
+/** The flat parameters of a query string as the search they mean. */
+function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
+  const { hybridEmbedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
+  if (hybridEmbedder === null && hybridSemanticRatio !== null) {
+    throw new ApiError(
+      'invalid_search_hybrid_query',
+      '`hybridSemanticRatio` needs `hybridEmbedder`, which names the embedder',
+    )
+  }
+  return {
+    ...rest,
+    hybrid:
+      hybridEmbedder === null
+        ? null
+        : { embedder: hybridEmbedder, semanticRatio: hybridSemanticRatio ?? defaultSemanticRatio },
+    media: null,
+    personalize: personalizeUserContext === null ? null : { userContext: personalizeUserContext },
+  }
+}
+
+const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))

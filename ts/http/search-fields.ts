@@ -1,0 +1,120 @@
+import { locale } from './locales.js'
+import {
+  anything,
+  badValue,
+  boolean,
+  defaulted,
+  filter,
+  integer,
+  jsonOrText,
+  list,
+  number,
+  oneOf,
+  optional,
+  refined,
+  required,
+  shape,
+  sortList,
+  string,
+  strings,
+  type Type,
+  unitInterval,
+} from './parse/index.js'
+
+/** Text that names something, so that it cannot be empty. */
+const nonEmpty: Type<string> = refined(string, (text, at) => {
+  if (text === '') throw badValue('it is empty', at)
+  return text
+})
+
+/** Share of meaning against words when none is asked for. */
+export const defaultSemanticRatio = 0.5
+
+const hybrid = shape({
+  embedder: required(string, 'invalid_search_embedder'),
+  semanticRatio: defaulted(unitInterval, defaultSemanticRatio, 'invalid_search_semantic_ratio'),
+})
+
+/** `personalize` of searches and federations. */
+export const personalize = shape({
+  userContext: required(string, 'invalid_search_personalize_user_context'),
+})
+
+export const matchingStrategy = oneOf(['last', 'all', 'frequency'])
+
+/** Fields that every kind of search shares, whichever way they arrive. */
+const common = {
+  q: optional(string, 'invalid_search_q'),
+  attributesToRetrieve: optional(strings, 'invalid_search_attributes_to_retrieve'),
+  attributesToCrop: optional(strings, 'invalid_search_attributes_to_crop'),
+  cropLength: defaulted(integer(), 10, 'invalid_search_crop_length'),
+  cropMarker: defaulted(string, '…', 'invalid_search_crop_marker'),
+  attributesToHighlight: optional(strings, 'invalid_search_attributes_to_highlight'),
+  highlightPreTag: defaulted(string, '<em>', 'invalid_search_highlight_pre_tag'),
+  highlightPostTag: defaulted(string, '</em>', 'invalid_search_highlight_post_tag'),
+  showMatchesPosition: defaulted(boolean, false, 'invalid_search_show_matches_position'),
+  filter: optional(filter, 'invalid_search_filter'),
+  sort: optional(strings, 'invalid_search_sort'),
+  distinct: optional(string, 'invalid_search_distinct'),
+  facets: optional(strings, 'invalid_search_facets'),
+  matchingStrategy: defaulted(matchingStrategy, 'last', 'invalid_search_matching_strategy'),
+  attributesToSearchOn: optional(strings, 'invalid_search_attributes_to_search_on'),
+  rankingScoreThreshold: optional(unitInterval, 'invalid_search_ranking_score_threshold'),
+  locales: optional(list(locale), 'invalid_search_locales'),
+  hybrid: optional(hybrid, 'invalid_search_hybrid_query'),
+  vector: optional(list(number()), 'invalid_search_vector'),
+  media: optional(anything, 'invalid_search_media'),
+  retrieveVectors: defaulted(boolean, false, 'invalid_search_retrieve_vectors'),
+  showRankingScore: defaulted(boolean, false, 'invalid_search_show_ranking_score'),
+  showRankingScoreDetails: defaulted(boolean, false, 'invalid_search_show_ranking_score_details'),
+  page: optional(integer(), 'invalid_search_page'),
+  hitsPerPage: optional(integer(), 'invalid_search_hits_per_page'),
+  personalize: optional(personalize, 'invalid_search_personalize'),
+  useNetwork: optional(boolean, 'invalid_search_use_network'),
+} as const
+
+/** Body of POST search. */
+export const searchFields = {
+  ...common,
+  offset: defaulted(integer(), 0, 'invalid_search_offset'),
+  limit: defaulted(integer(), 20, 'invalid_search_limit'),
+  showPerformanceDetails: defaulted(boolean, false, 'invalid_search_show_performance_details'),
+} as const
+
+/** Body fields of a query of multi-search: there, paging may be left open. */
+export const multiSearchQueryFields = {
+  ...common,
+  offset: optional(integer(), 'invalid_search_offset'),
+  limit: optional(integer(), 'invalid_search_limit'),
+  showPerformanceDetails: optional(boolean, 'invalid_search_show_performance_details'),
+} as const
+
+const { hybrid: _hybrid, media: _media, personalize: _personalize, ...alsoInQueries } = searchFields
+
+/** Query parameters of GET search: flat names for what is nested in a body. */
+export const searchParameters = {
+  ...alsoInQueries,
+  filter: optional(jsonOrText(filter), 'invalid_search_filter'),
+  sort: optional(sortList, 'invalid_search_sort'),
+  distinct: optional(nonEmpty, 'invalid_search_distinct'),
+  hybridEmbedder: optional(nonEmpty, 'invalid_search_embedder'),
+  hybridSemanticRatio: optional(unitInterval, 'invalid_search_semantic_ratio'),
+  personalizeUserContext: optional(string, 'invalid_search_personalize_user_context'),
+} as const
+
+/** Body of facet search; whatever else a search body has is skipped. */
+export const facetSearchFields = {
+  facetName: required(string, 'invalid_facet_search_facet_name', 'missing_facet_search_facet_name'),
+  facetQuery: optional(string, 'invalid_facet_search_query'),
+  q: common.q,
+  vector: common.vector,
+  media: common.media,
+  hybrid: common.hybrid,
+  filter: common.filter,
+  matchingStrategy: common.matchingStrategy,
+  attributesToSearchOn: common.attributesToSearchOn,
+  rankingScoreThreshold: common.rankingScoreThreshold,
+  locales: common.locales,
+  useNetwork: common.useNetwork,
+  exhaustiveFacetCount: optional(boolean, 'invalid_facet_search_exhaustive_facet_count'),
+} as const

@@ -1,0 +1,126 @@
+import type { FastifyRequest } from 'fastify'
+import type { FilterValue, Paging, SearchRequest } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import type { IndexEntry } from '../tasks/index.js'
+import type { Features } from './features.js'
+import type { Values } from './parse/index.js'
+import type { multiSearchQueryFields, searchFields } from './search-fields.js'
+import { uuidV7 } from './uuid-v7.js'
+
+/** A search as parsed, from any of the routes. */
+export type ParsedSearch = Values<typeof searchFields>
+/** A query of multi-search as parsed. */
+export type ParsedQuery = Values<typeof multiSearchQueryFields>
+
+export interface SearchContext {
+  readonly entry: IndexEntry
+  readonly features: Features
+  /** What a tenant token adds; null: nothing. */
+  readonly forcedFilter: unknown
+  readonly includeMetadata: boolean
+}
+
+/**
+ * The complete request an engine gets.
+ * @throws ApiError for combinations that make no sense and for features that are off
+ */
+export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
+  const { entry, features } = context
+  requireSensible(search, features)
+  const { containsFilter, legacySearch } = features.flags
+  return {
+    indexUid: entry.uid,
+    q: search.q,
+    paging: paging(search),
+    attributesToRetrieve: search.attributesToRetrieve?.includes('*') ? null : search.attributesToRetrieve,
+    attributesToCrop: search.attributesToCrop,
+    cropLength: search.cropLength,
+    cropMarker: search.cropMarker,
+    attributesToHighlight: search.attributesToHighlight,
+    highlightPreTag: search.highlightPreTag,
+    highlightPostTag: search.highlightPostTag,
+    showMatchesPosition: search.showMatchesPosition,
+    filter: bothFilters(search.filter, context.forcedFilter),
+    sort: search.sort,
+    distinct: search.distinct,
+    facets: search.facets,
+    matchingStrategy: search.matchingStrategy,
+    attributesToSearchOn: search.attributesToSearchOn,
+    rankingScoreThreshold: search.rankingScoreThreshold,
+    locales: search.locales,
+    hybrid: search.hybrid,
+    vector: search.vector,
+    retrieveVectors: search.retrieveVectors,
+    showRankingScore: search.showRankingScore,
+    showRankingScoreDetails: search.showRankingScoreDetails,
+    showPerformanceDetails: search.showPerformanceDetails,
+    features: { containsFilter, legacySearch },
+    requestUid: uuidV7(),
+    metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
+  }
+}
+
+/** Checks that concern vectors and features, common to all searches. */
+export function requireSensible(
+  search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
+    Partial<Pick<ParsedSearch, 'personalize'>>,
+  features: Features,
+): void {
+  if (search.useNetwork !== null) features.require('network', 'passing `useNetwork`')
+  if (search.personalize) {
+    throw new ApiError(
+      'feature_not_enabled',
+      'passing `personalize` requires a configured personalization service',
+    )
+  }
+  if (search.media !== null && search.vector !== null) {
+    throw new ApiError('invalid_search_media_and_vector', '`media` and `vector` cannot be used together')
+  }
+  if (search.hybrid === null && (search.media !== null || search.vector !== null)) {
+    const given = search.media === null ? 'vector' : 'media'
+    throw new ApiError('missing_search_hybrid', `\`${given}\` needs \`hybrid\`, which names the embedder`)
+  }
+  if (search.media !== null) {
+    features.require('multimodal', 'passing `media`')
+    throw new ApiError('feature_not_enabled', 'this build cannot search by `media`')
+  }
+}
+
+/** By page as soon as one of its parameters is there. */
+export function paging(search: {
+  readonly page: number | null
+  readonly hitsPerPage: number | null
+  readonly offset: number
+  readonly limit: number
+}): Paging {
+  return search.page === null && search.hitsPerPage === null
+    ? { kind: 'offset', offset: search.offset, limit: search.limit }
+    : { kind: 'page', page: search.page ?? 1, hitsPerPage: search.hitsPerPage ?? 20 }
+}
+
+/** Both filters must hold: as arrays, whose elements are AND-ed, they are simply joined. */
+export function bothFilters(own: FilterValue | null, forced: unknown): FilterValue | null {
+  if (forced === null || forced === undefined) return own
+  return [...conjuncts(own), ...conjuncts(forced as FilterValue)]
+}
+
+function conjuncts(filter: FilterValue | null): readonly (string | readonly string[])[] {
+  if (filter === null || (typeof filter === 'string' && filter.trim() === '')) return []
+  return typeof filter === 'string' ? [filter] : filter
+}
+
+/** Whether the answer shall say which query it belongs to. */
+export function includesMetadata(request: FastifyRequest): boolean {
+  const value = String(request.headers['meili-include-metadata'] ?? '')
+  return value === '1' || value.toLowerCase() === 'true'
+}
+
+/** The `metadata` of one query. */
+export function searchMetadata(q: string | null, entry: IndexEntry): Readonly<Record<string, unknown>> {
+  return {
+    ...(q !== null && { query: q }),
+    queryUid: uuidV7(),
+    indexUid: entry.uid,
+    ...(entry.primaryKey !== null && { primaryKey: entry.primaryKey }),
+  }
+}
