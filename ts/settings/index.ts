@@ -7,6 +7,14 @@ export {
   type IndexSettings,
   type LocalizedRule,
 } from './index-settings.js'
+export {
+  type Launch,
+  LaunchError,
+  type LaunchOptions,
+  type LaunchSources,
+  parseLaunchOptions,
+} from './launch-options.js'
+export type { Address, Machine } from './launch-values.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'
 export {

@@ -1,0 +1,256 @@
+import { isIP } from 'node:net'
+
+/** Where to listen. Port 0 takes any free one. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** What defaults depend on. */
+export interface Machine {
+  /** Bytes this process may use, container limit respected. */
+  readonly memoryBytes: number
+  readonly cores: number
+}
+
+/** One launch option: how to read it, and what holds when it is not given. */
+export interface LaunchOption<T> {
+  /** Names the value in the help; null for a switch, which takes none on the command line. */
+  readonly placeholder: string | null
+  /** What is accepted, for error messages. */
+  readonly accepts: string
+  readonly help: string
+  readonly fallback: (machine: Machine) => T
+  /** undefined: malformed. */
+  readonly fromText: (text: string) => T | undefined
+  /** A value of the configuration file; undefined: malformed. */
+  readonly fromToml: (value: unknown) => T | undefined
+  /** The value of the option given without one; only for options that may stand alone. */
+  readonly bare?: T
+  /** Further names on the command line, in the environment and in the file. */
+  readonly aliases?: readonly string[]
+  /** Overrides the name in the environment, without its prefix. */
+  readonly envName?: string
+  /** Another option that must be given too. */
+  readonly requires?: string
+  /** Another option that must not be given. */
+  readonly excludes?: string
+}
+
+const textOr =
+  <T>(fromText: (text: string) => T | undefined) =>
+  (value: unknown): T | undefined =>
+    typeof value === 'string' ? fromText(value) : undefined
+
+const numberOr =
+  <T>(fromText: (text: string) => T | undefined) =>
+  (value: unknown): T | undefined =>
+    typeof value === 'string' || typeof value === 'number' ? fromText(String(value)) : undefined
+
+/** On when named on the command line; in the environment and the file by value. */
+export function toggle(help: string, more: Partial<LaunchOption<boolean>> = {}): LaunchOption<boolean> {
+  return {
+    placeholder: null,
+    accepts: '`true` or `false`',
+    help,
+    fallback: () => false,
+    fromText: (text) => !['', '0', 'false', 'f', 'no', 'n', 'off'].includes(text.trim().toLowerCase()),
+    fromToml: (value) => (typeof value === 'boolean' ? value : undefined),
+    ...more,
+  }
+}
+
+export function text(placeholder: string, fallback: string, help: string): LaunchOption<string>
+export function text(
+  placeholder: string,
+  fallback: null,
+  help: string,
+  more?: Partial<LaunchOption<string | null>>,
+): LaunchOption<string | null>
+export function text(
+  placeholder: string,
+  fallback: string | null,
+  help: string,
+  more: Partial<LaunchOption<string | null>> = {},
+): LaunchOption<string | null> {
+  const fromText = (given: string): string | undefined => (given === '' ? undefined : given)
+  return {
+    placeholder,
+    accepts: 'a non-empty text',
+    help,
+    fallback: () => fallback,
+    fromText,
+    fromToml: textOr(fromText),
+    ...more,
+  }
+}
+
+/** One of `accepted`, in any case if `anyCase`; the result is spelled as in `accepted`. */
+export function choice<T extends string>(
+  accepted: readonly T[],
+  fallback: T,
+  help: string,
+  more: { readonly anyCase?: boolean; readonly aliases?: readonly string[] } = {},
+): LaunchOption<T> {
+  const fold = (word: string): string => (more.anyCase ? word.toLowerCase() : word)
+  const fromText = (given: string): T | undefined => accepted.find((word) => fold(word) === fold(given))
+  return {
+    placeholder: accepted.join('|'),
+    accepts: `one of ${accepted.map((word) => `\`${word}\``).join(', ')}`,
+    help,
+    fallback: () => fallback,
+    fromText,
+    fromToml: textOr(fromText),
+    ...(more.aliases ? { aliases: more.aliases } : {}),
+  }
+}
+
+/** A whole number of at least `min`. */
+export function count<T extends number | null>(
+  min: number,
+  fallback: T,
+  help: string,
+): LaunchOption<number | T> {
+  const fromText = (given: string): number | undefined => {
+    const number = /^\d+$/.test(given) ? Number(given) : Number.NaN
+    return Number.isSafeInteger(number) && number >= min ? number : undefined
+  }
+  return {
+    placeholder: 'number',
+    accepts: `a whole number of at least ${min}`,
+    help,
+    fallback: () => fallback,
+    fromText,
+    fromToml: numberOr(fromText),
+  }
+}
+
+const unitBytes: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+}
+
+/** `2048`, `20MB`, `1.5 GiB`: bytes, undefined for any other text. */
+export function readBytes(given: string): number | undefined {
+  const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(given) ?? []
+  const factor = unitBytes[(unit || 'b').toLowerCase()]
+  if (digits === undefined || factor === undefined) return undefined
+  const bytes = Math.floor(Number(digits) * factor)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+/** An amount of memory or of data. */
+export function bytes(fallback: (machine: Machine) => number, help: string): LaunchOption<number> {
+  return {
+    placeholder: 'bytes',
+    accepts: 'bytes as a whole number or with a unit, such as `20MB` or `1 GiB`',
+    help,
+    fallback,
+    fromText: readBytes,
+    fromToml: numberOr(readBytes),
+  }
+}
+
+/** Threads: empty or `unlimited` is the default, more than there are cores is cut by the caller. */
+export function threads(fallback: (machine: Machine) => number, help: string): LaunchOption<number | null> {
+  const fromText = (given: string): number | null | undefined => {
+    if (given === '' || given === 'unlimited') return null
+    return /^\d+$/.test(given) && Number(given) >= 1 ? Number(given) : undefined
+  }
+  return {
+    placeholder: 'number',
+    accepts: 'a whole number of at least 1, or `unlimited`',
+    help,
+    fallback,
+    fromText,
+    fromToml: numberOr(fromText),
+  }
+}
+
+/** `host:port`; an IPv6 host stands in brackets. */
+export function address(fallback: Address, help: string): LaunchOption<Address> {
+  const fromText = (given: string): Address | undefined => {
+    const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(given) ?? []
+    const host = bracketed ?? plain
+    const port = Number(digits)
+    return host === undefined || port > 65_535 ? undefined : { host, port }
+  }
+  return {
+    placeholder: 'host:port',
+    accepts: '`host:port`, such as `localhost:7700` or `[::1]:7700`',
+    help,
+    fallback: () => fallback,
+    fromText,
+    fromToml: textOr(fromText),
+  }
+}
+
+export function url(help: string): LaunchOption<string | null> {
+  const fromText = (given: string): string | undefined => (URL.canParse(given) ? given : undefined)
+  return {
+    placeholder: 'url',
+    accepts: 'an absolute URL',
+    help,
+    fallback: () => null,
+    fromText,
+    fromToml: textOr(fromText),
+  }
+}
+
+/** Seconds between two snapshots, a day when named alone; null: none are scheduled. */
+export function schedule(help: string): LaunchOption<number | null> {
+  const day = 86_400
+  const fromText = (given: string): number | undefined =>
+    /^\d+$/.test(given) && Number(given) >= 1 && Number.isSafeInteger(Number(given))
+      ? Number(given)
+      : undefined
+  return {
+    placeholder: 'seconds',
+    accepts: 'a whole number of seconds of at least 1',
+    help,
+    fallback: () => null,
+    fromText,
+    fromToml: (value) => {
+      if (typeof value === 'boolean') return value ? day : null
+      return typeof value === 'number' ? fromText(String(value)) : undefined
+    },
+    bare: day,
+  }
+}
+
+/** Networks that outgoing calls may reach beside public ones; `any` switches the policy off. */
+export function networks(help: string): LaunchOption<'any' | readonly string[]> {
+  const fromText = (given: string): 'any' | readonly string[] | undefined => {
+    const parts = given
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+    if (parts.length === 1 && parts[0] === 'any') return 'any'
+    return parts.every(isNetwork) ? parts : undefined
+  }
+  return {
+    placeholder: 'list',
+    accepts: '`any`, or networks such as `10.0.0.0/8` separated by commas',
+    help,
+    fallback: () => [],
+    fromText,
+    fromToml: (value) => {
+      if (!Array.isArray(value)) return textOr(fromText)(value)
+      return value.every((item) => typeof item === 'string') ? fromText(value.join(',')) : undefined
+    },
+  }
+}
+
+function isNetwork(part: string): boolean {
+  const [ip = '', prefix, ...rest] = part.split('/')
+  const family = isIP(ip)
+  if (family === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+}
