@@ -1,4 +1,7 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
+export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
 export type * from './engine.js'
 export { EngineError } from './engine-error.js'
 export type * from './requests.js'
+export { type EngineChoice, EngineLoadError, type OpenedEngine, openEngine } from './select.js'
+export type * from './setup.js'

@@ -1,0 +1,44 @@
+import { Writable } from 'node:stream'
+import test from 'ava'
+import { openLog } from '../../ts/telemetry/index.js'
+
+/** Keeps what is written, line by line. */
+function sink(): { stream: Writable; lines: () => string[] } {
+  const chunks: string[] = []
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk))
+      done()
+    },
+  })
+  return { stream, lines: () => chunks.join('').split('\n').filter(Boolean) }
+}
+
+test('a JSON line holds time, level, message and facts', async (t) => {
+  const { stream, lines } = sink()
+  const log = await openLog({ level: 'INFO', mode: 'JSON', destination: stream })
+  log.info({ index: 'films' }, 'committed')
+  log.debug('too quiet to be written')
+  t.is(lines().length, 1)
+  const line = JSON.parse(lines()[0]!) as Record<string, unknown>
+  t.like(line, { level: 'INFO', msg: 'committed', index: 'films' })
+  t.false(Number.isNaN(Date.parse(String(line.time))))
+})
+
+for (const mode of ['JSON', 'HUMAN'] as const) {
+  test(`secrets are not logged as ${mode}`, async (t) => {
+    const { stream, lines } = sink()
+    const log = await openLog({ level: 'INFO', mode, destination: stream })
+    log.info({ masterKey: 's3cret', request: { headers: { authorization: 's3cret' } } }, 'a request')
+    t.is(lines().length, 1)
+    t.true(lines()[0]!.includes('a request'))
+    t.false(lines()[0]!.includes('s3cret'))
+  })
+}
+
+test('a log that is off writes nothing', async (t) => {
+  const { stream, lines } = sink()
+  const log = await openLog({ level: 'OFF', mode: 'JSON', destination: stream })
+  log.error('nobody hears this')
+  t.deepEqual(lines(), [])
+})

@@ -1,0 +1,58 @@
+import { loadAddon } from './addon.js'
+import type { Engine } from './engine.js'
+import type { EngineSetup, OpenEngine, OpenNativeEngine } from './setup.js'
+
+export type EngineChoice = 'auto' | 'native' | 'fallback'
+
+/** The engine that runs, and how it came to be that one. */
+export interface OpenedEngine {
+  readonly engine: Engine
+  readonly kind: Engine['kind']
+  /** One line for humans. */
+  readonly why: string
+  /** Why the native engine could not be loaded, one line per place tried; empty if it was not needed. */
+  readonly reasons: readonly string[]
+}
+
+/** The native engine was asked for and cannot be had. */
+export class EngineLoadError extends Error {
+  override readonly name = 'EngineLoadError'
+  readonly reasons: readonly string[]
+
+  constructor(reasons: readonly string[]) {
+    super(`the native engine cannot be loaded: ${reasons.join('; ')}`)
+    this.reasons = reasons
+  }
+}
+
+/**
+ * Opens the engine of `choice`; `auto` takes the native one where its binary loads, else the fallback,
+ * with a warning that says why.
+ *
+ * A binary that loads but cannot open the directory is not replaced: the data may be its own.
+ */
+export async function openEngine(choice: EngineChoice, setup: EngineSetup): Promise<OpenedEngine> {
+  if (choice === 'fallback') return openFallback(setup, 'asked for', [])
+  const loaded = loadAddon()
+  if (loaded.ok) {
+    const { openNative } = await room<{ openNative: OpenNativeEngine }>('./native/index.js')
+    const engine = await openNative(loaded.addon, setup)
+    return { engine, kind: engine.kind, why: `loaded ${loaded.from}`, reasons: [] }
+  }
+  if (choice === 'native') throw new EngineLoadError(loaded.reasons)
+  setup.log.warn({ reasons: loaded.reasons }, 'native engine unavailable, using the fallback')
+  return openFallback(setup, 'the native engine could not be loaded', loaded.reasons)
+}
+
+async function openFallback(
+  setup: EngineSetup,
+  why: string,
+  reasons: readonly string[],
+): Promise<OpenedEngine> {
+  const { openFallback: open } = await room<{ openFallback: OpenEngine }>('./fallback/index.js')
+  const engine = await open(setup)
+  return { engine, kind: engine.kind, why, reasons }
+}
+
+/** Only the engine that runs is read into memory. */
+const room = async <T>(path: string): Promise<T> => (await import(new URL(path, import.meta.url).href)) as T

@@ -1,0 +1,24 @@
+import type { Engine } from './engine.js'
+
+/** The part of a logger that engines use. */
+export interface EngineLog {
+  debug(facts: object, message: string): void
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+/** What an engine needs to open. */
+export interface EngineSetup {
+  /** Absolute path of the directory that holds one directory per index; created when absent. */
+  readonly directory: string
+  readonly log: EngineLog
+  /** Bytes that indexing may use beside mapped files. */
+  readonly indexingMemoryBytes: number
+  /** Threads that indexing may use, at least one. */
+  readonly indexingThreads: number
+}
+
+/** How `fallback/` and `native/` open theirs. `addon`: the loaded native module; null for the fallback. */
+export type OpenEngine = (setup: EngineSetup) => Promise<Engine>
+export type OpenNativeEngine = (addon: unknown, setup: EngineSetup) => Promise<Engine>
