@@ -1,0 +1,203 @@
+/**
+ * The same corpus over HTTP, against a daemon in a process of its own.
+ *
+ * Measures from the POST of the documents until a search finds them, then asks the same requests over one
+ * and over eight connections.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { Agent, request as httpRequest } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type BenchRequest, benchSettings, type Corpus } from './corpus.js'
+import { bytesOnDisk, type Percentiles, percentiles, watchMemory } from './measure.js'
+
+export interface LoadResult extends Percentiles {
+  readonly perSecond: number
+}
+
+export interface HttpTrialResult {
+  readonly toSearchableMs: number
+  readonly diskBytes: number
+  readonly peakAnonymousBytes: number
+  readonly peakResidentBytes: number
+  /** fsync and fdatasync calls of one one-document task; null where strace is not installed. */
+  readonly syncsPerCommit: number | null
+  readonly fiftyTasksMs: number
+  readonly oneConnection: LoadResult
+  readonly eightConnections: LoadResult
+}
+
+const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+/** A client that keeps its connections. */
+function client(port: number, connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  return (method: string, path: string, body?: Buffer | string, type = 'application/json') =>
+    new Promise<Reply>((resolve, reject) => {
+      const headers =
+        body === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }
+      const outgoing = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent }, (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+        )
+        incoming.on('error', reject)
+      })
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+}
+
+async function untilFinished(call: ReturnType<typeof client>, reply: Reply): Promise<void> {
+  const { taskUid } = JSON.parse(reply.text) as { taskUid?: number }
+  if (taskUid === undefined) throw new Error(`refused: ${reply.text}`)
+  for (;;) {
+    const task = JSON.parse((await call('GET', `/tasks/${taskUid}`)).text) as {
+      status: string
+      error: unknown
+    }
+    if (task.status === 'succeeded') return
+    if (task.status === 'failed') throw new Error(JSON.stringify(task.error))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Sends every request once, `connections` at a time. */
+async function load(
+  port: number,
+  requests: readonly BenchRequest[],
+  connections: number,
+): Promise<LoadResult> {
+  const call = client(port, connections)
+  const times: number[] = []
+  let next = 0
+  const started = performance.now()
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      for (let request = requests[next++]; request; request = requests[next++]) {
+        const asked = performance.now()
+        const { status, text } = await call('POST', '/indexes/films/search', JSON.stringify(request.body))
+        if (status !== 200) throw new Error(text)
+        times.push(performance.now() - asked)
+      }
+    }),
+  )
+  const seconds = (performance.now() - started) / 1000
+  return { ...percentiles(times), perSecond: requests.length / seconds }
+}
+
+async function started(child: ChildProcess, port: number): Promise<void> {
+  const call = client(port, 1)
+  for (let tries = 0; tries < 1500 && child.exitCode === null; tries++) {
+    const reply = await call('GET', '/health').catch(() => null)
+    if (reply?.status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('the daemon did not start')
+}
+
+/** Counts the syncs that `work` causes in the process `pid`, with strace attached from outside. */
+async function countSyncs(pid: number, work: () => Promise<void>): Promise<number | null> {
+  if (spawnSync('strace', ['-V']).error) return null
+  const output = join(await mkdtemp(join(tmpdir(), 'siftd-strace-')), 'calls')
+  const tracer = spawn(
+    'strace',
+    ['-f', '-p', String(pid), '-e', 'trace=fsync,fdatasync,msync', '-o', output],
+    { stdio: 'ignore' },
+  )
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  await work()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  tracer.kill('SIGINT')
+  await new Promise((resolve) => tracer.once('exit', resolve))
+  const calls = await readFile(output, 'utf8')
+  await rm(output, { force: true })
+  return calls.split('\n').filter((line) => /(fsync|fdatasync|msync)\(/.test(line)).length
+}
+
+/** Runs the whole HTTP trial on an empty directory. */
+export async function httpTrial(
+  engine: string,
+  corpus: Corpus,
+  requests: readonly BenchRequest[],
+): Promise<HttpTrialResult> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-bench-'))
+  const port = await freePort()
+  const child = spawn(
+    process.execPath,
+    [
+      daemon,
+      '--engine',
+      engine,
+      '--http-addr',
+      `127.0.0.1:${port}`,
+      '--db-path',
+      join(directory, 'data'),
+      '--log-level',
+      'error',
+      '--no-analytics',
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  try {
+    await started(child, port)
+    const pid = child.pid ?? 0
+    const call = client(port, 1)
+    await untilFinished(
+      call,
+      await call('POST', '/indexes', JSON.stringify({ uid: 'films', primaryKey: 'id' })),
+    )
+    await untilFinished(call, await call('PATCH', '/indexes/films/settings', JSON.stringify(benchSettings)))
+    const stopWatching = watchMemory(pid)
+    const posted = performance.now()
+    await untilFinished(
+      call,
+      await call('POST', '/indexes/films/documents', corpus.bytes, 'application/x-ndjson'),
+    )
+    await call('POST', '/indexes/films/search', JSON.stringify({ q: corpus.films[0]?.title }))
+    const toSearchableMs = performance.now() - posted
+    const memory = await stopWatching()
+    const diskBytes = await bytesOnDisk(join(directory, 'data'))
+    const oneConnection = await load(port, requests, 1)
+    const eightConnections = await load(port, requests, 8)
+    const one = (id: number) => JSON.stringify([{ id, title: `A small update, number ${id}` }])
+    const fiftyStarted = performance.now()
+    for (let id = 1; id <= 50; id++)
+      await untilFinished(call, await call('POST', '/indexes/films/documents', one(id)))
+    const fiftyTasksMs = performance.now() - fiftyStarted
+    const syncsPerCommit = await countSyncs(pid, async () => {
+      await untilFinished(call, await call('POST', '/indexes/films/documents', one(51)))
+    })
+    return {
+      toSearchableMs,
+      diskBytes,
+      peakAnonymousBytes: memory.anonymous,
+      peakResidentBytes: memory.resident,
+      syncsPerCommit,
+      fiftyTasksMs,
+      oneConnection,
+      eightConnections,
+    }
+  } finally {
+    child.kill('SIGKILL')
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback]`
+ *
+ * Native next to fallback over the same films: each trial in a fresh process, the same requests, the same
+ * hits checked. There is no answer cache to switch off. Prints a table for ARCHITECTURE.md.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { readCorpus, requestsFrom } from './corpus.js'
+import { type HttpTrialResult, httpTrial } from './http-trial.js'
+import { megabytes } from './measure.js'
+import type { TrialResult } from './trial.js'
+
+const help = `npm run bench -- [options]
+
+  --documents FILE   films as NDJSON, .gz allowed   (default ../shared/data/movies.ndjson.gz)
+  --requests N       requests per workload          (default 50)
+  --engines LIST     native, fallback or both       (default native,fallback)
+
+Examples
+  npm run bench
+  npm run bench -- --engines native --requests 200
+  npm run bench -- --documents samples/films.ndjson`
+
+const { values } = parseArgs({
+  options: {
+    documents: { type: 'string', default: '../shared/data/movies.ndjson.gz' },
+    requests: { type: 'string', default: '50' },
+    engines: { type: 'string', default: 'native,fallback' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+
+function inProcess(engine: string): Promise<TrialResult> {
+  const script = fileURLToPath(new URL('./trial.js', import.meta.url))
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [script, engine, values.documents, values.requests], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const chunks: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString()) as TrialResult)
+      else reject(new Error(`the ${engine} trial ended with exit code ${code}`))
+    })
+  })
+}
+
+const corpus = await readCorpus(values.documents)
+const requests = requestsFrom(corpus.films, Number(values.requests))
+const engines = values.engines.split(',')
+const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim()
+console.log(`${corpus.name}: ${corpus.films.length} documents, ${megabytes(corpus.bytes.length)} of NDJSON`)
+console.log(
+  `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}, commit ${commit}\n`,
+)
+
+const trials: TrialResult[] = []
+const overHttp: HttpTrialResult[] = []
+for (const engine of engines) {
+  trials.push(await inProcess(engine))
+  overHttp.push(await httpTrial(engine, corpus, requests))
+}
+
+const row = (label: string, cells: readonly string[]) =>
+  console.log(`| ${label.padEnd(46)} | ${cells.map((cell) => cell.padEnd(28)).join(' | ')} |`)
+row('', engines)
+row(
+  '---',
+  engines.map(() => '---'),
+)
+row(
+  'index in process',
+  trials.map(({ indexMs }) => `${(indexMs / 1000).toFixed(2)} s`),
+)
+row(
+  'POST to searchable over HTTP',
+  overHttp.map(({ toSearchableMs }) => `${(toSearchableMs / 1000).toFixed(2)} s`),
+)
+row(
+  'disk',
+  overHttp.map(({ diskBytes }) => megabytes(diskBytes)),
+)
+row(
+  'peak anonymous / resident memory, indexing',
+  overHttp.map((r) => `${megabytes(r.peakAnonymousBytes)} / ${megabytes(r.peakResidentBytes)}`),
+)
+row(
+  'syncs per one-document task',
+  overHttp.map(({ syncsPerCommit }) => (syncsPerCommit === null ? 'no strace' : String(syncsPerCommit))),
+)
+row(
+  '50 one-document tasks, one after another',
+  overHttp.map(({ fiftyTasksMs }) => `${(fiftyTasksMs / 1000).toFixed(2)} s`),
+)
+for (const workload of Object.keys(trials[0]?.searches ?? {})) {
+  const cells = trials.map(({ searches }) => {
+    const { p50, p99, max } = searches[workload]!
+    return `p50 ${p50.toFixed(2)} p99 ${p99.toFixed(1)} max ${max.toFixed(1)} ms`
+  })
+  row(`in process: ${workload}`, cells)
+}
+const loads = [
+  ['HTTP, 1 connection', 'oneConnection'],
+  ['HTTP, 8 connections', 'eightConnections'],
+] as const
+for (const [label, name] of loads) {
+  row(
+    label,
+    overHttp.map(
+      (r) =>
+        `${r[name].perSecond.toFixed(0)} /s, p50 ${r[name].p50.toFixed(1)}, p99 ${r[name].p99.toFixed(1)} ms`,
+    ),
+  )
+}
+
+const [first, second] = trials
+if (first && second) {
+  const differing = first.answers.flatMap((answer, at) =>
+    JSON.stringify(answer) === JSON.stringify(second.answers[at]) ? [] : [at],
+  )
+  console.log(`\nsame hits and totals: ${first.answers.length - differing.length} of ${first.answers.length}`)
+  for (const at of differing.slice(0, 10)) console.log(`  differs: ${JSON.stringify(requests[at]?.body)}`)
+  process.exitCode = differing.length > 0 ? 1 : 0
+}

@@ -1,0 +1,52 @@
+/** How long, how much memory, how many bytes? Figures as a benchmark prints them. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface Percentiles {
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+}
+
+/** Milliseconds at the named ranks; 0 for an empty list. */
+export function percentiles(times: readonly number[]): Percentiles {
+  const sorted = [...times].sort((a, b) => a - b)
+  const at = (rank: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * rank))] ?? 0
+  return { p50: at(0.5), p99: at(0.99), max: at(1) }
+}
+
+/** Bytes of all files below `directory`. */
+export async function bytesOnDisk(directory: string): Promise<number> {
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true })
+  const sizes = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => stat(join(entry.parentPath, entry.name)).then(({ size }) => size)),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Kibibytes of a field of `/proc/<pid>/status`, 0 where there is none (other systems). */
+export async function memoryKib(pid: number, field: 'RssAnon' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
+}
+
+/**
+ * Samples a process's anonymous memory from outside until stopped.
+ * @returns a function that stops the sampling and tells both peaks in bytes
+ */
+export function watchMemory(pid: number): () => Promise<{ anonymous: number; resident: number }> {
+  let anonymous = 0
+  const timer = setInterval(async () => {
+    anonymous = Math.max(anonymous, await memoryKib(pid, 'RssAnon'))
+  }, 50)
+  return async () => {
+    clearInterval(timer)
+    anonymous = Math.max(anonymous, await memoryKib(pid, 'RssAnon'))
+    return { anonymous: anonymous * 1024, resident: (await memoryKib(pid, 'VmHWM')) * 1024 }
+  }
+}
+
+/** `1,234,567` bytes as `1.2 MB`. */
+export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
