@@ -1,5 +1,5 @@
 import compress from '@fastify/compress'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
 import type { RouteServices, Services } from './services.js'
@@ -13,7 +13,9 @@ const PARAM_CHARS_MAX = 4096
 
 /** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
 export function buildServer(services: Services): FastifyInstance {
-  const app: FastifyInstance = fastify({
+  const app = fastify({
+    // An option of fastify that changes the type of the raw server, which no route touches.
+    ...(services.tls ? { https: services.tls } : {}),
     loggerInstance: services.log,
     disableRequestLogging: true,
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -27,7 +29,7 @@ export function buildServer(services: Services): FastifyInstance {
       // Query strings are read by the routes that declare parameters, from the raw text.
       querystringParser: () => ({}),
     },
-  })
+  } as FastifyServerOptions) as FastifyInstance
   setUpTransport(app)
   app.addHook('onRequest', async (request) => {
     // A lone star expresses no wish: without the header nothing is compressed.

@@ -1,3 +1,4 @@
+import type { TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
@@ -45,6 +46,8 @@ export interface Services {
   readonly options: HttpOptions
   readonly log: FastifyBaseLogger
   readonly version: Version
+  /** Certificate, key and client policy; null or absent: plain HTTP. */
+  readonly tls?: TlsOptions | null
 }
 
 /** What the plug-ins receive: the services, and what they share among themselves. */

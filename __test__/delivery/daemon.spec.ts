@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process'
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+
+const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+const version = (
+  JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version
+
+async function tempDir(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'siftd-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface Daemon {
+  readonly ended: Promise<Ended>
+  /** Resolves once the start screen is complete. */
+  readonly screen: Promise<string>
+  kill(signal: NodeJS.Signals): void
+}
+
+/** Runs the daemon in a directory of its own, without any configuration from outside. */
+function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daemon {
+  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config') }
+  const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  const screen = new Promise<string>((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+      if (/Master key:.*\n[\s\S]*key/.test(stderr)) resolve(stderr)
+    })
+    void ended.then(({ code }) => reject(new Error(`ended with ${code}: ${stderr}`)))
+  })
+  screen.catch(() => {})
+  return { ended, screen, kill: (signal) => void child.kill(signal) }
+}
+
+const fact = (screen: string, label: string): string =>
+  JSON.parse(new RegExp(`^${label}: +(".*")$`, 'm').exec(screen)?.[1] ?? 'null') as string
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+const served = ['--engine', 'fallback', '--http-addr', '127.0.0.1:0', '--log-level', 'warn']
+
+test('help and version are printed and nothing starts', async (t) => {
+  const cwd = await tempDir(t)
+  const help = await daemon(t, cwd, ['--help']).ended
+  t.is(help.code, 0)
+  t.true(help.stdout.includes('--db-path'))
+  t.deepEqual(await daemon(t, cwd, ['--version']).ended, {
+    code: 0,
+    stdout: `siftd ${version}\n`,
+    stderr: '',
+  })
+  t.false(await exists(join(cwd, 'data.ms')))
+})
+
+test('a mistake on the command line is one line and exit code 2', async (t) => {
+  const cwd = await tempDir(t)
+  const { code, stderr } = await daemon(t, cwd, ['--env', 'staging']).ended
+  t.is(code, 2)
+  t.regex(stderr, /^siftd: --env: invalid value `staging`, expected one of `development`, `production`\n$/)
+})
+
+for (const [name, args] of [
+  ['without', []],
+  ['with a short', ['--master-key', 'too-short']],
+] as const) {
+  test(`production ${name} master key refuses before the data directory exists`, async (t) => {
+    const cwd = await tempDir(t)
+    const { code, stderr } = await daemon(t, cwd, ['--env', 'production', ...args]).ended
+    t.is(code, 1)
+    t.regex(stderr, /--master-key [\w-]{43}\n/)
+    t.false(await exists(join(cwd, 'data.ms')))
+  })
+}
+
+test('a data directory of another version is refused untouched', async (t) => {
+  const cwd = await tempDir(t)
+  await writeFile(join(cwd, 'VERSION'), '9.9.9')
+  const { code, stderr } = await daemon(t, cwd, [...served, '--db-path', '.', '--upgrade-db']).ended
+  t.is(code, 1)
+  t.true(stderr.includes('9.9.9') && stderr.includes(version))
+  t.is(await readFile(join(cwd, 'VERSION'), 'utf8'), '9.9.9')
+})
+
+test('an emptied VERSION file is refused', async (t) => {
+  const cwd = await tempDir(t)
+  await writeFile(join(cwd, 'VERSION'), '')
+  const { code } = await daemon(t, cwd, [...served, '--db-path', '.']).ended
+  t.is(code, 1)
+})
+
+test('the daemon says who it is, serves, and stops with exit code 0 when asked', async (t) => {
+  const cwd = await tempDir(t)
+  const first = daemon(t, cwd, served)
+  const screen = await first.screen
+  t.is(fact(screen, 'Package version'), version)
+  t.regex(fact(screen, 'Engine'), /^fallback \(asked for\)$/)
+  t.is(fact(screen, 'Telemetry'), 'Disabled')
+  t.regex(screen, /WARNING: No master key is set/)
+  const health = await fetch(`${fact(screen, 'Server listening on')}/health`)
+  t.deepEqual(await health.json(), { status: 'available' })
+  t.is((await readFile(join(cwd, 'data.ms', 'VERSION'), 'utf8')).trim(), version)
+  first.kill('SIGTERM')
+  const { code } = await first.ended
+  t.is(code, 0)
+
+  const second = daemon(t, cwd, served)
+  t.is(fact(await second.screen, 'Instance UID'), fact(screen, 'Instance UID'))
+  second.kill('SIGINT')
+  t.is((await second.ended).code, 0)
+})
+
+test('with a master key of enough bytes requests need a key', async (t) => {
+  const cwd = await tempDir(t)
+  const running = daemon(t, cwd, [...served, '--master-key', 'sixteen-bytes-ok', '--env', 'production'])
+  const url = fact(await running.screen, 'Server listening on')
+  t.is((await fetch(`${url}/indexes`)).status, 401)
+  const headers = { authorization: 'Bearer sixteen-bytes-ok' }
+  t.is((await fetch(`${url}/indexes`, { headers })).status, 200)
+  running.kill('SIGTERM')
+  t.is((await running.ended).code, 0)
+})
+
+test('an address in use ends the start with one line', async (t) => {
+  const [one, two] = [await tempDir(t), await tempDir(t)]
+  const running = daemon(t, one, served)
+  const { port } = new URL(fact(await running.screen, 'Server listening on'))
+  const { code, stderr } = await daemon(t, two, [...served, '--http-addr', `127.0.0.1:${port}`]).ended
+  t.is(code, 1)
+  t.regex(stderr, new RegExp(`cannot listen on 127.0.0.1:${port}: EADDRINUSE`))
+})

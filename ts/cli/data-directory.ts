@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { LaunchError } from '../settings/index.js'
+
+/** What must be known before a data directory is opened. */
+export interface DataDirectory {
+  /** Absolute. */
+  readonly path: string
+  /** UUIDv4 of the instance, the same across restarts. */
+  readonly instanceUid: string
+}
+
+export interface DataDirectoryRequest {
+  readonly path: string
+  /** `major.minor.patch` of this build. */
+  readonly version: string
+  /** Whether the data of an older version may be taken over. */
+  readonly upgrade: boolean
+  /** Directory of per-user configuration, for a copy of the instance's uid. */
+  readonly userDirectory: string
+}
+
+/** Where per-user configuration lives on this system. */
+export const userDirectory = (env: NodeJS.ProcessEnv): string =>
+  join(env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), '.config'), 'siftd')
+
+/**
+ * Creates the directory, or checks that its data was written by this version.
+ * @throws LaunchError naming both versions and the way out; then nothing was touched
+ */
+export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
+  const path = resolve(request.path)
+  if ((await entriesOf(path)).length > 0) await checkVersion(path, request)
+  await mkdir(path, { recursive: true })
+  await replaceFile(join(path, 'VERSION'), `${request.version}\n`)
+  return { path, instanceUid: await instanceUid(path, request.userDirectory) }
+}
+
+async function entriesOf(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return []
+    throw new LaunchError(`the data directory ${path} cannot be read: ${code}`, 1)
+  }
+}
+
+async function checkVersion(path: string, { version, upgrade }: DataDirectoryRequest): Promise<void> {
+  const found = (await textOf(join(path, 'VERSION')))?.trim() ?? ''
+  const order = compareVersions(found, version)
+  if (order === null) {
+    const what =
+      found === '' ? 'has no VERSION file, or an empty one' : `has the unreadable version \`${found}\``
+    throw new LaunchError(`${path} ${what}; it is not a data directory of siftd, choose another --db-path`, 1)
+  }
+  if (order === 0 || (order < 0 && upgrade)) return
+  const wayOut =
+    order > 0
+      ? `start siftd ${found}, or start from a dump taken with it`
+      : 'start with --upgrade-db after taking a snapshot, or start from a dump'
+  throw new LaunchError(`${path} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
+}
+
+/** Below 0: `left` is older. null: `left` is not three numbers. */
+function compareVersions(left: string, right: string): number | null {
+  if (!/^\d+\.\d+\.\d+$/.test(left)) return null
+  const [older, newer] = [left, right].map((version) => version.split('.').map(Number))
+  const at = older!.findIndex((part, position) => part !== newer![position])
+  return at === -1 ? 0 : older![at]! - newer![at]!
+}
+
+async function instanceUid(path: string, users: string): Promise<string> {
+  const file = join(path, 'instance-uid')
+  const copy = join(users, `${path.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')}-instance-uid`)
+  const known = uidIn(await textOf(file)) ?? uidIn(await textOf(copy))
+  const uid = known ?? randomUUID()
+  await replaceFile(file, uid)
+  try {
+    await mkdir(users, { recursive: true })
+    await replaceFile(copy, uid)
+  } catch {
+    // The copy is a convenience: a home that cannot be written to must not keep a server from starting.
+  }
+  return uid
+}
+
+const uidIn = (text: string | null): string | null =>
+  text !== null && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text.trim()) ? text.trim() : null
+
+async function textOf(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch {
+    return null
+  }
+}
+
+/** Whole or not at all: an emptied VERSION would lock the data away. */
+async function replaceFile(path: string, content: string): Promise<void> {
+  if ((await textOf(path)) === content) return
+  await writeFile(`${path}.new`, content, { flush: true })
+  await rename(`${path}.new`, path)
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+import { EngineLoadError } from '../engine/index.js'
+import { LaunchError, type Machine, parseLaunchOptions } from '../settings/index.js'
+import { openLog } from '../telemetry/index.js'
+import { userDirectory } from './data-directory.js'
+import { serve } from './serve.js'
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string
+}
+
+try {
+  await main()
+} catch (error) {
+  const known = error instanceof LaunchError || error instanceof EngineLoadError
+  const text =
+    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
+  process.stderr.write(`siftd: ${text}\n`)
+  process.exit(error instanceof LaunchError ? error.exitCode : 1)
+}
+
+async function main(): Promise<void> {
+  const launch = parseLaunchOptions({
+    args: process.argv.slice(2),
+    env: process.env,
+    readFile: textOf,
+    machine: machine(),
+  })
+  if (launch.kind === 'help') return void process.stdout.write(launch.text)
+  if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
+  const { options, configFile } = launch
+  const log = await openLog({ level: options.logLevel, mode: options.experimentalLogsMode })
+  // Listening before anything is open: a signal during a long start must not be lost.
+  const signal = firstSignal()
+  const serving = await serve({
+    options,
+    configFile,
+    machine: machine(),
+    version,
+    userDirectory: userDirectory(process.env),
+    log,
+  })
+  process.stderr.write(`${serving.screen}\n`)
+  const name = await signal
+  log.info({ signal: name }, 'stopping')
+  await serving.stop()
+  log.info('stopped')
+  process.exit(0)
+}
+
+/** Resolves with the first request to stop; a second one ends the process at once. */
+function firstSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(name, () => {
+        for (const again of ['SIGTERM', 'SIGINT'] as const) process.on(again, () => process.exit(130))
+        resolve(name)
+      })
+    }
+  })
+}
+
+function machine(): Machine {
+  const limit = process.constrainedMemory()
+  const total = totalmem()
+  return {
+    memoryBytes: limit !== undefined && limit > 0 ? Math.min(limit, total) : total,
+    cores: availableParallelism(),
+  }
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    throw new LaunchError(`configuration file \`${path}\` cannot be read: ${code}`, 1)
+  }
+}

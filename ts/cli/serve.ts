@@ -1,0 +1,153 @@
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Server as TlsServer } from 'node:tls'
+import { openAuth } from '../auth/index.js'
+import { openEngine } from '../engine/index.js'
+import { buildServer, type Feature, type HttpOptions, openFeatures } from '../http/index.js'
+import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
+import { openTasks } from '../tasks/index.js'
+import type { Logger } from '../telemetry/index.js'
+import { openDataDirectory } from './data-directory.js'
+import { judgeMasterKey } from './master-key.js'
+import { startScreen } from './start-screen.js'
+import { readTls } from './tls.js'
+
+/** How long requests under way may take once the server shall stop. */
+const DRAIN_MS = 10_000
+
+export interface ServeRequest {
+  readonly options: LaunchOptions
+  readonly configFile: string | null
+  readonly machine: Machine
+  readonly version: string
+  readonly userDirectory: string
+  readonly log: Logger
+}
+
+/** A server that listens. */
+export interface Serving {
+  /** What to show of it, see `startScreen`. */
+  readonly screen: string
+  readonly url: string
+  /** Takes no more requests, lets those under way finish for a bounded time, then closes everything. */
+  stop(): Promise<void>
+}
+
+/**
+ * Opens everything and listens. The order is the one of operations: nothing is created before the options
+ * are known to be good, and nothing is served before the data is open.
+ * @throws LaunchError for what the user can change
+ */
+export async function serve(request: ServeRequest): Promise<Serving> {
+  const { options, log, version } = request
+  refuseUnsupported(options)
+  const key = judgeMasterKey(options)
+  const tls = await readTls(options)
+  const data = await openDataDirectory({
+    path: options.dbPath,
+    version,
+    upgrade: options.upgradeDb,
+    userDirectory: request.userDirectory,
+  })
+  const closers: (() => Promise<void>)[] = []
+  const closeAll = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
+  try {
+    const opened = await openEngine(options.engine, {
+      directory: join(data.path, 'indexes'),
+      log,
+      indexingMemoryBytes: options.maxIndexingMemory,
+      indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
+    })
+    closers.push(() => opened.engine.close())
+    const queue = await openTasks({
+      directory: data.path,
+      engine: opened.engine,
+      log,
+      limits: {
+        tasksMax: options.experimentalMaxNumberOfBatchedTasks,
+        payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
+      },
+    })
+    closers.push(() => queue.close())
+    const app = buildServer({
+      engine: opened.engine,
+      tasks: queue.tasks,
+      instance: queue.instance,
+      auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
+      features: await openFeatures(queue.instance, forcedFeatures(options)),
+      options: httpOptions(options, request.machine),
+      log,
+      version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
+      tls: tls?.server ?? null,
+    })
+    if (tls?.ocsp) stapleOcsp(app.server as unknown as TlsServer, tls.ocsp)
+    closers.push(async () => {
+      const impatience = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+      await app.close()
+      clearTimeout(impatience)
+    })
+    queue.start()
+    const { host, port } = options.httpAddr
+    await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
+      throw new LaunchError(`cannot listen on ${host}:${port}: ${error.code ?? error.message}`, 1)
+    })
+    const bound = (app.server.address() as AddressInfo).port
+    const shownHost = host.includes(':') ? `[${host}]` : host
+    const url = `${tls === null ? 'http' : 'https'}://${shownHost}:${bound}`
+    const screen = startScreen({
+      version,
+      configFile: request.configFile,
+      directory: data.path,
+      url,
+      environment: options.env,
+      engine: opened,
+      taskStore: queue.driver,
+      instanceUid: data.instanceUid,
+      key,
+    })
+    return { screen, url, stop: closeAll }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+/** Better a refusal than an option that is taken and does nothing to the data it names. */
+function refuseUnsupported(options: LaunchOptions): void {
+  const asked = (['importDump', 'importSnapshot', 'scheduleSnapshot'] as const).find(
+    (name) => options[name] !== null,
+  )
+  if (asked === undefined) return
+  const flag = asked.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  throw new LaunchError(`--${flag} is not supported by this version yet`, 1)
+}
+
+function forcedFeatures(options: LaunchOptions): readonly Feature[] {
+  const byOption: readonly (readonly [boolean, Feature])[] = [
+    [options.experimentalEnableMetrics, 'metrics'],
+    [options.experimentalEnableLogsRoute, 'logsRoute'],
+    [options.experimentalContainsFilter, 'containsFilter'],
+    [options.experimentalLegacySearchDefault, 'legacySearch'],
+  ]
+  return byOption.filter(([on]) => on).map(([, feature]) => feature)
+}
+
+function httpOptions(options: LaunchOptions, { cores }: Machine): HttpOptions {
+  const { taskWebhookUrl, taskWebhookAuthorizationHeader } = options
+  return {
+    payloadBytesMax: options.httpPayloadSizeLimit,
+    searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
+    searchesWaitingMax: options.experimentalSearchQueueSize,
+    searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
+    taskWebhook:
+      taskWebhookUrl === null ? null : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader },
+  }
+}
+
+function stapleOcsp(server: TlsServer, answer: Buffer): void {
+  server.on('OCSPRequest', (_certificate, _issuer, reply: (error: Error | null, answer: Buffer) => void) =>
+    reply(null, answer),
+  )
+}

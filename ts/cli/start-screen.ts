@@ -1,0 +1,51 @@
+import type { KeyState } from './master-key.js'
+
+export interface StartFacts {
+  readonly version: string
+  readonly configFile: string | null
+  readonly directory: string
+  readonly url: string
+  readonly environment: string
+  readonly engine: { readonly kind: string; readonly why: string; readonly reasons: readonly string[] }
+  readonly taskStore: string
+  readonly instanceUid: string
+  readonly key: KeyState
+}
+
+/** What a freshly started server says about itself, for a human, one fact per line. */
+export function startScreen(facts: StartFacts): string {
+  const lines: readonly (readonly [string, string])[] = [
+    ['Config file path', facts.configFile ?? 'none'],
+    ['Database path', facts.directory],
+    ['Server listening on', facts.url],
+    ['Environment', facts.environment],
+    ['Commit SHA', 'unknown'],
+    ['Commit date', 'unknown'],
+    ['Package version', facts.version],
+    ['Engine', `${facts.engine.kind} (${facts.engine.why})`],
+    ['Task store', facts.taskStore],
+    ['Telemetry', 'Disabled'],
+    ['Instance UID', facts.instanceUid],
+    ['Master key', facts.key.kind === 'open' ? 'none' : facts.key.kind === 'short' ? 'too short' : 'set'],
+  ]
+  const width = Math.max(...lines.map(([label]) => label.length)) + 1
+  return [
+    '',
+    'siftd',
+    '',
+    ...lines.map(([label, value]) => `${`${label}:`.padEnd(width)} ${JSON.stringify(value)}`),
+    ...facts.engine.reasons.map((reason) => `  native engine: ${reason}`),
+    '',
+    keyNotice(facts.key),
+    '',
+  ].join('\n')
+}
+
+function keyNotice(key: KeyState): string {
+  if (key.kind === 'protected') return 'A master key is set: requests need a key (Authorization: Bearer …).'
+  const problem =
+    key.kind === 'open'
+      ? 'No master key is set: anyone who reaches this address may do anything.'
+      : `The master key has ${key.bytes} bytes; with fewer than 16 it can be guessed.`
+  return `WARNING: ${problem}\nA fresh one to use: --master-key ${key.suggestion}`
+}
