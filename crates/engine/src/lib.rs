@@ -1,5 +1,6 @@
 //! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.
 
+pub mod analysis;
 pub mod error;
 pub mod fields;
 pub mod settings;

@@ -1,0 +1,161 @@
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use charabia::normalizer::{ClassifierOption, NormalizerOption};
+use charabia::separators::DEFAULT_SEPARATORS;
+use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
+use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+
+use super::locales::FieldLocales;
+use super::{Locales, Token, TokenKind};
+use crate::error::{Context, Result};
+use crate::settings::Settings;
+
+/// Cuts texts into tokens under the settings of an index. Cheap to clone.
+#[derive(Clone)]
+pub struct Analyzer {
+    rules: Arc<Rules>,
+    /// Highlighting: no stop words, and each normalised character can be traced back.
+    for_highlight: bool,
+}
+
+struct Rules {
+    stop_words: Option<fst::Set<Vec<u8>>>,
+    /// None: charabia's own, which it finds faster than a list of ours.
+    separators: Option<Vec<String>>,
+    /// Separators and dictionary, cut out before anything else; None: charabia's own.
+    cuts: Option<AhoCorasick>,
+    locales: FieldLocales,
+}
+
+/// Characters in one go of the dictionary-driven segmenter of Japanese. It needs memory in proportion.
+static JAPANESE: LazyLock<WordSegmenterBorrowed<'static>> =
+    LazyLock::new(|| WordSegmenter::new_dictionary(Default::default()));
+
+impl Analyzer {
+    /// Reads separators, dictionary, stop words and localized attributes.
+    ///
+    /// # Errors
+    /// Internal, if the dictionary is too large for an automaton.
+    pub fn new(settings: &Settings) -> Result<Self> {
+        let separators = separators(settings);
+        let dictionary = settings.dictionary.iter().map(String::as_str);
+        let cuts = match (&separators, settings.dictionary.is_empty()) {
+            (None, true) => None,
+            (separators, _) => {
+                let separators: Vec<&str> = match separators {
+                    Some(list) => list.iter().map(String::as_str).collect(),
+                    None => DEFAULT_SEPARATORS.to_vec(),
+                };
+                let patterns = dictionary.chain(separators).filter(|pattern| !pattern.is_empty());
+                let cuts = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
+                Some(cuts.context("the dictionary cannot be compiled")?)
+            }
+        };
+        let mut stop_words = settings.stop_words.clone();
+        stop_words.sort_unstable();
+        stop_words.dedup();
+        let stop_words = if stop_words.is_empty() {
+            None
+        } else {
+            Some(fst::Set::from_iter(stop_words).context("stop words cannot be compiled")?)
+        };
+        let locales = FieldLocales::new(settings.localized_attributes.as_deref().unwrap_or_default());
+        Ok(Self { rules: Arc::new(Rules { stop_words, separators, cuts, locales }), for_highlight: false })
+    }
+
+    /// The same cuts without stop words, recording which bytes each character came from.
+    pub fn for_highlight(&self) -> Self {
+        Self { rules: Arc::clone(&self.rules), for_highlight: true }
+    }
+
+    /// The languages `field` may be in: those of the first localized rule that fits.
+    pub fn locales_of(&self, field: &str) -> Locales<'_> {
+        self.rules.locales.of(field)
+    }
+
+    /// All tokens of `text`, separators included.
+    pub fn tokens<'t>(&self, text: &'t str, locales: Locales<'_>) -> Vec<Token<'t>> {
+        let mut tokens = Vec::new();
+        self.each(text, locales, |token| tokens.push(token));
+        tokens
+    }
+
+    /// Hands over the tokens of `text` one by one.
+    pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, mut take: impl FnMut(Token<'t>)) {
+        let separators: Option<Vec<&str>> =
+            self.rules.separators.as_ref().map(|list| list.iter().map(String::as_str).collect());
+        let stop_words = match (&self.rules.stop_words, self.for_highlight) {
+            (Some(set), false) => fst::Set::new(set.as_fst().as_bytes()).ok(),
+            _ => None,
+        };
+        let options = NormalizerOption {
+            create_char_map: self.for_highlight,
+            classifier: ClassifierOption { stop_words, separators: separators.as_deref() },
+            lossy: true,
+        };
+        // An empty allow-list means that no language of the rule is known: then there is none to prefer.
+        let locales = locales.filter(|languages| !languages.is_empty());
+        for segment in text.segment_with_option(self.rules.cuts.as_ref(), locales) {
+            if is_japanese(&segment) {
+                for piece in cut_japanese(segment) {
+                    take(convert(piece.normalize(&options)));
+                }
+            } else {
+                take(convert(segment.normalize(&options)));
+            }
+        }
+    }
+}
+
+/// charabia is built without its Japanese dictionary and leaves such runs whole.
+fn is_japanese(segment: &charabia::Token<'_>) -> bool {
+    segment.script == Script::Cj
+        && segment.language == Some(Language::Jpn)
+        && segment.lemma.chars().nth(1).is_some()
+        && !segment.lemma.is_ascii()
+}
+
+fn cut_japanese<'t>(segment: charabia::Token<'t>) -> Vec<charabia::Token<'t>> {
+    let Cow::Borrowed(text) = segment.lemma else { return vec![segment] };
+    let bounds: Vec<usize> = JAPANESE.segment_str(text).collect();
+    let pieces = bounds.windows(2).map(|bound| {
+        let (start, end) = (bound[0], bound[1]);
+        charabia::Token {
+            lemma: Cow::Borrowed(&text[start..end]),
+            byte_start: segment.byte_start + start,
+            byte_end: segment.byte_start + end,
+            ..segment.clone()
+        }
+    });
+    pieces.collect()
+}
+
+fn convert<'t>(token: charabia::Token<'t>) -> Token<'t> {
+    let kind = match token.kind {
+        charabia::TokenKind::Separator(SeparatorKind::Hard) => TokenKind::Hard,
+        charabia::TokenKind::Separator(SeparatorKind::Soft) => TokenKind::Soft,
+        charabia::TokenKind::StopWord => TokenKind::StopWord,
+        charabia::TokenKind::Word | charabia::TokenKind::Unknown => TokenKind::Word,
+    };
+    Token {
+        text: token.lemma,
+        byte_start: token.byte_start,
+        byte_end: token.byte_end,
+        kind,
+        char_map: token.char_map,
+    }
+}
+
+/// Default separators with those of the settings added and taken out; None if nothing changes.
+fn separators(settings: &Settings) -> Option<Vec<String>> {
+    if settings.separator_tokens.is_empty() && settings.non_separator_tokens.is_empty() {
+        return None;
+    }
+    let removed: HashSet<&str> = settings.non_separator_tokens.iter().map(String::as_str).collect();
+    let added = settings.separator_tokens.iter().map(String::as_str);
+    let all = DEFAULT_SEPARATORS.iter().copied().chain(added);
+    Some(all.filter(|token| !removed.contains(token)).map(str::to_owned).collect())
+}

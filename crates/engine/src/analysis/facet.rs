@@ -1,0 +1,33 @@
+use std::borrow::Cow;
+
+use charabia::normalizer::{CharNormalizer as _, CompatibilityDecompositionNormalizer, NormalizerOption};
+use charabia::{Normalize as _, StrDetection, Token};
+
+use super::Locales;
+
+/// How strings are compared in filters, sort, facets and distinct: trimmed, decomposed, lower-case.
+/// Accents stay.
+///
+/// Source: search-semantics.md §13.
+pub fn normalize_facet(text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.is_ascii() {
+        return trimmed.to_ascii_lowercase();
+    }
+    CompatibilityDecompositionNormalizer.normalize_str(trimmed).to_lowercase()
+}
+
+/// How a facet search compares values: normalised as one word, so accents are gone.
+///
+/// Source: search-semantics.md §14.
+pub fn normalize_facet_search(text: &str, locales: Locales<'_>) -> String {
+    let mut detection = StrDetection::new(text, locales);
+    let token = Token {
+        lemma: Cow::Borrowed(text),
+        script: detection.script(),
+        language: detection.language(),
+        ..Token::default()
+    };
+    let options = NormalizerOption { lossy: true, ..NormalizerOption::default() };
+    token.normalize(&options).lemma.into_owned()
+}

@@ -1,0 +1,33 @@
+pub use charabia::Language;
+
+use crate::fields::matches_pattern;
+use crate::settings::LocalizedRule;
+
+/// Languages a text may be in; None: any.
+pub type Locales<'a> = Option<&'a [Language]>;
+
+/// Languages of three-letter codes. Codes are validated by `settings/` and `http/`; those that no
+/// segmenter knows leave no trace.
+pub fn parse_locales<S: AsRef<str>>(codes: &[S]) -> Vec<Language> {
+    codes.iter().filter_map(|code| Language::from_code(code.as_ref())).collect()
+}
+
+/// Localized rules, read once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FieldLocales {
+    rules: Vec<(Vec<String>, Vec<Language>)>,
+}
+
+impl FieldLocales {
+    pub(super) fn new(rules: &[LocalizedRule]) -> Self {
+        let rules = rules.iter().map(|rule| (rule.attribute_patterns.clone(), parse_locales(&rule.locales)));
+        Self { rules: rules.collect() }
+    }
+
+    pub(super) fn of(&self, field: &str) -> Locales<'_> {
+        let fits = |(patterns, _): &&(Vec<String>, _)| {
+            patterns.iter().any(|pattern| matches_pattern(pattern, field))
+        };
+        self.rules.iter().find(fits).map(|(_, languages)| languages.as_slice())
+    }
+}

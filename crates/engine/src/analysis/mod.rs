@@ -1,0 +1,16 @@
+//! Here is a text, give me its words.
+//!
+//! The stream is the same for documents, queries and highlighting: only locales and stop words differ.
+
+mod analyzer;
+mod facet;
+mod locales;
+mod token;
+
+pub use analyzer::Analyzer;
+pub use facet::{normalize_facet, normalize_facet_search};
+pub use locales::{Language, Locales, parse_locales};
+pub use token::{Token, TokenKind};
+
+#[cfg(test)]
+mod tests;
