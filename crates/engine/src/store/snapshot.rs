@@ -6,6 +6,7 @@ use roaring::RoaringBitmap;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
+use super::attachments::Attachments;
 use super::schema::{self, Fields};
 use crate::error::{Context, Error, Result};
 use crate::fields::FieldMap;
@@ -26,6 +27,7 @@ struct Inner {
     documents: RoaringBitmap,
     schema: Fields,
     parts: SnapshotParts,
+    attachments: Attachments,
 }
 
 /// What a commit knows beside its segments.
@@ -57,6 +59,7 @@ pub struct SegmentDocids {
     docids: Arc<Vec<u32>>,
     /// Segment docids by ascending docid; None if they already are.
     order: Option<Arc<Vec<DocId>>>,
+    attachments: Arc<Attachments>,
 }
 
 impl SegmentDocids {
@@ -81,7 +84,7 @@ impl SegmentDocids {
             order.sort_by_key(|&doc| docids[doc as usize]);
             Some(Arc::new(order))
         };
-        Ok(Self { docids: Arc::new(docids), order })
+        Ok(Self { docids: Arc::new(docids), order, attachments: Arc::default() })
     }
 
     fn segment_docids(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
@@ -122,6 +125,36 @@ impl SegmentView {
         self.all.segment_docids(docid).find(|&doc| self.docids[doc as usize] == docid)
     }
 
+    /// Where the live documents among `docids` lie, by ascending docid.
+    pub fn segment_docids(&self, docids: &RoaringBitmap) -> Vec<DocId> {
+        let live = docids & &*self.live;
+        let Some(first) = self.all.docids.first().copied() else { return Vec::new() };
+        let contiguous = self.all.order.is_none()
+            && self.all.docids.last().is_some_and(|last| (last - first) as usize + 1 == self.all.docids.len());
+        if contiguous {
+            return live.iter().map(|docid| docid - first).collect();
+        }
+        // Looking each up beats walking the segment if they are few.
+        if live.len() * 16 < self.docids.len() as u64 {
+            return live.iter().filter_map(|docid| self.segment_docid(docid)).collect();
+        }
+        let mut wanted = live.iter().peekable();
+        let mut found = Vec::with_capacity(live.len() as usize);
+        for rank in 0..self.docids.len() {
+            let doc = self.all.order.as_ref().map_or(rank as DocId, |order| order[rank]);
+            if wanted.peek() == Some(&self.docids[doc as usize]) {
+                found.push(doc);
+                wanted.next();
+            }
+        }
+        found
+    }
+
+    /// What rooms keep about this segment, from commit to commit, deleted documents included.
+    pub fn attachments(&self) -> &Attachments {
+        &self.all.attachments
+    }
+
     /// Live docids of ascending segment docids.
     pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
         let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
@@ -157,7 +190,7 @@ impl Snapshot {
             })
             .collect::<Result<_>>()?;
         let documents = segments.iter().fold(RoaringBitmap::new(), |all, segment| all | &*segment.live);
-        Ok(Self { inner: Arc::new(Inner { searcher, segments, documents, schema, parts }) })
+        Ok(Self { inner: Arc::new(Inner { searcher, segments, documents, schema, parts, attachments: Attachments::default() }) })
     }
 
     /// tantivy's view of the commit.
@@ -193,6 +226,11 @@ impl Snapshot {
     /// What the commit knows beside its segments.
     pub fn parts(&self) -> &SnapshotParts {
         &self.inner.parts
+    }
+
+    /// What rooms keep about this commit.
+    pub fn attachments(&self) -> &Attachments {
+        &self.inner.attachments
     }
 
     /// tantivy's fields.

@@ -1,0 +1,21 @@
+//! What other rooms work out about a segment or a commit, kept as long as it is.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One value per type, made when first asked for. What is kept is the asking room's business, and so
+/// is its bound.
+#[derive(Default)]
+pub struct Attachments {
+    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Attachments {
+    /// The value of type `T`, made now if there is none.
+    pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        Arc::downcast(Arc::clone(value)).expect("a value lies under its own type")
+    }
+}
