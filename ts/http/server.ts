@@ -1,5 +1,5 @@
 import compress from '@fastify/compress'
-import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
 import type { RouteServices, Services } from './services.js'
@@ -17,7 +17,7 @@ export function buildServer(services: Services): FastifyInstance {
     // An option of fastify that changes the type of the raw server, which no route touches.
     ...(services.tls ? { https: services.tls } : {}),
     loggerInstance: services.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,

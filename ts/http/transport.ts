@@ -28,7 +28,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   void reply
     .code(status)
     .type('application/json')
-    .send(JSON.stringify(toErrorBody(known ?? error)))
+    .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
 }
 
 /** fastify's own complaints about a request, in the API's terms; null for failures of ours. */
