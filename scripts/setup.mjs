@@ -107,7 +107,7 @@ export function compileTypeScript() {
 /** Compiled from a file that is gone: it would still be run as a test, or imported. */
 function isOrphan(path) {
   const [, source] = /^(.*?)(?:\.d\.ts|\.js|\.js\.map)$/.exec(relative(inRoot('dist'), path)) ?? []
-  return source !== undefined && source.includes(sep) && !existsSync(inRoot(`${source}.ts`))
+  return source?.includes(sep) === true && !existsSync(inRoot(`${source}.ts`))
 }
 
 /** Libraries as cargo names them → platform names of the binary packages. */
