@@ -1,5 +1,7 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
+import { LaunchError } from '../settings/index.js'
 import { type OpenedTasks, openTasks } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, openDataDirectory } from './data-directory.js'
@@ -31,18 +33,20 @@ export interface Instance {
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
-  const opened = await openEngine(request.engine, {
+  const written = await engineOf(data.path)
+  const opened = await openEngine(chosen(request.engine, written, data.path), {
     directory: join(data.path, 'indexes'),
     log,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
   })
   try {
+    if (written === null) await writeFile(join(data.path, ENGINE_FILE), opened.kind, { flush: true })
     const { engine } = opened
     const queue = await openTasks({ directory: data.path, engine, log, limits: request.batch })
     return {
       data,
-      opened,
+      opened: written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) },
       queue,
       async close() {
         await queue.close()
@@ -54,3 +58,32 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     throw error
   }
 }
+
+/** Names the engine whose files lie in the data directory: the two do not read each other's. */
+const ENGINE_FILE = 'engine'
+
+async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null> {
+  const text = await readFile(join(directory, ENGINE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  const kind = text?.trim()
+  return kind === 'native' || kind === 'fallback' ? kind : null
+}
+
+/**
+ * The engine to open: the one that wrote the data, whatever would be taken for a new directory.
+ * @throws LaunchError if the other one is asked for
+ */
+function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, directory: string): EngineChoice {
+  if (written === null || choice === written) return choice
+  if (choice === 'auto') return written
+  const wayOut = `start with --engine ${written}, or with another --db-path and add the documents again`
+  throw new LaunchError(
+    `${directory} was written by the ${written} engine, not the ${choice} one; ${wayOut}`,
+    1,
+  )
+}
+
+const whyKept = ({ kind, why }: OpenedEngine): string =>
+  kind === 'fallback' ? 'the data was written by it' : `the data was written by it; ${why}`
