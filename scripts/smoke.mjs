@@ -1,0 +1,49 @@
+// Whether installed packages serve and search:  node smoke.mjs FOLDER SAMPLE native|fallback
+// FOLDER holds node_modules/siftd, SAMPLE is an NDJSON file whose first document is found by its title.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const [folder, sample, engine] = process.argv.slice(2)
+if (engine === undefined) throw new Error('usage: smoke.mjs FOLDER SAMPLE native|fallback')
+const [first] = readFileSync(sample, 'utf8').split('\n')
+const { id, title } = JSON.parse(first)
+
+const main = join(folder, 'node_modules', 'siftd', 'dist', 'ts', 'cli', 'main.js')
+const data = mkdtempSync(join(tmpdir(), 'siftd-smoke-'))
+const child = spawn(process.execPath, [
+  main,
+  '--engine',
+  engine,
+  '--http-addr',
+  '127.0.0.1:0',
+  '--db-path',
+  data,
+])
+child.once('exit', (code) => process.exit(code ?? 1))
+
+let text = ''
+const url = await new Promise((resolve) => {
+  child.stderr.on('data', (chunk) => {
+    process.stderr.write(chunk)
+    text += chunk
+    const [, found] = /^Server listening on: +"(.*)"$/m.exec(text) ?? []
+    if (found) resolve(found)
+  })
+})
+const post = (path, type, body) =>
+  fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body }).then((answer) =>
+    answer.json(),
+  )
+const { taskUid } = await post('/indexes/films/documents', 'application/x-ndjson', readFileSync(sample))
+for (let status = ''; status !== 'succeeded'; ) {
+  const task = await (await fetch(`${url}/tasks/${taskUid}`)).json()
+  if (task.status === 'failed') throw new Error(JSON.stringify(task.error))
+  status = task.status
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}
+const { hits } = await post('/indexes/films/search', 'application/json', JSON.stringify({ q: title }))
+if (hits[0]?.id !== id) throw new Error(`expected document ${id} first, found ${JSON.stringify(hits[0])}`)
+console.log(`the ${engine} engine serves and finds "${title}"`)
+child.kill('SIGTERM')
