@@ -37,15 +37,12 @@ export interface KeyPatch {
   readonly description: string | null | undefined
 }
 
-/**
- * Created oldest first, so that listings (newest first) show them the other way round. Clients compare
- * names and descriptions with what they know, so both are the API's to the letter.
- */
+/** Created oldest first, so that listings (newest first) show them the other way round. */
 const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Chat API Key',
-    description: 'Use it to chat and search from the frontend',
+    description: 'For chatting and searching from the front end',
     actions: ['chatCompletions', 'search'],
     indexes: ['*'],
     expiresAt: null,
@@ -53,8 +50,7 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Read-Only Admin API Key',
-    description:
-      'Use it to read information across the whole database. Caution! Do not expose this key on a public frontend',
+    description: 'Reads everything there is, keys included: never put it in public code',
     actions: ['*.get', 'keys.get'],
     indexes: ['*'],
     expiresAt: null,
@@ -62,8 +58,7 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Admin API Key',
-    description:
-      'Use it for anything that is not a search operation. Caution! Do not expose it on a public frontend',
+    description: 'For everything but searching from public code: never expose it',
     actions: ['*'],
     indexes: ['*'],
     expiresAt: null,
@@ -71,7 +66,7 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Search API Key',
-    description: 'Use it to search from the frontend',
+    description: 'For searching from the front end',
     actions: ['search'],
     indexes: ['*'],
     expiresAt: null,

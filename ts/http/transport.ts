@@ -6,13 +6,6 @@ const PREFLIGHT_MAX_AGE_S = 86_400
 /** Seconds after which a refused request may be tried again. */
 const RETRY_AFTER_S = 10
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The content type as sent, empty if the header is missing. */
-    contentType: string
-  }
-}
-
 /** Paths of the routes and the methods each takes, for 404 and 405. */
 type RouteTable = Map<string, Set<string>>
 
@@ -21,13 +14,7 @@ export function setUpTransport(app: FastifyInstance): void {
   answerErrors(app)
   answerOtherOrigins(app)
   answerUnknownRoutes(app)
-  // Clients send content types along with bodies that no route expects, and odd ones along with bodies that
-  // are. fastify would judge both before the route could say who is asking; reading is left to the routes.
-  app.decorateRequest('contentType', '')
-  app.addHook('onRequest', async (request) => {
-    request.contentType = request.headers['content-type'] ?? ''
-    delete request.headers['content-type']
-  })
+  // Clients send content types along with bodies that no route expects: reading is left to the routes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
@@ -41,7 +28,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   void reply
     .code(status)
     .type('application/json')
-    .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
+    .send(JSON.stringify(toErrorBody(known ?? error)))
 }
 
 /** fastify's own complaints about a request, in the API's terms; null for failures of ours. */

@@ -3,5 +3,6 @@
 pub mod analysis;
 pub mod error;
 pub mod fields;
+pub mod postings;
 pub mod settings;
 pub mod store;

@@ -27,6 +27,7 @@ const body = shape({
       documentTemplateMaxBytes: optional(integer(), template),
     }),
     template,
+    template,
   ),
   input: optional(
     shape({

@@ -5,4 +5,4 @@ pub mod schema;
 mod snapshot;
 
 pub use attachments::Attachments;
-pub use snapshot::{SegmentDocids, SegmentView, Snapshot, SnapshotParts};
+pub use snapshot::{DELETED, SegmentDocids, SegmentView, Snapshot, SnapshotParts};

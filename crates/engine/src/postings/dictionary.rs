@@ -1,0 +1,201 @@
+//! Walks the term dictionaries of all segments as if they were one.
+
+use std::ops::ControlFlow;
+
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+use tantivy::termdict::TermStreamer;
+use tantivy::{DocSet, TERMINATED};
+use tantivy_fst::Automaton;
+
+use super::Postings;
+use super::automata::Near;
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::store::DELETED;
+use crate::store::schema::parse_term;
+
+/// A word of the index, and where its postings lie.
+#[derive(Clone)]
+pub struct Word {
+    /// As analysed.
+    pub text: Box<str>,
+    pub(super) lists: Vec<List>,
+}
+
+/// The postings of a word in one attribute of one segment.
+#[derive(Clone)]
+pub(super) struct List {
+    pub(super) segment: usize,
+    pub(super) field: FieldId,
+    pub(super) info: TermInfo,
+}
+
+impl Word {
+    /// About how much memory this takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<List>()
+    }
+
+    /// An upper bound of the documents that hold the word: deleted ones and repeats count.
+    pub fn frequency_bound(&self) -> u64 {
+        self.lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
+    }
+}
+
+impl Postings {
+    /// `text` as it is written, if a live document holds it in a searchable attribute.
+    pub fn word(&self, text: &str) -> Result<Option<Word>> {
+        let mut found = None;
+        let (low, high) = ([text.as_bytes(), &[0]].concat(), [text.as_bytes(), &[1]].concat());
+        self.walk(&low, &high, |word| {
+            found = Some(word);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Visits the words that begin with `prefix`, itself included, in byte order.
+    pub fn starting_with(
+        &self,
+        prefix: &str,
+        visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        // No text has a byte 0xff, so this is above all that begin with the prefix.
+        let high = [prefix.as_bytes(), &[0xff]].concat();
+        self.walk(prefix.as_bytes(), &high, visit)
+    }
+
+    /// Visits the words at most `typos` (1 or 2) edits away from `text` that begin like it, in byte order,
+    /// with their distance. With `unfinished`, the distance is that of the closest beginning.
+    ///
+    /// With two edits allowed, words that begin otherwise come too if one edit reaches them; they count as
+    /// two away. Source: search-semantics §5.2.
+    pub fn near(
+        &self,
+        text: &str,
+        typos: u8,
+        unfinished: bool,
+        mut visit: impl FnMut(Word, u8) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let widest = Near::new(text, typos, unfinished);
+        let first = text.chars().next();
+        let near = |word: &str| match widest.distance(word) {
+            Some(distance) if word.chars().next() == first => Some(distance),
+            Some(0 | 1) if typos > 1 => Some(2),
+            _ => None,
+        };
+        // With one edit only words with the same first letter count, so only they are walked.
+        let shared = first.filter(|_| typos < 2).map(String::from).unwrap_or_default();
+        let high = [shared.as_bytes(), &[0xff]].concat();
+        let streams = self
+            .indexes
+            .iter()
+            .map(|index| Ok(index.terms().search(&widest).ge(&shared).lt(&high).into_stream()?))
+            .collect::<Result<_>>()?;
+        self.merge(streams, |word| match near(&word.text) {
+            Some(distance) => visit(word, distance),
+            None => Ok(ControlFlow::Continue(())),
+        })
+    }
+
+    /// Visits the words whose terms lie in `low..high`.
+    fn walk(
+        &self,
+        low: &[u8],
+        high: &[u8],
+        visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let streams = self
+            .indexes
+            .iter()
+            .map(|index| Ok(index.terms().range().ge(low).lt(high).into_stream()?))
+            .collect::<Result<_>>()?;
+        self.merge(streams, visit)
+    }
+
+    /// Merges sorted streams, one per segment, into words that have a live document.
+    fn merge<A: Automaton>(
+        &self,
+        streams: Vec<TermStreamer<'_, A>>,
+        mut visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
+    ) -> Result<()>
+    where
+        A::State: Clone,
+    {
+        let mut heads: Vec<Head<'_, A>> = Vec::with_capacity(streams.len());
+        for (segment, stream) in streams.into_iter().enumerate() {
+            let mut head = Head { segment, stream, more: true };
+            head.advance();
+            heads.push(head);
+        }
+        while let Some(token) = heads.iter().filter_map(Head::token).min().map(<[u8]>::to_vec) {
+            let mut lists = Vec::new();
+            for head in &mut heads {
+                head.drain(&token, |field, segment, info| {
+                    if self.searchable.weight(field).is_some() {
+                        lists.push(List { segment, field, info: info.clone() });
+                    }
+                });
+            }
+            let Ok(text) = String::from_utf8(token) else { continue };
+            let word = Word { text: text.into_boxed_str(), lists };
+            if self.is_live(&word)? && visit(word)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any document that holds the word is still there.
+    fn is_live(&self, word: &Word) -> Result<bool> {
+        for list in &word.lists {
+            let segment = &self.snapshot.segments()[list.segment];
+            if !segment.reader.has_deletes() {
+                return Ok(true);
+            }
+            let index = &self.indexes[list.segment];
+            let mut postings = index.read_postings_from_terminfo(&list.info, IndexRecordOption::Basic)?;
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                if segment.docids[doc as usize] != DELETED {
+                    return Ok(true);
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Where the walk stands in one segment.
+struct Head<'a, A: Automaton> {
+    segment: usize,
+    stream: TermStreamer<'a, A>,
+    more: bool,
+}
+
+impl<A: Automaton> Head<'_, A> {
+    fn advance(&mut self) {
+        self.more = self.stream.advance();
+    }
+
+    /// The word it stands at.
+    fn token(&self) -> Option<&[u8]> {
+        let key = self.stream.key();
+        self.more.then(|| &key[..key.len().saturating_sub(TERM_TAIL_BYTES)])
+    }
+
+    /// Takes all attributes of `token`, if it stands there.
+    fn drain(&mut self, token: &[u8], mut take: impl FnMut(FieldId, usize, &TermInfo)) {
+        while self.token() == Some(token) {
+            if let Some((_, field)) = parse_term(self.stream.key()) {
+                take(field, self.segment, self.stream.value());
+            }
+            self.advance();
+        }
+    }
+}
+
+/// Bytes of a term after its word: a zero and the attribute.
+const TERM_TAIL_BYTES: usize = 4;

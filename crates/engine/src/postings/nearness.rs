@@ -1,0 +1,158 @@
+//! Do these words stand near one another, and in which order?
+
+use roaring::RoaringBitmap;
+
+use super::{Occurrences, Postings, Reading, Word};
+use crate::error::Result;
+use crate::settings::ProximityPrecision;
+
+/// Words further apart than this count as apart. Source: search-semantics §3.3.
+pub const DISTANCE_MAX: u8 = 3;
+
+/// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
+pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
+
+impl Occurrences {
+    /// Documents where some place of `right` follows one of `self` in the same attribute, with the least
+    /// distance (1 to [`DISTANCE_MAX`]) between two such places, by ascending docid.
+    pub fn distances_to(&self, right: &Self) -> Vec<(u32, u8)> {
+        let mut nearest: Vec<(u32, u8)> = Vec::new();
+        let mut lefts = self.places().iter().copied().peekable();
+        let mut before = None;
+        for &place in right.places() {
+            while let Some(left) = lefts.next_if(|&left| left < place) {
+                before = Some(left);
+            }
+            let Some(left) = before else { continue };
+            // Places of one attribute of one document differ in their lowest 16 bits alone.
+            let same_attribute = left >> 16 == place >> 16;
+            let distance = place - left;
+            if !same_attribute || distance > u64::from(DISTANCE_MAX) {
+                continue;
+            }
+            let (docid, distance) = ((place >> 32) as u32, distance as u8);
+            match nearest.last_mut() {
+                Some((last, least)) if *last == docid => *least = distance.min(*least),
+                _ => nearest.push((docid, distance)),
+            }
+        }
+        nearest
+    }
+}
+
+impl Occurrences {
+    /// Documents one attribute of which holds places of both.
+    pub fn sharing_attribute_with(&self, other: &Self) -> RoaringBitmap {
+        let attribute = |place: &u64| place >> 16;
+        let mut others = other.places().iter().map(attribute).peekable();
+        let shared = self.places().iter().map(attribute).filter(|&place| {
+            while others.next_if(|&other| other < place).is_some() {}
+            others.peek() == Some(&place)
+        });
+        shared.map(|place| (place >> 16) as u32).collect()
+    }
+}
+
+impl Postings {
+    /// Whether nearness means no more than sharing an attribute.
+    pub fn nearness_is_by_attribute(&self) -> bool {
+        self.snapshot.settings().proximity_precision == ProximityPrecision::ByAttribute
+    }
+
+    /// Documents of `universe` where `right` follows `left`, by least distance. With nearness by
+    /// attribute, those that hold both in one attribute are at every distance.
+    pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
+        let (left_docs, right_docs) = (self.word_docs(left)?, self.word_docs(right)?);
+        if self.nearness_is_by_attribute() {
+            let together = left_docs.fields().filter_map(|(field, docs)| {
+                Some(docs & right_docs.in_field(field)? & universe)
+            });
+            let together = together.fold(RoaringBitmap::new(), |all, docs| all | docs);
+            return Ok([together.clone(), together.clone(), together]);
+        }
+        let anywhere = |docs: &super::FieldDocs| docs.matching(Reading::default(), &self.searchable);
+        let both = anywhere(&left_docs) & anywhere(&right_docs) & universe;
+        let lefts = self.occurrences([left].into_iter(), &both)?;
+        let rights = self.occurrences([right].into_iter(), &both)?;
+        let mut by_distance = ByDistance::default();
+        for (docid, distance) in lefts.distances_to(&rights) {
+            by_distance[usize::from(distance) - 1].insert(docid);
+        }
+        Ok(by_distance)
+    }
+
+    /// Documents of `universe` where the words of a phrase stand together; a gap stands for any one word.
+    ///
+    /// Looks at three slots at a time: neighbours must follow one another, words with one slot between them
+    /// must be at most two apart. It does not check that all pairs come from the same place.
+    /// Source: search-semantics §5.5.
+    pub fn phrase_docs(
+        &self,
+        slots: &[Option<&str>],
+        reading: Reading,
+        universe: &RoaringBitmap,
+    ) -> Result<RoaringBitmap> {
+        let mut words: Vec<Option<Word>> = Vec::with_capacity(slots.len());
+        let mut docs = universe.clone();
+        for slot in slots {
+            let Some(text) = slot else {
+                words.push(None);
+                continue;
+            };
+            let Some(word) = self.word(text)? else { return Ok(RoaringBitmap::new()) };
+            docs &= self.word_docs(&word)?.matching(reading, &self.searchable);
+            words.push(Some(word));
+        }
+        for left in 0..words.len() {
+            for gap in 1..=2 {
+                let (Some(first), Some(Some(second))) = (&words[left], words.get(left + gap)) else { continue };
+                if docs.is_empty() {
+                    return Ok(docs);
+                }
+                docs = self.pairs(first, second, &docs)?[..gap]
+                    .iter()
+                    .fold(RoaringBitmap::new(), |near, docs| near | docs);
+            }
+        }
+        Ok(docs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The distance of every pair, looked up one by one.
+    fn slowly(left: &[(u8, u8, u8)], right: &[(u8, u8, u8)]) -> Vec<(u32, u8)> {
+        let mut found = std::collections::BTreeMap::new();
+        for l in left {
+            for r in right {
+                let near = l.0 == r.0 && l.1 == r.1 && r.2 > l.2 && r.2 - l.2 <= DISTANCE_MAX;
+                if near {
+                    let least = found.entry(u32::from(l.0)).or_insert(DISTANCE_MAX);
+                    *least = (*least).min(r.2 - l.2);
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    fn occurrences(places: &[(u8, u8, u8)]) -> Occurrences {
+        Occurrences::at(places.iter().map(|&(docid, field, position)| {
+            (u32::from(docid), u16::from(field), u32::from(position))
+        }))
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_distance_is_found(
+            left in proptest::collection::vec((0u8..4, 0u8..3, 0u8..20), 0..30),
+            right in proptest::collection::vec((0u8..4, 0u8..3, 0u8..20), 0..30),
+        ) {
+            let fast = occurrences(&left).distances_to(&occurrences(&right));
+            prop_assert_eq!(fast, slowly(&left, &right));
+        }
+    }
+}

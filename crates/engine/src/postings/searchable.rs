@@ -1,0 +1,73 @@
+//! Which attributes are searched, how much each weighs, and which forgive no typo.
+
+use crate::fields::{FieldId, FieldMap, is_same_or_below};
+use crate::settings::Settings;
+
+/// Fields that hold no text, whatever the settings say. Source: search-semantics §1.
+const NEVER_SEARCHABLE: [&str; 3] = ["_vectors", "_geo", "_geojson"];
+
+/// What the settings of an index say about searching its fields.
+pub struct Searchable {
+    /// By field id; None: not searchable.
+    weights: Vec<Option<u16>>,
+    /// By field id: words there match only as they are written.
+    exact: Vec<bool>,
+    weight_max: u16,
+    numbers_are_exact: bool,
+}
+
+impl Searchable {
+    /// Reads the settings once for all fields.
+    pub fn new(fields: &FieldMap, settings: &Settings) -> Self {
+        let everything = settings.searches_everything();
+        let mut entries: Vec<&str> = Vec::new();
+        for entry in settings.searchable_attributes.iter().filter(|_| !everything) {
+            if !entries.contains(&entry.as_str()) {
+                entries.push(entry);
+            }
+        }
+        let weight = |name: &str| match entries.iter().position(|entry| is_same_or_below(entry, name)) {
+            _ if NEVER_SEARCHABLE.iter().any(|reserved| is_same_or_below(reserved, name)) => None,
+            _ if everything => Some(0),
+            position => position.map(|position| u16::try_from(position).unwrap_or(u16::MAX)),
+        };
+        let typo = &settings.typo_tolerance;
+        let exact = |name: &str| typo.disable_on_attributes.iter().any(|entry| is_same_or_below(entry, name));
+        Self {
+            weights: fields.names().map(weight).collect(),
+            exact: fields.names().map(exact).collect(),
+            weight_max: u16::try_from(entries.len().saturating_sub(1)).unwrap_or(u16::MAX),
+            numbers_are_exact: typo.disable_on_numbers,
+        }
+    }
+
+    /// Place of the attribute among the searchable ones, 0 the most important; None: not searchable.
+    pub fn weight(&self, field: FieldId) -> Option<u16> {
+        self.weights.get(usize::from(field)).copied().flatten()
+    }
+
+    /// The greatest weight any attribute could have.
+    pub fn weight_max(&self) -> u16 {
+        self.weight_max
+    }
+
+    /// All searchable fields, by ascending id.
+    pub fn fields(&self) -> impl Iterator<Item = FieldId> + '_ {
+        (0..self.weights.len() as FieldId).filter(|&field| self.weight(field).is_some())
+    }
+
+    /// Whether words in `field` may stand for misspelt ones.
+    pub fn field_forgives(&self, field: FieldId) -> bool {
+        !self.exact.get(usize::from(field)).copied().unwrap_or(false)
+    }
+
+    /// Whether `word` may stand for a misspelt one.
+    pub fn word_forgives(&self, word: &str) -> bool {
+        !(self.numbers_are_exact && is_numeric(word))
+    }
+}
+
+/// A word of digits and ASCII punctuation alone.
+fn is_numeric(word: &str) -> bool {
+    word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
+}

@@ -1,0 +1,321 @@
+//! Splits documents rule by rule until the page is full.
+//!
+//! Each rule splits a universe into buckets, best first; each bucket is the universe of the next rule; what
+//! the last rule leaves together comes in docid order. Source: search-semantics §6.4, §8, §11, §17.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use roaring::RoaringBitmap;
+
+use super::attribute_rank_rule::AttributeRankRule;
+use super::costs::{self, CostBucket, CostRule, Removal};
+use super::exact_attribute_rule;
+use super::exact_words_rule::ExactWordsRule;
+use super::graph::Graph;
+use super::lexicon::Lexicon;
+use super::matcher::Matcher;
+use super::proximity_rule::ProximityRule;
+use super::rules::Rule;
+use super::score::{MatchType, ScoreDetail};
+use super::sort_rule::SortRule;
+use super::typo_rule::TypoRule;
+use super::word_position_rule::WordPositionRule;
+use super::words_rule::WordsRule;
+use super::{RankRequest, Ranked, RankedHit};
+use crate::error::Result;
+use crate::facets::Columns;
+use crate::store::Snapshot;
+
+/// The parts of a request that decide when documents are taken.
+pub(super) struct BucketSort<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a RankRequest<'a>,
+}
+
+/// Documents in order, and which are still counted.
+#[derive(Default)]
+pub(super) struct Sorted {
+    hits: Vec<RankedHit>,
+    candidates: RoaringBitmap,
+    degraded: bool,
+}
+
+impl Sorted {
+    pub(super) fn into_ranked(self, matcher: Matcher, used_negative_operator: bool, terms: usize) -> Ranked {
+        let Self { hits, candidates, degraded } = self;
+        Ranked { hits, candidates, matcher, degraded, used_negative_operator, terms }
+    }
+}
+
+/// A rule at work on a universe.
+struct Level<'a> {
+    /// What it has not yet given away.
+    universe: RoaringBitmap,
+    buckets: Buckets<'a>,
+}
+
+/// What a rule has left to give.
+enum Buckets<'a> {
+    Costs(Box<Costs>),
+    ExactAttribute { graph: Rc<Graph>, left: std::array::IntoIter<(MatchType, RoaringBitmap), 3> },
+    Sort { graph: Rc<Graph>, rule: Box<SortRule<'a>> },
+}
+
+struct Costs {
+    graph: Rc<Graph>,
+    rule: Box<dyn CostRule>,
+    cost_max: u32,
+    left: std::vec::IntoIter<CostBucket>,
+}
+
+/// Documents a rule holds equal.
+struct Bucket {
+    docs: RoaringBitmap,
+    detail: ScoreDetail,
+    /// What the next rule goes by.
+    graph: Rc<Graph>,
+}
+
+impl<'a> BucketSort<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, request: &'a RankRequest<'a>) -> Self {
+        Self { snapshot, request }
+    }
+
+    /// Sorts `universe` by `rules`. `lexicon` is there if any of them speaks of words.
+    pub(super) fn run(
+        &self,
+        lexicon: Option<&Lexicon>,
+        graph: &Graph,
+        rules: &'a [Rule],
+        universe: RoaringBitmap,
+    ) -> Result<Sorted> {
+        let mut sorted = Sorted { candidates: universe.clone(), ..Sorted::default() };
+        if rules.is_empty() {
+            self.take_in_order(universe, &mut sorted)?;
+        } else {
+            self.sort(lexicon, graph, rules, universe, &mut sorted)?;
+        }
+        if self.request.exhaustive && self.request.distinct.is_some() {
+            sorted.candidates = self.distinct(&sorted.candidates)?.0;
+        }
+        Ok(sorted)
+    }
+
+    fn sort(
+        &self,
+        lexicon: Option<&Lexicon>,
+        graph: &Graph,
+        rules: &'a [Rule],
+        universe: RoaringBitmap,
+        sorted: &mut Sorted,
+    ) -> Result<()> {
+        let mut scores: Vec<ScoreDetail> = Vec::with_capacity(rules.len());
+        let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
+        // What the next rule is to start on, if it has not yet.
+        let mut next = Some((universe, Rc::new(graph.clone())));
+        while sorted.hits.len() < self.request.wanted {
+            if let Some((universe, graph)) = next.take() {
+                let started = match self.out_of_time() {
+                    true => None,
+                    false => self.start(&rules[levels.len()], lexicon, graph, &universe)?,
+                };
+                let Some(buckets) = started else {
+                    return self.give_up(universe, levels, scores, sorted);
+                };
+                levels.push(Level { universe, buckets });
+            }
+            let is_last = levels.len() == rules.len();
+            let Some(level) = levels.last_mut() else { break };
+            if self.out_of_time() {
+                let level = levels.pop().map(|level| level.universe).unwrap_or_default();
+                return self.give_up(level, levels, scores, sorted);
+            }
+            let bucket = match level.universe.is_empty() {
+                true => None,
+                false => level.buckets.next(lexicon, &level.universe, !is_last)?,
+            };
+            let Some(bucket) = bucket else {
+                levels.pop();
+                scores.pop();
+                continue;
+            };
+            level.universe -= &bucket.docs;
+            scores.push(bucket.detail);
+            if self.is_below_threshold(&scores) {
+                // Later buckets of this rule can only be worse.
+                sorted.candidates -= &bucket.docs;
+                sorted.candidates -= &level.universe;
+                scores.pop();
+            } else if is_last {
+                self.take(bucket.docs, &scores, &mut levels, sorted)?;
+                scores.pop();
+            } else {
+                next = Some((bucket.docs, bucket.graph));
+            }
+        }
+        Ok(())
+    }
+
+    fn out_of_time(&self) -> bool {
+        Instant::now() >= self.request.deadline
+    }
+
+    fn is_below_threshold(&self, scores: &[ScoreDetail]) -> bool {
+        self.request.threshold.is_some_and(|threshold| ScoreDetail::global_score(scores) < threshold)
+    }
+
+    /// Sets a rule to work. None if time ran out meanwhile.
+    fn start(
+        &self,
+        rule: &'a Rule,
+        lexicon: Option<&Lexicon>,
+        graph: Rc<Graph>,
+        universe: &RoaringBitmap,
+    ) -> Result<Option<Buckets<'a>>> {
+        let lexicon = match (rule, lexicon) {
+            (Rule::Sort(criterion), _) => {
+                let rule = Box::new(SortRule::new(self.snapshot, criterion, universe)?);
+                return Ok(Some(Buckets::Sort { graph, rule }));
+            }
+            (_, Some(lexicon)) => lexicon,
+            (_, None) => unreachable!("rules that speak of words come with a lexicon"),
+        };
+        let rule: Box<dyn CostRule> = match *rule {
+            Rule::ExactAttribute => {
+                let left = exact_attribute_rule::buckets(lexicon, &graph, universe)?.into_iter();
+                return Ok(Some(Buckets::ExactAttribute { graph, left }));
+            }
+            Rule::Words(strategy) => Box::new(WordsRule::new(Removal::new(strategy, &graph, lexicon)?)),
+            Rule::Typo => Box::new(TypoRule),
+            Rule::Proximity => Box::new(ProximityRule),
+            Rule::AttributeRank { unified } => Box::new(AttributeRankRule { unified }),
+            Rule::WordPosition { unified } => Box::new(WordPositionRule { unified }),
+            Rule::ExactWords | Rule::Sort(_) => Box::new(ExactWordsRule),
+        };
+        let buckets = costs::buckets(&*rule, lexicon, &graph, universe, self.request.deadline)?;
+        Ok(buckets.map(|buckets| {
+            let cost_max = costs::cost_max(&*rule, lexicon, &graph);
+            Buckets::Costs(Box::new(Costs { graph, rule, cost_max, left: buckets.into_iter() }))
+        }))
+    }
+
+    /// Takes a final bucket; `distinct` drops documents from it, and from all that is still to come.
+    fn take(
+        &self,
+        mut docs: RoaringBitmap,
+        scores: &[ScoreDetail],
+        levels: &mut [Level],
+        sorted: &mut Sorted,
+    ) -> Result<()> {
+        if self.request.distinct.is_some() {
+            let (kept, excluded) = self.distinct(&docs)?;
+            for level in levels {
+                level.universe -= &excluded;
+            }
+            sorted.candidates -= &excluded;
+            docs = kept;
+        }
+        let room = self.request.wanted - sorted.hits.len();
+        let hits = docs.iter().take(room).map(|docid| RankedHit { docid, scores: scores.to_vec() });
+        sorted.hits.extend(hits);
+        Ok(())
+    }
+
+    /// Without any rule, documents come by docid and are looked at only as far as the page reaches.
+    fn take_in_order(&self, universe: RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
+        let mut excluded = RoaringBitmap::new();
+        for docid in universe {
+            if sorted.hits.len() >= self.request.wanted {
+                break;
+            }
+            if excluded.contains(docid) {
+                continue;
+            }
+            sorted.hits.push(RankedHit { docid, scores: Vec::new() });
+            if let Some(path) = self.request.distinct {
+                excluded |= self.same_value(path, docid)?;
+            }
+        }
+        sorted.candidates -= excluded;
+        Ok(())
+    }
+
+    /// Time is up: what is left of each rule's universe, innermost first, comes by docid.
+    fn give_up(
+        &self,
+        innermost: RoaringBitmap,
+        mut levels: Vec<Level>,
+        mut scores: Vec<ScoreDetail>,
+        sorted: &mut Sorted,
+    ) -> Result<()> {
+        sorted.degraded = true;
+        let mut left = Some(innermost);
+        while let Some(docs) = left {
+            scores.push(ScoreDetail::Skipped);
+            if self.is_below_threshold(&scores) {
+                sorted.candidates -= docs;
+            } else {
+                // Documents excluded on the way have left the universes further out.
+                let docs = docs & &sorted.candidates;
+                self.take(docs, &scores, &mut levels, sorted)?;
+            }
+            scores.pop();
+            scores.pop();
+            left = levels.pop().map(|level| level.universe);
+        }
+        Ok(())
+    }
+
+    /// Which of `docs` are the first of their value, and the documents those leave out.
+    fn distinct(&self, docs: &RoaringBitmap) -> Result<(RoaringBitmap, RoaringBitmap)> {
+        let Some(path) = self.request.distinct else { return Ok((docs.clone(), RoaringBitmap::new())) };
+        let mut kept = RoaringBitmap::new();
+        let mut excluded = RoaringBitmap::new();
+        for docid in docs {
+            if !excluded.contains(docid) {
+                kept.insert(docid);
+                excluded |= self.same_value(path, docid)?;
+            }
+        }
+        Ok((kept, excluded))
+    }
+
+    /// Other documents that share a value with this one.
+    fn same_value(&self, path: &str, docid: u32) -> Result<RoaringBitmap> {
+        let mut docs = Columns::new(self.snapshot).same_value(path, docid)?;
+        docs.remove(docid);
+        Ok(docs)
+    }
+}
+
+impl Buckets<'_> {
+    /// The next bucket of documents of `universe`; its graph only if somebody goes on by it.
+    fn next(
+        &mut self,
+        lexicon: Option<&Lexicon>,
+        universe: &RoaringBitmap,
+        goes_on: bool,
+    ) -> Result<Option<Bucket>> {
+        match self {
+            Self::Costs(costs) => {
+                let Some(lexicon) = lexicon else { return Ok(None) };
+                Ok(costs.left.by_ref().find_map(|bucket| {
+                    let docs = bucket.docs(universe);
+                    let detail = costs.rule.detail(lexicon, &costs.graph, bucket.cost, costs.cost_max);
+                    let graph = if goes_on { bucket.graph(&docs) } else { Graph::default() };
+                    (!docs.is_empty()).then(|| Bucket { docs, detail, graph: Rc::new(graph) })
+                }))
+            }
+            Self::ExactAttribute { graph, left } => Ok(left.find_map(|(found, docs)| {
+                let docs = docs & universe;
+                let detail = ScoreDetail::ExactAttribute(found);
+                (!docs.is_empty()).then(|| Bucket { docs, detail, graph: Rc::clone(graph) })
+            })),
+            Self::Sort { graph, rule } => {
+                let next = rule.next(universe)?;
+                Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
+            }
+        }
+    }
+}

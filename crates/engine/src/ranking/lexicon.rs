@@ -1,0 +1,276 @@
+//! Here is a node of the query graph: which documents match it, and where?
+//!
+//! Everything is decoded once per query: documents by (term, class), places by (term, class) for the
+//! greatest universe that asked for them.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+
+use super::graph::{Graph, Node};
+use super::query::Slots;
+use super::term::{Classes, Completions, Term};
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word};
+
+/// The terms of one query and what is known of them.
+pub(super) struct Lexicon<'a> {
+    pub(super) postings: &'a Postings,
+    terms: Vec<Term>,
+    /// Fields the request searches, ascending; None: all searchable ones.
+    within: Option<&'a [FieldId]>,
+    /// Documents anything is asked about.
+    universe: RoaringBitmap,
+    docs: RefCell<FxHashMap<(usize, Classes), Rc<RoaringBitmap>>>,
+    fields: RefCell<FxHashMap<(usize, Classes), Rc<FieldDocs>>>,
+    phrases: RefCell<FxHashMap<Slots, Rc<RoaringBitmap>>>,
+    places: RefCell<FxHashMap<(usize, Classes, Slot), Rc<KnownPlaces>>>,
+}
+
+/// Which word of a phrase stands for its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Slot {
+    /// The first slot, if it is a word.
+    First,
+    /// The last slot, if it is a word.
+    Last,
+    /// The first slot that is a word.
+    FirstWord,
+}
+
+struct KnownPlaces {
+    universe: RoaringBitmap,
+    occurrences: Occurrences,
+}
+
+impl<'a> Lexicon<'a> {
+    pub(super) fn new(
+        postings: &'a Postings,
+        terms: Vec<Term>,
+        within: Option<&'a [FieldId]>,
+        universe: RoaringBitmap,
+    ) -> Self {
+        Self {
+            postings,
+            terms,
+            within,
+            universe,
+            docs: RefCell::default(),
+            fields: RefCell::default(),
+            phrases: RefCell::default(),
+            places: RefCell::default(),
+        }
+    }
+
+    pub(super) fn term(&self, node: &Node) -> &Term {
+        &self.terms[node.term]
+    }
+
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// Documents that match the node by any of its classes.
+    pub(super) fn node_docs(&self, node: &Node) -> Result<Rc<RoaringBitmap>> {
+        let key = (node.term, node.classes);
+        if let Some(known) = self.docs.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let mut classes = node.classes.each();
+        let docs = match (classes.next(), classes.next()) {
+            (Some(only), None) => Rc::new(self.class_docs(node.term, only)?),
+            _ => {
+                let mut docs = RoaringBitmap::new();
+                for class in node.classes.each() {
+                    docs |= &*self.node_docs(&Node { classes: class, ..node.clone() })?;
+                }
+                Rc::new(docs)
+            }
+        };
+        self.docs.borrow_mut().insert(key, Rc::clone(&docs));
+        Ok(docs)
+    }
+
+    fn class_docs(&self, term: usize, class: Classes) -> Result<RoaringBitmap> {
+        let mut docs = RoaringBitmap::new();
+        for phrase in self.terms[term].phrases(class) {
+            docs |= &*self.phrase_docs(phrase)?;
+        }
+        if !self.terms[term].words(class).is_empty() {
+            // Only what was written, or begins like it, may match where no typo is forgiven.
+            let as_written = Classes::LEVELS[0].meets(class) && self.terms[term].parts.is_none();
+            let reading = Reading { forgiving: !as_written, within: self.within };
+            let fields = self.fields(term, class)?;
+            docs |= fields.matching(reading, self.postings.searchable()) & &self.universe;
+        }
+        Ok(docs)
+    }
+
+    /// Documents of the words of a class, field by field, over the whole index.
+    fn fields(&self, term: usize, class: Classes) -> Result<Rc<FieldDocs>> {
+        if let Some(known) = self.fields.borrow().get(&(term, class)) {
+            return Ok(Rc::clone(known));
+        }
+        let docs = Rc::new(match (&self.terms[term].completions, self.terms[term].words(class)) {
+            (Completions::Common(prefix), _) if class == Classes::COMPLETIONS => prefix.docs.clone(),
+            (_, [word]) => FieldDocs::clone(&*self.postings.word_docs(word)?),
+            (_, words) => self.postings.docs(words.iter())?,
+        });
+        self.fields.borrow_mut().insert((term, class), Rc::clone(&docs));
+        Ok(docs)
+    }
+
+    /// Documents of the universe that hold a phrase.
+    pub(super) fn phrase_docs(&self, phrase: &Slots) -> Result<Rc<RoaringBitmap>> {
+        if let Some(known) = self.phrases.borrow().get(phrase) {
+            return Ok(Rc::clone(known));
+        }
+        let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
+        let reading = Reading { forgiving: false, within: self.within };
+        let docs = Rc::new(self.postings.phrase_docs(&slots, reading, &self.universe)?);
+        self.phrases.borrow_mut().insert(phrase.clone(), Rc::clone(&docs));
+        Ok(docs)
+    }
+
+    /// Calls `visit` with fields and documents of `universe` that match the node there. A document may come
+    /// several times. A phrase counts for the fields its first word is in.
+    pub(super) fn visit_fields(
+        &self,
+        node: &Node,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(FieldId, RoaringBitmap),
+    ) -> Result<()> {
+        let admitted = |field: FieldId| self.within.is_none_or(|fields| fields.binary_search(&field).is_ok());
+        for class in node.classes.each() {
+            if !self.term(node).words(class).is_empty() {
+                for (field, docs) in self.fields(node.term, class)?.fields().filter(|(field, _)| admitted(*field)) {
+                    visit(field, docs & universe);
+                }
+            }
+            for phrase in self.term(node).phrases(class) {
+                let Some(word) = self.slot_word(phrase, Slot::FirstWord)? else { continue };
+                let docs = &*self.phrase_docs(phrase)? & universe;
+                if docs.is_empty() {
+                    continue;
+                }
+                let fields: Arc<FieldDocs> = self.postings.word_docs(&word)?;
+                for (field, in_field) in fields.fields().filter(|(field, _)| admitted(*field)) {
+                    visit(field, in_field & &docs);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Places of a class of the node in `universe`, phrases by one of their words.
+    pub(super) fn places(
+        &self,
+        node: &Node,
+        class: Classes,
+        slot: Slot,
+        universe: &RoaringBitmap,
+    ) -> Result<Occurrences> {
+        let slot = if self.term(node).phrases(class).is_empty() { Slot::First } else { slot };
+        let key = (node.term, class, slot);
+        let known = self.places.borrow().get(&key).cloned();
+        if let Some(known) = known.filter(|known| universe.is_subset(&known.universe)) {
+            return Ok(if universe.len() == known.universe.len() {
+                known.occurrences.clone()
+            } else {
+                known.occurrences.within(universe)
+            });
+        }
+        let mut occurrences = self.postings.occurrences(self.term(node).words(class).iter(), universe)?;
+        for phrase in self.term(node).phrases(class) {
+            let Some(word) = self.slot_word(phrase, slot)? else { continue };
+            let docs = &*self.phrase_docs(phrase)? & universe;
+            occurrences = occurrences.merged(&self.postings.occurrences([&word].into_iter(), &docs)?);
+        }
+        let known = KnownPlaces { universe: universe.clone(), occurrences: occurrences.clone() };
+        self.places.borrow_mut().insert(key, Rc::new(known));
+        Ok(occurrences)
+    }
+
+    /// Calls `visit` with documents of `universe` and positions of the node there, phrases by one of their
+    /// words. A document may come several times.
+    pub(super) fn visit_places(
+        &self,
+        node: &Node,
+        class: Classes,
+        slot: Slot,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, &[u32]),
+    ) -> Result<()> {
+        let term = self.term(node);
+        let key = (node.term, class, if term.phrases(class).is_empty() { Slot::First } else { slot });
+        let is_known = |known: &Rc<KnownPlaces>| universe.is_subset(&known.universe);
+        let many_lists = class == Classes::COMPLETIONS && term.completes_by_prefix();
+        if many_lists || self.places.borrow().get(&key).is_some_and(is_known) {
+            for (docid, _, position) in self.places(node, class, slot, universe)?.iter() {
+                visit(docid, &[position]);
+            }
+            return Ok(());
+        }
+        let words = term.words(class).iter();
+        self.postings.visit_positions(words, universe, |docid, _, positions| visit(docid, positions))?;
+        for phrase in term.phrases(class) {
+            let Some(word) = self.slot_word(phrase, slot)? else { continue };
+            let docs = &*self.phrase_docs(phrase)? & universe;
+            self.postings.visit_positions([&word].into_iter(), &docs, |docid, _, positions| {
+                visit(docid, positions);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn slot_word(&self, phrase: &Slots, slot: Slot) -> Result<Option<Word>> {
+        let text = match slot {
+            Slot::First => phrase.first().and_then(Option::as_deref),
+            Slot::Last => phrase.last().and_then(Option::as_deref),
+            Slot::FirstWord => phrase.iter().flatten().next().map(String::as_str),
+        };
+        text.map_or(Ok(None), |text| self.postings.word(text))
+    }
+
+    /// Documents of the universe that match at least one way of reading the query, where nodes that are
+    /// `optional` may be passed over.
+    pub(super) fn match_set(&self, graph: &Graph, optional: impl Fn(usize) -> bool) -> Result<RoaringBitmap> {
+        // From the end backwards: documents that match the rest of the query after each node.
+        let mut rest: Vec<RoaringBitmap> = vec![RoaringBitmap::new(); graph.len()];
+        let onward = |from: Option<usize>, rest: &[RoaringBitmap]| -> Result<RoaringBitmap> {
+            if graph.after(from).is_empty() {
+                return Ok(self.universe.clone());
+            }
+            let mut docs = RoaringBitmap::new();
+            for &to in graph.after(from) {
+                if optional(to) {
+                    docs |= &rest[to];
+                } else {
+                    docs |= &*self.node_docs(graph.node(to))? & &rest[to];
+                }
+            }
+            Ok(docs)
+        };
+        for node in graph.backwards() {
+            rest[node] = onward(Some(node), &rest)?;
+        }
+        onward(None, &rest)
+    }
+
+    /// How many documents of the universe match any node over each query term.
+    pub(super) fn frequencies(&self, graph: &Graph) -> Result<FxHashMap<usize, u64>> {
+        let mut docs: FxHashMap<usize, RoaringBitmap> = FxHashMap::default();
+        for (_, node) in graph.nodes() {
+            let matching = self.node_docs(node)?;
+            for id in RangeInclusive::clone(&node.ids) {
+                *docs.entry(id).or_default() |= &*matching;
+            }
+        }
+        Ok(docs.into_iter().map(|(id, docs)| (id, docs.len())).collect())
+    }
+}

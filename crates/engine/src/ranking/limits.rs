@@ -1,0 +1,39 @@
+//! Bounds of what one query may cost. Source of the figures: search-semantics §4, §5.
+
+/// Tokens of a query that are looked at.
+pub(super) const TOKENS_MAX: usize = 1000;
+
+/// Terms of a query; a phrase is one, negative ones do not count.
+pub(super) const TERMS_MAX: usize = 10;
+
+/// Longest word that can match, in bytes.
+pub(super) const WORD_BYTES_MAX: usize = crate::store::schema::WORD_BYTES_MAX;
+
+/// Words one edit away from a term.
+pub(super) const ONE_TYPO_MAX: usize = 150;
+
+/// Words two edits away from a term.
+pub(super) const TWO_TYPOS_MAX: usize = 50;
+
+/// Completions of an unfinished word, unless it is short and common.
+pub(super) const COMPLETIONS_MAX: usize = 1000;
+
+/// Bytes up to which a beginning can count as short and common.
+pub(super) const SHORT_PREFIX_BYTES_MAX: usize = 4;
+
+/// Distinct words from which a short beginning is common.
+pub(super) const SHORT_PREFIX_WORDS_MIN: usize = 100;
+
+/// Synonyms of one term, and words in all of them.
+pub(super) const SYNONYMS_MAX: usize = 50;
+/// See [`SYNONYMS_MAX`].
+pub(super) const SYNONYM_WORDS_MAX: usize = 100;
+
+/// Words joined into one when a query is read.
+pub(super) const NGRAM_WORDS_MAX: usize = 3;
+
+/// Documents whose costs are laid out at once; the time budget is looked at in between.
+pub(super) const ROWS_MAX: usize = 1 << 15;
+
+/// Cells (documents × edges) laid out at once.
+pub(super) const CELLS_MAX: usize = 1 << 21;

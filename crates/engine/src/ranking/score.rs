@@ -1,0 +1,261 @@
+//! How well did a document do under each rule, and over all?
+
+use serde_json::{Map, Value, json};
+
+use crate::facets::{GeoPoint, SortValue};
+
+/// A place among so many, the greater the better: between 1 (or 0, if it was not looked at) and `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// The place.
+    pub rank: u32,
+    /// The best place there is.
+    pub max: u32,
+}
+
+impl Rank {
+    /// `rank / max`, or 1 where there is nothing to be better at.
+    pub fn score(self) -> f64 {
+        Rank::merged([self])
+    }
+
+    /// Ranks of rules in order, read as one number: each rule decides only what those before left open.
+    ///
+    /// Exact until the one division at the end, so that every engine prints the same digits.
+    /// Source: search-semantics §8.
+    pub fn merged(ranks: impl IntoIterator<Item = Self>) -> f64 {
+        let mut total: (u128, u128) = (1, 1);
+        for Rank { rank, max } in ranks {
+            let (rank, max) = (u128::from(rank), u128::from(max));
+            total = (
+                total.0.saturating_sub(1).saturating_mul(max).saturating_add(rank),
+                total.1.saturating_mul(max),
+            );
+        }
+        if total.1 == 0 { 0.0 } else { total.0 as f64 / total.1 as f64 }
+    }
+}
+
+/// What one rule says about the documents of one of its buckets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScoreDetail {
+    /// Words of the query that were found.
+    Words {
+        /// Found.
+        matching: u32,
+        /// Asked for.
+        max: u32,
+    },
+    /// Typos that had to be forgiven.
+    Typo {
+        /// Forgiven.
+        count: u32,
+        /// As many as could have been.
+        max: u32,
+    },
+    /// How near the words stand to each other.
+    Proximity(Rank),
+    /// How important the attributes are.
+    AttributeRank {
+        /// The rank.
+        rank: Rank,
+        /// It stands for the first half of the rule `attribute`.
+        unified: bool,
+    },
+    /// How close to their place in the query the words stand.
+    WordPosition {
+        /// The rank.
+        rank: Rank,
+        /// It stands for the second half of the rule `attribute`.
+        unified: bool,
+    },
+    /// Whether one attribute is the query itself.
+    ExactAttribute(MatchType),
+    /// Words that stand there as they were asked for.
+    ExactWords {
+        /// As asked for.
+        matching: u32,
+        /// Asked for.
+        max: u32,
+    },
+    /// The value of a field documents were sorted by.
+    Sort {
+        /// Dotted path.
+        field: String,
+        /// Smallest first.
+        ascending: bool,
+        /// Best value of the document.
+        value: SortValue,
+    },
+    /// The distance documents were sorted by.
+    Geo {
+        /// Where distances start.
+        origin: GeoPoint,
+        /// Nearest first.
+        ascending: bool,
+        /// A point of the bucket and its distance in metres.
+        nearest: Option<(GeoPoint, f64)>,
+    },
+    /// Likeness of vectors.
+    Vector {
+        /// Between 0 and 1; None: the document has no vector.
+        similarity: Option<f32>,
+    },
+    /// Time was up before the rule was asked.
+    Skipped,
+}
+
+/// How an attribute resembles the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchType {
+    /// It is the query.
+    Exact,
+    /// It begins with the query.
+    Start,
+    /// Neither.
+    None,
+}
+
+impl MatchType {
+    fn rank(self) -> Rank {
+        let rank = match self {
+            Self::Exact => 3,
+            Self::Start => 2,
+            Self::None => 1,
+        };
+        Rank { rank, max: 3 }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exactMatch",
+            Self::Start => "matchesStart",
+            Self::None => "noExactMatch",
+        }
+    }
+}
+
+impl ScoreDetail {
+    /// What the rule adds to the score; sorting adds nothing.
+    pub fn rank(&self) -> Option<Rank> {
+        Some(match *self {
+            Self::Words { matching, max } => Rank { rank: matching, max },
+            Self::Typo { count, max } => Rank { rank: (max + 1).saturating_sub(count), max: max + 1 },
+            Self::Proximity(rank)
+            | Self::AttributeRank { rank, .. }
+            | Self::WordPosition { rank, .. } => rank,
+            Self::ExactAttribute(found) => found.rank(),
+            Self::ExactWords { matching, max } => Rank { rank: matching + 1, max: max + 1 },
+            Self::Skipped => Rank { rank: 0, max: 1 },
+            Self::Sort { .. } | Self::Geo { .. } | Self::Vector { .. } => return None,
+        })
+    }
+
+    /// The score of a document between 0 and 1: its likeness where vectors were compared, otherwise the
+    /// ranks of all rules read as one number.
+    pub fn global_score<'d>(details: impl IntoIterator<Item = &'d Self> + Clone) -> f64 {
+        let vector = details.clone().into_iter().find_map(|detail| match detail {
+            Self::Vector { similarity } => Some(similarity.map_or(0.0, f64::from)),
+            _ => None,
+        });
+        vector.unwrap_or_else(|| Rank::merged(details.into_iter().filter_map(Self::rank)))
+    }
+
+    /// `_rankingScoreDetails`: what each rule said, by rule. Values of fields that are not `displayed` are
+    /// hidden.
+    pub fn render(details: &[Self], displayed: impl Fn(&str) -> bool) -> Map<String, Value> {
+        let mut shown = Map::new();
+        let mut order = 0;
+        let mut before: Option<&Self> = None;
+        for detail in details {
+            let (key, value) = match detail {
+                Self::Words { matching, max } => (
+                    "words".to_owned(),
+                    json!({"order": order, "matchingWords": matching, "maxMatchingWords": max, "score": detail.score()}),
+                ),
+                Self::Typo { count, max } => (
+                    "typo".to_owned(),
+                    json!({"order": order, "typoCount": count, "maxTypoCount": max, "score": detail.score()}),
+                ),
+                Self::Proximity(rank) => ("proximity".to_owned(), plain(order, *rank)),
+                Self::AttributeRank { rank, unified: false } => {
+                    ("attributeRank".to_owned(), plain(order, *rank))
+                }
+                Self::WordPosition { rank, unified: false } => {
+                    ("wordPosition".to_owned(), plain(order, *rank))
+                }
+                Self::AttributeRank { rank, unified: true } => (
+                    "attribute".to_owned(),
+                    json!({"order": order, "attributeRankingOrderScore": rank.score(), "score": rank.score()}),
+                ),
+                Self::WordPosition { rank, unified: true } => {
+                    if let Some(Value::Object(attribute)) = shown.get_mut("attribute") {
+                        let both = before.and_then(Self::rank).into_iter().chain([*rank]);
+                        attribute.remove("score");
+                        attribute.insert("queryWordDistanceScore".to_owned(), json!(rank.score()));
+                        attribute.insert("score".to_owned(), json!(Rank::merged(both)));
+                    }
+                    before = Some(detail);
+                    continue;
+                }
+                Self::ExactAttribute(found) => (
+                    "exactness".to_owned(),
+                    json!({"order": order, "matchType": found.name(), "score": found.rank().score()}),
+                ),
+                Self::ExactWords { matching, max } => {
+                    let attribute = shown.get_mut("exactness").and_then(Value::as_object_mut);
+                    if let (Some(exactness), Some(Self::ExactAttribute(MatchType::None))) = (attribute, before) {
+                        let both = before.and_then(Self::rank).into_iter().chain(detail.rank());
+                        exactness.remove("score");
+                        exactness.insert("matchingWords".to_owned(), json!(matching));
+                        exactness.insert("maxMatchingWords".to_owned(), json!(max));
+                        exactness.insert("score".to_owned(), json!(Rank::merged(both)));
+                    }
+                    before = Some(detail);
+                    continue;
+                }
+                Self::Sort { field, ascending, value } => {
+                    let direction = if *ascending { "asc" } else { "desc" };
+                    if displayed(field) {
+                        (format!("{field}:{direction}"), json!({"order": order, "value": shown_value(value)}))
+                    } else {
+                        (format!("<hidden-rule-{order}>"), json!({"order": order, "value": "<hidden>"}))
+                    }
+                }
+                Self::Geo { origin: GeoPoint { lat, lng }, ascending, nearest } => {
+                    let direction = if *ascending { "asc" } else { "desc" };
+                    let point = nearest.map(|(GeoPoint { lat, lng }, _)| json!({"lat": lat, "lng": lng}));
+                    let distance = nearest.map(|(_, distance)| distance);
+                    (
+                        format!("_geoPoint({lat:?}, {lng:?}):{direction}"),
+                        json!({"order": order, "value": point, "distance": distance}),
+                    )
+                }
+                Self::Vector { similarity } => {
+                    ("vectorSort".to_owned(), json!({"order": order, "similarity": similarity}))
+                }
+                Self::Skipped => ("skipped".to_owned(), json!({"order": order})),
+            };
+            shown.insert(key, value);
+            order += 1;
+            before = Some(detail);
+        }
+        shown
+    }
+
+    fn score(&self) -> f64 {
+        self.rank().map_or(0.0, Rank::score)
+    }
+}
+
+fn plain(order: u32, rank: Rank) -> Value {
+    json!({"order": order, "score": rank.score()})
+}
+
+fn shown_value(value: &SortValue) -> Value {
+    match value {
+        SortValue::Number(number) => json!(number),
+        SortValue::String(text) => json!(text),
+        SortValue::None => Value::Null,
+    }
+}

@@ -1,0 +1,280 @@
+//! Here is a word of a query: what in the index may stand for it, and at what price?
+//!
+//! | class | what | typos |
+//! |---|---|---|
+//! | `EXACT` | the word itself, or the quoted phrase | 0 |
+//! | `COMPLETIONS` | words that begin with it, if it is unfinished | 0 |
+//! | `SYNONYMS` | phrases the settings put in its place | 0 |
+//! | `ONE_TYPO` | words one edit away | 1 |
+//! | `SPLIT` | the word cut in two | 1 |
+//! | `TWO_TYPOS` | words two edits away | 2 |
+//!
+//! Source: search-semantics §5.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::limits::{
+    COMPLETIONS_MAX, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, SYNONYM_WORDS_MAX,
+    SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
+};
+use super::query::Slots;
+use crate::analysis::{Analyzer, TokenKind};
+use crate::error::Result;
+use crate::postings::{Postings, Prefix, Word};
+use crate::settings::{PrefixSearch, Settings};
+
+/// A set of classes of derivations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Classes(u8);
+
+impl Classes {
+    pub(super) const EXACT: Self = Self(1);
+    pub(super) const COMPLETIONS: Self = Self(2);
+    pub(super) const SYNONYMS: Self = Self(4);
+    pub(super) const ONE_TYPO: Self = Self(8);
+    pub(super) const SPLIT: Self = Self(16);
+    pub(super) const TWO_TYPOS: Self = Self(32);
+    pub(super) const ALL: Self = Self(63);
+
+    /// What costs exactly so many typos.
+    pub(super) const LEVELS: [Self; 3] = [Self(7), Self(24), Self(32)];
+
+    /// Each class alone.
+    pub(super) const EACH: [Self; 6] =
+        [Self::EXACT, Self::COMPLETIONS, Self::SYNONYMS, Self::ONE_TYPO, Self::SPLIT, Self::TWO_TYPOS];
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(super) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The classes of the set, one by one.
+    pub(super) fn each(self) -> impl Iterator<Item = Self> {
+        Self::EACH.into_iter().filter(move |&class| self.meets(class))
+    }
+}
+
+/// A word, a phrase, or neighbouring words joined, with all that may stand for it.
+pub(super) struct Term {
+    /// The word, joined for an n-gram; empty for a phrase.
+    pub(super) text: String,
+    /// Typos that may be forgiven.
+    pub(super) budget: u8,
+    /// Its words, if it is an n-gram.
+    pub(super) parts: Option<Vec<String>>,
+    /// It was a quoted phrase.
+    pub(super) phrase: Option<Slots>,
+    /// It ends the query and may go on.
+    pub(super) unfinished: bool,
+    pub(super) exact: Option<Word>,
+    pub(super) completions: Completions,
+    pub(super) synonyms: Vec<Slots>,
+    pub(super) one_typo: Vec<Word>,
+    pub(super) split: Option<Slots>,
+    pub(super) two_typos: Vec<Word>,
+}
+
+/// Words an unfinished word may become.
+pub(super) enum Completions {
+    /// All there are, up to the bound.
+    Listed(Vec<Word>),
+    /// The beginning is short and common: all words with it, itself included.
+    Common(Arc<Prefix>),
+}
+
+impl Term {
+    /// Joins the words of a class; phrases are not among them.
+    pub(super) fn words(&self, class: Classes) -> &[Word] {
+        match class {
+            Classes::EXACT => self.exact.as_slice(),
+            Classes::COMPLETIONS => match &self.completions {
+                Completions::Listed(words) => words,
+                Completions::Common(prefix) => &prefix.words,
+            },
+            Classes::ONE_TYPO => &self.one_typo,
+            Classes::TWO_TYPOS => &self.two_typos,
+            _ => &[],
+        }
+    }
+
+    /// The phrases of a class.
+    pub(super) fn phrases(&self, class: Classes) -> &[Slots] {
+        match class {
+            Classes::EXACT => self.phrase.as_slice(),
+            Classes::SYNONYMS => &self.synonyms,
+            Classes::SPLIT => self.split.as_slice(),
+            _ => &[],
+        }
+    }
+
+    /// Whether it was found in the index as it is written: what exactness asks for.
+    pub(super) fn has_exact_form(&self) -> bool {
+        self.parts.is_none() && (self.phrase.is_some() || self.exact.is_some())
+    }
+
+    /// Whether completions are known only as documents, not one by one in reverse order.
+    pub(super) fn completes_by_prefix(&self) -> bool {
+        matches!(self.completions, Completions::Common(_))
+    }
+}
+
+/// Finds what may stand for words, under the settings of an index.
+pub(super) struct Derivations<'a> {
+    postings: &'a Postings,
+    settings: &'a Settings,
+    /// Words of a key → its phrases.
+    synonyms: HashMap<Vec<String>, Vec<Vec<String>>>,
+}
+
+impl<'a> Derivations<'a> {
+    pub(super) fn new(postings: &'a Postings, analyzer: &Analyzer) -> Self {
+        let settings = postings.snapshot().settings();
+        Self { postings, settings, synonyms: synonyms(settings, analyzer) }
+    }
+
+    /// A quoted phrase stands for itself alone.
+    pub(super) fn of_phrase(&self, slots: Slots) -> Term {
+        Term { phrase: Some(slots), ..Term::empty(String::new()) }
+    }
+
+    /// What may stand for one word of the query.
+    pub(super) fn of_word(&self, word: &str, unfinished: bool) -> Result<Term> {
+        let mut term = self.derive(word, self.budget(word), unfinished)?;
+        if term.text.len() <= WORD_BYTES_MAX {
+            term.synonyms = self.synonyms_of(&[word.to_owned()]);
+        }
+        Ok(term)
+    }
+
+    /// What may stand for neighbouring words written as one. None if that would be too long.
+    pub(super) fn of_joined(&self, parts: Vec<String>, unfinished: bool) -> Result<Option<Term>> {
+        let text = parts.concat();
+        if text.len() > WORD_BYTES_MAX {
+            return Ok(None);
+        }
+        // Each join is itself a misspelling, so it uses up one typo.
+        let joins = u8::try_from(parts.len() - 1).unwrap_or(u8::MAX);
+        let budget = self.budget(&text).saturating_sub(joins);
+        let mut term = self.derive(&text, budget, unfinished)?;
+        let as_written: Slots = parts.iter().cloned().map(Some).collect();
+        term.split = term.split.filter(|split| *split != as_written);
+        term.synonyms = self.synonyms_of(&[text]);
+        term.synonyms.extend(self.synonyms_of(&parts));
+        term.parts = Some(parts);
+        Ok(Some(term))
+    }
+
+    /// How many typos a word may have.
+    fn budget(&self, word: &str) -> u8 {
+        let typo = &self.settings.typo_tolerance;
+        let sizes = typo.min_word_size_for_typos;
+        // Settings keep protected words in lower case, as analysis leaves most of them.
+        let protected = typo.disable_on_words.iter().any(|listed| listed.to_lowercase() == word);
+        match word.chars().count() {
+            _ if !typo.enabled || protected => 0,
+            size if size < usize::from(sizes.one_typo) => 0,
+            size if size < usize::from(sizes.two_typos) => 1,
+            _ => 2,
+        }
+    }
+
+    fn derive(&self, text: &str, budget: u8, unfinished: bool) -> Result<Term> {
+        let unfinished = unfinished && self.settings.prefix_search == PrefixSearch::IndexingTime;
+        let mut term = Term { unfinished, budget, ..Term::empty(text.to_owned()) };
+        if text.len() > WORD_BYTES_MAX {
+            return Ok(Term { unfinished: false, budget: 0, ..term });
+        }
+        term.exact = self.postings.word(text)?;
+        if unfinished {
+            term.completions = self.completions(text)?;
+        }
+        if budget > 0 {
+            self.postings.near(text, budget, unfinished, |word, typos| {
+                match typos {
+                    1 if term.one_typo.len() < ONE_TYPO_MAX => term.one_typo.push(word),
+                    2 if term.two_typos.len() < TWO_TYPOS_MAX => term.two_typos.push(word),
+                    _ => {}
+                }
+                let full = term.one_typo.len() == ONE_TYPO_MAX
+                    && (budget < 2 || term.two_typos.len() == TWO_TYPOS_MAX);
+                Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        let split = self.postings.best_split(text)?;
+        term.split = split.map(|(left, right)| vec![Some(left), Some(right)]);
+        Ok(term)
+    }
+
+    fn completions(&self, text: &str) -> Result<Completions> {
+        if text.len() <= SHORT_PREFIX_BYTES_MAX {
+            let prefix = self.postings.prefix(text)?;
+            if prefix.words.len() >= SHORT_PREFIX_WORDS_MIN {
+                return Ok(Completions::Common(prefix));
+            }
+        }
+        let mut words = Vec::new();
+        self.postings.starting_with(text, |word| {
+            if *word.text != *text {
+                words.push(word);
+            }
+            let full = words.len() == COMPLETIONS_MAX;
+            Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(Completions::Listed(words))
+    }
+
+    /// At most [`SYNONYMS_MAX`] phrases of [`SYNONYM_WORDS_MAX`] words together; one that no longer fits is
+    /// passed over.
+    fn synonyms_of(&self, key: &[String]) -> Vec<Slots> {
+        let mut words = 0;
+        let alternatives = self.synonyms.get(key).into_iter().flatten().take(SYNONYMS_MAX);
+        let fitting = alternatives.filter(|alternative| {
+            let fits = words + alternative.len() <= SYNONYM_WORDS_MAX;
+            words += if fits { alternative.len() } else { 0 };
+            fits
+        });
+        fitting.map(|alternative| alternative.iter().cloned().map(Some).collect()).collect()
+    }
+}
+
+impl Term {
+    fn empty(text: String) -> Self {
+        Self {
+            text,
+            budget: 0,
+            parts: None,
+            phrase: None,
+            unfinished: false,
+            exact: None,
+            completions: Completions::Listed(Vec::new()),
+            synonyms: Vec::new(),
+            one_typo: Vec::new(),
+            split: None,
+            two_typos: Vec::new(),
+        }
+    }
+}
+
+/// Keys and alternatives as lists of analysed words; keys that read the same are one.
+fn synonyms(settings: &Settings, analyzer: &Analyzer) -> HashMap<Vec<String>, Vec<Vec<String>>> {
+    let words = |text: &str| -> Vec<String> {
+        let tokens = analyzer.tokens(text, None).into_iter();
+        let words = tokens.filter(|token| token.kind == TokenKind::Word && !token.text.is_empty());
+        words.map(|token| token.text.into_owned()).collect()
+    };
+    let mut read: HashMap<Vec<String>, Vec<Vec<String>>> = HashMap::new();
+    for (key, alternatives) in &settings.synonyms {
+        let known = read.entry(words(key)).or_default();
+        for alternative in alternatives.iter().map(|alternative| words(alternative)) {
+            if !alternative.is_empty() && !known.contains(&alternative) {
+                known.push(alternative);
+            }
+        }
+    }
+    read
+}

@@ -1,0 +1,331 @@
+//! Small indexes for the tests of this room, written straight into tantivy.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tantivy::schema::OwnedValue;
+use tantivy::tokenizer::{PreTokenizedString, RawTokenizer, TextAnalyzer, Token};
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use crate::analysis::{Analyzer, TokenKind, normalize_facet};
+use crate::error::Result;
+use crate::fields::FieldMap;
+use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank};
+use crate::settings::Settings;
+use crate::store::{Snapshot, SnapshotParts, schema};
+
+/// The same documents, laid out in several ways: ranking must not see a difference.
+pub(super) struct Corpus {
+    layouts: Vec<(&'static str, Snapshot)>,
+    analyzer: Analyzer,
+}
+
+/// A search and what it asks for beside the words.
+#[derive(Clone)]
+pub(super) struct Ask<'a> {
+    pub(super) q: &'a str,
+    pub(super) strategy: MatchingStrategy,
+    pub(super) search_on: Option<Vec<String>>,
+    pub(super) sort: Vec<SortCriterion>,
+    pub(super) distinct: Option<&'a str>,
+    pub(super) threshold: Option<f64>,
+    pub(super) limit: usize,
+    pub(super) exhaustive: bool,
+    pub(super) out_of_time: bool,
+    pub(super) only: Option<Vec<u32>>,
+}
+
+impl Default for Ask<'_> {
+    fn default() -> Self {
+        Self {
+            q: "",
+            strategy: MatchingStrategy::Last,
+            search_on: None,
+            sort: Vec::new(),
+            distinct: None,
+            threshold: None,
+            limit: 20,
+            exhaustive: false,
+            out_of_time: false,
+            only: None,
+        }
+    }
+}
+
+/// A search for these words under the defaults.
+pub(super) fn ask(q: &str) -> Ask<'_> {
+    Ask { q, ..Ask::default() }
+}
+
+impl Corpus {
+    /// Documents by number, under settings given as JSON (defaults for what is left out).
+    pub(super) fn new(settings: Value, documents: &[(u32, Value)]) -> Self {
+        let settings = Settings::parse(&settings.to_string()).unwrap();
+        let analyzer = Analyzer::new(&settings).unwrap();
+        let settings = Arc::new(settings);
+        let layouts = [("one segment", usize::MAX), ("many segments, with deletions", 2)];
+        let layouts = layouts.map(|(name, per_commit)| {
+            (name, build(&settings, &analyzer, documents, per_commit).unwrap())
+        });
+        Self { layouts: layouts.into(), analyzer }
+    }
+
+    /// Documents with one text each, in an attribute `t`.
+    pub(super) fn of_texts(settings: Value, texts: &[&str]) -> Self {
+        let mut settings = settings;
+        settings.as_object_mut().unwrap().entry("searchableAttributes").or_insert(serde_json::json!(["t"]));
+        let documents: Vec<(u32, Value)> =
+            (1..).zip(texts).map(|(id, text)| (id, serde_json::json!({"t": text}))).collect();
+        Self::new(settings, &documents)
+    }
+
+    /// What each layout answers; the first one, once all have been found the same.
+    pub(super) fn answer(&self, ask: &Ask) -> Ranked {
+        let mut answers = self.layouts.iter().map(|(name, snapshot)| (name, self.run(snapshot, ask).unwrap()));
+        let (_, first) = answers.next().unwrap();
+        for (name, other) in answers {
+            assert_eq!(first.hits, other.hits, "{:?} in {name}", ask.q);
+            assert_eq!(first.candidates, other.candidates, "{:?} in {name}", ask.q);
+            assert_eq!(first.matcher, other.matcher, "{:?} in {name}", ask.q);
+        }
+        first
+    }
+
+    /// The error of a search that is refused.
+    pub(super) fn refusal(&self, ask: &Ask) -> String {
+        self.run(&self.layouts[0].1, ask).unwrap_err().to_string()
+    }
+
+    fn run(&self, snapshot: &Snapshot, ask: &Ask) -> Result<Ranked> {
+        let deadline = Instant::now() + Duration::from_secs(if ask.out_of_time { 0 } else { 60 });
+        let universe = match &ask.only {
+            Some(docids) => docids.iter().copied().collect(),
+            None => snapshot.documents().clone(),
+        };
+        let request = RankRequest {
+            q: Some(ask.q),
+            universe,
+            strategy: ask.strategy,
+            search_on: ask.search_on.as_deref(),
+            locales: None,
+            sort: &ask.sort,
+            distinct: ask.distinct,
+            threshold: ask.threshold,
+            wanted: ask.limit,
+            exhaustive: ask.exhaustive,
+            deadline,
+        };
+        rank(snapshot, &self.analyzer, &request)
+    }
+
+    /// Checks ids and, where given, scores to six digits, of a search under the defaults.
+    #[track_caller]
+    pub(super) fn expect(&self, q: &str, expected: &[(u32, f64)]) {
+        self.expect_of(&ask(q), expected);
+    }
+
+    /// Checks ids and scores to six digits.
+    #[track_caller]
+    pub(super) fn expect_of(&self, ask: &Ask, expected: &[(u32, f64)]) {
+        let answer = self.answer(ask);
+        let rounded = |score: f64| (score * 1e6).round() / 1e6;
+        let found: Vec<(u32, f64)> =
+            answer.hits.iter().map(|hit| (hit.docid, rounded(hit.score()))).collect();
+        assert_eq!(found, expected, "{:?}\n{}", ask.q, describe(&answer));
+    }
+
+    /// Checks the order of ids alone.
+    #[track_caller]
+    pub(super) fn expect_ids(&self, ask: &Ask, expected: &[u32]) {
+        let answer = self.answer(ask);
+        let found: Vec<u32> = answer.hits.iter().map(|hit| hit.docid).collect();
+        assert_eq!(found, expected, "{:?}\n{}", ask.q, describe(&answer));
+    }
+
+    /// Checks what each rule said of a document, as `W2/2 T3/3 P4/4 …`.
+    #[track_caller]
+    pub(super) fn expect_ranks(&self, ask: &Ask, docid: u32, expected: &str) {
+        let answer = self.answer(ask);
+        let hit = answer.hits.iter().find(|hit| hit.docid == docid).expect("it is a hit");
+        assert_eq!(ranks(&hit.scores), expected, "{:?} document {docid}", ask.q);
+    }
+}
+
+fn describe(answer: &Ranked) -> String {
+    let lines = answer.hits.iter().map(|hit| format!("{} {}\n", hit.docid, ranks(&hit.scores)));
+    lines.collect()
+}
+
+/// Rank vectors as the examples of the specification write them.
+fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
+    use crate::ranking::ScoreDetail as Detail;
+    let shown = scores.iter().map(|detail| {
+        let letter = match detail {
+            Detail::Words { .. } => "W",
+            Detail::Typo { .. } => "T",
+            Detail::Proximity(_) => "P",
+            Detail::AttributeRank { .. } => "A",
+            Detail::WordPosition { .. } => "S",
+            Detail::ExactAttribute(_) => "E",
+            Detail::ExactWords { .. } => "X",
+            Detail::Sort { .. } | Detail::Geo { .. } => return "sort".to_owned(),
+            Detail::Vector { .. } => return "vector".to_owned(),
+            Detail::Skipped => return "skipped".to_owned(),
+        };
+        let rank = detail.rank().unwrap();
+        format!("{letter}{}/{}", rank.rank, rank.max)
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// Writes `documents`, `per_commit` at a time; then also others that share their words, and deletes those.
+fn build(
+    settings: &Arc<Settings>,
+    analyzer: &Analyzer,
+    documents: &[(u32, Value)],
+    per_commit: usize,
+) -> Result<Snapshot> {
+    let (tantivy_schema, _) = schema::build();
+    let index = tantivy::Index::create_in_ram(tantivy_schema);
+    let raw = TextAnalyzer::builder(RawTokenizer::default()).build();
+    index.tokenizers().register(schema::PACKED_TOKENIZER, raw);
+    let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000)?;
+    writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
+    let mut fields = FieldMap::default();
+    let mut doomed = Vec::new();
+    for (at, (docid, document)) in documents.iter().enumerate() {
+        writer.add_document(written(analyzer, &mut fields, *docid, &docid.to_string(), document)?)?;
+        if per_commit == usize::MAX {
+            continue;
+        }
+        let decoy = format!("decoy{at}");
+        let other = &documents[(at + 1) % documents.len()].1;
+        writer.add_document(written(analyzer, &mut fields, 5000 + at as u32, &decoy, &reversed(other))?)?;
+        doomed.push(decoy);
+        if (at + 1) % per_commit == 0 {
+            writer.commit()?;
+        }
+    }
+    writer.commit()?;
+    let (_, tantivy_fields) = schema::build();
+    for decoy in doomed {
+        writer.delete_term(Term::from_field_text(tantivy_fields.id, &decoy));
+    }
+    writer.commit()?;
+    let parts = SnapshotParts { fields: Arc::new(fields), settings: Arc::clone(settings), primary_key: None };
+    Snapshot::new(index.reader()?.searcher(), parts, |_| None)
+}
+
+/// A document of the same words in reverse, each also misspelt.
+fn reversed(document: &Value) -> Value {
+    match document {
+        Value::String(text) => {
+            let words: Vec<String> =
+                text.split(' ').rev().map(|word| format!("{word} {word}x x{word}")).collect();
+            Value::String(words.join(" "))
+        }
+        Value::Array(list) => list.iter().map(reversed).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), reversed(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+fn written(
+    analyzer: &Analyzer,
+    fields: &mut FieldMap,
+    docid: u32,
+    id: &str,
+    document: &Value,
+) -> Result<TantivyDocument> {
+    let (_, tantivy_fields) = schema::build();
+    let mut leaves = Leaves { analyzer, fields, tokens: Vec::new(), next: Default::default(), columns: Vec::new() };
+    leaves.object("", document)?;
+    let Leaves { tokens, columns, .. } = leaves;
+    let mut written = TantivyDocument::default();
+    written.add_text(tantivy_fields.id, id);
+    written.add_u64(tantivy_fields.docid, u64::from(docid));
+    written.add_bytes(tantivy_fields.source, document.to_string().as_bytes());
+    let mut lengths = std::collections::BTreeMap::<&[u8], usize>::new();
+    for token in &tokens {
+        let bytes = token.text.as_bytes();
+        *lengths.entry(&bytes[bytes.len() - 3..]).or_default() += 1;
+    }
+    for (suffix, words) in lengths {
+        let term = [words.to_string().as_bytes(), &[0], suffix].concat();
+        written.add_text(tantivy_fields.lengths, String::from_utf8(term).unwrap());
+    }
+    written.add_pre_tokenized_text(tantivy_fields.text, PreTokenizedString { text: String::new(), tokens });
+    written.add_object(tantivy_fields.columns, columns.into_iter().collect());
+    Ok(written)
+}
+
+struct Leaves<'a> {
+    analyzer: &'a Analyzer,
+    fields: &'a mut FieldMap,
+    tokens: Vec<Token>,
+    /// Where the next leaf of a field starts.
+    next: std::collections::HashMap<String, usize>,
+    columns: Vec<(String, OwnedValue)>,
+}
+
+impl Leaves<'_> {
+    fn object(&mut self, path: &str, value: &Value) -> Result<()> {
+        for (key, value) in value.as_object().into_iter().flatten() {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            self.value(&path, value)?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, path: &str, value: &Value) -> Result<()> {
+        match value {
+            Value::Object(_) => self.object(path, value),
+            Value::Array(list) => {
+                let before = self.columns.len();
+                list.iter().try_for_each(|element| self.value(path, element))?;
+                let values = self.columns.drain(before..).map(|(_, value)| value).collect();
+                self.columns.push((path.to_owned(), OwnedValue::Array(values)));
+                Ok(())
+            }
+            Value::String(text) => {
+                let stored = format!("{}\0{text}", normalize_facet(text));
+                self.columns.push((path.to_owned(), OwnedValue::Str(stored)));
+                self.text(path, text)
+            }
+            Value::Number(number) => {
+                self.columns.push((path.to_owned(), OwnedValue::F64(number.as_f64().unwrap())));
+                self.text(path, &number.to_string())
+            }
+            Value::Bool(flag) => {
+                self.columns.push((path.to_owned(), OwnedValue::Str(format!("{flag}\0{flag}"))));
+                self.text(path, &flag.to_string())
+            }
+            Value::Null => Ok(()),
+        }
+    }
+
+    /// One leaf starts where the last one of its field ended, eight further on.
+    fn text(&mut self, path: &str, text: &str) -> Result<()> {
+        let field = self.fields.insert(path)?;
+        let mut position = self.next.get(path).map_or(0, |last| last + 8);
+        let mut step = 0;
+        for token in self.analyzer.tokens(text, self.analyzer.locales_of(path)) {
+            match token.kind {
+                TokenKind::Soft => {}
+                TokenKind::Hard => step = step.min(1) * 8,
+                TokenKind::Word | TokenKind::StopWord => {
+                    position += step;
+                    step = 1;
+                    if token.kind == TokenKind::Word {
+                        let term = schema::term(&token.text, field);
+                        let text = String::from_utf8(term).unwrap();
+                        self.tokens.push(Token { position, text, ..Token::default() });
+                    }
+                }
+            }
+        }
+        self.next.insert(path.to_owned(), position);
+        Ok(())
+    }
+}

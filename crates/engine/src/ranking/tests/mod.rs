@@ -1,0 +1,2 @@
+mod corpus;
+mod exactness;

@@ -1,0 +1,54 @@
+//! Words closer to their place in the query come first.
+
+use super::costs::{CostRule, Rows};
+use super::graph::{Graph, Node};
+use super::lexicon::{Lexicon, Slot};
+use super::score::{Rank, ScoreDetail};
+use crate::error::Result;
+use crate::postings::bucketed;
+
+/// The second word of a query is expected to be the second of an attribute, and so on: a word costs by how
+/// far its best place is off. Source: search-semantics §7.6.
+pub(super) struct WordPositionRule {
+    /// It is the second half of the rule `attribute`.
+    pub(super) unified: bool,
+}
+
+/// What it costs at worst, per term.
+const OFFSET_COST_MAX: u32 = 10;
+
+/// Greatest offset of each cost.
+const OFFSETS: [u32; OFFSET_COST_MAX as usize] = [0, 1, 4, 7, 11, 16, 24, 64, 256, 1024];
+
+fn offset_cost(offset: u32) -> u32 {
+    OFFSETS.iter().take_while(|&&reach| reach < offset).count() as u32
+}
+
+fn cost(node: &Node, position: u32) -> u32 {
+    let offset = bucketed(position).abs_diff(*node.positions.start());
+    (0..node.width()).map(|further| offset_cost(offset + further)).sum()
+}
+
+impl CostRule for WordPositionRule {
+    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
+        let mut column = rows.column(&roaring::RoaringBitmap::new(), 0);
+        for class in to.classes.each() {
+            lexicon.visit_places(to, class, Slot::FirstWord, rows.set(), |docid, positions| {
+                if let Some(row) = rows.row(docid) {
+                    let least = positions.iter().map(|&position| cost(to, position)).min();
+                    column[row] = column[row].min(least.unwrap_or(column[row]));
+                }
+            })?;
+        }
+        Ok(column)
+    }
+
+    fn cost_max(&self, _: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {
+        OFFSET_COST_MAX * to.width()
+    }
+
+    fn detail(&self, _: &Lexicon, _: &Graph, cost: u32, cost_max: u32) -> ScoreDetail {
+        let rank = Rank { rank: cost_max - cost + 1, max: cost_max + 1 };
+        ScoreDetail::WordPosition { rank, unified: self.unified }
+    }
+}

@@ -1,3 +1,0 @@
-/** Here is a filter: which documents pass it? */
-export { documentsMatching } from './evaluate.js'
-export { type Filter, FilterError, parseFilter } from './parse.js'
