@@ -134,6 +134,21 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
   t.is((await second.ended).code, 0)
 })
 
+test('a data directory stays with the engine that wrote it', async (t) => {
+  const cwd = await tempDir(t)
+  const first = daemon(t, cwd, served)
+  await first.screen
+  first.kill('SIGTERM')
+  await first.ended
+  const kept = daemon(t, cwd, [...served, '--engine', 'auto'])
+  t.regex(fact(await kept.screen, 'Engine'), /^fallback \(the data was written by it\)$/)
+  kept.kill('SIGTERM')
+  await kept.ended
+  const refused = await daemon(t, cwd, [...served, '--engine', 'native']).ended
+  t.is(refused.code, 1)
+  t.regex(refused.stderr, /written by the fallback engine.*--engine fallback/)
+})
+
 test('with a master key of enough bytes requests need a key', async (t) => {
   const cwd = await tempDir(t)
   const running = daemon(t, cwd, [...served, '--master-key', 'sixteen-bytes-ok', '--env', 'production'])

@@ -37,12 +37,15 @@ export interface KeyPatch {
   readonly description: string | null | undefined
 }
 
-/** Created oldest first, so that listings (newest first) show them the other way round. */
+/**
+ * Created oldest first, so that listings (newest first) show them the other way round. Clients compare
+ * names and descriptions with what they know, so both are the API's to the letter.
+ */
 const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Chat API Key',
-    description: 'For chatting and searching from the front end',
+    description: 'Use it to chat and search from the frontend',
     actions: ['chatCompletions', 'search'],
     indexes: ['*'],
     expiresAt: null,
@@ -50,7 +53,8 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Read-Only Admin API Key',
-    description: 'Reads everything there is, keys included: never put it in public code',
+    description:
+      'Use it to read information across the whole database. Caution! Do not expose this key on a public frontend',
     actions: ['*.get', 'keys.get'],
     indexes: ['*'],
     expiresAt: null,
@@ -58,7 +62,8 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Admin API Key',
-    description: 'For everything but searching from public code: never expose it',
+    description:
+      'Use it for anything that is not a search operation. Caution! Do not expose it on a public frontend',
     actions: ['*'],
     indexes: ['*'],
     expiresAt: null,
@@ -66,7 +71,7 @@ const defaultKeys: readonly NewKey[] = [
   {
     uid: null,
     name: 'Default Search API Key',
-    description: 'For searching from the front end',
+    description: 'Use it to search from the frontend',
     actions: ['search'],
     indexes: ['*'],
     expiresAt: null,

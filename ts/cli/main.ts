@@ -1,15 +1,13 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { availableParallelism, totalmem } from 'node:os'
 import { EngineLoadError } from '../engine/index.js'
-import { LaunchError, type Machine, parseLaunchOptions } from '../settings/index.js'
+import { LaunchError, parseLaunchOptions } from '../settings/index.js'
 import { openLog } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
 import { serve } from './serve.js'
+import { machine, packageVersion } from './surroundings.js'
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
+const version = packageVersion()
 
 try {
   await main()
@@ -60,15 +58,6 @@ function firstSignal(): Promise<NodeJS.Signals> {
       })
     }
   })
-}
-
-function machine(): Machine {
-  const limit = process.constrainedMemory()
-  const total = totalmem()
-  return {
-    memoryBytes: limit !== undefined && limit > 0 ? Math.min(limit, total) : total,
-    cores: availableParallelism(),
-  }
 }
 
 function textOf(path: string): string | null {

@@ -1,13 +1,10 @@
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
-import { openEngine } from '../engine/index.js'
 import { buildServer, type Feature, type HttpOptions, openFeatures } from '../http/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
-import { openTasks } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
-import { openDataDirectory } from './data-directory.js'
+import { openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
 import { startScreen } from './start-screen.js'
 import { readTls } from './tls.js'
@@ -43,34 +40,26 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   refuseUnsupported(options)
   const key = judgeMasterKey(options)
   const tls = await readTls(options)
-  const data = await openDataDirectory({
-    path: options.dbPath,
-    version,
-    upgrade: options.upgradeDb,
-    userDirectory: request.userDirectory,
-  })
   const closers: (() => Promise<void>)[] = []
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    const opened = await openEngine(options.engine, {
-      directory: join(data.path, 'indexes'),
-      log,
+    const { data, opened, queue, close } = await openInstance({
+      directory: options.dbPath,
+      version,
+      upgrade: options.upgradeDb,
+      userDirectory: request.userDirectory,
+      engine: options.engine,
       indexingMemoryBytes: options.maxIndexingMemory,
       indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
-    })
-    closers.push(() => opened.engine.close())
-    const queue = await openTasks({
-      directory: data.path,
-      engine: opened.engine,
-      log,
-      limits: {
+      batch: {
         tasksMax: options.experimentalMaxNumberOfBatchedTasks,
         payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
       },
+      log,
     })
-    closers.push(() => queue.close())
+    closers.push(close)
     const app = buildServer({
       engine: opened.engine,
       tasks: queue.tasks,

@@ -14,7 +14,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 
 /** Content type without parameters, in lower case; empty if the header is missing. */
 export function mimeType(request: FastifyRequest): string {
-  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  return request.contentType.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /**
@@ -70,7 +70,7 @@ function requireJson(request: FastifyRequest): void {
   if (mime !== 'application/json' && !/^application\/[^/]+\+json$/.test(mime)) {
     throw new ApiError(
       'invalid_content_type',
-      `the content type \`${request.headers['content-type']}\` is not supported; accepted: \`application/json\``,
+      `the content type \`${request.contentType}\` is not supported; accepted: \`application/json\``,
     )
   }
 }

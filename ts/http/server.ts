@@ -1,8 +1,9 @@
 import compress from '@fastify/compress'
-import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import { openMetrics } from './metrics.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
-import type { RouteServices, Services } from './services.js'
+import type { Services } from './services.js'
 import { sendError, setUpTransport } from './transport.js'
 
 /**
@@ -17,7 +18,7 @@ export function buildServer(services: Services): FastifyInstance {
     // An option of fastify that changes the type of the raw server, which no route touches.
     ...(services.tls ? { https: services.tls } : {}),
     loggerInstance: services.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
@@ -41,7 +42,7 @@ export function buildServer(services: Services): FastifyInstance {
     threshold: 0,
     customTypes: /json|^text\//,
   })
-  const shared: RouteServices = { ...services, searches: new SearchQueue(services.options) }
-  void app.register(routes, shared)
+  const shared = { ...services, searches: new SearchQueue(services.options) }
+  void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
 }

@@ -4,6 +4,7 @@ import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { Features } from './features.js'
+import type { Metrics } from './metrics.js'
 import type { SearchQueue } from './search-queue.js'
 
 /** What the HTTP layer is told at launch. */
@@ -53,4 +54,5 @@ export interface Services {
 /** What the plug-ins receive: the services, and what they share among themselves. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
+  readonly metrics: Metrics
 }

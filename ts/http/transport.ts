@@ -6,6 +6,13 @@ const PREFLIGHT_MAX_AGE_S = 86_400
 /** Seconds after which a refused request may be tried again. */
 const RETRY_AFTER_S = 10
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The content type as sent, empty if the header is missing. */
+    contentType: string
+  }
+}
+
 /** Paths of the routes and the methods each takes, for 404 and 405. */
 type RouteTable = Map<string, Set<string>>
 
@@ -14,7 +21,13 @@ export function setUpTransport(app: FastifyInstance): void {
   answerErrors(app)
   answerOtherOrigins(app)
   answerUnknownRoutes(app)
-  // Clients send content types along with bodies that no route expects: reading is left to the routes.
+  // Clients send content types along with bodies that no route expects, and odd ones along with bodies that
+  // are. fastify would judge both before the route could say who is asking; reading is left to the routes.
+  app.decorateRequest('contentType', '')
+  app.addHook('onRequest', async (request) => {
+    request.contentType = request.headers['content-type'] ?? ''
+    delete request.headers['content-type']
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
@@ -28,7 +41,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   void reply
     .code(status)
     .type('application/json')
-    .send(JSON.stringify(toErrorBody(known ?? error)))
+    .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
 }
 
 /** fastify's own complaints about a request, in the API's terms; null for failures of ours. */

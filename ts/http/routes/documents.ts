@@ -304,7 +304,7 @@ function uploadFormat(request: FastifyRequest): PayloadFormat {
   }
   const format = Object.hasOwn(formats, mime) ? formats[mime] : undefined
   if (format === undefined) {
-    const sent = request.headers['content-type'] ?? ''
+    const sent = request.contentType
     throw new ApiError(
       'invalid_content_type',
       `the content type \`${sent}\` is not supported; accepted: ${accepted}`,

@@ -20,6 +20,12 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return sendJson(reply, { commitSha, commitDate, pkgVersion })
   })
 
+  app.get('/metrics', async (request, reply) => {
+    await auth.require(request.headers.authorization, 'metrics.get')
+    services.features.require('metrics', 'reading the metrics')
+    return reply.type(services.metrics.contentType).send(await services.metrics.text())
+  })
+
   app.get('/stats', async (request, reply) => {
     const { visibleIndexes } = await auth.require(request.headers.authorization, 'stats.get')
     const options = readQuery(rawQuery(request), statsParameters)

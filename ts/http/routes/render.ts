@@ -27,7 +27,6 @@ const body = shape({
       documentTemplateMaxBytes: optional(integer(), template),
     }),
     template,
-    template,
   ),
   input: optional(
     shape({

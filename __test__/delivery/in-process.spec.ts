@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { open } from '../../ts/index.js'
+
+test('a directory is searched inside this process, and keeps what was written', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-open-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const siftd = await open({ directory, engine: 'fallback', logLevel: 'OFF' })
+  const films = siftd.index('films')
+  const added = await films.addDocuments([
+    { id: 1, title: 'A Quiet Orbit', year: 1999 },
+    { id: 2, title: 'Salt and Iron', year: 1974 },
+  ])
+  t.is((await siftd.waitForTask(added.taskUid)).status, 'succeeded')
+  const set = await films.updateSettings({ filterableAttributes: ['year'] })
+  t.is((await siftd.waitForTask(set.taskUid)).status, 'succeeded')
+  const { hits } = await films.search('quite orbit', { limit: 1, attributesToRetrieve: ['id'] })
+  t.deepEqual(hits, [{ id: 1 }])
+  const recent = await films.search(null, { filter: 'year < 1980' })
+  t.deepEqual(
+    recent.hits.map(({ id }) => id),
+    [2],
+  )
+  await t.throwsAsync(films.search('x', { limit: -1 }), { code: 'invalid_search_limit' })
+  await t.throwsAsync(films.search('x', { filter: 'title = a' }), { code: 'invalid_search_filter' })
+  await t.throwsAsync(siftd.index('ghosts').search('x'), { code: 'index_not_found' })
+  t.throws(() => siftd.index('no spaces'), { code: 'invalid_index_uid' })
+  const wrong = films.updateSettings({ stopWords: 'the' })
+  await t.throwsAsync(wrong, { code: 'invalid_settings_stop_words' })
+  const removed = await films.deleteDocuments([1])
+  await siftd.waitForTask(removed.taskUid)
+  await siftd.close()
+
+  const again = await open({ directory, logLevel: 'OFF' })
+  t.is(again.engine, 'fallback')
+  t.is(await again.index('films').document(1), null)
+  t.like(await again.index('films').document(2), { title: 'Salt and Iron' })
+  t.deepEqual((await again.index('films').settings()).filterableAttributes, ['year'])
+  await again.close()
+})

@@ -1,0 +1,91 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const execute = promisify(execFile)
+const shell = process.platform === 'win32'
+const npm = (args: readonly string[], cwd: string) => execute('npm', args, { cwd, shell, maxBuffer: 2 ** 26 })
+
+/** What a user installs: the tarballs, in an empty folder. */
+async function installed(t: ExecutionContext): Promise<string> {
+  const [tarballs, folder] = await Promise.all([tempDir(t), tempDir(t)])
+  await execute(process.execPath, [join(root, 'scripts/pack.mjs'), '--out', tarballs])
+  const packed = (await readdir(tarballs)).map((name) => join(tarballs, name))
+  t.true(packed.length > 0)
+  await npm(['init', '--yes'], folder)
+  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...packed], folder)
+  return folder
+}
+
+async function tempDir(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'siftd-package-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Starts `npx siftd` and returns its address and which engine it says it runs. */
+async function serve(
+  t: ExecutionContext,
+  folder: string,
+  data: string,
+): Promise<{ url: string; engine: string }> {
+  const args = ['--no-install', 'siftd', '--http-addr', '127.0.0.1:0', '--db-path', data]
+  const env = { PATH: process.env.PATH, HOME: folder, SystemRoot: process.env.SystemRoot }
+  // A process group of its own: npx hands signals on only while it is in the foreground.
+  const child = spawn('npx', args, { cwd: folder, env, shell, detached: !shell })
+  t.teardown(() => (shell || child.pid === undefined ? child.kill() : process.kill(-child.pid, 'SIGKILL')))
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stderr.on('data', (chunk) => {
+      text += chunk
+      const url = /^Server listening on: +"(.*)"$/m.exec(text)?.[1]
+      const engine = /^Engine: +"(\w+) /m.exec(text)?.[1]
+      if (url !== undefined && engine !== undefined && text.includes('Master key:')) resolve({ url, engine })
+    })
+    child.once('close', (code) => reject(new Error(`ended with ${code}: ${text}`)))
+  })
+}
+
+/** Loads the sample as the README says and searches with its typo. */
+async function searchesTheSample(t: ExecutionContext, url: string): Promise<void> {
+  const body = await readFile(join(root, 'samples/films.ndjson'))
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const sent = await fetch(`${url}/indexes/films/documents?primaryKey=id`, { method: 'POST', headers, body })
+  t.is(sent.status, 202)
+  const { taskUid } = (await sent.json()) as { taskUid: number }
+  for (;;) {
+    const task = (await (await fetch(`${url}/tasks/${taskUid}`)).json()) as { status: string; error: unknown }
+    if (task.status === 'succeeded') break
+    if (task.status === 'failed') return t.fail(JSON.stringify(task.error))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const answer = await fetch(`${url}/indexes/films/search?q=lihgthouse`)
+  const { hits } = (await answer.json()) as { hits: readonly { title: string }[] }
+  t.is(hits[0]?.title, "The Lighthouse Keeper's Atlas")
+}
+
+test('the packages install into an empty folder, serve and search, with and without native parts', async (t) => {
+  t.timeout(170_000)
+  const folder = await installed(t)
+  const binaries = await nativeFiles(folder)
+  const engines = binaries.filter((path) => path.includes('siftd-engine'))
+  const whole = await serve(t, folder, join(folder, 'whole'))
+  t.is(whole.engine, engines.length > 0 ? 'native' : 'fallback')
+  await searchesTheSample(t, whole.url)
+
+  await Promise.all(binaries.map((path) => rm(path)))
+  const bare = await serve(t, folder, join(folder, 'bare'))
+  t.is(bare.engine, 'fallback')
+  await searchesTheSample(t, bare.url)
+})
+
+/** Every native module below node_modules. */
+async function nativeFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(join(folder, 'node_modules'), { recursive: true })
+  return entries.filter((path) => path.endsWith('.node')).map((path) => join(folder, 'node_modules', path))
+}

@@ -1,0 +1,129 @@
+/** Which room may use which: the tables of the house, and what an import says against them. */
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join, normalize, relative, sep } from 'node:path'
+
+/** Room → the rooms it may import from, itself always included. */
+export type House = Readonly<Record<string, readonly string[]>>
+
+/** Rooms of ts/. `index` is ts/index.ts, the in-process entry beside the daemon. */
+export const tsRooms: House = {
+  errors: [],
+  settings: ['errors'],
+  telemetry: ['settings'],
+  engine: ['settings', 'errors'],
+  outbound: ['settings', 'errors'],
+  embedders: ['outbound', 'settings', 'errors'],
+  auth: ['settings', 'errors'],
+  tasks: ['engine', 'embedders', 'settings', 'errors'],
+  webhooks: ['tasks', 'outbound', 'settings', 'errors'],
+  backup: ['tasks', 'engine', 'auth', 'settings', 'errors'],
+  http: [
+    'backup',
+    'webhooks',
+    'tasks',
+    'auth',
+    'embedders',
+    'outbound',
+    'engine',
+    'telemetry',
+    'settings',
+    'errors',
+  ],
+  cli: [
+    'http',
+    'backup',
+    'webhooks',
+    'tasks',
+    'auth',
+    'embedders',
+    'outbound',
+    'engine',
+    'telemetry',
+    'settings',
+    'errors',
+  ],
+  index: ['cli', 'http', 'tasks', 'engine', 'telemetry', 'settings', 'errors'],
+}
+
+/** Rooms of crates/engine/src, each with what it names and what those name: the table is transitive. */
+export const rustRooms: House = closed({
+  error: [],
+  settings: ['error'],
+  fields: ['settings'],
+  analysis: ['fields'],
+  store: ['fields'],
+  postings: ['analysis', 'store'],
+  facets: ['fields', 'store', 'analysis'],
+  vector: ['store'],
+  filter: ['facets'],
+  ranking: ['analysis', 'postings', 'facets', 'vector', 'filter'],
+  indexing: ['analysis', 'postings', 'facets', 'vector', 'filter'],
+  search: ['ranking', 'filter'],
+  lib: ['indexing', 'search'],
+})
+
+function closed(rooms: House): House {
+  const reached = (room: string): readonly string[] =>
+    (rooms[room] ?? []).flatMap((above) => [above, ...reached(above)])
+  return Object.fromEntries(Object.keys(rooms).map((room) => [room, [...new Set(reached(room))]]))
+}
+
+/** A use of one file by another, both relative to the house, with `/` between parts. */
+export interface Arrow {
+  readonly from: string
+  readonly to: string
+}
+
+/** One sentence per arrow that points the wrong way, or from or to a room that is in no table. */
+export function wrongArrows(arrows: readonly Arrow[], house: House): readonly string[] {
+  return arrows.flatMap(({ from, to }) => {
+    const [user, used] = [roomOf(from), roomOf(to)]
+    if (user === used) return []
+    const unknown = [user, used].find((room) => house[room] === undefined)
+    if (unknown !== undefined) return [`${from} → ${to}: no table knows the room ${unknown}`]
+    return house[user]?.includes(used) ? [] : [`${from} → ${to}: ${user} must not use ${used}`]
+  })
+}
+
+/** First folder, or the bare name of a file that stands outside all rooms. */
+const roomOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.(ts|rs)$/, '')
+
+/** Relative imports, re-exports and dynamic imports of a TypeScript file, as paths inside the house. */
+export function tsArrows(file: string, text: string): readonly Arrow[] {
+  const imports = text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']*)'/g)
+  return [...imports].map(([, target = '']) => ({
+    from: file,
+    to: normalize(join(dirname(file), target))
+      .split(sep)
+      .join('/'),
+  }))
+}
+
+/** `crate::room` in any use or path of a Rust file; what stands in its tests does not count. */
+export function rustArrows(file: string, text: string): readonly Arrow[] {
+  const [code = ''] = text.split(/^#\[cfg\(test\)\]/m)
+  const plain = code.replaceAll(/^\s*\/\/.*$/gm, '')
+  const grouped = [...plain.matchAll(/\bcrate::\{([^}]*(?:\{[^}]*\}[^}]*)*)\}/g)].flatMap(([, inner = '']) =>
+    [...inner.matchAll(/(?:^|,)\s*([a-z_]+)/g)].map(([, room = '']) => room),
+  )
+  const single = [...plain.matchAll(/\bcrate::([a-z_]+)/g)].map(([, room = '']) => room)
+  return [...new Set([...grouped, ...single])].map((room) => ({ from: file, to: `${room}/mod.rs` }))
+}
+
+/** Path (relative, with `/`) and text of every file below `directory` that ends with `suffix`. */
+export async function filesBelow(
+  directory: string,
+  suffix: string,
+): Promise<readonly { readonly path: string; readonly text: string }[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const paths = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(suffix))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+  return Promise.all(
+    paths.map(async (path) => ({
+      path: relative(directory, path).split(sep).join('/'),
+      text: await readFile(path, 'utf8'),
+    })),
+  )
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { addonPlatforms } from '../../ts/engine/index.js'
+import { isErrorCode } from '../../ts/errors/index.js'
+import { parseLaunchOptions } from '../../ts/settings/index.js'
+import { filesBelow } from './arrows.js'
+
+const root = new URL('../../../', import.meta.url)
+
+/** Codes that Rust hands over: string literals given to a user error, and nothing that only looks like one. */
+function rustCodes(text: string): readonly string[] {
+  const [code = ''] = text.split(/^#\[cfg\(test\)\]/m)
+  const given = code.matchAll(/(?:Error::user\(|UserError::new\(|\bcode:|\bcode =)\s*"([^"]*)"/g)
+  return [...given].map(([, literal = '']) => literal)
+}
+
+test('every error code of the engine is in the table of the API', async (t) => {
+  const files = await filesBelow(fileURLToPath(new URL('crates/engine/src', root)), '.rs')
+  const found = files.flatMap(({ path, text }) => rustCodes(text).map((code) => `${path}: ${code}`))
+  t.true(found.length > 0, 'the codes are found at all')
+  t.deepEqual(
+    found.filter((line) => !isErrorCode(line.replace(/^.*: /, ''))),
+    [],
+  )
+})
+
+test('the search for codes finds what is misspelt', (t) => {
+  const text = 'Error::user("invalid_serch_filter", m); UserError { code: "index_not_found", message }'
+  t.deepEqual(rustCodes(text), ['invalid_serch_filter', 'index_not_found'])
+  t.false(isErrorCode('invalid_serch_filter'))
+})
+
+const readme = readFileSync(new URL('README.md', root), 'utf8')
+
+test('the README names only launch options that exist', (t) => {
+  const machine = { memoryBytes: 1e9, cores: 1 }
+  const help = parseLaunchOptions({ args: ['--help'], env: {}, readFile: () => null, machine })
+  if (help.kind !== 'help') return t.fail()
+  const flags = [...readme.matchAll(/`--([a-z][a-z-]+)/g)].map(([, flag = '']) => flag)
+  t.true(flags.length > 0)
+  t.deepEqual(
+    flags.filter((flag) => !help.text.includes(`--${flag}`)),
+    [],
+  )
+})
+
+test('the README names every platform that has a binary', (t) => {
+  t.deepEqual(
+    addonPlatforms.filter((platform) => !readme.includes(platform)),
+    [],
+  )
+})

@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { filesBelow, rustArrows, rustRooms, tsArrows, tsRooms, wrongArrows } from './arrows.js'
+
+const root = new URL('../../../', import.meta.url)
+const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
+
+test('imports of ts/ point up the table of rooms', async (t) => {
+  const files = await below('ts', '.ts')
+  const arrows = files.flatMap(({ path, text }) => tsArrows(path, text))
+  t.true(arrows.length > 100, 'the imports are found at all')
+  t.deepEqual(wrongArrows(arrows, tsRooms), [])
+})
+
+test('uses of crates/engine point up the table of rooms', async (t) => {
+  const files = (await below('crates/engine/src', '.rs')).filter(({ path }) => path !== 'lib.rs')
+  const arrows = files.flatMap(({ path, text }) => rustArrows(path, text))
+  t.true(arrows.length > 0, 'the uses are found at all')
+  t.deepEqual(wrongArrows(arrows, rustRooms), [])
+})
+
+const tree = [
+  ['errors/codes.ts', "import { x } from './api.js'"],
+  ['settings/index.ts', "export * from '../errors/index.js'\nimport type { T } from '../tasks/index.js'"],
+  ['tasks/index.ts', "const late = await import('../http/server.js')"],
+  ['attic/index.ts', "import '../errors/index.js'"],
+] as const
+
+test('the checker names every wrong arrow of a bad tree, and only those', (t) => {
+  const arrows = tree.flatMap(([path, text]) => tsArrows(path, text))
+  t.deepEqual(wrongArrows(arrows, tsRooms), [
+    'settings/index.ts → tasks/index.js: settings must not use tasks',
+    'tasks/index.ts → http/server.js: tasks must not use http',
+    'attic/index.ts → errors/index.js: no table knows the room attic',
+  ])
+})
+
+test('the checker reads every form of a Rust use, and leaves tests and comments alone', (t) => {
+  const text = [
+    '// crate::search is far below',
+    'use crate::{error::Result, ranking::{self, Rule}};',
+    'fn f() -> crate::search::Page { todo() }',
+    '#[cfg(test)]',
+    'mod tests { use crate::indexing::apply; }',
+  ].join('\n')
+  t.deepEqual(wrongArrows(rustArrows('facets/mod.rs', text), rustRooms), [
+    'facets/mod.rs → ranking/mod.rs: facets must not use ranking',
+    'facets/mod.rs → search/mod.rs: facets must not use search',
+  ])
+})

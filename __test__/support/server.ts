@@ -1,0 +1,171 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { pino } from 'pino'
+import { openAuth } from '../../ts/auth/index.js'
+import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
+import {
+  buildServer,
+  defaultHttpOptions,
+  type Feature,
+  type HttpOptions,
+  openFeatures,
+} from '../../ts/http/index.js'
+import { openTasks } from '../../ts/tasks/index.js'
+
+export interface TestServerOptions extends Partial<HttpOptions> {
+  readonly masterKey?: string
+  readonly features?: readonly Feature[]
+  /** The clock that keys and tokens expire by; milliseconds since 1970. */
+  readonly now?: () => number
+  /** Stands between the server and its engine, to see or hold back what passes. */
+  readonly wrapEngine?: (engine: Engine) => Engine
+}
+
+export interface TestAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+  /** The body as JSON; `{}` if there is none. */
+  readonly body: TestBody
+}
+
+/** Any JSON object of the API. A key that is not there reads as undefined and fails what is asked of it. */
+export interface TestBody {
+  readonly [key: string]: unknown
+  readonly message: string
+  readonly code: string
+  readonly link: string
+  readonly key: string
+  readonly uuid: string
+  readonly total: number
+  readonly taskUid: number
+  readonly status: string
+  readonly updatedAt: string
+  readonly error: TestBody
+  readonly details: TestBody
+  readonly results: readonly TestBody[]
+  readonly hits: readonly TestBody[]
+}
+
+export interface TestRequest {
+  /** Sent as JSON unless it is text or bytes already. */
+  readonly body?: unknown
+  /** undefined leaves out a header that would be sent otherwise. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+/** A real server on a free port. */
+export interface TestServer {
+  readonly url: string
+  request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>
+  get(path: string, request?: TestRequest): Promise<TestAnswer>
+  post(path: string, body?: unknown, request?: TestRequest): Promise<TestAnswer>
+  put(path: string, body?: unknown, request?: TestRequest): Promise<TestAnswer>
+  patch(path: string, body?: unknown, request?: TestRequest): Promise<TestAnswer>
+  delete(path: string, request?: TestRequest): Promise<TestAnswer>
+  /** Sends a write, expects it to be accepted and waits for its task; answers with the finished task. */
+  settle(t: ExecutionContext, accepted: Promise<TestAnswer>): Promise<TestBody>
+}
+
+/** Which engine the tests run on. */
+export const testEngine = (process.env.SIFTD_TEST_ENGINE ?? 'fallback') as EngineChoice
+
+const TASK_POLL_MS = 5
+
+/** Starts a server with an empty data directory; closed and removed when the test ends. */
+export async function startServer(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
+  const { masterKey, features, now = Date.now, wrapEngine = (engine) => engine, ...httpOptions } = options
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
+  const log = pino({ level: 'silent' })
+  const { engine } = await openEngine(testEngine, {
+    directory: join(directory, 'indexes'),
+    log,
+    indexingMemoryBytes: 64 * 1024 * 1024,
+    indexingThreads: 1,
+  })
+  const queue = await openTasks({ directory, engine, log })
+  const app = buildServer({
+    engine: wrapEngine(engine),
+    tasks: queue.tasks,
+    instance: queue.instance,
+    auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
+    features: await openFeatures(queue.instance, features),
+    options: { ...defaultHttpOptions, ...httpOptions },
+    log,
+    version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
+  })
+  queue.start()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  t.teardown(async () => {
+    app.server.closeAllConnections()
+    await app.close()
+    await queue.close()
+    await engine.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  return clientOf(port, masterKey)
+}
+
+function clientOf(port: number, masterKey: string | undefined): TestServer {
+  const request = (
+    method: string,
+    path: string,
+    { body, headers = {} }: TestRequest = {},
+  ): Promise<TestAnswer> =>
+    new Promise((resolve, reject) => {
+      const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
+      const payload = body === undefined ? undefined : isRaw ? body : JSON.stringify(body)
+      const sent: Record<string, string | undefined> = {
+        ...(payload !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(payload)),
+        }),
+        ...(masterKey !== undefined && { authorization: `Bearer ${masterKey}` }),
+        ...headers,
+      }
+      const given = Object.entries(sent).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      const outgoing = httpRequest(
+        { host: '127.0.0.1', port, method, path, headers: Object.fromEntries(given) },
+        (answer) => {
+          const chunks: Buffer[] = []
+          answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+          answer.on('end', () => {
+            const bytes = Buffer.concat(chunks)
+            const { 'content-type': type, 'content-encoding': encoding } = answer.headers
+            const isJson = type === 'application/json' && encoding === undefined && bytes.length > 0
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              bytes,
+              body: (isJson ? JSON.parse(bytes.toString()) : {}) as TestBody,
+            })
+          })
+        },
+      )
+      outgoing.on('error', reject)
+      outgoing.end(payload)
+    })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    request,
+    get: (path, options) => request('GET', path, options),
+    post: (path, body, options) => request('POST', path, { body, ...options }),
+    put: (path, body, options) => request('PUT', path, { body, ...options }),
+    patch: (path, body, options) => request('PATCH', path, { body, ...options }),
+    delete: (path, options) => request('DELETE', path, options),
+    async settle(t, accepted) {
+      const { status, body } = await accepted
+      t.true(status === 202 || status === 200, `the write was accepted: ${JSON.stringify(body)}`)
+      for (;;) {
+        const task = await request('GET', `/tasks/${body.taskUid}`)
+        if (!['enqueued', 'processing'].includes(task.body.status)) return task.body
+        await new Promise((resolve) => setTimeout(resolve, TASK_POLL_MS))
+      }
+    },
+  }
+}

@@ -1,0 +1,97 @@
+// Makes the packages to publish, as tarballs:
+//
+//   node scripts/pack.mjs --out DIR [--platforms none|built|all]
+//
+// `built` (the default) packs the binaries that lie in npm/<platform>/, `all` fails unless every platform has
+// one, `none` packs the server alone. The server's package names exactly the binary packages of the same run
+// as optional dependencies: the manifest in the repository names none, so that `npm ci` works before anything
+// was published.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { compileTypeScript, root } from './setup.mjs'
+
+/** What npm must match before it installs a binary package. */
+const platforms = {
+  'linux-x64-gnu': { os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
+  'linux-x64-musl': { os: ['linux'], cpu: ['x64'], libc: ['musl'] },
+  'linux-arm64-gnu': { os: ['linux'], cpu: ['arm64'], libc: ['glibc'] },
+  'linux-arm64-musl': { os: ['linux'], cpu: ['arm64'], libc: ['musl'] },
+  'darwin-x64': { os: ['darwin'], cpu: ['x64'] },
+  'darwin-arm64': { os: ['darwin'], cpu: ['arm64'] },
+  'win32-x64-msvc': { os: ['win32'], cpu: ['x64'] },
+}
+
+const { values } = parseArgs({
+  options: { out: { type: 'string' }, platforms: { type: 'string', default: 'built' } },
+})
+if (values.out === undefined || !['none', 'built', 'all'].includes(values.platforms)) {
+  throw new Error('usage: pack.mjs --out DIR [--platforms none|built|all]')
+}
+const out = resolve(values.out)
+mkdirSync(out, { recursive: true })
+if (!compileTypeScript()) process.exit(1)
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { version, license, engines, repository } = manifest
+const binary = (platform) => join(root, 'npm', platform, `siftd-engine.${platform}.node`)
+const packed = Object.keys(platforms).filter(
+  (platform) => values.platforms !== 'none' && existsSync(binary(platform)),
+)
+const missing = Object.keys(platforms).filter((platform) => !packed.includes(platform))
+if (values.platforms === 'all' && missing.length > 0) throw new Error(`no binary for ${missing.join(', ')}`)
+
+for (const platform of packed) {
+  const file = `siftd-engine.${platform}.node`
+  pack((folder) => {
+    cpSync(binary(platform), join(folder, file))
+    cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+    writeFileSync(
+      join(folder, 'README.md'),
+      `The native engine of siftd for ${platform}. Install \`siftd\` instead.\n`,
+    )
+    return {
+      name: `@siftd/engine-${platform}`,
+      version,
+      description: `The native engine of siftd for ${platform}`,
+      license,
+      repository,
+      engines,
+      ...platforms[platform],
+      main: file,
+      files: [file],
+    }
+  })
+}
+
+pack((folder) => {
+  for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, file), join(folder, file))
+  cpSync(join(root, 'dist', 'ts'), join(folder, 'dist', 'ts'), {
+    recursive: true,
+    // Source maps point at sources that are not in the package.
+    filter: (path) => !path.endsWith('.map'),
+  })
+  const { scripts: _scripts, ava: _ava, devDependencies: _dev, ...published } = manifest
+  if (packed.length === 0) return published
+  const optional = packed.map((platform) => [`@siftd/engine-${platform}`, version])
+  return { ...published, optionalDependencies: Object.fromEntries(optional) }
+})
+
+/** Packs a folder that `fill` fills and describes; prints the tarball's name. */
+function pack(fill) {
+  const folder = mkdtempSync(join(tmpdir(), 'siftd-pack-'))
+  try {
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(fill(folder), null, 2))
+    const shell = process.platform === 'win32'
+    const { status } = spawnSync('npm', ['pack', '--silent', '--pack-destination', out], {
+      cwd: folder,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      shell,
+    })
+    if (status !== 0) throw new Error('npm pack failed')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,162 @@
+// Makes a fresh clone runnable with nothing but Node: dependencies, compiled TypeScript, the native engine.
+// Every step is skipped when its inputs have not changed since it last succeeded.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const inRoot = (...parts) => join(root, ...parts)
+
+const say = (text) => process.stderr.write(`${text}\n`)
+
+/** Runs a command in the project with its output shown. Returns whether it succeeded. */
+export function run(command, args, env = {}) {
+  // npm is a batch file on Windows, which only a shell can start; no argument here holds a space.
+  const shell = process.platform === 'win32'
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env },
+    shell,
+  })
+  if (error) say(`${command} could not be started: ${error.message}`)
+  return status === 0
+}
+
+/** Whether a command can be started at all. */
+export function answers(command, args) {
+  return (
+    spawnSync(command, args, { cwd: root, stdio: 'ignore', shell: process.platform === 'win32' }).status === 0
+  )
+}
+
+/** All files below `directory`, in a stable order; empty if there is none. */
+function filesBelow(directory) {
+  if (!existsSync(directory)) return []
+  return readdirSync(directory, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name)
+      if (entry.isDirectory()) return entry.name === 'target' ? [] : filesBelow(path)
+      return [path]
+    })
+}
+
+function hashOf(paths, ...words) {
+  const hash = createHash('sha256')
+  for (const word of words) hash.update(word).update('\0')
+  for (const path of paths)
+    hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0')
+  return hash.digest('hex')
+}
+
+const textOf = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
+
+/** Installs what package-lock.json names, unless it is installed already. */
+export function installDependencies() {
+  const lock = inRoot('package-lock.json')
+  const installed = inRoot('node_modules', '.package-lock.json')
+  const stamp = inRoot('node_modules', '.siftd-installed')
+  const wanted = hashOf([lock])
+  if (textOf(stamp) === wanted) return true
+  // Installed by hand: npm writes its own copy of the lock last.
+  const isFresh = existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs
+  if (!isFresh) {
+    say('installing dependencies (npm ci) …')
+    if (!run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])) return false
+  }
+  writeFileSync(stamp, wanted)
+  return true
+}
+
+/** Compiles TypeScript into dist/, unless nothing changed, and removes what has no source any more. */
+export function compileTypeScript() {
+  const sources = ['ts', '__test__', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
+  const inputs = [
+    ...sources.filter((path) => path.endsWith('.ts')),
+    inRoot('tsconfig.json'),
+    inRoot('package.json'),
+  ]
+  const stamp = inRoot('dist', '.compiled')
+  const wanted = hashOf(inputs)
+  if (textOf(stamp) === wanted) return true
+  say('compiling TypeScript …')
+  for (const path of filesBelow(inRoot('dist'))) if (isOrphan(path)) rmSync(path)
+  if (!existsSync(inRoot('dist', 'ts', 'cli', 'main.js')))
+    rmSync(inRoot('dist', '.tsbuildinfo'), { force: true })
+  rmSync(stamp, { force: true })
+  if (!run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json']))
+    return false
+  writeFileSync(stamp, wanted)
+  return true
+}
+
+/** Compiled from a file that is gone: it would still be run as a test, or imported. */
+function isOrphan(path) {
+  const [, source] = /^(.*?)(?:\.d\.ts|\.js|\.js\.map)$/.exec(relative(inRoot('dist'), path)) ?? []
+  return source?.includes(sep) === true && !existsSync(inRoot(`${source}.ts`))
+}
+
+/** Libraries as cargo names them → platform names of the binary packages. */
+function platform() {
+  if (process.platform !== 'linux') {
+    return `${process.platform}-${process.arch}${process.platform === 'win32' ? '-msvc' : ''}`
+  }
+  return `linux-${process.arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`
+}
+
+const libraries = { darwin: 'libnode.dylib', win32: 'node.dll' }
+
+export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
+
+/**
+ * Builds the native engine where `ts/engine/addon.ts` looks for it.
+ * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
+ */
+export function buildAddon() {
+  const name = platform()
+  try {
+    createRequire(import.meta.url).resolve(`@siftd/engine-${name}`)
+    return 'prebuilt'
+  } catch {
+    // Not installed: built from here.
+  }
+  if (!hasRust()) return 'no-rust'
+  const target = inRoot('npm', name)
+  const addon = join(target, `siftd-engine.${name}.node`)
+  const stamp = join(target, '.built')
+  const rustc = spawnSync('rustc', ['--version', '--verbose'], { encoding: 'utf8' }).stdout
+  const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
+  const wanted = hashOf([...manifests, ...filesBelow(inRoot('crates'))], rustc)
+  if (existsSync(addon) && textOf(stamp) === wanted) return 'ready'
+  say('building the native engine (cargo build; the first time takes some minutes) …')
+  // A musl build must be a shared library, which static linking of the C library rules out.
+  const env = name.endsWith('-musl')
+    ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` }
+    : {}
+  if (!run('cargo', ['build', '-p', 'node'], env)) return 'failed'
+  const built = join(
+    process.env.CARGO_TARGET_DIR ?? inRoot('target'),
+    'debug',
+    libraries[process.platform] ?? 'libnode.so',
+  )
+  mkdirSync(target, { recursive: true })
+  // A running server has the old file mapped: replace the name, never the bytes.
+  copyFileSync(built, `${addon}.new`)
+  renameSync(`${addon}.new`, addon)
+  writeFileSync(stamp, wanted)
+  return 'ready'
+}

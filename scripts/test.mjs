@@ -1,0 +1,104 @@
+// npm test: prepares a clone, runs every check and every test, and ends with one line `N passed, N failed`.
+import { spawn } from 'node:child_process'
+import { answers, buildAddon, compileTypeScript, hasRust, installDependencies, root } from './setup.mjs'
+
+const total = { passed: 0, failed: 0 }
+const problems = []
+const isCi = Boolean(process.env.CI)
+
+/** Counts one failure that no runner counted. */
+function fail(what) {
+  total.failed += 1
+  problems.push(what)
+}
+
+/** Runs a command, shows its output as it comes, and returns it with the exit code. */
+function watch(command, args, env = {}) {
+  return new Promise((resolve) => {
+    const shell = process.platform === 'win32'
+    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, shell })
+    let output = ''
+    for (const [from, to] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ]) {
+      from.setEncoding('utf8')
+      from.on('data', (text) => {
+        output += text
+        to.write(text)
+      })
+    }
+    child.on('error', (error) => resolve({ code: 1, output: String(error) }))
+    child.on('close', (code) => resolve({ code: code ?? 1, output }))
+  })
+}
+
+/** Sums every count that `pattern` finds in a runner's output. */
+const sum = (output, pattern) =>
+  [...output.matchAll(pattern)].reduce((found, [, digits]) => found + Number(digits), 0)
+
+/** Runs one step. `counts` find the runner's own figures; without them only a failure counts, as one. */
+async function step(name, command, args, { counts, env } = {}) {
+  process.stdout.write(`\n── ${name}\n`)
+  const { code, output } = await watch(command, args, env)
+  // Colours would stand between a figure and its word.
+  const plain = output.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '')
+  const passed = counts ? sum(plain, counts.passed) : 0
+  const failed = counts ? sum(plain, counts.failed) : 0
+  total.passed += passed
+  total.failed += failed
+  if (failed > 0) problems.push(`${name}: ${failed} failed`)
+  if (code !== 0 && failed === 0) fail(`${name}: ended with ${code}`)
+  if (code === 0 && counts && passed === 0) fail(`${name}: no test ran`)
+}
+
+/** Ends the run: the last line is always the count. */
+function finish() {
+  if (problems.length > 0) process.stdout.write(`\n${problems.map((line) => `✘ ${line}`).join('\n')}\n`)
+  process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
+  process.exit(total.failed === 0 ? 0 : 1)
+}
+
+if (!installDependencies()) {
+  fail('the dependencies could not be installed')
+  finish()
+}
+const bin = (path) => `${root}/node_modules/${path}`
+await step('biome', process.execPath, [
+  bin('@biomejs/biome/bin/biome'),
+  'check',
+  '.',
+  '--diagnostic-level=error',
+])
+// What does not compile is not run: its tests would be those of an older build.
+const compiled = compileTypeScript()
+if (!compiled) fail('tsc: the TypeScript sources do not compile')
+const rust = hasRust()
+const addon = buildAddon()
+if (addon === 'failed') fail('cargo build: the native engine could not be built')
+if (addon === 'no-rust')
+  process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
+if (addon === 'no-rust' && isCi) fail('CI must test the native engine, and there is none')
+
+if (rust) {
+  if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
+  else if (isCi) fail('rustfmt is not installed')
+  if (answers('cargo', ['clippy', '--version'])) {
+    await step('clippy', 'cargo', ['clippy', '--workspace', '--all-targets', '--', '-D', 'warnings'])
+  } else if (isCi) fail('clippy is not installed')
+  await step('cargo test', 'cargo', ['test', '--workspace', '--no-fail-fast'], {
+    counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+  })
+}
+if (compiled) {
+  await step('ava', process.execPath, [bin('ava/entrypoints/cli.mjs')], {
+    counts: {
+      passed: /^\s+(\d+) tests? passed$/gm,
+      failed:
+        /^\s+(\d+) (?:(?:tests?|hooks?) failed|uncaught exceptions?|unhandled rejections?|tests? remained pending.*)$/gm,
+    },
+    // Tests of the native engine skip themselves where there is none, but not where there should be one.
+    env: { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' },
+  })
+}
+finish()

@@ -1,0 +1,89 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
+import { LaunchError } from '../settings/index.js'
+import { type OpenedTasks, openTasks } from '../tasks/index.js'
+import type { Logger } from '../telemetry/index.js'
+import { type DataDirectory, openDataDirectory } from './data-directory.js'
+
+export interface InstanceRequest {
+  readonly directory: string
+  readonly version: string
+  readonly upgrade: boolean
+  /** Directory of per-user configuration. */
+  readonly userDirectory: string
+  readonly engine: EngineChoice
+  readonly indexingMemoryBytes: number
+  readonly indexingThreads: number
+  /** null: no limit but the task room's own. */
+  readonly batch: { readonly tasksMax: number | null; readonly payloadBytesMax: number | null }
+  readonly log: Logger
+}
+
+/** A data directory with its engine and queue, without any way in. */
+export interface Instance {
+  readonly data: DataDirectory
+  readonly opened: OpenedEngine
+  readonly queue: OpenedTasks
+  /** Closes the queue, then the engine. */
+  close(): Promise<void>
+}
+
+/** Opens what the daemon and the in-process entry share. The queue waits for its `start`. */
+export async function openInstance(request: InstanceRequest): Promise<Instance> {
+  const { log, version, upgrade, userDirectory } = request
+  const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
+  const written = await engineOf(data.path)
+  const opened = await openEngine(chosen(request.engine, written, data.path), {
+    directory: join(data.path, 'indexes'),
+    log,
+    indexingMemoryBytes: request.indexingMemoryBytes,
+    indexingThreads: request.indexingThreads,
+  })
+  try {
+    if (written === null) await writeFile(join(data.path, ENGINE_FILE), opened.kind, { flush: true })
+    const { engine } = opened
+    const queue = await openTasks({ directory: data.path, engine, log, limits: request.batch })
+    return {
+      data,
+      opened: written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) },
+      queue,
+      async close() {
+        await queue.close()
+        await engine.close()
+      },
+    }
+  } catch (error) {
+    await opened.engine.close()
+    throw error
+  }
+}
+
+/** Names the engine whose files lie in the data directory: the two do not read each other's. */
+const ENGINE_FILE = 'engine'
+
+async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null> {
+  const text = await readFile(join(directory, ENGINE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  const kind = text?.trim()
+  return kind === 'native' || kind === 'fallback' ? kind : null
+}
+
+/**
+ * The engine to open: the one that wrote the data, whatever would be taken for a new directory.
+ * @throws LaunchError if the other one is asked for
+ */
+function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, directory: string): EngineChoice {
+  if (written === null || choice === written) return choice
+  if (choice === 'auto') return written
+  const wayOut = `start with --engine ${written}, or with another --db-path and add the documents again`
+  throw new LaunchError(
+    `${directory} was written by the ${written} engine, not the ${choice} one; ${wayOut}`,
+    1,
+  )
+}
+
+const whyKept = ({ kind, why }: OpenedEngine): string =>
+  kind === 'fallback' ? 'the data was written by it' : `the data was written by it; ${why}`

@@ -1,0 +1,84 @@
+/**
+ * Here is a token as it was written: what is the word?
+ *
+ * Source: spec/search-semantics.md §2.3. Decomposing comes first because stop words and separators are
+ * recognised between it and the folding of case and marks.
+ */
+import { ARABIC, ARMENIAN, CJ, CYRILLIC, GEORGIAN, GREEK, HEBREW, LATIN, THAI } from './scripts.js'
+import { chineseVariant } from './variants.js'
+
+/** What decides how a token is folded: script class and, where known, three-letter language code. */
+export interface Writing {
+  readonly script: number
+  readonly language: string | null
+}
+
+const CONTROLS = /[\p{Cc}](?<!\s)/gu
+const MARKS = /\p{Mn}/gu
+const SWEDISH = /[aAoO]\u0308|[aA]\u030a/g
+const MARKLESS: ReadonlySet<number> = new Set([LATIN, GREEK, HEBREW, ARABIC, THAI])
+const CASED: ReadonlySet<number> = new Set([LATIN, CYRILLIC, GREEK, GEORGIAN, ARMENIAN])
+const PLAIN = /^[\x20-\x7e]*$/
+
+const PERSIAN: Readonly<Record<string, string>> = {
+  ك: 'ک',
+  ي: 'ی',
+  ى: 'ی',
+  ة: 'ه',
+  '٠': '0',
+  '١': '1',
+  '٢': '2',
+  '٣': '3',
+  '٤': '4',
+  '٥': '5',
+  '٦': '6',
+  '٧': '7',
+  '٨': '8',
+  '٩': '9',
+  '۰': '0',
+  '۱': '1',
+  '۲': '2',
+  '۳': '3',
+  '۴': '4',
+  '۵': '5',
+  '۶': '6',
+  '۷': '7',
+  '۸': '8',
+  '۹': '9',
+}
+
+/** Steps 1–3: compatibility decomposition without control characters. Stop words are compared in this form. */
+export function decomposed(text: string, language: string | null = null): string {
+  if (PLAIN.test(text)) return text
+  const expanded = text.normalize('NFKD').replace(CONTROLS, '')
+  return language === 'swe' ? expanded.replace(SWEDISH, (letter) => letter.normalize('NFC')) : expanded
+}
+
+/** Steps 5–9: case, letter variants and marks folded away. @param text decomposed */
+export function folded(text: string, { script, language }: Writing): string {
+  if (PLAIN.test(text)) return CASED.has(script) ? text.toLowerCase() : text
+  let word = text
+  if (language === 'pes') word = word.replace(/[\u0600-\u06ff]/g, (letter) => PERSIAN[letter] ?? letter)
+  if (CASED.has(script)) word = word.toLowerCase()
+  if (script === LATIN) word = word.replace(/[’‘‛]/g, "'").replace(/[œŒ]/g, 'oe').replace(/[æÆ]/g, 'ae')
+  else if (script === CJ) word = foldedCj(word, language)
+  else if (script === GREEK) word = word.replace(/ς/g, 'σ')
+  else if (script === ARABIC)
+    word = word
+      .replace(/ـ/g, '')
+      .replace(/[آأإٱ]/g, 'ا')
+      .replace(/ى/g, 'ي')
+      .replace(/ة/g, 'ه')
+  if (MARKLESS.has(script)) word = word.replace(MARKS, '')
+  if (script === LATIN) word = word.replace(/[đĐðÐ]/g, 'd').replace(/ı/g, 'i')
+  return word
+}
+
+function foldedCj(word: string, language: string | null): string {
+  let folded = word
+  if (language === null || language === 'cmn' || language === 'zho')
+    folded = Array.from(folded, chineseVariant).join('')
+  if (language === null || language === 'jpn')
+    folded = folded.replace(/[\u30a1-\u30f6]/g, (kana) => String.fromCharCode(kana.charCodeAt(0) - 0x60))
+  return folded
+}

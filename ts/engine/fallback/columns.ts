@@ -1,0 +1,160 @@
+/**
+ * Here is a docid, which values has it?
+ *
+ * One column per field that settings ask for. Values are kept once in a dictionary: an *entry* is a value as
+ * it was spelled, a *group* is what counts as equal (numbers by value, strings by `facetForm`).
+ */
+import { DocSet } from './doc-set.js'
+import { type FacetLeaf, facetForm } from './fields/flatten.js'
+import { compareUtf8 } from './text-order.js'
+
+/** Entries of one document: none, one, or several. */
+export type Row = undefined | number | readonly number[]
+
+/** What a document puts into a column. */
+export interface RowChange {
+  readonly docid: number
+  /** undefined: the document has no such field (any more). */
+  readonly leaf: FacetLeaf | undefined
+}
+
+export class Column {
+  private readonly entryIds = new Map<string, number>()
+  private readonly groupIds = new Map<string, number>()
+  /** Entry → its group. */
+  readonly groupOf: number[] = []
+  /** Entry → the value as it was spelled; empty for numbers. */
+  readonly spelling: string[] = []
+  /** Group → the number, NaN for strings. */
+  readonly numbers: number[] = []
+  /** Group → the comparable form, empty for numbers. */
+  readonly forms: string[] = []
+  private readonly rows: Row[] = []
+  private existing = new DocSet(0)
+  private nulls = new DocSet(0)
+  private empties = new DocSet(0)
+  private ranked: Uint32Array | null = null
+
+  /** Puts values in place of those that documents had before. `bound`: docids are below it. */
+  apply(changes: readonly RowChange[], bound: number): void {
+    this.existing = this.existing.resized(bound)
+    this.nulls = this.nulls.resized(bound)
+    this.empties = this.empties.resized(bound)
+    for (const { docid, leaf } of changes) {
+      this.rows[docid] = leaf === undefined ? undefined : this.row(leaf)
+      mark(this.existing, docid, leaf !== undefined)
+      mark(this.nulls, docid, leaf?.isNull === true)
+      mark(this.empties, docid, leaf?.isEmpty === true)
+    }
+  }
+
+  private row(leaf: FacetLeaf): Row {
+    const entries = new Set<number>()
+    for (const value of leaf.numbers) entries.add(this.entry(`n${value === 0 ? 0 : value}`, value, ''))
+    for (const value of leaf.strings) {
+      const form = facetForm(value)
+      if (form !== '') entries.add(this.entry(`s${value}`, Number.NaN, value, form))
+    }
+    if (entries.size === 0) return undefined
+    return entries.size === 1 ? [...entries][0] : [...entries]
+  }
+
+  private entry(key: string, value: number, spelling: string, form = ''): number {
+    const known = this.entryIds.get(key)
+    if (known !== undefined) return known
+    const groupKey = form === '' ? key : `s${form}`
+    let group = this.groupIds.get(groupKey)
+    if (group === undefined) {
+      group = this.numbers.length
+      this.groupIds.set(groupKey, group)
+      this.numbers.push(value)
+      this.forms.push(form)
+      this.ranked = null
+    }
+    const entry = this.groupOf.length
+    this.groupOf.push(group)
+    this.spelling.push(spelling)
+    this.entryIds.set(key, entry)
+    return entry
+  }
+
+  /** Entries of a document. */
+  entries(docid: number): readonly number[] {
+    const row = this.rows[docid]
+    return row === undefined ? [] : typeof row === 'number' ? [row] : row
+  }
+
+  /** The raw row, for loops that must not allocate. */
+  at(docid: number): Row {
+    return this.rows[docid]
+  }
+
+  /** Docids below this may have values. */
+  get bound(): number {
+    return this.rows.length
+  }
+
+  /** Documents with any value, null and empty ones included, or with a field below this one. */
+  get exists(): DocSet {
+    return this.existing
+  }
+
+  get isNull(): DocSet {
+    return this.nulls
+  }
+
+  get isEmpty(): DocSet {
+    return this.empties
+  }
+
+  get groups(): number {
+    return this.numbers.length
+  }
+
+  isNumber(group: number): boolean {
+    return this.forms[group] === ''
+  }
+
+  /** Group with this number or form, if any document ever had one. */
+  groupOfNumber(value: number): number | undefined {
+    return this.groupIds.get(`n${value === 0 ? 0 : value}`)
+  }
+
+  groupOfForm(form: string): number | undefined {
+    return form === '' ? undefined : this.groupIds.get(`s${form}`)
+  }
+
+  /** Group → rank: numbers ascending, then strings by their bytes. */
+  get ranks(): Uint32Array {
+    if (this.ranked === null) {
+      const order = Array.from(this.numbers.keys()).sort((a, b) => this.compare(a, b))
+      this.ranked = new Uint32Array(order.length)
+      for (const [rank, group] of order.entries()) this.ranked[group] = rank
+    }
+    return this.ranked
+  }
+
+  private compare(a: number, b: number): number {
+    const [left, right] = [this.isNumber(a), this.isNumber(b)]
+    if (left !== right) return left ? -1 : 1
+    return left ? this.numbers[a]! - this.numbers[b]! : compareUtf8(this.forms[a]!, this.forms[b]!)
+  }
+
+  /** Documents that hold at least one of the groups flagged in `wanted` (indexed by group). */
+  documentsWith(wanted: Uint8Array): DocSet {
+    const found = new DocSet(this.bound)
+    for (let docid = 0; docid < this.rows.length; docid++) {
+      const row = this.rows[docid]
+      if (row === undefined) continue
+      if (typeof row === 'number') {
+        if (wanted[this.groupOf[row]!] === 1) found.add(docid)
+      } else if (row.some((entry) => wanted[this.groupOf[entry]!] === 1)) found.add(docid)
+    }
+    return found
+  }
+}
+
+function mark(set: DocSet, docid: number, present: boolean): void {
+  if (present) set.add(docid)
+  else set.delete(docid)
+}

@@ -1,0 +1,93 @@
+/**
+ * Here is a document: which leaves does it hold, under which dotted path?
+ *
+ * Source: spec/search-semantics.md §3.1–3.2, spec/documents.md §4.1. Arrays do not appear in paths, and a
+ * literal key `a.b` shares the field of `b` below `a`.
+ */
+import { type Json, JsonNumber, type JsonObject } from '../json.js'
+
+/** Receives what is met, in document order. `text` is null where a visit has no words. */
+export type LeafVisitor = (path: string, text: string | null) => void
+
+/** The words of a scalar as text; null for null and containers. */
+export function leafText(value: Json): string | null {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return value ? 'true' : 'false'
+  return value instanceof JsonNumber ? value.text : null
+}
+
+/** Walks all leaves as indexing counts visits: see §3.2 for which containers count. */
+export function visitLeaves(document: JsonObject, visit: LeafVisitor): void {
+  for (const [key, value] of document) visitValue(key, value, visit, false)
+}
+
+function visitValue(path: string, value: Json, visit: LeafVisitor, keyed: boolean): void {
+  if (Array.isArray(value)) {
+    if (keyed || value.length === 0) visit(path, null)
+    for (const item of value) visitValue(path, item, visit, false)
+  } else if (value instanceof Map) {
+    if (keyed || value.size === 0) visit(path, null)
+    for (const [key, item] of value) visitValue(`${path}.${key}`, item, visit, true)
+  } else visit(path, leafText(value))
+}
+
+/** What one document has under one path. */
+export interface FacetLeaf {
+  readonly numbers: number[]
+  readonly strings: string[]
+  isNull: boolean
+  isEmpty: boolean
+}
+
+/** All paths of a document, parents included, with their values. */
+export function facetLeaves(document: JsonObject): Map<string, FacetLeaf> {
+  const leaves = new Map<string, FacetLeaf>()
+  for (const [key, value] of document) collect(leaves, key, value, false)
+  return leaves
+}
+
+function leafAt(leaves: Map<string, FacetLeaf>, path: string): FacetLeaf {
+  let leaf = leaves.get(path)
+  if (leaf === undefined) {
+    leaf = { numbers: [], strings: [], isNull: false, isEmpty: false }
+    leaves.set(path, leaf)
+  }
+  return leaf
+}
+
+function collect(leaves: Map<string, FacetLeaf>, path: string, value: Json, inArray: boolean): void {
+  const leaf = leafAt(leaves, path)
+  if (value === null) leaf.isNull ||= !inArray
+  else if (typeof value === 'boolean') leaf.strings.push(value ? 'true' : 'false')
+  else if (value instanceof JsonNumber) leaf.numbers.push(value.value)
+  else if (typeof value === 'string') {
+    if (value === '') leaf.isEmpty ||= !inArray
+    else leaf.strings.push(value)
+  } else if (Array.isArray(value)) {
+    if (value.length === 0) leaf.isEmpty ||= !inArray
+    for (const item of value) collect(leaves, path, item, true)
+  } else {
+    if (value.size === 0) leaf.isEmpty ||= !inArray
+    for (const [key, item] of value) collect(leaves, `${path}.${key}`, item, false)
+  }
+}
+
+/** Source: spec/documents.md §4.2; longer values are cut, not dropped. */
+const FACET_BYTES_MAX = 468
+
+/** The form under which facet values are equal: trimmed, decomposed, lower case, accents kept. */
+export function facetForm(value: string): string {
+  const form = value.trim().normalize('NFKD').toLowerCase()
+  if (form.length * 3 <= FACET_BYTES_MAX || Buffer.byteLength(form) <= FACET_BYTES_MAX) return form
+  let bytes = 0
+  let end = 0
+  for (const character of form) {
+    bytes += Buffer.byteLength(character)
+    if (bytes > FACET_BYTES_MAX) break
+    end += character.length
+  }
+  return form.slice(0, end)
+}
+
+/** The same without the cut, for filter operands. */
+export const operandForm = (value: string): string => value.trim().normalize('NFKD').toLowerCase()

@@ -1,0 +1,80 @@
+/** What may be done with a field under these settings? Source: spec/settings.md §4. */
+import type { IndexSettings } from '../../../settings/index.js'
+import { covers, matchesPattern } from './patterns.js'
+
+/** What a filterable rule allows. */
+export interface FilterFeatures {
+  readonly facetSearch: boolean
+  readonly equality: boolean
+  readonly comparison: boolean
+}
+
+const EVERYTHING: FilterFeatures = { facetSearch: true, equality: true, comparison: true }
+const NEVER_SEARCHABLE = ['_vectors', '_geo', '_geojson']
+
+/** The features of the first rule that matches `path`, null if none does. */
+export function filterFeatures(settings: IndexSettings, path: string): FilterFeatures | null {
+  for (const rule of settings.filterableAttributes) {
+    if (typeof rule === 'string') {
+      if (covers(rule, path)) return EVERYTHING
+    } else if (rule.attributePatterns.some((pattern) => matchesPattern(pattern, path))) {
+      const { facetSearch, filter } = rule.features
+      return { facetSearch, equality: filter.equality, comparison: filter.comparison }
+    }
+  }
+  return null
+}
+
+/** Whether equality or comparison is allowed, which is what existence and facet counts ask for. */
+export function isFilterable(settings: IndexSettings, path: string): boolean {
+  const features = filterFeatures(settings, path)
+  return features !== null && (features.equality || features.comparison)
+}
+
+export const isSortable = (settings: IndexSettings, path: string): boolean =>
+  settings.sortableAttributes.some((entry) => covers(entry, path))
+
+/** Fields of custom ranking rules with their direction, in order. */
+export function customRule(rule: string): { readonly field: string; readonly ascending: boolean } | null {
+  const colon = rule.lastIndexOf(':')
+  const direction = rule.slice(colon + 1)
+  if (colon < 0 || (direction !== 'asc' && direction !== 'desc')) return null
+  return { field: rule.slice(0, colon), ascending: direction === 'asc' }
+}
+
+/** Whether the values of a field have to be kept in a column. */
+export function needsColumn(settings: IndexSettings, path: string): boolean {
+  return (
+    filterFeatures(settings, path) !== null ||
+    isSortable(settings, path) ||
+    settings.distinctAttribute === path ||
+    settings.rankingRules.some((rule) => customRule(rule)?.field === path)
+  )
+}
+
+/** Whether `_geo` is read from documents at all. */
+export const usesGeo = (settings: IndexSettings): boolean =>
+  isSortable(settings, '_geo') || settings.filterableAttributes.includes('_geo')
+
+export const searchesEverything = (settings: IndexSettings): boolean =>
+  settings.searchableAttributes.includes('*')
+
+/** Position of the first searchable entry that covers `path`; null if the field is not searchable. */
+export function searchWeight(settings: IndexSettings, path: string): number | null {
+  if (NEVER_SEARCHABLE.some((reserved) => covers(reserved, path))) return null
+  if (searchesEverything(settings)) return 0
+  const weight = [...new Set(settings.searchableAttributes)].findIndex((entry) => covers(entry, path))
+  return weight === -1 ? null : weight
+}
+
+/** Languages a field may be in: those of the first rule that names it, null without one. */
+export function localesOf(settings: IndexSettings, path: string): readonly string[] | null {
+  const rule = settings.localizedAttributes?.find((candidate) =>
+    candidate.attributePatterns.some((pattern) => matchesPattern(pattern, path)),
+  )
+  return rule?.locales ?? null
+}
+
+/** Whether documents show a field in hits: it, a parent of it or a child of it is listed. */
+export const displaysEverything = (settings: IndexSettings): boolean =>
+  settings.displayedAttributes.includes('*')

@@ -1,0 +1,183 @@
+/**
+ * Which documents does a filter let through?
+ *
+ * Source: spec/search-semantics.md §12.3–12.4.
+ *  1. A condition holds for a document if any of its values satisfies it.
+ *  2. `NOT` and `!=` are complements within all documents.
+ *  3. A field that no document has satisfies nothing, `!=` included; `NOT` of that is everything.
+ */
+import type { Column } from '../columns.js'
+import { DocSet } from '../doc-set.js'
+import { operandForm } from '../fields/flatten.js'
+import { filterFeatures, usesGeo } from '../fields/rules.js'
+import { metresBetween } from '../geo.js'
+import type { FilterView } from '../indexing/prepare.js'
+import { compareUtf8 } from '../text-order.js'
+import { type Condition, type Filter, FilterError, type LatLng, numberIn, type Span } from './parse.js'
+
+/** Documents that pass. @throws FilterError if a field or an operator is not allowed by the settings */
+export function documentsMatching(index: FilterView, filter: Filter): DocSet {
+  switch (filter.kind) {
+    case 'and': {
+      const sets = filter.items.map((item) => documentsMatching(index, item))
+      return sets.reduce((left, right) => left.intersect(right))
+    }
+    case 'or': {
+      const sets = filter.items.map((item) => documentsMatching(index, item))
+      return sets.reduce((left, right) => left.union(right), new DocSet(index.alive.words.length * 32))
+    }
+    case 'not':
+      return index.alive.clone().subtract(documentsMatching(index, filter.item))
+    case 'condition':
+      return conditionMatches(index, filter.field, filter.condition, filter.at)
+    case 'radius': {
+      requireGeo(index, filter.at)
+      const { center, metres } = filter
+      return pointsWhere(index, (point) => metresBetween(center, point) <= metres)
+    }
+    case 'box': {
+      requireGeo(index, filter.at)
+      return pointsWhere(index, inBox(filter.topRight, filter.bottomLeft))
+    }
+    case 'polygon':
+      if (!index.settings.filterableAttributes.includes('_geojson'))
+        throw notFilterable(index, '_geojson', filter.at)
+      return new DocSet(0)
+  }
+}
+
+function requireGeo(index: FilterView, at: Span): void {
+  const { filterableAttributes } = index.settings
+  if (!filterableAttributes.includes('_geo') && !filterableAttributes.includes('_geojson'))
+    throw notFilterable(index, '_geo', at)
+}
+
+function pointsWhere(index: FilterView, holds: (point: LatLng) => boolean): DocSet {
+  const found = new DocSet(index.alive.words.length * 32)
+  if (!usesGeo(index.settings) || !index.settings.filterableAttributes.includes('_geo')) return found
+  for (const [docid, point] of index.columns.points.entries())
+    if (point !== undefined && holds(point)) found.add(docid)
+  return found.intersect(index.alive)
+}
+
+/** Borders count; a box whose right edge lies left of its left edge crosses the antimeridian. */
+function inBox([top, right]: LatLng, [bottom, left]: LatLng): (point: LatLng) => boolean {
+  return ([lat, lng]) =>
+    lat <= top && lat >= bottom && (right < left ? lng >= left || lng <= right : lng >= left && lng <= right)
+}
+
+function notFilterable(index: FilterView, field: string, at: Span): FilterError {
+  const names = index.settings.filterableAttributes.flatMap((rule) =>
+    typeof rule === 'string' ? [rule] : rule.attributePatterns,
+  )
+  const available =
+    names.length === 0
+      ? 'this index does not have configured filterable attributes'
+      : `available filterable attributes are: ${[...new Set(names)]
+          .sort()
+          .map((name) => `\`${name}\``)
+          .join(', ')}`
+  return new FilterError(`attribute \`${field}\` is not filterable; ${available}`, at)
+}
+
+function conditionMatches(index: FilterView, field: string, condition: Condition, at: Span): DocSet {
+  const features = filterFeatures(index.settings, field)
+  if (features === null || (!features.equality && !features.comparison)) throw notFilterable(index, field, at)
+  const equality = condition.kind === 'in' || (condition.kind === 'compare' && /^!?=$/.test(condition.op))
+  const comparison = condition.kind === 'between' || (condition.kind === 'compare' && !equality)
+  if ((equality && !features.equality) || (comparison && !features.comparison))
+    throw new FilterError(
+      `the operator \`${operatorName(condition)}\` is not allowed for the attribute \`${field}\`; ` +
+        `allowed are ${features.equality ? 'equality' : 'comparison'} operators only`,
+      at,
+      true,
+    )
+  const column = index.columns.byPath.get(field)
+  const none = new DocSet(index.alive.words.length * 32)
+  if (column === undefined || column.exists.isEmpty()) return none
+  if (condition.kind === 'compare' && condition.op === '!=')
+    return index.alive.clone().subtract(valuesMatch(column, { ...condition, op: '=' }))
+  return none.union(valuesMatch(column, condition)).intersect(index.alive)
+}
+
+function operatorName(condition: Condition): string {
+  if (condition.kind === 'compare') return condition.op
+  return condition.kind === 'in' ? 'IN' : 'TO'
+}
+
+function valuesMatch(column: Column, condition: Condition): DocSet {
+  switch (condition.kind) {
+    case 'exists':
+      return column.exists
+    case 'null':
+      return column.isNull
+    case 'empty':
+      return column.isEmpty
+    case 'in':
+      return column.documentsWith(equalTo(column, condition.values))
+    case 'between':
+      return column.documentsWith(between(column, condition.from, condition.to))
+    case 'contains': {
+      const part = operandForm(condition.value)
+      return column.documentsWith(groupsWhere(column, null, (form) => form.includes(part)))
+    }
+    case 'startsWith': {
+      const prefix = operandForm(condition.value)
+      if (prefix === '') return column.exists
+      return column.documentsWith(groupsWhere(column, null, (form) => form.startsWith(prefix)))
+    }
+    case 'compare':
+      return column.documentsWith(
+        condition.op === '='
+          ? equalTo(column, [condition.value])
+          : ordered(column, condition.op, condition.value),
+      )
+  }
+}
+
+function equalTo(column: Column, values: readonly string[]): Uint8Array {
+  const wanted = new Uint8Array(column.groups)
+  for (const value of values) {
+    const number = numberIn(value)
+    const group = number === null ? undefined : column.groupOfNumber(number)
+    if (group !== undefined) wanted[group] = 1
+    const form = column.groupOfForm(operandForm(value))
+    if (form !== undefined) wanted[form] = 1
+  }
+  return wanted
+}
+
+function groupsWhere(
+  column: Column,
+  numberHolds: ((value: number) => boolean) | null,
+  formHolds: (form: string) => boolean,
+): Uint8Array {
+  const wanted = new Uint8Array(column.groups)
+  for (let group = 0; group < wanted.length; group++) {
+    const holds = column.isNumber(group)
+      ? numberHolds?.(column.numbers[group]!) === true
+      : formHolds(column.forms[group]!)
+    if (holds) wanted[group] = 1
+  }
+  return wanted
+}
+
+function between(column: Column, from: string, to: string): Uint8Array {
+  const [low, high] = [numberIn(from), numberIn(to)]
+  const [lowForm, highForm] = [operandForm(from), operandForm(to)]
+  return groupsWhere(
+    column,
+    low === null || high === null ? null : (value) => value >= low && value <= high,
+    (form) => compareUtf8(form, lowForm) >= 0 && compareUtf8(form, highForm) <= 0,
+  )
+}
+
+function ordered(column: Column, op: '!=' | '>' | '>=' | '<' | '<=', value: string): Uint8Array {
+  const number = numberIn(value)
+  const operand = operandForm(value)
+  const holds = (order: number): boolean =>
+    op === '>' ? order > 0 : op === '>=' ? order >= 0 : op === '<' ? order < 0 : order <= 0
+  return groupsWhere(column, number === null ? null : (candidate) => holds(candidate - number), (form) =>
+    holds(compareUtf8(form, operand)),
+  )
+}

@@ -1,0 +1,429 @@
+/**
+ * Here is a filter as text: what does it ask?
+ *
+ *     expr    := and ("OR" and)*
+ *     and     := not ("AND" not)*
+ *     not     := "NOT" not | primary
+ *     primary := "(" expr ")" | geo | field op value | field value "TO" value
+ *              | field ["NOT"] "IN" "[" [value ("," value)* [","]] "]"
+ *              | field "IS" ["NOT"] ("NULL" | "EMPTY") | field ["NOT"] "EXISTS"
+ *              | field ["NOT"] ("CONTAINS" | "STARTS" "WITH") value
+ *     value   := word | '…' | "…"        word := [alphanumeric _ - .]+
+ *
+ * Source: spec/search-semantics.md §12.2.
+ */
+
+export type Comparison = '=' | '!=' | '>' | '>=' | '<' | '<='
+
+export type Condition =
+  | { readonly kind: 'compare'; readonly op: Comparison; readonly value: string }
+  | { readonly kind: 'between'; readonly from: string; readonly to: string }
+  | { readonly kind: 'in'; readonly values: readonly string[] }
+  | { readonly kind: 'null' }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'contains'; readonly value: string }
+  | { readonly kind: 'startsWith'; readonly value: string }
+
+export type Filter =
+  | { readonly kind: 'and' | 'or'; readonly items: readonly Filter[] }
+  | { readonly kind: 'not'; readonly item: Filter }
+  | { readonly kind: 'condition'; readonly field: string; readonly condition: Condition; readonly at: Span }
+  | { readonly kind: 'radius'; readonly center: LatLng; readonly metres: number; readonly at: Span }
+  | { readonly kind: 'box'; readonly topRight: LatLng; readonly bottomLeft: LatLng; readonly at: Span }
+  | { readonly kind: 'polygon'; readonly corners: readonly LatLng[]; readonly at: Span }
+
+export type LatLng = readonly [lat: number, lng: number]
+
+/** Where in which expression something stands, for messages. */
+export interface Span {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+/** A filter that cannot be used; the message says why and where. */
+export class FilterError extends Error {
+  /** The field is filterable but this operator is switched off for it. */
+  readonly disabledOperator: boolean
+
+  constructor(reason: string, at?: Span, disabledOperator = false) {
+    super(at === undefined ? reason : `${reason}\n${position(at)}`)
+    this.disabledOperator = disabledOperator
+  }
+}
+
+/** Character span from 1 and the whole expression, as the API's messages end. */
+function position({ text, start, end }: Span): string {
+  const characters = (upTo: number): number => Array.from(text.slice(0, upTo)).length
+  return `${characters(start) + 1}:${characters(end) + 1} ${text}`
+}
+
+export interface FilterFeatures {
+  readonly containsFilter: boolean
+}
+
+/** Source: the reference's stack guard. A pair of parentheses costs 4, a `NOT` 1, a condition 3. */
+const DEPTH_MAX = 150
+const PARENTHESES_COST = 4
+const CONDITION_COST = 3
+
+/**
+ * Reads the JSON value of a `filter`: an expression, or a list (AND) of expressions and lists (OR) of them.
+ * @returns null for a filter that asks nothing @throws FilterError
+ */
+export function parseFilter(value: unknown, features: FilterFeatures): Filter | null {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'string') return parseExpression(value, features)
+  if (!Array.isArray(value))
+    throw new FilterError(`a filter must be a string or an array, found \`${JSON.stringify(value)}\``)
+  const items = value.flatMap((item: unknown) => {
+    const parsed = Array.isArray(item) ? parseAlternatives(item, features) : parseElement(item, features)
+    return parsed === null ? [] : [parsed]
+  })
+  return items.length === 0 ? null : { kind: 'and', items }
+}
+
+function parseAlternatives(list: readonly unknown[], features: FilterFeatures): Filter | null {
+  const items = list.flatMap((item) => parseElement(item, features) ?? [])
+  return items.length === 0 ? null : { kind: 'or', items }
+}
+
+function parseElement(item: unknown, features: FilterFeatures): Filter | null {
+  if (typeof item === 'string') return parseExpression(item, features)
+  throw new FilterError(
+    `a filter array holds strings and arrays of strings, found \`${JSON.stringify(item)}\``,
+  )
+}
+
+type TokenKind = 'word' | 'quoted' | 'symbol' | 'end'
+
+interface Lexeme {
+  readonly kind: TokenKind
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+const KEYWORDS: ReadonlySet<string> = new Set([
+  'AND',
+  'OR',
+  'IN',
+  'NOT',
+  'TO',
+  'EXISTS',
+  'IS',
+  'NULL',
+  'EMPTY',
+  'CONTAINS',
+  'STARTS',
+  'WITH',
+  '_geoRadius',
+  '_geoBoundingBox',
+])
+
+const WORD = /[\p{L}\p{N}_\-.]+/uy
+const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
+const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+
+function lexemes(text: string): Lexeme[] {
+  const found: Lexeme[] = []
+  let at = 0
+  while (at < text.length) {
+    const character = text[at]!
+    if (/\s/.test(character)) {
+      at++
+      continue
+    }
+    if (character === '"' || character === "'") {
+      const quoted = readQuoted(text, at)
+      found.push(quoted)
+      at = quoted.end
+      continue
+    }
+    SYMBOL.lastIndex = at
+    WORD.lastIndex = at
+    const symbol = SYMBOL.exec(text)?.[0]
+    const word = symbol === undefined ? WORD.exec(text)?.[0] : undefined
+    const match = symbol ?? word
+    if (match === undefined)
+      throw new FilterError(`unexpected character \`${character}\``, { text, start: at, end: at + 1 })
+    found.push({
+      kind: symbol === undefined ? 'word' : 'symbol',
+      text: match,
+      start: at,
+      end: at + match.length,
+    })
+    at += match.length
+  }
+  found.push({ kind: 'end', text: '', start: text.length, end: text.length })
+  return found
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  '\\': '\\',
+  '"': '"',
+  "'": "'",
+}
+
+function readQuoted(text: string, start: number): Lexeme {
+  const quote = text[start]!
+  let value = ''
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text[at]!
+    if (character === quote) return { kind: 'quoted', text: value, start, end: at + 1 }
+    if (character !== '\\') {
+      value += character
+      continue
+    }
+    const rest = text.slice(at + 1)
+    const coded = /^x([0-9a-fA-F]{2})|^u\{([0-9a-fA-F]{1,6})\}/.exec(rest)
+    const codePoint = coded === null ? Number.NaN : Number.parseInt(coded[1] ?? coded[2]!, 16)
+    if (codePoint <= 0x10ffff) {
+      value += String.fromCodePoint(codePoint)
+      at += coded![0].length
+    } else if (rest !== '' && ESCAPES[rest[0]!] !== undefined) {
+      value += ESCAPES[rest[0]!]
+      at++
+    } else value += '\\'
+  }
+  throw new FilterError(`the quote \`${quote}\` is never closed`, { text, start, end: text.length })
+}
+
+function parseExpression(text: string, features: FilterFeatures): Filter | null {
+  return text.trim() === '' ? null : new ExpressionParser(text, features).whole()
+}
+
+class ExpressionParser {
+  private readonly text: string
+  private readonly tokens: readonly Lexeme[]
+  private readonly features: FilterFeatures
+  private at = 0
+
+  constructor(text: string, features: FilterFeatures) {
+    this.text = text
+    this.tokens = lexemes(text)
+    this.features = features
+  }
+
+  whole(): Filter {
+    const filter = this.alternatives(0)
+    if (this.token.kind !== 'end')
+      throw this.error(`expected the end, \`AND\` or \`OR\`, found \`${this.token.text}\``)
+    return filter
+  }
+
+  private get token(): Lexeme {
+    return this.tokens[this.at]!
+  }
+
+  private span(from: Lexeme = this.token, to: Lexeme = from): Span {
+    return { text: this.text, start: from.start, end: to.end }
+  }
+
+  private error(reason: string, token = this.token): FilterError {
+    return new FilterError(reason, this.span(token))
+  }
+
+  private isWord(word: string): boolean {
+    return this.token.kind === 'word' && this.token.text === word
+  }
+
+  private take(word: string): boolean {
+    if (!this.isWord(word)) return false
+    this.at++
+    return true
+  }
+
+  private takeSymbol(symbol: string): boolean {
+    if (this.token.kind !== 'symbol' || this.token.text !== symbol) return false
+    this.at++
+    return true
+  }
+
+  private need(symbol: string): void {
+    if (!this.takeSymbol(symbol)) throw this.error(`expected \`${symbol}\`, found \`${this.found}\``)
+  }
+
+  private get found(): string {
+    return this.token.kind === 'end' ? 'the end of the filter' : this.token.text
+  }
+
+  private alternatives(depth: number): Filter {
+    const items = [this.conjunction(depth)]
+    while (this.take('OR')) items.push(this.conjunction(depth))
+    return items.length === 1 ? items[0]! : { kind: 'or', items }
+  }
+
+  private conjunction(depth: number): Filter {
+    const items = [this.negation(depth)]
+    while (this.take('AND')) items.push(this.negation(depth))
+    return items.length === 1 ? items[0]! : { kind: 'and', items }
+  }
+
+  private negation(depth: number): Filter {
+    let negations = 0
+    while (this.take('NOT')) negations++
+    const item = this.primary(depth + negations)
+    return negations % 2 === 1 ? { kind: 'not', item } : item
+  }
+
+  private primary(depth: number): Filter {
+    if (depth + CONDITION_COST > DEPTH_MAX)
+      throw this.error('the filter is nested too deeply; use `IN` or arrays instead of parentheses')
+    const opening = this.token
+    if (this.takeSymbol('(')) {
+      const filter = this.alternatives(depth + PARENTHESES_COST)
+      if (!this.takeSymbol(')')) throw this.error('a parenthesis is never closed', opening)
+      return filter
+    }
+    return this.geo() ?? this.fieldCondition()
+  }
+
+  private fieldCondition(): Filter {
+    const token = this.token
+    const field = this.operand('a field name')
+    if (token.kind === 'word' && /^_geo(Distance|Point)?$/.test(field))
+      throw this.error(
+        `\`${field}\` is reserved and cannot be filtered; use \`_geoRadius(lat, lng, metres)\` or ` +
+          '`_geoBoundingBox([lat, lng], [lat, lng])`',
+        token,
+      )
+    const { condition, negated } = this.condition()
+    const filter: Filter = { kind: 'condition', field, condition, at: this.span(token) }
+    return negated ? { kind: 'not', item: filter } : filter
+  }
+
+  private condition(): { condition: Condition; negated: boolean } {
+    const { kind, text } = this.token
+    if (kind === 'symbol' && /^(!?=|[<>]=?)$/.test(text)) {
+      this.at++
+      const value = this.operand('a value')
+      return { condition: { kind: 'compare', op: text as Comparison, value }, negated: false }
+    }
+    if (this.take('IS')) {
+      const negated = this.take('NOT')
+      if (this.take('NULL')) return { condition: { kind: 'null' }, negated }
+      if (this.take('EMPTY')) return { condition: { kind: 'empty' }, negated }
+      throw this.error(`expected \`NULL\` or \`EMPTY\`, found \`${this.found}\``)
+    }
+    const negated = this.take('NOT')
+    if (this.take('EXISTS')) return { condition: { kind: 'exists' }, negated }
+    if (this.take('IN')) return { condition: { kind: 'in', values: this.list() }, negated }
+    const operator = this.token
+    if (this.take('CONTAINS')) {
+      if (!this.features.containsFilter)
+        throw this.error(
+          'using `CONTAINS` in a filter requires enabling the `contains filter` experimental feature',
+          operator,
+        )
+      return { condition: { kind: 'contains', value: this.operand('a value') }, negated }
+    }
+    if (this.take('STARTS')) {
+      if (!this.take('WITH')) throw this.error(`expected \`WITH\`, found \`${this.found}\``)
+      return { condition: { kind: 'startsWith', value: this.operand('a value') }, negated }
+    }
+    if (!negated && (kind === 'word' || kind === 'quoted') && !KEYWORDS.has(text)) {
+      const from = this.operand('a value')
+      if (!this.take('TO')) throw this.error(`expected \`TO\`, found \`${this.found}\``)
+      return { condition: { kind: 'between', from, to: this.operand('a value') }, negated: false }
+    }
+    throw this.error(
+      `expected an operation \`=\`, \`!=\`, \`>=\`, \`>\`, \`<=\`, \`<\`, \`IN\`, \`NOT IN\`, \`TO\`, \`EXISTS\`, ` +
+        `\`NOT EXISTS\`, \`IS NULL\`, \`IS NOT NULL\`, \`IS EMPTY\`, \`IS NOT EMPTY\`, \`CONTAINS\`, ` +
+        `\`STARTS WITH\`, found \`${this.found}\``,
+    )
+  }
+
+  private list(): string[] {
+    this.need('[')
+    const values: string[] = []
+    while (!this.takeSymbol(']')) {
+      values.push(this.operand('a value'))
+      if (this.takeSymbol(',')) continue
+      this.need(']')
+      break
+    }
+    return values
+  }
+
+  private operand(what: string): string {
+    const { kind, text } = this.token
+    if (kind === 'quoted' || (kind === 'word' && !KEYWORDS.has(text))) {
+      this.at++
+      return text
+    }
+    if (kind === 'word')
+      throw this.error(`\`${text}\` is a reserved keyword; put it in quotes to use it as ${what}`)
+    throw this.error(`expected ${what}, found \`${this.found}\``)
+  }
+
+  private geo(): Filter | null {
+    const start = this.token
+    if (start.kind !== 'word' || this.tokens[this.at + 1]?.text !== '(') return null
+    const names = ['_geoRadius', '_geoBoundingBox', '_geoPolygon']
+    if (!names.includes(start.text)) return null
+    this.at += 2
+    const filter = this.shape(start)
+    this.need(')')
+    return { ...filter, at: this.span(start, this.tokens[this.at - 1]) }
+  }
+
+  private shape(start: Lexeme): Filter & { kind: 'radius' | 'box' | 'polygon' } {
+    const at = this.span(start)
+    if (start.text === '_geoRadius') {
+      const numbers = [this.number()]
+      while (this.takeSymbol(',')) numbers.push(this.number())
+      if (numbers.length !== 3 && numbers.length !== 4)
+        throw this.error('`_geoRadius` takes three numbers: latitude, longitude, metres', start)
+      const [lat, lng, metres, resolution] = numbers as [number, number, number, number?]
+      if (resolution !== undefined && (resolution < 3 || resolution > 1000))
+        throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
+      return { kind: 'radius', center: this.point(lat, lng, start), metres, at }
+    }
+    const corners = [this.corner(start)]
+    while (this.takeSymbol(',')) corners.push(this.corner(start))
+    if (start.text === '_geoPolygon') {
+      if (corners.length < 3) throw this.error('`_geoPolygon` takes at least three points', start)
+      return { kind: 'polygon', corners, at }
+    }
+    if (corners.length !== 2)
+      throw this.error('`_geoBoundingBox` takes two points: the top right and the bottom left corner', start)
+    const [topRight, bottomLeft] = corners as [LatLng, LatLng]
+    if (topRight[0] < bottomLeft[0])
+      throw this.error(`the top latitude ${topRight[0]} is below the bottom latitude ${bottomLeft[0]}`, start)
+    return { kind: 'box', topRight, bottomLeft, at }
+  }
+
+  private corner(start: Lexeme): LatLng {
+    this.need('[')
+    const lat = this.number()
+    this.need(',')
+    const lng = this.number()
+    this.need(']')
+    return this.point(lat, lng, start)
+  }
+
+  private number(): number {
+    const token = this.token
+    const text = this.operand('a number')
+    if (!NUMERIC.test(text)) throw this.error(`expected a number, found \`${text}\``, token)
+    return Number(text)
+  }
+
+  private point(lat: number, lng: number, start: Lexeme): LatLng {
+    if (Math.abs(lat) > 90) throw this.error(`the latitude ${lat} is not between -90 and 90`, start)
+    if (Math.abs(lng) > 180) throw this.error(`the longitude ${lng} is not between -180 and 180`, start)
+    return [lat, lng]
+  }
+}
+
+/** A finite number as filters read it, null if `text` is none. */
+export const numberIn = (text: string): number | null => {
+  const trimmed = text.trim()
+  const value = NUMERIC.test(trimmed) ? Number(trimmed) : Number.NaN
+  return Number.isFinite(value) ? value : null
+}

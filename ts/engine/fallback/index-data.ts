@@ -1,0 +1,92 @@
+/**
+ * What does an index hold right now? Everything a search reads, in memory.
+ *
+ * It is changed only between two turns of the event loop, by `applied` below: a search, which runs within one
+ * turn, never sees half a commit.
+ */
+
+import type { IndexSettings } from '../../settings/index.js'
+import { defaultIndexSettings } from '../../settings/index.js'
+import type { BatchReport } from '../engine.js'
+import { Tokenizer } from './analysis/tokenize.js'
+import type { Column } from './columns.js'
+import { DocSet } from './doc-set.js'
+import { TermDictionary } from './postings.js'
+
+/** A stored document: its id as text and its JSON as bytes. */
+export interface StoredDocument {
+  readonly id: string
+  readonly source: Uint8Array
+}
+
+/** Latitude and longitude in degrees. */
+export type GeoPoint = readonly [lat: number, lng: number]
+
+/** What text indexing keeps: replaced as a whole when a setting changes how text is cut. */
+export interface TextIndex {
+  readonly dictionary: TermDictionary
+  /** Docid → pairs (field, stored words), for fields of at most 30 words. */
+  readonly lengths: (Uint16Array | undefined)[]
+}
+
+/** What columns keep: replaced as a whole when a setting changes which fields need one. */
+export interface ColumnIndex {
+  readonly byPath: Map<string, Column>
+  readonly points: (GeoPoint | undefined)[]
+}
+
+/** One index. */
+export interface IndexData {
+  /** Grows with every commit; caches are good for one version. */
+  version: number
+  settings: IndexSettings
+  primaryKey: string | null
+  report: BatchReport | null
+  readonly documents: (StoredDocument | undefined)[]
+  readonly docids: Map<string, number>
+  /** All documents. */
+  alive: DocSet
+  /** Bytes of all sources. */
+  sourceBytes: number
+  tokenizer: Tokenizer
+  /** Path → field number, never given back. */
+  readonly fieldIds: Map<string, number>
+  readonly fieldPaths: string[]
+  /** Top-level name → documents that have it. */
+  readonly fieldCounts: Map<string, number>
+  /** Dotted path, parents included → documents that have it. */
+  readonly pathCounts: Map<string, number>
+  text: TextIndex
+  columns: ColumnIndex
+}
+
+export function emptyIndex(settings: IndexSettings = defaultIndexSettings): IndexData {
+  return {
+    version: 0,
+    settings,
+    primaryKey: null,
+    report: null,
+    documents: [],
+    docids: new Map(),
+    alive: new DocSet(0),
+    sourceBytes: 0,
+    tokenizer: new Tokenizer(settings),
+    fieldIds: new Map(),
+    fieldPaths: [],
+    fieldCounts: new Map(),
+    pathCounts: new Map(),
+    text: { dictionary: new TermDictionary(), lengths: [] },
+    columns: { byPath: new Map(), points: [] },
+  }
+}
+
+/** The number of a field, given at first sight. */
+export function fieldId(index: Pick<IndexData, 'fieldIds' | 'fieldPaths'>, path: string): number {
+  let id = index.fieldIds.get(path)
+  if (id === undefined) {
+    id = index.fieldPaths.length
+    index.fieldIds.set(path, id)
+    index.fieldPaths.push(path)
+  }
+  return id
+}

@@ -1,0 +1,270 @@
+/**
+ * Which lists, lengths and columns change with these documents and settings?
+ *
+ * Text is cut anew for changed documents only, unless a setting changes how text is cut; the same for
+ * columns. All lists are ready when the plan is, so that putting it in place is a matter of pointers.
+ */
+import type { IndexSettings } from '../../../settings/index.js'
+import { Tokenizer } from '../analysis/tokenize.js'
+import { Column, type RowChange } from '../columns.js'
+import { DocSet } from '../doc-set.js'
+import { facetLeaves } from '../fields/flatten.js'
+import { GeoError, geoPoint } from '../fields/geo.js'
+import { needsColumn, usesGeo } from '../fields/rules.js'
+import {
+  type ColumnIndex,
+  fieldId,
+  type GeoPoint,
+  type IndexData,
+  type StoredDocument,
+  type TextIndex,
+} from '../index-data.js'
+import { type JsonObject, parseJson } from '../json.js'
+import type { Pacer } from '../pacer.js'
+import { type PostingList, PostingWriter, TermDictionary } from '../postings.js'
+import { TextWriter } from './text-writer.js'
+
+/** What a plan starts from, beside the index. */
+export interface DocumentChanges {
+  readonly settings: IndexSettings
+  readonly cleared: boolean
+  /** Ascending docids. */
+  readonly changes: ReadonlyMap<number, StoredDocument | null>
+}
+
+/** What has to be put in place. */
+export interface IndexPlan {
+  readonly bound: number
+  readonly tokenizer: Tokenizer
+  readonly text:
+    | { readonly kind: 'rebuilt'; readonly text: TextIndex }
+    | {
+        readonly kind: 'changed'
+        readonly lists: ReadonlyMap<string, PostingList>
+        readonly sorted: readonly string[]
+        readonly lengths: ReadonlyMap<number, Uint16Array | undefined>
+      }
+  readonly columns:
+    | { readonly kind: 'rebuilt'; readonly columns: ColumnIndex }
+    | {
+        readonly kind: 'changed'
+        readonly rows: ReadonlyMap<string, readonly RowChange[]>
+        readonly points: ReadonlyMap<number, GeoPoint | undefined>
+      }
+  readonly fieldCounts: ReadonlyMap<string, number>
+  readonly pathCounts: ReadonlyMap<string, number>
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** Whether words or positions of stored documents would come out differently. */
+function textDiffers(a: IndexSettings, b: IndexSettings): boolean {
+  const sets = (settings: IndexSettings) => [
+    settings.searchableAttributes.includes('*') ? ['*'] : [...settings.searchableAttributes].sort(),
+    settings.stopWords,
+    settings.separatorTokens,
+    settings.nonSeparatorTokens,
+    settings.dictionary,
+    settings.localizedAttributes,
+  ]
+  return !same(sets(a), sets(b))
+}
+
+/** Whether other fields would need columns. */
+function columnsDiffer(a: IndexSettings, b: IndexSettings): boolean {
+  const sets = (settings: IndexSettings) => [
+    settings.filterableAttributes,
+    settings.sortableAttributes,
+    settings.distinctAttribute,
+    settings.rankingRules.filter((rule) => rule.includes(':')),
+  ]
+  return !same(sets(a), sets(b))
+}
+
+const objectOf = (document: StoredDocument): JsonObject =>
+  parseJson(Buffer.from(document.source).toString()) as JsonObject
+
+/** Makes everything that `change` will put in place. Leaves `index` as it is, but for new field numbers. */
+export async function planIndexes(
+  index: IndexData,
+  change: DocumentChanges,
+  pacer: Pacer,
+): Promise<IndexPlan> {
+  const { settings, cleared, changes } = change
+  const rebuildText = cleared || textDiffers(index.settings, settings)
+  const rebuildColumns = cleared || columnsDiffer(index.settings, settings)
+  const tokenizer = rebuildText ? new Tokenizer(settings) : index.tokenizer
+  const writer = new PostingWriter()
+  const textWriter = new TextWriter(settings, tokenizer, (path) => fieldId(index, path))
+  const oldTextWriter = rebuildText ? null : textWriter
+  const gone = new DocSet(index.documents.length)
+  const lengths = new Map<number, Uint16Array | undefined>()
+  const rows = new ColumnRows(settings, usesGeo(settings))
+  const counts = new Counts(cleared ? null : index)
+
+  for (const [docid, document] of versions(index, change, rebuildText || rebuildColumns)) {
+    const changed = changes.has(docid)
+    const old = changed && !cleared ? index.documents[docid] : undefined
+    if (old !== undefined) {
+      const object = objectOf(old)
+      gone.add(docid)
+      counts.add(object, -1)
+      oldTextWriter?.write(object, (word) => writer.touch(word))
+      if (!rebuildColumns) rows.forget(docid, index.columns)
+      lengths.set(docid, undefined)
+    }
+    if (document !== null) {
+      const object = objectOf(document)
+      if (changed) counts.add(object, 1)
+      if (changed || rebuildText)
+        lengths.set(
+          docid,
+          textWriter.write(object, (word, field, position) => writer.add(word, docid, field, position)),
+        )
+      if (changed || rebuildColumns) rows.put(docid, object)
+    }
+    if (pacer.due()) await pacer.pause()
+  }
+  for (const path of counts.paths()) fieldId(index, path)
+
+  const base = rebuildText ? new TermDictionary() : index.text.dictionary
+  const lists = new Map<string, PostingList>()
+  for (const [term, list] of writer.lists(base, gone)) {
+    lists.set(term, list)
+    if (pacer.due()) await pacer.pause()
+  }
+  const bound = boundAfter(index, change)
+  const sorted = base.sortedAfter(lists)
+  return {
+    bound,
+    tokenizer,
+    text: rebuildText
+      ? { kind: 'rebuilt', text: rebuiltText(base.replaced(lists, sorted), lengths) }
+      : { kind: 'changed', lists, sorted, lengths },
+    columns: rebuildColumns
+      ? { kind: 'rebuilt', columns: rebuiltColumns(rows, bound) }
+      : { kind: 'changed', rows: rows.byPath, points: rows.points },
+    fieldCounts: counts.topLevel,
+    pathCounts: counts.allPaths,
+  }
+}
+
+/** Documents to look at, ascending: the changed ones, or all that will be there if something is rebuilt. */
+function* versions(
+  index: IndexData,
+  { cleared, changes }: DocumentChanges,
+  everything: boolean,
+): Generator<[number, StoredDocument | null]> {
+  if (!everything || cleared) {
+    yield* changes
+    return
+  }
+  const bound = Math.max(index.documents.length, ...lastOf(changes))
+  for (let docid = 0; docid < bound; docid++) {
+    const document = changes.has(docid) ? changes.get(docid) : index.documents[docid]
+    if (document !== undefined) yield [docid, document]
+  }
+}
+
+function lastOf(changes: ReadonlyMap<number, unknown>): number[] {
+  let last = -1
+  for (const docid of changes.keys()) last = Math.max(last, docid)
+  return [last + 1]
+}
+
+const boundAfter = (index: IndexData, { cleared, changes }: DocumentChanges): number =>
+  Math.max(cleared ? 0 : index.documents.length, ...lastOf(changes))
+
+function rebuiltText(
+  dictionary: TermDictionary,
+  lengths: ReadonlyMap<number, Uint16Array | undefined>,
+): TextIndex {
+  const all: (Uint16Array | undefined)[] = []
+  for (const [docid, pairs] of lengths) all[docid] = pairs
+  return { dictionary, lengths: all }
+}
+
+function rebuiltColumns(rows: ColumnRows, bound: number): ColumnIndex {
+  const byPath = new Map<string, Column>()
+  for (const [path, changes] of rows.byPath) {
+    const column = new Column()
+    column.apply(changes, bound)
+    byPath.set(path, column)
+  }
+  const points: (GeoPoint | undefined)[] = []
+  for (const [docid, point] of rows.points) points[docid] = point
+  return { byPath, points }
+}
+
+/** Collects what columns will be told. */
+class ColumnRows {
+  readonly byPath = new Map<string, RowChange[]>()
+  readonly points = new Map<number, GeoPoint | undefined>()
+  private readonly wanted = new Map<string, boolean>()
+  private readonly settings: IndexSettings
+  private readonly geo: boolean
+
+  constructor(settings: IndexSettings, geo: boolean) {
+    this.settings = settings
+    this.geo = geo
+  }
+
+  forget(docid: number, columns: ColumnIndex): void {
+    for (const path of columns.byPath.keys()) this.push(path, { docid, leaf: undefined })
+    this.points.set(docid, undefined)
+  }
+
+  put(docid: number, document: JsonObject): void {
+    for (const [path, leaf] of facetLeaves(document)) {
+      let wanted = this.wanted.get(path)
+      if (wanted === undefined) {
+        wanted = needsColumn(this.settings, path)
+        this.wanted.set(path, wanted)
+      }
+      if (wanted) this.push(path, { docid, leaf })
+    }
+    if (this.geo) this.points.set(docid, pointOrNone(document))
+  }
+
+  private push(path: string, change: RowChange): void {
+    const list = this.byPath.get(path)
+    if (list === undefined) this.byPath.set(path, [change])
+    else list.push(change)
+  }
+}
+
+/** Malformed points were refused before; an old one that slipped in is no point. */
+function pointOrNone(document: JsonObject): GeoPoint | undefined {
+  try {
+    return geoPoint(document)
+  } catch (error) {
+    if (error instanceof GeoError) return undefined
+    throw error
+  }
+}
+
+/** How many documents have which fields. */
+class Counts {
+  readonly topLevel: Map<string, number>
+  readonly allPaths: Map<string, number>
+
+  constructor(index: IndexData | null) {
+    this.topLevel = new Map(index?.fieldCounts)
+    this.allPaths = new Map(index?.pathCounts)
+  }
+
+  add(document: JsonObject, difference: 1 | -1): void {
+    for (const name of document.keys()) bump(this.topLevel, name, difference)
+    for (const path of facetLeaves(document).keys()) bump(this.allPaths, path, difference)
+  }
+
+  paths(): IterableIterator<string> {
+    return this.allPaths.keys()
+  }
+}
+
+function bump(counts: Map<string, number>, key: string, difference: number): void {
+  const count = (counts.get(key) ?? 0) + difference
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
+}

@@ -1,0 +1,370 @@
+/**
+ * Here is a batch: what will the index look like after it, and how did each task end?
+ *
+ * Nothing of the index is changed here; `applyPlan` swaps the result in. Source: spec/documents.md §2–6.
+ *  1. Operations act in order, each on what the ones before it left.
+ *  2. A failing operation leaves nothing behind; its neighbours go on.
+ *  3. A docid is kept as long as its document; free ones are given out lowest first, in payload order.
+ */
+
+import type { IndexSettings } from '../../../settings/index.js'
+import type { Batch, BatchReport, Failure, Operation, OperationOutcome } from '../../engine.js'
+import { Column, type RowChange } from '../columns.js'
+import { DocSet } from '../doc-set.js'
+import { facetLeaves } from '../fields/flatten.js'
+import { GeoError, geoPoint } from '../fields/geo.js'
+import { needsColumn, usesGeo } from '../fields/rules.js'
+import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
+import type { ColumnIndex, GeoPoint, IndexData, StoredDocument } from '../index-data.js'
+import { type JsonObject, parseJson, writeJson } from '../json.js'
+import { FIELDS_MAX } from '../limits.js'
+import type { Pacer } from '../pacer.js'
+import { documentsOf, PayloadError } from '../payload.js'
+import { type IndexPlan, planIndexes } from './plan.js'
+import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
+
+/** The state after a batch, ready to be logged and swapped in. */
+export interface BatchPlan {
+  readonly report: BatchReport
+  readonly primaryKey: string | null
+  /** Null if unchanged. */
+  readonly settings: IndexSettings | null
+  /** Everything from before the batch is gone. */
+  readonly cleared: boolean
+  /** Docid → new document, or null if it is deleted. Ascending. */
+  readonly changes: ReadonlyMap<number, StoredDocument | null>
+  readonly indexes: IndexPlan
+}
+
+/** What operations have done so far. */
+class Draft {
+  primaryKey: string | null
+  settings: IndexSettings
+  cleared = false
+  readonly changes = new Map<number, StoredDocument | null>()
+  private readonly ids = new Map<string, number | null>()
+  private readonly index: IndexData
+  private nextFree = 0
+
+  constructor(index: IndexData) {
+    this.index = index
+    this.primaryKey = index.primaryKey
+    this.settings = index.settings
+  }
+
+  /** Documents there would be now. */
+  get count(): number {
+    let count = this.cleared ? 0 : this.index.docids.size
+    for (const [docid, document] of this.changes) {
+      const before = !this.cleared && this.index.documents[docid] !== undefined
+      count += (document === null ? 0 : 1) - (before ? 1 : 0)
+    }
+    return count
+  }
+
+  docid(id: string): number | undefined {
+    const changed = this.ids.get(id)
+    if (changed !== undefined) return changed ?? undefined
+    return this.cleared ? undefined : this.index.docids.get(id)
+  }
+
+  document(docid: number): StoredDocument | undefined {
+    const changed = this.changes.get(docid)
+    if (changed !== undefined) return changed ?? undefined
+    return this.cleared ? undefined : this.index.documents[docid]
+  }
+
+  /** The lowest docid not in use, from those already handed out on. */
+  freeDocid(taken: ReadonlySet<number>): number {
+    const used = (docid: number): boolean =>
+      taken.has(docid) ||
+      this.changes.has(docid) ||
+      (!this.cleared && this.index.documents[docid] !== undefined)
+    while (used(this.nextFree)) this.nextFree++
+    return this.nextFree++
+  }
+
+  put(docid: number, document: StoredDocument): void {
+    this.changes.set(docid, document)
+    this.ids.set(document.id, docid)
+  }
+
+  remove(docid: number): boolean {
+    const document = this.document(docid)
+    if (document === undefined) return false
+    this.changes.set(docid, null)
+    this.ids.set(document.id, null)
+    return true
+  }
+
+  clear(): number {
+    const count = this.count
+    this.cleared = true
+    this.changes.clear()
+    this.ids.clear()
+    this.nextFree = 0
+    return count
+  }
+
+  *documents(): Generator<[number, StoredDocument]> {
+    if (!this.cleared)
+      for (const [docid, document] of this.index.documents.entries())
+        if (document !== undefined && !this.changes.has(docid)) yield [docid, document]
+    for (const [docid, document] of this.changes) if (document !== null) yield [docid, document]
+  }
+}
+
+/** Parses a stored document. */
+export const parsed = (document: StoredDocument): JsonObject =>
+  parseJson(Buffer.from(document.source).toString()) as JsonObject
+
+type Outcome = Omit<OperationOutcome, 'taskUid'>
+
+/** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
+export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<BatchPlan> {
+  const draft = new Draft(index)
+  const outcomes: OperationOutcome[] = []
+  for (const operation of batch.operations) {
+    const { taskUid } = operation
+    try {
+      outcomes.push({ taskUid, ...(await carryOut(operation, draft, index, pacer)) })
+    } catch (error) {
+      const failure = failureOf(error, batch.indexUid)
+      if (failure === null) throw error
+      outcomes.push({ taskUid, touched: false, ...countsOfFailure(operation), error: failure })
+    }
+  }
+  const changes = new Map([...draft.changes].sort(([a], [b]) => a - b))
+  const settings = draft.settings === index.settings ? null : draft.settings
+  const indexes = await planIndexes(
+    index,
+    { settings: draft.settings, cleared: draft.cleared, changes },
+    pacer,
+  )
+  return {
+    report: {
+      batchUid: batch.uid,
+      outcomes,
+      primaryKey: draft.primaryKey,
+      documents: draft.count,
+    },
+    primaryKey: draft.primaryKey,
+    settings,
+    cleared: draft.cleared,
+    changes,
+    indexes,
+  }
+}
+
+function countsOfFailure(operation: Operation): Partial<Outcome> {
+  if (operation.kind === 'documents') return { indexedDocuments: 0 }
+  if (operation.kind === 'settings' || operation.kind === 'primaryKey') return {}
+  return { deletedDocuments: 0 }
+}
+
+function failureOf(error: unknown, indexUid: string): Failure | null {
+  if (error instanceof OperationError)
+    return { code: error.code, message: `index \`${indexUid}\`: ${error.message}` }
+  if (error instanceof PayloadError) return error.failure
+  return null
+}
+
+async function carryOut(
+  operation: Operation,
+  draft: Draft,
+  index: IndexData,
+  pacer: Pacer,
+): Promise<Outcome> {
+  switch (operation.kind) {
+    case 'documents':
+      return addDocuments(operation, draft, index, pacer)
+    case 'deleteByIds': {
+      let deletedDocuments = 0
+      for (const id of operation.ids) {
+        const docid = draft.docid(id)
+        if (docid !== undefined && draft.remove(docid)) deletedDocuments++
+      }
+      return { touched: deletedDocuments > 0, deletedDocuments }
+    }
+    case 'deleteByFilter':
+      return deleteByFilter(operation.filter, draft, index, pacer)
+    case 'clear':
+      return { touched: true, deletedDocuments: draft.clear() }
+    case 'settings':
+      await checkGeo(operation.settings, draft, pacer)
+      draft.settings = operation.settings
+      return { touched: true }
+    case 'primaryKey':
+      return declarePrimaryKey(operation.primaryKey, draft)
+  }
+}
+
+function declarePrimaryKey(primaryKey: string | null, draft: Draft): Outcome {
+  if (primaryKey === null) return { touched: false }
+  if (draft.primaryKey !== null && draft.primaryKey !== primaryKey && draft.count > 0)
+    throw alreadyHasKey(draft.primaryKey)
+  draft.primaryKey = primaryKey
+  return { touched: true }
+}
+
+const alreadyHasKey = (primaryKey: string): OperationError =>
+  new OperationError(
+    'index_primary_key_already_exists',
+    `the index already has the primary key \`${primaryKey}\`; it can be changed while there are no documents`,
+  )
+
+async function addDocuments(
+  operation: Operation & { kind: 'documents' },
+  draft: Draft,
+  index: IndexData,
+  pacer: Pacer,
+): Promise<Outcome> {
+  let primaryKey = draft.primaryKey
+  if (primaryKey !== null && operation.primaryKey !== null && operation.primaryKey !== primaryKey)
+    throw alreadyHasKey(primaryKey)
+  primaryKey ??= operation.primaryKey
+  const found = new Map<string, JsonObject | null>()
+  const withGeo = usesGeo(draft.settings)
+  const paths = new NewPaths(index)
+  for await (const document of documentsOf(operation.payload)) {
+    if (pacer.due()) await pacer.pause()
+    primaryKey ??= inferPrimaryKey(document)
+    const id = documentId(document, primaryKey)
+    const docid = draft.docid(id)
+    if (docid === undefined && operation.skipCreation) {
+      found.set(id, null)
+      continue
+    }
+    const merged = operation.method === 'update' ? mergedInto(before(found, draft, id), document) : document
+    if (withGeo) readPoint(merged, id)
+    paths.note(document)
+    found.set(id, merged)
+  }
+  const taken = new Set<number>()
+  for (const [id, document] of found) {
+    if (document === null) continue
+    const docid = draft.docid(id) ?? draft.freeDocid(taken)
+    taken.add(docid)
+    draft.put(docid, { id, source: Buffer.from(writeJson(document)) })
+    if (pacer.due()) await pacer.pause()
+  }
+  draft.primaryKey = primaryKey
+  return { touched: true, indexedDocuments: found.size }
+}
+
+/** The document an update starts from: as this payload left it, else as the index has it. */
+function before(
+  found: ReadonlyMap<string, JsonObject | null>,
+  draft: Draft,
+  id: string,
+): JsonObject | undefined {
+  const earlier = found.get(id)
+  if (earlier !== undefined) return earlier ?? undefined
+  const docid = draft.docid(id)
+  const stored = docid === undefined ? undefined : draft.document(docid)
+  return stored === undefined ? undefined : parsed(stored)
+}
+
+function mergedInto(base: JsonObject | undefined, update: JsonObject): JsonObject {
+  if (base === undefined) return update
+  const merged = new Map(base)
+  for (const [name, value] of update) {
+    const old = merged.get(name)
+    const both = name === '_vectors' && old instanceof Map && value instanceof Map
+    merged.set(name, both ? new Map([...old, ...value]) : value)
+  }
+  return merged
+}
+
+/** Keeps watch over how many field names an index would have. */
+class NewPaths {
+  private readonly known: ReadonlyMap<string, number>
+  private readonly added = new Set<string>()
+
+  constructor(index: IndexData) {
+    this.known = index.fieldIds
+  }
+
+  note(document: JsonObject): void {
+    for (const path of facetLeaves(document).keys()) if (!this.known.has(path)) this.added.add(path)
+    if (this.known.size + this.added.size > FIELDS_MAX)
+      throw new OperationError(
+        'max_fields_limit_exceeded',
+        `a document brings the index to more than ${FIELDS_MAX} field names`,
+      )
+  }
+}
+
+function readPoint(document: JsonObject, id: string): GeoPoint | undefined {
+  try {
+    return geoPoint(document)
+  } catch (error) {
+    if (!(error instanceof GeoError)) throw error
+    throw new OperationError('invalid_document_geo_field', `document \`${id}\`: ${error.message}`)
+  }
+}
+
+/** Settings that start to read `_geo` ask whether every stored one can be read. */
+async function checkGeo(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
+  if (!usesGeo(settings) || usesGeo(draft.settings)) return
+  for (const [, document] of draft.documents()) {
+    readPoint(parsed(document), document.id)
+    if (pacer.due()) await pacer.pause()
+  }
+}
+
+async function deleteByFilter(
+  value: unknown,
+  draft: Draft,
+  index: IndexData,
+  pacer: Pacer,
+): Promise<Outcome> {
+  const view = await draftView(draft, index, pacer)
+  let matching: DocSet
+  try {
+    const filter = parseFilter(value, { containsFilter: true })
+    matching = filter === null ? new DocSet(0) : documentsMatching(view, filter)
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error
+    const code = error.disabledOperator ? 'invalid_search_filter' : 'invalid_document_filter'
+    throw new OperationError(code, error.message)
+  }
+  let deletedDocuments = 0
+  for (const docid of matching.toArray()) if (draft.remove(docid)) deletedDocuments++
+  return { touched: deletedDocuments > 0, deletedDocuments }
+}
+
+/** What a filter has to see: the index itself if no operation came before, else columns made for it. */
+async function draftView(draft: Draft, index: IndexData, pacer: Pacer): Promise<FilterView> {
+  if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return index
+  const rows = new Map<string, RowChange[]>()
+  const points: (GeoPoint | undefined)[] = []
+  const docids: number[] = []
+  for (const [docid, document] of draft.documents()) {
+    const object = parsed(document)
+    docids.push(docid)
+    for (const [path, leaf] of facetLeaves(object)) {
+      if (!needsColumn(draft.settings, path)) continue
+      const list = rows.get(path) ?? []
+      list.push({ docid, leaf })
+      rows.set(path, list)
+    }
+    if (usesGeo(draft.settings)) points[docid] = readPoint(object, document.id)
+    if (pacer.due()) await pacer.pause()
+  }
+  const bound = docids.reduce((most, docid) => Math.max(most, docid + 1), 0)
+  const byPath = new Map<string, Column>()
+  for (const [path, changes] of rows) {
+    const column = new Column()
+    column.apply(changes, bound)
+    byPath.set(path, column)
+  }
+  return { settings: draft.settings, alive: DocSet.of(bound, docids), columns: { byPath, points } }
+}
+
+/** The part of an index that filters read. */
+export interface FilterView {
+  readonly settings: IndexSettings
+  readonly alive: DocSet
+  readonly columns: ColumnIndex
+}

@@ -1,0 +1,98 @@
+/**
+ * Here are changed documents: which words stand where in them?
+ *
+ * Source: spec/search-semantics.md §3.2.
+ *  1. The first word of a leaf stands where its field's counter stands; a new leaf starts 8 further on.
+ *  2. A hard separator puts the next word 8 further on, anything else 1.
+ *  3. Stop words take a position but are not stored.
+ *  4. Positions from 65,536 on, and words over 250 bytes, are not stored.
+ */
+import type { IndexSettings } from '../../../settings/index.js'
+import { HARD, STOP_WORD, type Tokenizer, WORD } from '../analysis/tokenize.js'
+import { visitLeaves } from '../fields/flatten.js'
+import { localesOf, searchWeight } from '../fields/rules.js'
+import type { JsonObject } from '../json.js'
+import { LENGTH_COUNTED_MAX, POSITIONS_MAX, WORD_BYTES_MAX } from '../limits.js'
+
+const STEP = 8
+
+/** One stored word of a document. */
+export type WordSink = (word: string, field: number, position: number) => void
+
+interface FieldState {
+  readonly id: number
+  readonly locales: readonly string[]
+  counter: number
+  words: number
+}
+
+/** Cuts documents into words under one set of settings. */
+export class TextWriter {
+  private readonly settings: IndexSettings
+  private readonly tokenizer: Tokenizer
+  private readonly idOf: (path: string) => number
+  private readonly known = new Map<string, { id: number; locales: readonly string[] } | null>()
+
+  constructor(settings: IndexSettings, tokenizer: Tokenizer, idOf: (path: string) => number) {
+    this.settings = settings
+    this.tokenizer = tokenizer
+    this.idOf = idOf
+  }
+
+  /** Hands every stored word to `sink`. @returns pairs (field, stored words) of the short fields */
+  write(document: JsonObject, sink: WordSink): Uint16Array {
+    const fields = new Map<string, FieldState>()
+    visitLeaves(document, (path, text) => {
+      let field = fields.get(path)
+      if (field === undefined) {
+        const known = this.field(path)
+        if (known === null) return
+        field = { ...known, counter: 0, words: 0 }
+        fields.set(path, field)
+      } else field.counter += STEP
+      if (text !== null && field.counter < POSITIONS_MAX) this.writeLeaf(text, field, sink)
+    })
+    const lengths: number[] = []
+    for (const { id, words } of fields.values())
+      if (words > 0 && words <= LENGTH_COUNTED_MAX) lengths.push(id, words)
+    return Uint16Array.from(lengths)
+  }
+
+  private field(path: string): { id: number; locales: readonly string[] } | null {
+    let field = this.known.get(path)
+    if (field === undefined) {
+      field =
+        searchWeight(this.settings, path) === null
+          ? null
+          : { id: this.idOf(path), locales: localesOf(this.settings, path) ?? [] }
+      this.known.set(path, field)
+    }
+    return field
+  }
+
+  private writeLeaf(text: string, field: FieldState, sink: WordSink): void {
+    let position = field.counter
+    let first = true
+    let hard = false
+    for (const { kind, word } of this.tokenizer.tokenize(text, field.locales)) {
+      if (kind !== WORD && kind !== STOP_WORD) {
+        if (kind === HARD) hard = true
+        continue
+      }
+      if (!first) position += hard ? STEP : 1
+      first = false
+      hard = false
+      if (position >= POSITIONS_MAX) return
+      const trimmed = word.trim()
+      if (
+        kind === WORD &&
+        trimmed !== '' &&
+        (word.length <= 62 || Buffer.byteLength(word) <= WORD_BYTES_MAX)
+      ) {
+        sink(word, field.id, position)
+        field.words++
+        field.counter = position
+      }
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/** How much is too much? Source of all: spec/search-semantics.md and spec/documents.md. */
+
+/** A word of more bytes is not indexed, and matches nothing in a query. */
+export const WORD_BYTES_MAX = 250
+/** Positions of a field are below this. */
+export const POSITIONS_MAX = 65_536
+/** Fields with more stored words have no counted length. */
+export const LENGTH_COUNTED_MAX = 30
+/** Words and phrases of a query that are used. */
+export const QUERY_TERMS_MAX = 10
+export const QUERY_TOKENS_MAX = 1000
+/** Completions of a prefix, without the short-prefix path. */
+export const PREFIX_WORDS_MAX = 1000
+export const ONE_TYPO_WORDS_MAX = 150
+export const TWO_TYPO_WORDS_MAX = 50
+/** Synonyms of one term, and their words. */
+export const SYNONYMS_MAX = 50
+export const SYNONYM_WORDS_MAX = 100
+/** A prefix of up to this many bytes, shared by this many words, is completed by all of them. */
+export const SHORT_PREFIX_BYTES_MAX = 4
+export const SHORT_PREFIX_WORDS_MIN = 100
+/** Distinct field names of one index, dotted paths included. */
+export const FIELDS_MAX = 65_535
+/** Bytes of a document id. */
+export const ID_BYTES_MAX = 511
+/** When no setting says otherwise. */
+export const SEARCH_CUTOFF_MS = 1500

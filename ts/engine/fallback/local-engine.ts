@@ -1,0 +1,371 @@
+/**
+ * The engine itself, on the thread that calls it. `worker.ts` runs it beside the server's event loop.
+ *
+ * One directory per index below `directory`, holding one log; everything searched is in memory, read from
+ * the log when the index is first used.
+ */
+import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type {
+  Answer,
+  Batch,
+  BatchReport,
+  Damage,
+  Engine,
+  IndexedRequest,
+  IndexId,
+  IndexStats,
+  Payload,
+  PayloadReport,
+  Prepared,
+  SearchFacts,
+} from '../engine.js'
+import { EngineError } from '../engine-error.js'
+import type {
+  DocumentRequest,
+  DocumentsRequest,
+  FacetSearchRequest,
+  FederationRequest,
+  SearchRequest,
+  SimilarRequest,
+} from '../requests.js'
+import { FilterError, parseFilter } from './filter/index.js'
+import { emptyIndex, type IndexData, type StoredDocument } from './index-data.js'
+import { applyPlan } from './indexing/apply.js'
+import { planIndexes } from './indexing/plan.js'
+import { type BatchPlan, planBatch } from './indexing/prepare.js'
+import { OpenIndex } from './open-index.js'
+import { Pacer } from './pacer.js'
+import { inspectPayload } from './payload.js'
+import { listDocuments, oneDocument } from './search/documents.js'
+import { facetSearch } from './search/facet-search.js'
+import { federatedSearch } from './search/federation.js'
+import { search } from './search/search.js'
+import { type Commit, CommitLog, DamagedLogError, readLog, syncDirectory } from './store/log.js'
+import { compareUtf8 } from './text-order.js'
+
+const LOG = 'commits.log'
+/** A log is rewritten once it is this many times what the documents need, but not below the floor. */
+const REWRITE_FACTOR = 3
+const REWRITE_BYTES_MIN = 16 * 1024 * 1024
+
+export interface FallbackOptions {
+  /** Indexes live below it; made if missing. */
+  readonly directory: string
+}
+
+const decoded = <T>(request: Uint8Array): T => JSON.parse(Buffer.from(request).toString()) as T
+
+export class LocalEngine implements Engine {
+  readonly kind = 'fallback'
+  private readonly directory: string
+  private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
+  private tickets = 0
+
+  private constructor(directory: string) {
+    this.directory = directory
+  }
+
+  static async open({ directory }: FallbackOptions): Promise<LocalEngine> {
+    await mkdir(directory, { recursive: true })
+    return new LocalEngine(directory)
+  }
+
+  private path(index: IndexId): string {
+    return join(this.directory, index)
+  }
+
+  // ——— opening ———
+
+  private opened(index: IndexId): Promise<OpenIndex> {
+    let opening = this.indexes.get(index)
+    if (opening === undefined) {
+      opening = openIndex(this.path(index))
+      this.indexes.set(index, opening)
+      opening.catch(() => this.indexes.delete(index))
+    }
+    return opening
+  }
+
+  /** @throws if there is no such directory: reading must not create one */
+  private async existing(index: IndexId): Promise<OpenIndex> {
+    if (!this.indexes.has(index) && !(await isDirectory(this.path(index))))
+      throw new Error(`there is no index directory ${this.path(index)}`)
+    return this.opened(index)
+  }
+
+  // ——— writing ———
+
+  inspect(payload: Payload): Promise<PayloadReport> {
+    const pacer = new Pacer()
+    return inspectPayload(payload, async () => {
+      if (pacer.due()) await pacer.pause()
+    })
+  }
+
+  async checkFilter(filter: Uint8Array): Promise<void> {
+    try {
+      parseFilter(decoded(filter), { containsFilter: true })
+    } catch (error) {
+      if (error instanceof FilterError) throw new EngineError('invalid_search_filter', error.message)
+      throw error
+    }
+  }
+
+  async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
+    await mkdir(this.path(index), { recursive: true })
+    const open = await this.opened(index)
+    if (open.pending !== null) throw new Error(`index ${index} has a prepared batch already`)
+    const ticket = ++this.tickets
+    open.pending = { ticket, plan: null }
+    try {
+      // A batch that was committed before a crash comes again: its answer is in the log.
+      const repeated = open.data.report?.batchUid === batch.uid
+      if (!repeated) open.pending = { ticket, plan: await planBatch(open.data, batch, new Pacer()) }
+      return { index, ticket, work: [] }
+    } catch (error) {
+      open.pending = null
+      throw error
+    }
+  }
+
+  async commit(prepared: Prepared): Promise<BatchReport> {
+    const open = await this.existing(prepared.index)
+    const plan = this.take(open, prepared)
+    if (plan === null) return open.data.report!
+    await open.log.append(commitOf(plan))
+    applyPlan(open.data, plan)
+    await this.shorten(open)
+    return plan.report
+  }
+
+  async abandon(prepared: Prepared): Promise<void> {
+    const open = await this.existing(prepared.index)
+    if (open.pending?.ticket === prepared.ticket) open.pending = null
+  }
+
+  private take(open: OpenIndex, { index, ticket }: Prepared): BatchPlan | null {
+    if (open.pending?.ticket !== ticket) throw new Error(`index ${index} has no prepared batch ${ticket}`)
+    const { plan } = open.pending
+    open.pending = null
+    return plan
+  }
+
+  /** Writes the log anew once most of it is history. */
+  private async shorten(open: OpenIndex): Promise<void> {
+    const { data, log } = open
+    if (log.bytes < REWRITE_BYTES_MIN || log.bytes < data.sourceBytes * REWRITE_FACTOR) return
+    open.log = await log.rewritten(wholeState(data))
+  }
+
+  async lastCommit(index: IndexId): Promise<BatchReport | null> {
+    return (await isDirectory(this.path(index))) ? (await this.opened(index)).data.report : null
+  }
+
+  async settings(index: IndexId): Promise<IndexSettings> {
+    return (await this.existing(index)).data.settings
+  }
+
+  // ——— reading ———
+
+  async search(index: IndexId, request: Uint8Array): Promise<Answer> {
+    const { json, facts } = search(await this.existing(index), decoded<SearchRequest>(request))
+    return { body: Buffer.from(json), facts }
+  }
+
+  async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
+    const queries: { readonly index: OpenIndex; readonly request: SearchRequest }[] = []
+    for (const { index, request } of requests)
+      queries.push({ index: await this.existing(index), request: decoded<SearchRequest>(request) })
+    if (federation !== null) {
+      const { json, facts } = federatedSearch(queries, decoded<FederationRequest>(federation))
+      return { body: Buffer.from(json), facts }
+    }
+    const results: string[] = []
+    const facts: SearchFacts[] = []
+    for (const [at, { index, request }] of queries.entries()) {
+      const answer = positioned(at, () => search(index, request))
+      results.push(`{"indexUid":${JSON.stringify(request.indexUid)},${answer.json.slice(1)}`)
+      facts.push(answer.facts)
+    }
+    return { body: Buffer.from(`{"results":[${results.join(',')}]}`), facts: summed(facts) }
+  }
+
+  async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {
+    const { json, facts } = facetSearch(await this.existing(index), decoded<FacetSearchRequest>(request))
+    return { body: Buffer.from(json), facts }
+  }
+
+  async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
+    await this.existing(index)
+    const { embedder, indexUid } = decoded<SimilarRequest>(request)
+    throw new EngineError(
+      'invalid_similar_embedder',
+      `index \`${indexUid}\`: cannot find embedder with name \`${embedder}\``,
+    )
+  }
+
+  async documents(index: IndexId, request: Uint8Array): Promise<Uint8Array> {
+    return Buffer.from(listDocuments(await this.existing(index), decoded<DocumentsRequest>(request)))
+  }
+
+  async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
+    const json = oneDocument(await this.existing(index), decoded<DocumentRequest>(request))
+    return json === null ? null : Buffer.from(json)
+  }
+
+  async stats(index: IndexId): Promise<IndexStats> {
+    const { data, log } = await this.existing(index)
+    return {
+      numberOfDocuments: data.docids.size,
+      rawDocumentDbSize: data.sourceBytes,
+      indexSize: log.bytes,
+      numberOfEmbeddings: 0,
+      numberOfEmbeddedDocuments: 0,
+      fieldDistribution: Object.fromEntries(
+        [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
+      ),
+    }
+  }
+
+  async fields(index: IndexId): Promise<readonly string[]> {
+    const { data } = await this.existing(index)
+    return [...data.pathCounts.keys()].sort(compareUtf8)
+  }
+
+  // ——— the directory ———
+
+  async snapshot(index: IndexId, directory: string): Promise<void> {
+    const open = await this.existing(index)
+    await mkdir(directory)
+    const target = join(directory, LOG)
+    await cp(open.log.path, target, { errorOnExist: true, force: false })
+    // A commit may have been half written while the copy was made; opening cuts such a tail off.
+    const copy = await CommitLog.open(target, () => undefined)
+    await copy.close()
+    await syncDirectory(directory)
+  }
+
+  async verify(index: IndexId): Promise<readonly Damage[]> {
+    const path = join(this.path(index), LOG)
+    try {
+      await readLog(path, ({ documents }) => {
+        for (const { source } of documents) JSON.parse(Buffer.from(source).toString())
+      })
+      return []
+    } catch (error) {
+      const reason = error instanceof DamagedLogError ? error.message : String(error)
+      return [{ path, reason }]
+    }
+  }
+
+  async drop(index: IndexId): Promise<void> {
+    const opening = this.indexes.get(index)
+    this.indexes.delete(index)
+    if (opening !== undefined) {
+      const open = await opening.catch(() => null)
+      await open?.log.close()
+    }
+    await rm(this.path(index), { recursive: true, force: true })
+    await syncDirectory(this.directory)
+  }
+
+  async list(): Promise<readonly IndexId[]> {
+    const entries = await readdir(this.directory, { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  }
+
+  async close(): Promise<void> {
+    const opening = [...this.indexes.values()]
+    this.indexes.clear()
+    for (const index of await Promise.allSettled(opening))
+      if (index.status === 'fulfilled') await index.value.log.close()
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+const commitOf = (plan: BatchPlan): Commit => ({
+  record: {
+    report: plan.report,
+    primaryKey: plan.primaryKey,
+    cleared: plan.cleared,
+    deleted: [...plan.changes].flatMap(([docid, document]) => (document === null ? [docid] : [])),
+    ...(plan.settings === null ? {} : { settings: plan.settings }),
+  },
+  documents: logged(plan.changes),
+})
+
+const wholeState = (data: IndexData): Commit => ({
+  record: {
+    report: data.report!,
+    primaryKey: data.primaryKey,
+    settings: data.settings,
+    cleared: true,
+    deleted: [],
+  },
+  documents: logged(data.documents.entries()),
+})
+
+function* logged(documents: Iterable<readonly [number, StoredDocument | null | undefined]>) {
+  for (const [docid, document] of documents)
+    if (document !== null && document !== undefined) yield { docid, id: document.id, source: document.source }
+}
+
+/** Reads a log and builds what it says. */
+async function openIndex(path: string): Promise<OpenIndex> {
+  await mkdir(path, { recursive: true })
+  await syncDirectory(join(path, '..'))
+  const documents = new Map<number, StoredDocument>()
+  let settings: IndexSettings | null = null
+  let primaryKey: string | null = null
+  let report: BatchReport | null = null
+  const log = await CommitLog.open(join(path, LOG), (commit) => {
+    const { record } = commit
+    if (record.cleared) documents.clear()
+    for (const docid of record.deleted) documents.delete(docid)
+    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
+    for (const { docid, id, source } of commit.documents)
+      documents.set(docid, { id, source: Buffer.from(source) })
+    settings = record.settings ?? settings
+    primaryKey = record.primaryKey
+    report = record.report
+  })
+  const data = emptyIndex(settings ?? defaultIndexSettings)
+  const changes = new Map([...documents].sort(([a], [b]) => a - b))
+  const pacer = new Pacer()
+  const change = { settings: data.settings, cleared: true, changes }
+  const indexes = await planIndexes(data, change, pacer)
+  if (report !== null)
+    applyPlan(data, { report, primaryKey, settings: null, cleared: true, changes, indexes })
+  return new OpenIndex(data, log)
+}
+
+/** Names the query of a multi-search that failed. */
+function positioned<T>(position: number, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error
+    throw new EngineError(error.code, `inside \`.queries[${position}]\`: ${error.message}`)
+  }
+}
+
+function summed(facts: readonly SearchFacts[]): SearchFacts {
+  const semantic = facts.filter(({ semanticHits }) => semanticHits !== null)
+  return {
+    degraded: facts.some(({ degraded }) => degraded),
+    usedNegativeOperator: facts.some(({ usedNegativeOperator }) => usedNegativeOperator),
+    terms: Math.max(0, ...facts.map(({ terms }) => terms)),
+    semanticHits:
+      semantic.length === 0 ? null : semantic.reduce((sum, { semanticHits }) => sum + semanticHits!, 0),
+    hits: facts.reduce((sum, { hits }) => sum + hits, 0),
+  }
+}

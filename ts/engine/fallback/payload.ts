@@ -1,0 +1,360 @@
+/**
+ * Here is an uploaded body: which documents does it hold?
+ *
+ * Bodies are read in chunks and cut into documents, so that memory is bounded by the largest document.
+ * Source: spec/documents.md §3.6–3.9.
+ */
+import { createReadStream } from 'node:fs'
+import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
+import type { Failure, Payload, PayloadReport } from '../engine.js'
+import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from './json.js'
+
+/** A body that cannot be read; `failure` is what the client is told. */
+export class PayloadError extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+const READ_BYTES = 256 * 1024
+
+const malformed = (format: Payload['format'], reason: string, position: string): PayloadError =>
+  new PayloadError({
+    code: 'malformed_payload',
+    message: `the \`${format}\` payload is malformed: ${reason} ${position}`,
+  })
+
+/** Reads all documents of a body in order. @throws PayloadError at the first fault */
+export async function* documentsOf(payload: Payload): AsyncGenerator<JsonObject> {
+  if (payload.format === 'csv') yield* csvDocuments(payload)
+  else yield* jsonDocuments(payload)
+}
+
+/** Counts documents and finds the first fault. `pause` is awaited between documents. */
+export async function inspectPayload(payload: Payload, pause: () => Promise<void>): Promise<PayloadReport> {
+  let documents = 0
+  try {
+    for await (const _ of documentsOf(payload)) {
+      documents++
+      await pause()
+    }
+    return { documents }
+  } catch (error) {
+    if (!(error instanceof PayloadError)) throw error
+    return { documents, error: error.failure }
+  }
+}
+
+const missing = (format: Payload['format']): PayloadError =>
+  new PayloadError({
+    code: 'missing_payload',
+    message: `a \`${format}\` payload is missing: the body is empty`,
+  })
+
+// ——— JSON and NDJSON ———
+
+/** Where a value begins: 1-based line and column, in bytes. */
+interface Position {
+  line: number
+  column: number
+}
+
+/** Bytes of one value, and where it began. */
+interface Slice {
+  readonly bytes: Buffer
+  readonly at: Position
+}
+
+const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, COMMA, NEWLINE] = Buffer.from(
+  '"\\{}[],\n',
+) as unknown as readonly [number, number, number, number, number, number, number, number]
+
+const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
+
+/** Finds where top-level values end, without judging what is inside. */
+class ValueSplitter {
+  /** Inside a top-level array, which counts as the list of documents. */
+  private listed = false
+  private afterValue = false
+  private ended = false
+  private depth = 0
+  private inString = false
+  private escaped = false
+  private inValue = false
+  private parts: Buffer[] = []
+  private start: Position = { line: 1, column: 1 }
+  private readonly now: Position = { line: 1, column: 1 }
+  private readonly format: 'json' | 'ndjson'
+  private seen = false
+
+  constructor(format: 'json' | 'ndjson') {
+    this.format = format
+  }
+
+  /** Values that end inside `chunk`. */
+  *feed(chunk: Buffer): Generator<Slice> {
+    let from = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]!
+      if (this.inValue) {
+        const end = this.inside(byte)
+        if (end !== -1) {
+          this.parts.push(chunk.subarray(from, at + end))
+          yield this.take()
+          if (end === 0) this.between(byte)
+        }
+      } else if (this.between(byte)) {
+        from = at
+        this.start = { ...this.now }
+        this.inside(byte)
+      }
+      if (byte === NEWLINE) {
+        this.now.line++
+        this.now.column = 1
+      } else this.now.column++
+    }
+    if (this.inValue) this.parts.push(chunk.subarray(from))
+  }
+
+  /** The value that the end of the body cuts off or completes. */
+  *finish(): Generator<Slice> {
+    if (this.inValue) yield this.take()
+    const position = `at line ${this.now.line} column ${this.now.column}`
+    if (this.format === 'json' && (this.listed ? !this.ended : !this.seen))
+      throw malformed('json', 'the text ends too early', position)
+  }
+
+  private take(): Slice {
+    const bytes = this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts)
+    this.parts = []
+    this.inValue = false
+    this.afterValue = true
+    return { bytes, at: this.start }
+  }
+
+  /** @returns whether a value starts with `byte` */
+  private between(byte: number): boolean {
+    if (isBlank(byte)) return false
+    if (this.format === 'json') {
+      if (this.ended) throw this.unexpected(byte)
+      if (!this.seen && byte === OPEN_BRACKET) {
+        this.seen = true
+        this.listed = true
+        return false
+      }
+      if (this.listed && byte === CLOSE_BRACKET && (this.afterValue || !this.pendingComma)) {
+        this.ended = true
+        return false
+      }
+      if (this.listed && this.afterValue && byte === COMMA) {
+        this.afterValue = false
+        this.pendingComma = true
+        return false
+      }
+      if (this.afterValue || byte === COMMA) throw this.unexpected(byte)
+    }
+    this.seen = true
+    this.pendingComma = false
+    this.inValue = true
+    this.depth = 0
+    this.inString = false
+    return true
+  }
+
+  private pendingComma = false
+
+  private unexpected(byte: number): PayloadError {
+    const character = String.fromCharCode(byte)
+    return malformed(
+      this.format,
+      `unexpected character \`${character}\``,
+      `at line ${this.now.line} column ${this.now.column}`,
+    )
+  }
+
+  /** @returns how many bytes from this one on belong to the value if it ends here; -1 if it goes on */
+  private inside(byte: number): number {
+    if (this.inString) {
+      if (this.escaped) this.escaped = false
+      else if (byte === BACKSLASH) this.escaped = true
+      else if (byte === QUOTE) {
+        this.inString = false
+        return this.depth === 0 ? 1 : -1
+      }
+      return -1
+    }
+    if (byte === QUOTE) this.inString = true
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.depth++
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (this.depth === 0) return 0
+      this.depth--
+      return this.depth === 0 ? 1 : -1
+    } else if (this.depth === 0 && (isBlank(byte) || byte === COMMA)) return 0
+    return -1
+  }
+}
+
+async function* jsonDocuments(payload: Payload): AsyncGenerator<JsonObject> {
+  const format = payload.format as 'json' | 'ndjson'
+  const splitter = new ValueSplitter(format)
+  let bytes = 0
+  for await (const chunk of createReadStream(payload.path, { highWaterMark: READ_BYTES })) {
+    bytes += (chunk as Buffer).length
+    for (const slice of splitter.feed(chunk as Buffer)) yield documentFrom(slice, format)
+  }
+  if (bytes === 0) throw missing(format)
+  for (const slice of splitter.finish()) yield documentFrom(slice, format)
+}
+
+function documentFrom({ bytes, at }: Slice, format: 'json' | 'ndjson'): JsonObject {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw malformed(format, 'invalid UTF-8', `at line ${at.line} column ${at.column}`)
+  }
+  let value: Json
+  try {
+    value = parseJson(text)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    const before = text.slice(0, error.offset)
+    const lines = before.split('\n')
+    const line = at.line + lines.length - 1
+    const column = Buffer.byteLength(lines.at(-1)!) + (lines.length === 1 ? at.column : 1)
+    throw malformed(format, error.reason, `at line ${line} column ${column}`)
+  }
+  if (value instanceof Map) return value
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${scalarKind(value)}`
+  throw malformed(format, `expected an object, found ${kind}`, `at line ${at.line} column ${at.column}`)
+}
+
+const scalarKind = (value: Json): string =>
+  value instanceof JsonNumber ? 'number' : typeof value === 'string' ? 'string' : 'boolean'
+
+// ——— CSV ———
+
+type CellType = 'string' | 'number' | 'boolean'
+
+interface CsvColumn {
+  readonly name: string
+  readonly type: CellType
+}
+
+/** What csv-parse hands over with its `info` option. */
+interface CsvRecord {
+  readonly record: readonly string[]
+  readonly info: Info & CastingContext
+}
+
+function columnOf(header: string): CsvColumn {
+  const colon = header.lastIndexOf(':')
+  const type = header.slice(colon + 1)
+  return colon >= 0 && (type === 'string' || type === 'number' || type === 'boolean')
+    ? { name: header.slice(0, colon), type }
+    : { name: header, type: 'string' }
+}
+
+/** Decoded text of the body; a quote left open is closed at the end, as the format's users expect. */
+async function* csvText(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let open = false
+  let bytes = 0
+  const decoded = (chunk?: Buffer): string => {
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
+    } catch {
+      throw malformed('csv', 'invalid UTF-8', `near byte ${bytes}`)
+    }
+  }
+  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
+    const text = decoded(chunk as Buffer)
+    bytes += (chunk as Buffer).length
+    for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) open = !open
+    yield text
+  }
+  if (bytes === 0) throw missing('csv')
+  yield decoded() + (open ? '"' : '')
+}
+
+async function* csvDocuments(payload: Payload): AsyncGenerator<JsonObject> {
+  const parser = csvParser({
+    delimiter: payload.csvDelimiter ?? ',',
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+  })
+  const feeding = feed(parser, payload.path)
+  let columns: readonly CsvColumn[] | null = null
+  let row = 0
+  try {
+    for await (const item of parser) {
+      const { record, info } = item as CsvRecord
+      if (columns === null) {
+        columns = record.map(columnOf)
+        continue
+      }
+      row++
+      if (record.length !== columns.length)
+        throw malformed(
+          'csv',
+          `found record with ${record.length} fields, but the header has ${columns.length}`,
+          `at record ${row}, line ${info.lines}, byte ${info.bytes}`,
+        )
+      const document: JsonObject = new Map()
+      for (const [at, column] of columns.entries()) document.set(column.name, cell(record[at]!, column, row))
+      yield document
+    }
+    await feeding
+  } catch (error) {
+    parser.destroy()
+    await feeding.catch(() => undefined)
+    if (error instanceof PayloadError || !(error instanceof Error) || !('code' in error)) throw error
+    if (!String(error.code).startsWith('CSV_')) throw error
+    throw malformed('csv', error.message, `at record ${row + 1}`)
+  }
+}
+
+async function feed(parser: ReturnType<typeof csvParser>, path: string): Promise<void> {
+  try {
+    for await (const text of csvText(path)) {
+      if (parser.destroyed) return
+      if (!parser.write(text))
+        await new Promise<void>((resolve) => {
+          parser.once('drain', resolve)
+          parser.once('close', resolve)
+        })
+    }
+    parser.end()
+  } catch (error) {
+    parser.destroy(error as Error)
+  }
+}
+
+function cell(text: string, { name, type }: CsvColumn, row: number): Json {
+  if (type === 'string') return text === '' ? null : text
+  const trimmed = text.trim()
+  if (trimmed === '') return null
+  if (type === 'boolean' && (trimmed === 'true' || trimmed === 'false')) return trimmed === 'true'
+  if (type === 'number') {
+    if (/^[+-]?(nan|inf|infinity)$/i.test(trimmed)) return null
+    if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(trimmed)) return csvNumber(trimmed)
+  }
+  throw malformed('csv', `cannot read \`${text}\` of column \`${name}\` as a ${type}`, `at line ${row}`)
+}
+
+/** Integers of signed 64 bits stay integers, everything else becomes a double. */
+function csvNumber(text: string): Json {
+  const integer = /^[+-]?\d+$/.test(text) ? BigInt(text) : null
+  if (integer !== null && BigInt.asIntN(64, integer) === integer)
+    return new JsonNumber(integer.toString(), Number(integer))
+  const value = Number(text)
+  if (!Number.isFinite(value)) return null
+  return numberFrom(integer === null ? exponentForm(value) : `${text.replace(/^\+/, '')}`)
+}
+
+/** A literal that `numberFrom` reads as a double even if it has no fraction. */
+const exponentForm = (value: number): string => value.toExponential()

@@ -1,0 +1,314 @@
+/**
+ * Here is a word: which documents hold it, in which fields, at which positions?
+ *
+ * A posting list is one flat array, so that a vocabulary of hundreds of thousands of words costs one object
+ * each and none per posting:
+ *
+ *     list  = count, docid × count, end × count, occurrence × end[count − 1]
+ *     occurrence = field << 16 | position
+ *
+ * Docids ascend; the occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending.
+ * Lists are never changed, only replaced, so that readers may keep one.
+ */
+import { compareUtf8 } from './text-order.js'
+
+export type PostingList = Uint32Array
+
+export const EMPTY_LIST: PostingList = new Uint32Array([0])
+
+/** Documents under a term. */
+export const documentCount = (list: PostingList): number => list[0]!
+
+/** Offset of the first occurrence of the `nth` document, counted from the start of the list. */
+export const occurrencesStart = (list: PostingList, nth: number): number => {
+  const count = list[0]!
+  return 1 + 2 * count + (nth === 0 ? 0 : list[count + nth]!)
+}
+
+/** Offset past the last occurrence of the `nth` document. */
+export const occurrencesEnd = (list: PostingList, nth: number): number => {
+  const count = list[0]!
+  return 1 + 2 * count + list[1 + count + nth]!
+}
+
+/** Index of `docid` among the documents of a list; -1 if it is not there. */
+export function find(list: PostingList, docid: number): number {
+  let low = 0
+  let high = list[0]!
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (list[1 + middle]! < docid) low = middle + 1
+    else high = middle
+  }
+  return low < list[0]! && list[1 + low] === docid ? low : -1
+}
+
+/** The term dictionary and the posting lists of one index. */
+export class TermDictionary {
+  private readonly lists: Map<string, PostingList>
+  /** All terms, ordered by their UTF-8 bytes. */
+  readonly sorted: readonly string[]
+
+  constructor(lists = new Map<string, PostingList>(), sorted: readonly string[] = []) {
+    this.lists = lists
+    this.sorted = sorted
+  }
+
+  get(term: string): PostingList | undefined {
+    return this.lists.get(term)
+  }
+
+  has(term: string): boolean {
+    return this.lists.has(term)
+  }
+
+  /** Index of the first term not below `key`. */
+  lowerBound(key: string, from = 0): number {
+    let low = from
+    let high = this.sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compareUtf8(this.sorted[middle]!, key) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Range of the terms that start with `prefix`: first index and the one past the last. */
+  prefixRange(prefix: string): readonly [number, number] {
+    const first = this.lowerBound(prefix)
+    let low = first
+    let high = this.sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.sorted[middle]!.startsWith(prefix)) low = middle + 1
+      else high = middle
+    }
+    return [first, low]
+  }
+
+  /**
+   * This dictionary with some lists replaced; empty ones go. The map is taken over, not copied: the old
+   * dictionary must not be used afterwards.
+   */
+  replaced(changes: ReadonlyMap<string, PostingList>, sorted: readonly string[]): TermDictionary {
+    for (const [term, list] of changes) {
+      if (list[0] === 0) this.lists.delete(term)
+      else this.lists.set(term, list)
+    }
+    return new TermDictionary(this.lists, sorted)
+  }
+
+  /** What `sorted` will be once `changes` are in. */
+  sortedAfter(changes: ReadonlyMap<string, PostingList>): readonly string[] {
+    const added: string[] = []
+    let removed = false
+    for (const [term, list] of changes) {
+      if (list[0] === 0) removed ||= this.lists.has(term)
+      else if (!this.lists.has(term)) added.push(term)
+    }
+    const kept = removed ? this.sorted.filter((term) => changes.get(term)?.[0] !== 0) : this.sorted
+    if (added.length === 0) return kept
+    added.sort(compareUtf8)
+    const merged: string[] = []
+    let next = 0
+    for (const term of kept) {
+      while (next < added.length && compareUtf8(added[next]!, term) < 0) merged.push(added[next++]!)
+      merged.push(term)
+    }
+    while (next < added.length) merged.push(added[next++]!)
+    return merged
+  }
+}
+
+/** Collects occurrences of changed documents and turns them into new posting lists. */
+export class PostingWriter {
+  private readonly termIds = new Map<string, number>()
+  private readonly terms: string[] = []
+  private termOf = new Uint32Array(1024)
+  private docOf = new Uint32Array(1024)
+  private occurrenceOf = new Uint32Array(1024)
+  private filled = 0
+
+  /** Documents must come in ascending docid order, occurrences of one in any order. */
+  add(term: string, docid: number, field: number, position: number): void {
+    if (this.filled === this.termOf.length) this.grow()
+    this.termOf[this.filled] = this.termId(term)
+    this.docOf[this.filled] = docid
+    this.occurrenceOf[this.filled] = field * 0x10000 + position
+    this.filled++
+  }
+
+  /** Notes that a term loses documents, so that its list is written anew. */
+  touch(term: string): void {
+    this.termId(term)
+  }
+
+  private termId(term: string): number {
+    let id = this.termIds.get(term)
+    if (id === undefined) {
+      id = this.terms.length
+      this.terms.push(term)
+      this.termIds.set(term, id)
+    }
+    return id
+  }
+
+  private grow(): void {
+    const size = this.termOf.length * 2
+    this.termOf = enlarged(this.termOf, size)
+    this.docOf = enlarged(this.docOf, size)
+    this.occurrenceOf = enlarged(this.occurrenceOf, size)
+  }
+
+  /**
+   * New lists of every touched term: what `base` has, without the documents of `gone`, plus what was added.
+   * A generator, so that a long merge can be interrupted between terms.
+   */
+  *lists(base: TermDictionary, gone: { has(docid: number): boolean }): Generator<[string, PostingList]> {
+    const starts = new Uint32Array(this.terms.length + 1)
+    for (let at = 0; at < this.filled; at++) starts[this.termOf[at]! + 1]!++
+    for (let term = 0; term < this.terms.length; term++) starts[term + 1]! += starts[term]!
+    const next = starts.slice()
+    const docs = new Uint32Array(this.filled)
+    const occurrences = new Uint32Array(this.filled)
+    for (let at = 0; at < this.filled; at++) {
+      const slot = next[this.termOf[at]!]!++
+      docs[slot] = this.docOf[at]!
+      occurrences[slot] = this.occurrenceOf[at]!
+    }
+    for (let term = 0; term < this.terms.length; term++) {
+      const [from, to] = [starts[term]!, starts[term + 1]!]
+      const text = this.terms[term]!
+      yield [
+        text,
+        mergedList(
+          base.get(text) ?? EMPTY_LIST,
+          gone,
+          docs.subarray(from, to),
+          occurrences.subarray(from, to),
+        ),
+      ]
+    }
+  }
+}
+
+function enlarged(array: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(size)
+  larger.set(array)
+  return larger
+}
+
+function mergedList(
+  old: PostingList,
+  gone: { has(docid: number): boolean },
+  docs: Uint32Array,
+  occurrences: Uint32Array,
+): PostingList {
+  const ids: number[] = []
+  const ends: number[] = []
+  const flat = new Uint32Array(occurrences.length + old.length)
+  let size = 0
+  let oldAt = 0
+  let newAt = 0
+  const oldCount = old[0]!
+  while (oldAt < oldCount || newAt < docs.length) {
+    const oldDoc = oldAt < oldCount ? old[1 + oldAt]! : Number.POSITIVE_INFINITY
+    const newDoc = newAt < docs.length ? docs[newAt]! : Number.POSITIVE_INFINITY
+    if (oldDoc <= newDoc && gone.has(oldDoc)) {
+      oldAt++
+    } else if (oldDoc < newDoc) {
+      const part = old.subarray(occurrencesStart(old, oldAt), occurrencesEnd(old, oldAt))
+      flat.set(part, size)
+      size += part.length
+      ids.push(oldDoc)
+      ends.push(size)
+      oldAt++
+    } else {
+      const start = size
+      while (newAt < docs.length && docs[newAt] === newDoc) flat[size++] = occurrences[newAt++]!
+      flat.subarray(start, size).sort()
+      ids.push(newDoc)
+      ends.push(size)
+    }
+  }
+  const list = new Uint32Array(1 + 2 * ids.length + size)
+  list[0] = ids.length
+  list.set(ids, 1)
+  list.set(ends, 1 + ids.length)
+  list.set(flat.subarray(0, size), 1 + 2 * ids.length)
+  return list
+}
+
+/** One list with all occurrences of several. `bound`: docids are below it. */
+export function unitedList(lists: readonly PostingList[], bound: number): PostingList {
+  if (lists.length === 0) return EMPTY_LIST
+  if (lists.length === 1) return lists[0]!
+  const sizes = new Uint32Array(bound + 1)
+  for (const list of lists) {
+    const count = list[0]!
+    let before = 0
+    for (let nth = 0; nth < count; nth++) {
+      const end = list[1 + count + nth]!
+      const next = list[1 + nth]! + 1
+      sizes[next] = sizes[next]! + end - before
+      before = end
+    }
+  }
+  let documents = 0
+  for (let docid = 0; docid < bound; docid++) {
+    if (sizes[docid + 1]! > 0) documents++
+    sizes[docid + 1] = sizes[docid + 1]! + sizes[docid]!
+  }
+  const united = new Uint32Array(1 + 2 * documents + sizes[bound]!)
+  const base = 1 + 2 * documents
+  const next = sizes.slice()
+  for (const list of lists) {
+    const count = list[0]!
+    let at = 1 + 2 * count
+    for (let nth = 0; nth < count; nth++) {
+      const docid = list[1 + nth]!
+      const end = occurrencesEnd(list, nth)
+      let slot = next[docid]!
+      while (at < end) united[base + slot++] = list[at++]!
+      next[docid] = slot
+    }
+  }
+  united[0] = documents
+  let filled = 0
+  for (let docid = 0; docid < bound; docid++) {
+    const [from, to] = [sizes[docid]!, sizes[docid + 1]!]
+    if (from === to) continue
+    united[1 + filled] = docid
+    united[1 + documents + filled] = to
+    if (to - from > 1) united.subarray(base + from, base + to).sort()
+    filled++
+  }
+  return united
+}
+
+/**
+ * Walks the documents that are both in a list and in ascending `docids`.
+ * @param visit gets the index in `docids` and the range of occurrences in `list`
+ */
+export function forShared(
+  list: PostingList,
+  docids: Uint32Array,
+  visit: (at: number, from: number, to: number) => void,
+): void {
+  const count = list[0]!
+  if (docids.length * 16 < count) {
+    for (let at = 0; at < docids.length; at++) {
+      const nth = find(list, docids[at]!)
+      if (nth !== -1) visit(at, occurrencesStart(list, nth), occurrencesEnd(list, nth))
+    }
+    return
+  }
+  let nth = 0
+  for (let at = 0; at < docids.length && nth < count; at++) {
+    const docid = docids[at]!
+    while (nth < count && list[1 + nth]! < docid) nth++
+    if (nth < count && list[1 + nth] === docid)
+      visit(at, occurrencesStart(list, nth), occurrencesEnd(list, nth))
+  }
+}

@@ -1,0 +1,23 @@
+/** What the proxy and its worker say to each other. */
+import type { ErrorCode } from '../../errors/index.js'
+import type { Engine } from '../engine.js'
+
+/** Calls that cross to the worker: all of `Engine` but its name. */
+export type Call = Exclude<keyof Engine, 'kind'>
+
+export interface CallMessage {
+  readonly id: number
+  readonly call: Call
+  readonly args: readonly unknown[]
+}
+
+export type AnswerMessage =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  /** `code` is null for faults of ours. */
+  | {
+      readonly id: number
+      readonly ok: false
+      readonly code: ErrorCode | null
+      readonly message: string
+      readonly stack: string
+    }

@@ -1,0 +1,208 @@
+/**
+ * In which ways can the query be read?
+ *
+ * Source: spec/search-semantics.md §5.3 and §6. A path from start to end is one reading: every word by
+ * itself, or neighbours joined to n-grams.
+ */
+
+import type { MatchingStrategy } from '../../requests.js'
+import { SYNONYM_WORDS_MAX, SYNONYMS_MAX, WORD_BYTES_MAX } from '../limits.js'
+import type { ParsedTerm, PhraseWords } from './parse.js'
+import { EVERYTHING, type Subset, Term, type TermSource } from './term.js'
+
+/** A term at its place: ids and positions are inclusive ranges. */
+export interface TermNode {
+  readonly term: Term
+  readonly subset: Subset
+  readonly firstId: number
+  readonly lastId: number
+  readonly firstPosition: number
+  readonly lastPosition: number
+}
+
+/** Ids a node covers. */
+export const idCount = (node: TermNode): number => node.lastId - node.firstId + 1
+
+/** Nodes in creation order; `successors[i]` leads from node i, `END` closes a path. */
+export interface QueryGraph {
+  readonly nodes: readonly TermNode[]
+  /** Successors of the start. */
+  readonly first: readonly number[]
+  readonly successors: readonly (readonly number[])[]
+}
+
+export const END = -1
+
+/** What the graph needs to know beside the index. */
+export interface GraphSettings {
+  /** Typos allowed for a word. */
+  readonly budgetOf: (word: string) => number
+  /** Normalised words joined by a space → alternatives. */
+  readonly synonyms: ReadonlyMap<string, readonly PhraseWords[]>
+}
+
+const NGRAM_MAX = 3
+
+export function buildGraph(
+  terms: readonly ParsedTerm[],
+  source: TermSource,
+  settings: GraphSettings,
+): QueryGraph {
+  const nodes: TermNode[] = []
+  for (let id = 0; id < terms.length; id++) {
+    nodes.push(singleNode(terms[id]!, id, source, settings))
+    for (let size = 2; size <= NGRAM_MAX && size <= id + 1; size++) {
+      const ngram = ngramNode(terms.slice(id - size + 1, id + 1), id, source, settings)
+      if (ngram !== null) nodes.push(ngram)
+    }
+  }
+  const following = (lastId: number): number[] => {
+    const starts = nodes.map((node) => node.firstId).filter((id) => id > lastId)
+    if (starts.length === 0) return [END]
+    const next = Math.min(...starts)
+    return Array.from(nodes.keys()).filter((at) => nodes[at]!.firstId === next)
+  }
+  return { nodes, first: following(-1), successors: nodes.map((node) => following(node.lastId)) }
+}
+
+function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings: GraphSettings): TermNode {
+  const term =
+    parsed.kind === 'phrase'
+      ? new Term(
+          { word: '', phrase: parsed.words, ngram: null, isPrefix: false, budget: 0, synonyms: [] },
+          source,
+        )
+      : new Term(
+          {
+            word: parsed.word,
+            phrase: null,
+            ngram: null,
+            isPrefix: parsed.isPrefix,
+            budget: settings.budgetOf(parsed.word),
+            synonyms: limited(settings.synonyms.get(parsed.word) ?? []),
+          },
+          source,
+        )
+  return {
+    term,
+    subset: EVERYTHING,
+    firstId: id,
+    lastId: id,
+    firstPosition: parsed.start,
+    lastPosition: parsed.end,
+  }
+}
+
+function ngramNode(
+  parts: readonly ParsedTerm[],
+  lastId: number,
+  source: TermSource,
+  settings: GraphSettings,
+): TermNode | null {
+  const words: string[] = []
+  for (const [at, part] of parts.entries()) {
+    if (part.kind === 'phrase') return null
+    if (at > 0 && parts[at - 1]!.end + 1 !== part.start) return null
+    words.push(part.word)
+  }
+  const word = words.join('')
+  if (Buffer.byteLength(word) > WORD_BYTES_MAX) return null
+  const last = parts.at(-1)!
+  const term = new Term(
+    {
+      word,
+      phrase: null,
+      ngram: words,
+      isPrefix: last.kind === 'word' && last.isPrefix,
+      budget: Math.max(0, settings.budgetOf(word) - (parts.length - 1)),
+      synonyms: limited([
+        ...(settings.synonyms.get(word) ?? []),
+        ...(settings.synonyms.get(words.join(' ')) ?? []),
+      ]),
+    },
+    source,
+  )
+  return {
+    term,
+    subset: EVERYTHING,
+    firstId: lastId - parts.length + 1,
+    lastId,
+    firstPosition: parts[0]!.start,
+    lastPosition: last.end,
+  }
+}
+
+function limited(synonyms: readonly PhraseWords[]): PhraseWords[] {
+  const kept: PhraseWords[] = []
+  let words = 0
+  for (const synonym of synonyms) {
+    if (kept.length === SYNONYMS_MAX || words + synonym.length > SYNONYM_WORDS_MAX) break
+    words += synonym.length
+    kept.push(synonym)
+  }
+  return kept
+}
+
+/** A node as a rule left it on a path that some document took. */
+export interface PathStep {
+  readonly node: TermNode
+  readonly subset: Subset
+}
+
+/** The graph of exactly these readings; equal endings are shared. */
+export function graphFromPaths(paths: Iterable<readonly PathStep[]>): QueryGraph {
+  const nodes: TermNode[] = []
+  const successors: number[][] = []
+  const first: number[] = []
+  const known = new Map<Term, Map<string, number>>()
+  for (const path of paths) {
+    let next = END
+    for (const { node, subset } of path.toReversed()) {
+      const key = `${subset.levels} ${subset.exactOnly} ${next}`
+      const ofTerm = known.get(node.term) ?? new Map<string, number>()
+      known.set(node.term, ofTerm)
+      let at = ofTerm.get(key)
+      if (at === undefined) {
+        at = nodes.length
+        nodes.push({ ...node, subset })
+        successors.push([next])
+        ofTerm.set(key, at)
+      }
+      next = at
+    }
+    if (!first.includes(next)) first.push(next)
+  }
+  return { nodes, first, successors }
+}
+
+/** For each node the group in which it may be dropped, null if it never is. Source: §6.3. */
+export function removalGroups(
+  graph: QueryGraph,
+  strategy: MatchingStrategy,
+  frequencyOf: (id: number) => number,
+): (number | null)[] {
+  if (strategy === 'all') return graph.nodes.map(() => null)
+  const ids = [...new Set(graph.nodes.flatMap(idsOf))].sort((a, b) => a - b)
+  const order = strategy === 'last' ? orderFromEnd(ids) : orderByFrequency(ids, frequencyOf)
+  const keys = graph.nodes.map((node) =>
+    node.term.spec.phrase !== null ? null : Math.max(...idsOf(node).map((id) => order.get(id)!)),
+  )
+  if (keys.includes(null)) return keys
+  const last = Math.max(...keys.map((key) => key!))
+  return keys.map((key) => (key === last ? null : key))
+}
+
+const idsOf = (node: TermNode): number[] =>
+  Array.from({ length: idCount(node) }, (_, step) => node.firstId + step)
+
+function orderFromEnd(ids: readonly number[]): Map<number, number> {
+  const lastId = ids.at(-1) ?? 0
+  return new Map(ids.map((id) => [id, lastId - id + 1]))
+}
+
+/** The commonest first; what no document has goes before everything. */
+function orderByFrequency(ids: readonly number[], frequencyOf: (id: number) => number): Map<number, number> {
+  const frequencies = new Map(ids.map((id) => [id, frequencyOf(id) || Number.POSITIVE_INFINITY]))
+  const ranks = [...new Set(frequencies.values())].sort((a, b) => b - a)
+  return new Map(ids.map((id) => [id, ranks.indexOf(frequencies.get(id)!)]))
+}

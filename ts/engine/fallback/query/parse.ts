@@ -1,0 +1,108 @@
+/**
+ * Here is what somebody typed: which terms are asked for, and which are refused?
+ *
+ * Source: spec/search-semantics.md §4.
+ *  1. At most 10 terms count; a phrase is one.
+ *  2. The last token, if it is a word, is the beginning of a word.
+ *  3. `-` refuses a word or phrase only after white space and right before it.
+ *  4. A hard separator ends a phrase and begins another.
+ */
+import { HARD, STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
+import { QUERY_TERMS_MAX, QUERY_TOKENS_MAX } from '../limits.js'
+
+/** Words of a phrase in order; null where a stop word stands for any word. */
+export type PhraseWords = readonly (string | null)[]
+
+/** A term and the positions of the query it takes, inclusive. */
+export type ParsedTerm = { readonly start: number; readonly end: number } & (
+  | { readonly kind: 'word'; readonly word: string; readonly isPrefix: boolean }
+  | { readonly kind: 'phrase'; readonly words: PhraseWords }
+)
+
+export interface ParsedQuery {
+  readonly terms: readonly ParsedTerm[]
+  readonly negativeWords: readonly string[]
+  readonly negativePhrases: readonly PhraseWords[]
+}
+
+const HARD_STEP = 7
+
+/** Collects the words between two quotes. */
+class PhraseBuilder {
+  private readonly words: (string | null)[] = []
+  private start = 0
+  private end = 0
+
+  push(word: string | null, position: number): void {
+    if (this.isEmpty) this.start = position
+    this.end = position
+    this.words.push(word)
+  }
+
+  private get isEmpty(): boolean {
+    return this.words.every((word) => word === null)
+  }
+
+  build(): (ParsedTerm & { kind: 'phrase' }) | null {
+    return this.isEmpty ? null : { kind: 'phrase', words: this.words, start: this.start, end: this.end }
+  }
+}
+
+/** @param prefixSearch whether the last word may be unfinished */
+export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): ParsedQuery {
+  const terms: ParsedTerm[] = []
+  const negativeWords: string[] = []
+  const negativePhrases: PhraseWords[] = []
+  let position = -1
+  let phrase: PhraseBuilder | null = null
+  let negative = false
+  let afterBlank = true
+
+  const close = (builder: PhraseBuilder): void => {
+    const built = builder.build()
+    if (built === null) return
+    if (negative) negativePhrases.push(built.words)
+    else terms.push(built)
+  }
+
+  const used = tokens.slice(0, QUERY_TOKENS_MAX)
+  for (const [at, token] of used.entries()) {
+    if (token.word === '') continue
+    if (terms.length >= QUERY_TERMS_MAX) break
+    if (token.kind === WORD || token.kind === STOP_WORD) {
+      position++
+      const isStopWord = token.kind === STOP_WORD
+      const isLast = at === used.length - 1
+      if (phrase !== null) phrase.push(isStopWord ? null : token.word, position)
+      else if (negative) {
+        negativeWords.push(token.word)
+        negative = false
+      } else if (isLast || !isStopWord)
+        terms.push({
+          kind: 'word',
+          word: token.word,
+          isPrefix: isLast && prefixSearch,
+          start: position,
+          end: position,
+        })
+    } else {
+      if (token.kind === HARD) {
+        position += HARD_STEP
+        if (phrase !== null) {
+          close(phrase)
+          phrase = new PhraseBuilder()
+        }
+      }
+      if (token.word.includes('"')) {
+        if (phrase !== null) {
+          close(phrase)
+          phrase = null
+          negative = false
+        } else phrase = new PhraseBuilder()
+      } else if (phrase === null) negative = token.word === '-' && afterBlank
+    }
+    afterBlank = /\s$/.test(token.word)
+  }
+  if (phrase !== null && terms.length < QUERY_TERMS_MAX) close(phrase)
+  return { terms, negativeWords, negativePhrases }
+}

@@ -1,0 +1,30 @@
+/** What else may a word be called? Source: spec/search-semantics.md §5.4, spec/settings.md §6.3. */
+import type { Tokenizer } from '../analysis/tokenize.js'
+import type { PhraseWords } from './parse.js'
+
+/** An entry whose words weigh as much is never used. */
+const KEY_BYTES_MAX = 500
+
+/** Normalised words of a key, joined by a space → alternatives in order, without repetitions. */
+export function synonymsOf(
+  synonyms: Readonly<Record<string, readonly string[]>>,
+  tokenizer: Tokenizer,
+): ReadonlyMap<string, readonly PhraseWords[]> {
+  const found = new Map<string, Map<string, PhraseWords>>()
+  for (const [key, values] of Object.entries(synonyms)) {
+    const words = tokenizer.words(key)
+    if (
+      words.length === 0 ||
+      words.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0) >= KEY_BYTES_MAX
+    )
+      continue
+    const name = words.join(' ')
+    const alternatives = found.get(name) ?? new Map<string, PhraseWords>()
+    found.set(name, alternatives)
+    for (const value of values) {
+      const phrase = tokenizer.words(value)
+      if (phrase.length > 0) alternatives.set(phrase.join(' '), phrase)
+    }
+  }
+  return new Map([...found].map(([name, alternatives]) => [name, [...alternatives.values()]]))
+}

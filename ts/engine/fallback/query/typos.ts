@@ -1,0 +1,157 @@
+/**
+ * Which indexed words are one or two typos away?
+ *
+ * Source: spec/search-semantics.md §5.2.
+ *  1. Distance is optimal string alignment: a swap of neighbours is one typo.
+ *  2. For an unfinished word the nearest beginning of the candidate counts.
+ *  3. Another first letter counts as two typos, and must be the only one.
+ *  4. Words are met in dictionary order; what is past the caps does not count.
+ *
+ * The sorted dictionary is walked as if it were a trie: a row of the distance matrix is kept per character
+ * of the present word, and a beginning that cannot match any more is jumped over. Characters are UTF-16
+ * units here; beyond the basic plane a character counts as two.
+ */
+import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
+import type { TermDictionary } from '../postings.js'
+
+export interface TypoWords {
+  readonly one: readonly string[]
+  readonly two: readonly string[]
+}
+
+const NONE: TypoWords = { one: [], two: [] }
+
+/** @param budget typos allowed: 0, 1 or 2 */
+export function typoWords(
+  dictionary: TermDictionary,
+  word: string,
+  { budget, isPrefix }: { readonly budget: number; readonly isPrefix: boolean },
+): TypoWords {
+  if (budget === 0) return NONE
+  return new TypoWalk(dictionary, word, budget, isPrefix).run()
+}
+
+class TypoWalk {
+  private readonly sorted: readonly string[]
+  private readonly dictionary: TermDictionary
+  private readonly word: string
+  private readonly budget: number
+  private readonly isPrefix: boolean
+  private readonly first: string
+  private readonly one: string[] = []
+  private readonly two: string[] = []
+  /** Row per depth; `rows[d][j]`: distance of the first d units of the candidate to the first j of the word. */
+  private readonly rows: Uint8Array[]
+  /** Smallest entry of each row. */
+  private readonly least: number[] = [0]
+  /** Smallest last entry of all rows up to a depth. */
+  private readonly whole: number[]
+
+  constructor(dictionary: TermDictionary, word: string, budget: number, isPrefix: boolean) {
+    this.dictionary = dictionary
+    this.sorted = dictionary.sorted
+    this.word = word
+    this.budget = budget
+    this.isPrefix = isPrefix
+    this.first = String.fromCodePoint(word.codePointAt(0)!)
+    this.rows = [Uint8Array.from({ length: word.length + 1 }, (_, at) => at)]
+    this.whole = [word.length]
+  }
+
+  run(): TypoWords {
+    const [from, to] = this.budget === 1 ? this.dictionary.prefixRange(this.first) : [0, this.sorted.length]
+    let previous = ''
+    let valid = 0
+    for (let at = from; at < to; ) {
+      const candidate = this.sorted[at]!
+      const allowed = candidate.startsWith(this.first) ? this.budget : 1
+      let depth = Math.min(valid, sharedLength(previous, candidate))
+      let dead = 0
+      while (depth < candidate.length) {
+        depth++
+        this.fill(candidate, depth)
+        if (this.isDead(depth, allowed)) {
+          dead = depth
+          break
+        }
+      }
+      valid = depth
+      previous = candidate
+      if (dead > 0) {
+        at = this.skip(candidate.slice(0, dead), at, to)
+        continue
+      }
+      const distance = this.isPrefix ? this.whole[depth]! : this.rows[depth]![this.word.length]!
+      if (distance > 0 && distance <= allowed && this.full(candidate, distance)) break
+      at++
+    }
+    return { one: this.one, two: this.two }
+  }
+
+  /** Notes a match. @returns whether nothing more can be noted */
+  private full(candidate: string, distance: number): boolean {
+    const level = candidate.startsWith(this.first) ? distance : 2
+    if (level === 1) {
+      if (this.one.length < ONE_TYPO_WORDS_MAX) this.one.push(candidate)
+    } else if (this.two.length < TWO_TYPO_WORDS_MAX) this.two.push(candidate)
+    const noMoreOnes = this.one.length >= ONE_TYPO_WORDS_MAX
+    return noMoreOnes && (this.budget === 1 || this.two.length >= TWO_TYPO_WORDS_MAX)
+  }
+
+  private fill(candidate: string, depth: number): void {
+    const { word } = this
+    const above = this.rows[depth - 1]!
+    const twoAbove = depth > 1 ? this.rows[depth - 2]! : null
+    let row = this.rows[depth]
+    if (row === undefined) {
+      row = new Uint8Array(word.length + 1)
+      this.rows[depth] = row
+    }
+    const unit = candidate.charCodeAt(depth - 1)
+    const before = depth > 1 ? candidate.charCodeAt(depth - 2) : -1
+    row[0] = Math.min(depth, 255)
+    let least = row[0]
+    for (let at = 1; at <= word.length; at++) {
+      const letter = word.charCodeAt(at - 1)
+      let cost = above[at - 1]! + (letter === unit ? 0 : 1)
+      if (above[at]! + 1 < cost) cost = above[at]! + 1
+      if (row[at - 1]! + 1 < cost) cost = row[at - 1]! + 1
+      if (twoAbove !== null && at > 1 && letter === before && word.charCodeAt(at - 2) === unit)
+        if (twoAbove[at - 2]! + 1 < cost) cost = twoAbove[at - 2]! + 1
+      row[at] = cost
+      if (cost < least) least = cost
+    }
+    this.least[depth] = least
+    this.whole[depth] = Math.min(this.whole[depth - 1]!, row[word.length]!)
+  }
+
+  /** Whether no word that begins so far can be near enough. A swap may still reach back one row. */
+  private isDead(depth: number, allowed: number): boolean {
+    if (this.isPrefix && this.whole[depth]! <= allowed) return false
+    return this.least[depth]! > allowed && this.least[depth - 1]! + 1 > allowed
+  }
+
+  /** Index of the first word after `from` that does not begin with `prefix`. */
+  private skip(prefix: string, from: number, to: number): number {
+    let step = 1
+    let low = from
+    while (low + step < to && this.sorted[low + step]!.startsWith(prefix)) {
+      low += step
+      step *= 2
+    }
+    let high = Math.min(to, low + step)
+    while (low + 1 < high) {
+      const middle = (low + high) >>> 1
+      if (this.sorted[middle]!.startsWith(prefix)) low = middle
+      else high = middle
+    }
+    return high
+  }
+}
+
+function sharedLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length)
+  let length = 0
+  while (length < most && a.charCodeAt(length) === b.charCodeAt(length)) length++
+  return length
+}

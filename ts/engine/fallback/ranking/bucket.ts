@@ -1,0 +1,44 @@
+/** What is a ranking rule? It splits documents into buckets, best first. */
+import type { GeoPoint } from '../index-data.js'
+import type { QueryGraph } from '../query/graph.js'
+
+/** Why a document stands where it does: one entry per rule it went through. */
+export type ScoreDetail =
+  | { readonly rule: 'words'; readonly rank: number; readonly max: number }
+  | { readonly rule: 'typo'; readonly typos: number; readonly rank: number; readonly max: number }
+  | {
+      readonly rule: 'proximity' | 'attributeRank' | 'wordPosition'
+      readonly rank: number
+      readonly max: number
+    }
+  | { readonly rule: 'exactAttribute'; readonly rank: 1 | 2 | 3; readonly max: 3 }
+  | { readonly rule: 'exactWords'; readonly rank: number; readonly max: number }
+  | {
+      readonly rule: 'sort'
+      readonly field: string
+      readonly ascending: boolean
+      readonly value: number | string | null
+    }
+  | {
+      readonly rule: 'geo'
+      readonly target: GeoPoint
+      readonly ascending: boolean
+      readonly value: GeoPoint | null
+      readonly distance: number | null
+    }
+  | { readonly rule: 'skipped' }
+
+/** Documents a rule holds equal. */
+export interface Bucket {
+  /** Ascending. */
+  readonly docids: Uint32Array
+  readonly detail: ScoreDetail
+  /** The readings of the query that these documents satisfy; null without a query. */
+  readonly graph: QueryGraph | null
+}
+
+/**
+ * Splits `docids` (ascending) into disjoint buckets that together cover them, best first. Buckets are made
+ * as they are asked for.
+ */
+export type RankingRule = (docids: Uint32Array, graph: QueryGraph | null) => Iterable<Bucket>

@@ -1,0 +1,137 @@
+/**
+ * Here are the entries of a document: what is its score?
+ *
+ * Source: spec/search-semantics.md §8. Ranks are merged as exact fractions and divided once, so that both
+ * engines print the same digits.
+ */
+import { floatText } from '../json.js'
+import type { ScoreDetail } from './bucket.js'
+
+/** A rank of at most `max`. */
+interface Rank {
+  readonly rank: number
+  readonly max: number
+}
+
+const SKIPPED: Rank = { rank: 0, max: 1 }
+
+const rankOf = (detail: ScoreDetail): Rank | null =>
+  detail.rule === 'sort' || detail.rule === 'geo' ? null : detail.rule === 'skipped' ? SKIPPED : detail
+
+/** Merges ranks, most important first: a later one only divides what an earlier one left equal. */
+export function mergedScore(ranks: readonly Rank[]): number {
+  let rank = 1
+  let max = 1
+  for (const [at, next] of ranks.entries()) {
+    rank = Math.max(rank - 1, 0) * next.max + next.rank
+    max *= next.max
+    if (max > Number.MAX_SAFE_INTEGER) return exactScore(ranks.slice(0, at), ranks.slice(at))
+  }
+  return rank / max
+}
+
+/** The same beyond what doubles count exactly. */
+function exactScore(first: readonly Rank[], rest: readonly Rank[]): number {
+  let rank = 1n
+  let max = 1n
+  for (const next of [...first, ...rest]) {
+    rank = (rank > 0n ? rank - 1n : 0n) * BigInt(next.max) + BigInt(next.rank)
+    max *= BigInt(next.max)
+  }
+  return Number(rank) / Number(max)
+}
+
+/** The score of a document after the rules of `details`; 1 without any. */
+export const globalScore = (details: readonly ScoreDetail[]): number =>
+  mergedScore(details.map(rankOf).filter((rank) => rank !== null))
+
+const score = ({ rank, max }: Rank): string => floatText(rank / max)
+
+const MATCH_TYPES = { 3: 'exactMatch', 2: 'matchesStart', 1: 'noExactMatch' } as const
+
+/** What the details need to know beside the entries. */
+export interface DetailsView {
+  /** Whether the `attribute` rule stands for the attribute rank and word position pair. */
+  readonly unifiedAttribute: boolean
+  readonly isDisplayed: (field: string) => boolean
+}
+
+/** `_rankingScoreDetails` as JSON text. */
+export function detailsJson(details: readonly ScoreDetail[], view: DetailsView): string {
+  const entries: string[] = []
+  for (let at = 0; at < details.length; at++) {
+    const detail = details[at]!
+    const order = entries.length
+    switch (detail.rule) {
+      case 'words':
+        entries.push(
+          `"words":{"order":${order},"matchingWords":${detail.rank},"maxMatchingWords":${detail.max},` +
+            `"score":${score(detail)}}`,
+        )
+        break
+      case 'typo':
+        entries.push(
+          `"typo":{"order":${order},"typoCount":${detail.typos},"maxTypoCount":${detail.max - 1},` +
+            `"score":${score(detail)}}`,
+        )
+        break
+      case 'attributeRank': {
+        const position = details[at + 1]
+        if (view.unifiedAttribute) {
+          const pair = position?.rule === 'wordPosition' ? position : undefined
+          if (pair !== undefined) at++
+          const both = mergedScore(pair === undefined ? [detail] : [detail, pair])
+          entries.push(
+            `"attribute":{"order":${order},"attributeRankingOrderScore":${score(detail)},` +
+              `"queryWordDistanceScore":${pair === undefined ? '0.0' : score(pair)},"score":${floatText(both)}}`,
+          )
+          break
+        }
+        entries.push(`"attributeRank":{"order":${order},"score":${score(detail)}}`)
+        break
+      }
+      case 'proximity':
+      case 'wordPosition':
+        entries.push(`"${detail.rule}":{"order":${order},"score":${score(detail)}}`)
+        break
+      case 'exactAttribute': {
+        const words = details[at + 1]
+        const exact = words?.rule === 'exactWords' ? words : undefined
+        if (exact !== undefined) at++
+        const type = MATCH_TYPES[detail.rank]
+        entries.push(
+          type === 'noExactMatch' && exact !== undefined
+            ? `"exactness":{"order":${order},"matchType":"${type}","matchingWords":${exact.rank - 1},` +
+                `"maxMatchingWords":${exact.max - 1},"score":${floatText(mergedScore([detail, exact]))}}`
+            : `"exactness":{"order":${order},"matchType":"${type}","score":${score(detail)}}`,
+        )
+        break
+      }
+      case 'exactWords':
+        break
+      case 'sort': {
+        const shown = view.isDisplayed(detail.field)
+        const key = shown ? `${detail.field}:${detail.ascending ? 'asc' : 'desc'}` : `<hidden-rule-${order}>`
+        const value =
+          typeof detail.value === 'number' ? floatText(detail.value) : JSON.stringify(detail.value)
+        entries.push(`${JSON.stringify(key)}:{"order":${order},"value":${shown ? value : '"<hidden>"'}}`)
+        break
+      }
+      case 'geo': {
+        const [lat, lng] = detail.target
+        const key = `_geoPoint(${lat}, ${lng}):${detail.ascending ? 'asc' : 'desc'}`
+        const value =
+          detail.value === null
+            ? 'null'
+            : `{"lat":${floatText(detail.value[0])},"lng":${floatText(detail.value[1])}}`
+        const distance = detail.distance === null ? 'null' : floatText(detail.distance)
+        entries.push(`${JSON.stringify(key)}:{"order":${order},"value":${value},"distance":${distance}}`)
+        break
+      }
+      case 'skipped':
+        entries.push(`"skipped":{"order":${order}}`)
+        break
+    }
+  }
+  return `{${entries.join(',')}}`
+}

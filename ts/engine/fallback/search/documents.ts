@@ -1,0 +1,81 @@
+/** Which documents are there? Listing and fetching, past all display settings. Source: spec/documents.md §5. */
+import { EngineError } from '../../engine-error.js'
+import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
+import { DocSet } from '../doc-set.js'
+import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
+import { isValidId } from '../indexing/primary-key.js'
+import { type JsonObject, parseJson, writeJson } from '../json.js'
+import type { OpenIndex } from '../open-index.js'
+import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
+import { selectPaths } from './projection.js'
+import { parseSort } from './sort-request.js'
+
+/** `{"results":[…],"offset","limit","total"}` */
+export function listDocuments(index: OpenIndex, request: DocumentsRequest): string {
+  const { data } = index
+  const sort = parseSort(request.sort ?? [], data.settings, 'invalid_document_sort', '')
+  const documents = matching(index, request)
+  const total = documents.count()
+  let page = documents.toArray()
+  if (sort.length > 0) {
+    const { ranked } = bucketSort({
+      docids: page,
+      graph: null,
+      rules: sort.map((criterion) =>
+        criterion.kind === 'geo'
+          ? geoRule(data.columns.points, criterion)
+          : sortRule(data.columns.byPath.get(criterion.field), criterion),
+      ),
+      wanted: request.offset + request.limit,
+      distinct: null,
+      threshold: null,
+      expired: () => false,
+    })
+    page = Uint32Array.from(ranked, ({ docid }) => docid)
+  }
+  const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) =>
+    documentText(data.documents[docid]!.source, request),
+  )
+  return `{"results":[${results.join(',')}],"offset":${request.offset},"limit":${request.limit},"total":${total}}`
+}
+
+/** Bare JSON, null if there is no such document. */
+export function oneDocument({ data }: OpenIndex, request: DocumentRequest): string | null {
+  const docid = data.docids.get(request.id)
+  return docid === undefined ? null : documentText(data.documents[docid]!.source, request)
+}
+
+function matching({ data }: OpenIndex, request: DocumentsRequest): DocSet {
+  let documents: DocSet
+  try {
+    const filter = parseFilter(request.filter, request.features)
+    documents = filter === null ? data.alive.clone() : documentsMatching(data, filter).clone()
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error
+    throw new EngineError(
+      error.disabledOperator ? 'invalid_search_filter' : 'invalid_document_filter',
+      error.message,
+    )
+  }
+  if (request.ids === null) return documents
+  const wanted = new DocSet(documents.words.length * 32)
+  for (const [at, id] of request.ids.entries()) {
+    if (!isValidId(id))
+      throw new EngineError('invalid_document_ids', `\`.ids[${at}]\`: \`${id}\` is no document id`)
+    const docid = data.docids.get(id)
+    if (docid !== undefined) wanted.add(docid)
+  }
+  return documents.intersect(wanted)
+}
+
+function documentText(
+  source: Uint8Array,
+  { fields, retrieveVectors }: { fields: readonly string[] | null; retrieveVectors: boolean },
+): string {
+  const document = parseJson(Buffer.from(source).toString()) as JsonObject
+  const vectors = document.get('_vectors')
+  document.delete('_vectors')
+  const selected = fields === null ? document : selectPaths(document, fields)
+  if (retrieveVectors) selected.set('_vectors', vectors ?? new Map())
+  return writeJson(selected)
+}

@@ -1,0 +1,138 @@
+/** Which values of a facet look like this? Source: spec/search-semantics.md §14. */
+import type { SearchFacts } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
+import type { FacetSearchRequest } from '../../requests.js'
+import { folded } from '../analysis/normalise.js'
+import { LATIN } from '../analysis/scripts.js'
+import type { Column } from '../columns.js'
+import { covers } from '../fields/patterns.js'
+import { filterFeatures } from '../fields/rules.js'
+import type { OpenIndex } from '../open-index.js'
+import { prefixOf } from './candidates.js'
+import { countFacet, type FacetCount, facetOrder } from './facets.js'
+import { rankSearch } from './search.js'
+
+/** Accents and case removed, whatever the script. */
+const lossy = (text: string): string =>
+  folded(text.normalize('NFKD').toLowerCase(), { script: LATIN, language: null }).replace(/\p{Mn}/gu, '')
+
+export function facetSearch(
+  index: OpenIndex,
+  request: FacetSearchRequest,
+): { json: string; facts: SearchFacts } {
+  const started = performance.now()
+  const { settings, columns } = index.data
+  const { facetName, facetQuery } = request
+  const prefix = prefixOf(request.indexUid)
+  if (!settings.facetSearch)
+    throw new EngineError('facet_search_disabled', `${prefix}facet search is disabled for this index`)
+  if (filterFeatures(settings, facetName)?.facetSearch !== true) throw notSearchable(index, facetName, prefix)
+  const found = rankSearch(
+    index,
+    {
+      ...request,
+      q: request.hybrid === null ? request.q : null,
+      paging: request.exhaustiveFacetCount
+        ? { kind: 'page', page: 1, hitsPerPage: 20 }
+        : { kind: 'offset', offset: 0, limit: 20 },
+      attributesToRetrieve: null,
+      attributesToCrop: null,
+      cropLength: 10,
+      cropMarker: '…',
+      attributesToHighlight: null,
+      highlightPreTag: '<em>',
+      highlightPostTag: '</em>',
+      showMatchesPosition: false,
+      sort: null,
+      distinct: null,
+      facets: null,
+      hybrid: null,
+      vector: null,
+      retrieveVectors: false,
+      showRankingScore: false,
+      showRankingScoreDetails: false,
+      showPerformanceDetails: false,
+      requestUid: '',
+      metadata: null,
+    },
+    20,
+  )
+  const column = columns.byPath.get(facetName)
+  const order = facetOrder(settings.faceting.sortFacetValuesBy, facetName)
+  const counts =
+    column === undefined
+      ? []
+      : countFacet(column, found.counted.toArray(), order, Number.POSITIVE_INFINITY).counts.filter(
+          ({ isNumber }) => !isNumber,
+        )
+  const matches = column === undefined ? () => false : matching(index, column, request)
+  const hits = counts.filter(matches).slice(0, settings.faceting.maxValuesPerFacet)
+  const hitsText = hits.map(({ key, count }) => `{"value":${JSON.stringify(key)},"count":${count}}`)
+  return {
+    json:
+      `{"facetHits":[${hitsText.join(',')}],"facetQuery":${JSON.stringify(facetQuery)},` +
+      `"processingTimeMs":${Math.round(performance.now() - started)}}`,
+    facts: {
+      degraded: found.degraded,
+      usedNegativeOperator: false,
+      terms: found.candidates.parsed.terms.length,
+      semanticHits: null,
+      hits: hits.length,
+    },
+  }
+}
+
+function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): EngineError {
+  const names = data.settings.filterableAttributes.flatMap((rule) =>
+    typeof rule === 'string' ? [rule] : rule.features.facetSearch ? rule.attributePatterns : [],
+  )
+  return new EngineError(
+    'invalid_facet_search_facet_name',
+    `${prefix}attribute \`${facetName}\` is not facet-searchable; ` +
+      (names.length === 0
+        ? 'this index does not have configured facet-searchable attributes'
+        : `available facet-searchable attributes patterns are: \`${[...new Set(names)].sort().join(', ')}\``),
+  )
+}
+
+/** Whether a value begins like the query, within the typos that its length in bytes allows. */
+function matching(
+  { data }: OpenIndex,
+  column: Column,
+  { facetName, facetQuery }: FacetSearchRequest,
+): (value: FacetCount) => boolean {
+  const query = lossy((facetQuery ?? '').trim())
+  if (query === '') return () => true
+  const { typoTolerance } = data.settings
+  const formOf = ({ group }: FacetCount): string => lossy(column.forms[group]!)
+  if (typoTolerance.disableOnWords.includes(query)) return (value) => formOf(value) === query
+  const bytes = Buffer.byteLength(query)
+  const { oneTypo, twoTypos } = typoTolerance.minWordSizeForTypos
+  const off =
+    !typoTolerance.enabled || typoTolerance.disableOnAttributes.some((entry) => covers(entry, facetName))
+  const budget = off || bytes < oneTypo ? 0 : bytes < twoTypos ? 1 : 2
+  return (value) => prefixDistance(query, formOf(value), budget) <= budget
+}
+
+/** Least distance of `query` to a beginning of `text`; swaps of neighbours cost one. */
+function prefixDistance(query: string, text: string, budget: number): number {
+  if (text.startsWith(query)) return 0
+  if (budget === 0) return 1
+  let twoAbove: number[] = []
+  let above = Array.from({ length: query.length + 1 }, (_, at) => at)
+  let least = query.length
+  for (let depth = 1; depth <= Math.min(text.length, query.length + budget); depth++) {
+    const row = [depth]
+    for (let at = 1; at <= query.length; at++) {
+      const same = query[at - 1] === text[depth - 1]
+      let cost = Math.min(above[at - 1]! + (same ? 0 : 1), above[at]! + 1, row[at - 1]! + 1)
+      if (depth > 1 && at > 1 && query[at - 1] === text[depth - 2] && query[at - 2] === text[depth - 1])
+        cost = Math.min(cost, twoAbove[at - 2]! + 1)
+      row.push(cost)
+    }
+    least = Math.min(least, row[query.length]!)
+    twoAbove = above
+    above = row
+  }
+  return least
+}

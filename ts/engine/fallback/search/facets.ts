@@ -1,0 +1,189 @@
+/**
+ * Which values do the candidates have, and how often?
+ *
+ * Source: spec/search-semantics.md §13.
+ */
+import { EngineError } from '../../engine-error.js'
+import type { Column } from '../columns.js'
+import type { DocSet } from '../doc-set.js'
+import { matchesPattern } from '../fields/patterns.js'
+import { isFilterable } from '../fields/rules.js'
+import { floatText } from '../json.js'
+import type { OpenIndex } from '../open-index.js'
+import { compareUtf8 } from '../text-order.js'
+
+/** From this many candidates on, numbers come in numeric order. */
+const MANY_CANDIDATES = 3000
+
+/** A value and its number of documents. `value` is NaN for strings. */
+export interface FacetCount {
+  readonly group: number
+  readonly key: string
+  readonly isNumber: boolean
+  readonly count: number
+}
+
+export interface FacetResult {
+  readonly counts: readonly FacetCount[]
+  readonly stats: { readonly min: number; readonly max: number } | null
+}
+
+/** Fields that a `facets` list selects, sorted. @throws EngineError `invalid_search_facets` */
+export function selectedFacets({ data }: OpenIndex, facets: readonly string[], prefix: string): string[] {
+  const { settings } = data
+  const paths = [...data.columns.byPath].flatMap(([path, column]) =>
+    isFilterable(settings, path) && !column.exists.isEmpty() ? [path] : [],
+  )
+  const selected = new Set<string>()
+  for (const facet of facets) {
+    const rules = settings.filterableAttributes.flatMap((rule) =>
+      typeof rule === 'string' ? [rule] : rule.attributePatterns,
+    )
+    const found = paths.filter(
+      (path) => matchesPattern(facet, path) || (!facet.includes('*') && path.startsWith(`${facet}.`)),
+    )
+    const known =
+      found.length > 0 ||
+      isFilterable(settings, facet) ||
+      rules.some((rule) => matchesPattern(facet, rule) || rule.startsWith(`${facet}.`))
+    if (!known) throw unknownFacet(data.settings.displayedAttributes, facet, rules, prefix)
+    for (const path of found) selected.add(path)
+  }
+  return [...selected].sort(compareUtf8)
+}
+
+function unknownFacet(
+  displayed: readonly string[],
+  facet: string,
+  rules: readonly string[],
+  prefix: string,
+): EngineError {
+  const shown = rules.filter((rule) => displayed.includes('*') || displayed.includes(rule))
+  const hidden = shown.length < rules.length ? ', `<..hidden-attributes>`' : ''
+  return new EngineError(
+    'invalid_search_facets',
+    `${prefix}invalid facet distribution: attribute \`${facet}\` is not filterable; ` +
+      (rules.length === 0
+        ? 'this index does not have configured filterable attributes'
+        : `available filterable attributes patterns are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`),
+  )
+}
+
+/** `,"facetDistribution":…,"facetStats":…` */
+export function facetsJson(
+  index: OpenIndex,
+  facets: readonly string[],
+  documents: DocSet,
+  prefix: string,
+): string {
+  const { distribution, stats } = facetParts(index, facets, documents, prefix)
+  return `,"facetDistribution":${distribution},"facetStats":${stats}`
+}
+
+/** Both objects as JSON text. */
+export function facetParts(
+  index: OpenIndex,
+  facets: readonly string[],
+  documents: DocSet,
+  prefix: string,
+): { distribution: string; stats: string } {
+  const { settings, columns } = index.data
+  const distributions: string[] = []
+  const stats: string[] = []
+  const docids = documents.toArray()
+  for (const field of selectedFacets(index, facets, prefix)) {
+    const column = columns.byPath.get(field)!
+    const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
+    const result = countFacet(column, docids, order, settings.faceting.maxValuesPerFacet)
+    distributions.push(`${JSON.stringify(field)}:${countsJson(result.counts)}`)
+    if (result.stats !== null)
+      stats.push(
+        `${JSON.stringify(field)}:{"min":${floatText(result.stats.min)},"max":${floatText(result.stats.max)}}`,
+      )
+  }
+  return { distribution: `{${distributions.join(',')}}`, stats: `{${stats.join(',')}}` }
+}
+
+export const facetOrder = (
+  orders: Readonly<Record<string, 'alpha' | 'count'>>,
+  field: string,
+): 'alpha' | 'count' => (Object.hasOwn(orders, field) ? orders[field]! : (orders['*'] ?? 'alpha'))
+
+/** A string that prints like a number takes its place in the object and its count. */
+export function countsJson(counts: readonly FacetCount[]): string {
+  const entries = new Map<string, number>()
+  for (const { key, count } of counts) entries.set(key, count)
+  return `{${Array.from(entries, ([key, count]) => `${JSON.stringify(key)}:${count}`).join(',')}}`
+}
+
+/** Numbers as object keys: plain decimals, never an exponent. */
+export function numberKey(value: number): string {
+  if (Object.is(value, -0)) return '-0'
+  const text = String(value)
+  const [mantissa, exponentText] = text.split('e')
+  if (exponentText === undefined) return text
+  const exponent = Number(exponentText)
+  const sign = value < 0 ? '-' : ''
+  const digits = mantissa!.replace('-', '').replace('.', '')
+  return exponent < 0
+    ? `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`
+    : `${sign}${digits.padEnd(exponent + 1, '0')}`
+}
+
+/** Counts the values of a column over candidates, ordered and cut. `docids` ascending. */
+export function countFacet(
+  column: Column,
+  docids: Uint32Array,
+  order: 'alpha' | 'count',
+  most: number,
+): FacetResult {
+  const counts = new Uint32Array(column.groups)
+  const lastSeen = new Int32Array(column.groups).fill(-1)
+  const spelling = new Int32Array(column.groups).fill(-1)
+  const groups: number[] = []
+  const note = (entry: number, docid: number): void => {
+    const group = column.groupOf[entry]!
+    if (lastSeen[group] === docid) return
+    lastSeen[group] = docid
+    if (counts[group] === 0) {
+      groups.push(group)
+      spelling[group] = entry
+    }
+    counts[group] = counts[group]! + 1
+  }
+  for (const docid of docids) {
+    const row = column.at(docid)
+    if (row === undefined) continue
+    if (typeof row === 'number') note(row, docid)
+    else for (const entry of row) note(entry, docid)
+  }
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  const numbers: FacetCount[] = []
+  const strings: FacetCount[] = []
+  for (const group of groups) {
+    const isNumber = column.isNumber(group)
+    const value = column.numbers[group]!
+    if (isNumber) {
+      min = Math.min(min, value)
+      max = Math.max(max, value)
+    }
+    const key = isNumber ? numberKey(value) : column.spelling[spelling[group]!]!
+    ;(isNumber ? numbers : strings).push({ group, key, isNumber, count: counts[group]! })
+  }
+  const ranks = column.ranks
+  const byRank = (a: FacetCount, b: FacetCount): number => ranks[a.group]! - ranks[b.group]!
+  if (order === 'count') {
+    const byCount = (a: FacetCount, b: FacetCount): number => b.count - a.count || byRank(b, a)
+    numbers.sort(byCount)
+    strings.sort(byCount)
+  } else {
+    if (docids.length > MANY_CANDIDATES) numbers.sort(byRank)
+    else numbers.sort((a, b) => compareUtf8(a.key, b.key))
+    strings.sort(byRank)
+  }
+  return {
+    counts: [...numbers, ...strings].slice(0, most),
+    stats: numbers.length === 0 ? null : { min, max },
+  }
+}

@@ -1,0 +1,83 @@
+/** Here is a ranked document: what does its hit look like? Source: spec/search-semantics.md §15. */
+import type { SearchRequest } from '../../requests.js'
+import { GeoError, geoPoint } from '../fields/geo.js'
+import { covers } from '../fields/patterns.js'
+import { displaysEverything } from '../fields/rules.js'
+import { metresBetween } from '../geo.js'
+import type { GeoPoint } from '../index-data.js'
+import { floatText, type JsonObject, parseJson, writeJson } from '../json.js'
+import type { OpenIndex } from '../open-index.js'
+import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
+import { Formatter } from './format.js'
+import { selectPaths } from './projection.js'
+import type { RankedSearch } from './search.js'
+
+/** Writes the hits of one page. */
+export class HitWriter {
+  private readonly index: OpenIndex
+  private readonly request: SearchRequest
+  private readonly formatter: Formatter
+  private readonly retrieved: readonly string[] | null
+  private readonly target: GeoPoint | null
+
+  constructor(index: OpenIndex, request: SearchRequest, { candidates, sort }: RankedSearch) {
+    this.index = index
+    this.request = request
+    this.retrieved =
+      request.attributesToRetrieve === null || request.attributesToRetrieve.includes('*')
+        ? null
+        : request.attributesToRetrieve
+    this.formatter = new Formatter(index, request, candidates, this.retrieved)
+    const geo = sort.find((criterion) => criterion.kind === 'geo')
+    this.target = geo?.kind === 'geo' ? geo.target : null
+  }
+
+  /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
+  hit({ docid, details }: Ranked, extra = ''): string {
+    const { settings, documents } = this.index.data
+    const source = Buffer.from(documents[docid]!.source).toString()
+    const document = parseJson(source) as JsonObject
+    const vectors = document.get('_vectors')
+    document.delete('_vectors')
+    const displayed = displaysEverything(settings)
+      ? document
+      : selectPaths(document, settings.displayedAttributes)
+    const shown = this.retrieved === null ? displayed : selectPaths(displayed, this.retrieved)
+    const parts: string[] = []
+    for (const [name, value] of shown) parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
+    if (this.request.retrieveVectors && this.showsVectors())
+      parts.push(`"_vectors":${vectors === undefined ? '{}' : writeJson(vectors)}`)
+    const distance = this.target === null ? null : distanceOf(shown, this.target)
+    if (distance !== null) parts.push(`"_geoDistance":${distance}`)
+    parts.push(...this.formatter.parts(displayed))
+    if (extra !== '') parts.push(extra)
+    if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
+    if (this.request.showRankingScoreDetails)
+      parts.push(
+        `"_rankingScoreDetails":${detailsJson(details, {
+          unifiedAttribute: settings.rankingRules.includes('attribute'),
+          isDisplayed: (field) =>
+            displaysEverything(settings) ||
+            settings.displayedAttributes.some((entry) => covers(entry, field)),
+        })}`,
+      )
+    return `{${parts.join(',')}}`
+  }
+
+  private showsVectors(): boolean {
+    const { settings, fieldCounts } = this.index.data
+    if (displaysEverything(settings)) return true
+    const named = settings.displayedAttributes.includes('_vectors')
+    return fieldCounts.has('_vectors') ? !named : named
+  }
+}
+
+function distanceOf(document: JsonObject, target: GeoPoint): number | null {
+  try {
+    const point = geoPoint(document)
+    return point === undefined ? null : Math.round(metresBetween(target, point))
+  } catch (error) {
+    if (error instanceof GeoError) return null
+    throw error
+  }
+}

@@ -1,0 +1,30 @@
+/** Which part of a document is shown? Source: spec/search-semantics.md §15, spec/settings.md §4.1. */
+import { covers } from '../fields/patterns.js'
+import type { Json, JsonObject } from '../json.js'
+
+/**
+ * The parts of `document` that `paths` name, in document order. A path selects everything below it; a path
+ * below a field keeps the branch alone, through arrays of objects too.
+ */
+export function selectPaths(document: JsonObject, paths: readonly string[], prefix = ''): JsonObject {
+  const selected: JsonObject = new Map()
+  for (const [name, value] of document) {
+    const path = prefix + name
+    if (paths.some((wanted) => covers(wanted, path))) selected.set(name, value)
+    else if (paths.some((wanted) => covers(path, wanted))) {
+      const branch = selectBranch(value, paths, `${path}.`)
+      if (branch !== undefined) selected.set(name, branch)
+    }
+  }
+  return selected
+}
+
+function selectBranch(value: Json, paths: readonly string[], prefix: string): Json | undefined {
+  if (value instanceof Map) {
+    const object = selectPaths(value, paths, prefix)
+    return object.size === 0 && value.size > 0 ? undefined : object
+  }
+  if (!Array.isArray(value)) return undefined
+  const items = value.flatMap((item) => selectBranch(item, paths, prefix) ?? [])
+  return items.length === 0 ? undefined : items
+}

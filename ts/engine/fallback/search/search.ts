@@ -1,0 +1,154 @@
+/**
+ * Here is a search: what is the answer, byte for byte?
+ *
+ * Source: spec/search-semantics.md §15, spec/http-api.md §8.
+ */
+import type { SearchFacts } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
+import type { SearchRequest } from '../../requests.js'
+import type { Column } from '../columns.js'
+import type { DocSet } from '../doc-set.js'
+import { isFilterable } from '../fields/rules.js'
+import { SEARCH_CUTOFF_MS } from '../limits.js'
+import type { OpenIndex } from '../open-index.js'
+import { bucketSort, Distinct, type Ranked } from '../ranking/index.js'
+import { type Candidates, effectiveRules, findCandidates, prefixOf } from './candidates.js'
+import { facetsJson } from './facets.js'
+import { HitWriter } from './hits.js'
+import { parseSort, type SortCriterion } from './sort-request.js'
+
+/** A ranked page before it is written. */
+export interface RankedSearch {
+  readonly candidates: Candidates
+  readonly sort: readonly SortCriterion[]
+  /** From the first document on. */
+  readonly ranked: readonly Ranked[]
+  /** Matching documents without those excluded or dropped. */
+  readonly counted: DocSet
+  readonly degraded: boolean
+}
+
+/** Where the page is among the ranked documents. */
+function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; to: number } {
+  const { paging } = request
+  if (paging.kind === 'offset') {
+    const from = Math.min(paging.offset, maxTotalHits)
+    return { from, to: Math.min(paging.offset + paging.limit, maxTotalHits) }
+  }
+  if (paging.page === 0) return { from: 0, to: 0 }
+  const from = Math.min((paging.page - 1) * paging.hitsPerPage, maxTotalHits)
+  return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
+}
+
+/** Ranks the first `wanted` documents of a search. */
+export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: number): RankedSearch {
+  const { settings } = index.data
+  const prefix = prefixOf(request.indexUid)
+  if (
+    request.hybrid !== null &&
+    request.hybrid.semanticRatio > 0 &&
+    (request.vector !== null || request.q?.trim())
+  )
+    throw new EngineError(
+      'invalid_search_embedder',
+      `${prefix}cannot find embedder with name \`${request.hybrid.embedder}\``,
+    )
+  const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
+  if (sort.length > 0 && !settings.rankingRules.includes('sort'))
+    throw new EngineError(
+      'invalid_search_sort',
+      `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
+    )
+  const distinct = distinctColumn(index, request, prefix)
+  const candidates = findCandidates(index, request)
+  const deadline = performance.now() + (settings.searchCutoffMs ?? SEARCH_CUTOFF_MS)
+  const exhaustive = request.paging.kind === 'page'
+  const everything = exhaustive && request.rankingScoreThreshold !== null
+  const docids = candidates.documents.toArray()
+  const result = bucketSort({
+    docids,
+    graph: candidates.query?.graph ?? null,
+    rules: effectiveRules(index, candidates, sort, request.matchingStrategy),
+    wanted: everything ? settings.pagination.maxTotalHits : wanted,
+    distinct,
+    threshold: request.rankingScoreThreshold,
+    expired: () => performance.now() >= deadline,
+  })
+  const counted = candidates.documents
+  const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
+  for (const docid of docids) {
+    const counts = all === null ? result.isCandidate(docid) : all.keep(docid) && !result.isDropped(docid)
+    if (!counts) counted.delete(docid)
+  }
+  return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
+}
+
+function distinctColumn(index: OpenIndex, request: SearchRequest, prefix: string): Column | null {
+  const { settings, columns } = index.data
+  const asked = request.distinct
+  if (asked !== null && !isFilterable(settings, asked))
+    throw new EngineError(
+      'invalid_search_distinct',
+      `${prefix}attribute \`${asked}\` is not filterable and cannot be used as distinct attribute; ` +
+        filterableList(index),
+    )
+  const field = asked ?? settings.distinctAttribute
+  return field === null ? null : (columns.byPath.get(field) ?? null)
+}
+
+/** What messages say about the filterable attributes. */
+export function filterableList({ data }: OpenIndex): string {
+  const names = data.settings.filterableAttributes.flatMap((rule) =>
+    typeof rule === 'string' ? [rule] : rule.attributePatterns,
+  )
+  const { displayedAttributes } = data.settings
+  const everything = displayedAttributes.includes('*')
+  const shown = names.filter((name) => everything || displayedAttributes.includes(name))
+  if (names.length === 0) return 'this index does not have configured filterable attributes'
+  const hidden = shown.length < names.length ? ', `<..hidden-attributes>`' : ''
+  return `available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`
+}
+
+/** A complete answer as JSON text, and facts about it. */
+export function search(index: OpenIndex, request: SearchRequest): { json: string; facts: SearchFacts } {
+  const started = performance.now()
+  const { maxTotalHits } = index.data.settings.pagination
+  const { from, to } = pageOf(request, maxTotalHits)
+  const found = rankSearch(index, request, to)
+  const page = found.ranked.slice(from, to)
+  const writer = new HitWriter(index, request, found)
+  const hits = page.map((ranked) => writer.hit(ranked))
+  const facets =
+    request.facets === null || request.facets.length === 0
+      ? ''
+      : facetsJson(index, request.facets, found.counted, prefixOf(request.indexUid))
+  const total = Math.min(
+    found.counted.count(),
+    request.features.legacySearch ? maxTotalHits : Number.POSITIVE_INFINITY,
+  )
+  const { paging } = request
+  const window =
+    paging.kind === 'offset'
+      ? `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
+      : `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},` +
+        `"totalPages":${paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)},"totalHits":${total}`
+  const json =
+    `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},` +
+    `"processingTimeMs":${Math.round(performance.now() - started)},${window}${facets},` +
+    `"requestUid":${JSON.stringify(request.requestUid)}` +
+    `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
+    `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}}`
+  const { parsed } = found.candidates
+  return {
+    json,
+    facts: {
+      degraded: found.degraded,
+      usedNegativeOperator: parsed.negativeWords.length + parsed.negativePhrases.length > 0,
+      terms: parsed.terms.length,
+      semanticHits: null,
+      hits: page.length,
+    },
+  }
+}
+
+const elapsed = (started: number): string => `${(performance.now() - started).toFixed(2)}ms`

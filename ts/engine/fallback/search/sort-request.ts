@@ -1,0 +1,63 @@
+/** Here is a `sort` list: by which fields and points? Source: spec/search-semantics.md §9. */
+import type { ErrorCode } from '../../../errors/index.js'
+import type { IndexSettings } from '../../../settings/index.js'
+import { EngineError } from '../../engine-error.js'
+import { isSortable } from '../fields/rules.js'
+import type { GeoPoint } from '../index-data.js'
+
+export type SortCriterion =
+  | { readonly kind: 'field'; readonly field: string; readonly ascending: boolean }
+  | { readonly kind: 'geo'; readonly target: GeoPoint; readonly ascending: boolean }
+
+const GEO_POINT = /^_geoPoint\(\s*([^,()\s]+)\s*,\s*([^,()\s]+)\s*\)$/
+const RESERVED = /^_geo(Distance|Point|Radius|BoundingBox|Polygon|json)?(\(|$)/
+
+/** @param prefix names the index in messages @throws EngineError with `code` */
+export function parseSort(
+  list: readonly string[],
+  settings: IndexSettings,
+  code: ErrorCode,
+  prefix: string,
+): SortCriterion[] {
+  return list.map((text) => {
+    const colon = text.lastIndexOf(':')
+    const direction = text.slice(colon + 1)
+    if (colon === -1 || (direction !== 'asc' && direction !== 'desc'))
+      throw new EngineError(code, `${prefix}\`${text}\` must end with \`:asc\` or \`:desc\``)
+    const ascending = direction === 'asc'
+    const name = text.slice(0, colon)
+    const point = GEO_POINT.exec(name)
+    if (point !== null) {
+      const [lat, lng] = [Number(point[1]), Number(point[2])]
+      if (!(Math.abs(lat) <= 90) || !(Math.abs(lng) <= 180))
+        throw new EngineError(
+          code,
+          `${prefix}\`${name}\` is no point: latitudes are from -90 to 90, longitudes from -180 to 180`,
+        )
+      requireSortable('_geo', settings, code, prefix)
+      return { kind: 'geo', target: [lat, lng], ascending }
+    }
+    if (RESERVED.test(name))
+      throw new EngineError(
+        code,
+        `${prefix}\`${name}\` is reserved; sort by distance with \`_geoPoint(lat, lng)\``,
+      )
+    requireSortable(name, settings, code, prefix)
+    return { kind: 'field', field: name, ascending }
+  })
+}
+
+function requireSortable(field: string, settings: IndexSettings, code: ErrorCode, prefix: string): void {
+  if (isSortable(settings, field)) return
+  const displayed = settings.displayedAttributes
+  const everything = displayed.includes('*')
+  const shown = settings.sortableAttributes.filter((name) => everything || displayed.includes(name))
+  const hidden = shown.length < settings.sortableAttributes.length ? ', `<..hidden-attributes>`' : ''
+  throw new EngineError(
+    code,
+    `${prefix}attribute \`${field}\` is not sortable; ` +
+      (settings.sortableAttributes.length === 0
+        ? 'this index does not have configured sortable attributes'
+        : `available sortable attributes are: ${shown.map((name) => `\`${name}\``).join(', ')}${hidden}`),
+  )
+}

@@ -1,0 +1,34 @@
+/** Runs the engine on a thread of its own and answers the proxy's messages. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { EngineError } from '../engine-error.js'
+import { type FallbackOptions, LocalEngine } from './local-engine.js'
+import type { AnswerMessage, CallMessage } from './protocol.js'
+
+if (parentPort === null) throw new Error('the fallback engine runs in a worker thread')
+const port = parentPort
+const opening = LocalEngine.open(workerData as FallbackOptions)
+
+async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
+  try {
+    const engine = await opening
+    // The proxy's types hold names and arguments together; a message cannot.
+    const method = engine[call] as (...args: readonly unknown[]) => Promise<unknown>
+    return { id, ok: true, value: await method.apply(engine, [...args]) }
+  } catch (error) {
+    const known = error instanceof EngineError
+    return {
+      id,
+      ok: false,
+      code: known ? error.code : null,
+      message: error instanceof Error ? error.message : String(error),
+      stack: error instanceof Error ? (error.stack ?? '') : '',
+    }
+  }
+}
+
+port.on('message', (message: CallMessage) => {
+  void answer(message).then((reply) => {
+    port.postMessage(reply)
+    if (message.call === 'close') port.close()
+  })
+})

@@ -1,0 +1,14 @@
+import type { SearchRequest } from '../engine/index.js'
+import { readBody, shape } from './parse/index.js'
+import { searchFields } from './search-fields.js'
+import { type SearchContext, searchRequest } from './search-requests.js'
+
+const searchBody = shape(searchFields)
+
+/**
+ * The complete request for a search body, for callers that have no HTTP request.
+ * @param body UTF-8 JSON, as POST /search takes it
+ * @throws ApiError as that route answers
+ */
+export const readSearch = (body: Uint8Array, context: SearchContext): SearchRequest =>
+  searchRequest(readBody(body, searchBody), context)
