@@ -89,7 +89,7 @@ export class TextWriter {
         trimmed !== '' &&
         (word.length <= 62 || Buffer.byteLength(word) <= WORD_BYTES_MAX)
       ) {
-        sink(word, field.id, position)
+        sink(trimmed, field.id, position)
         field.words++
         field.counter = position
       }

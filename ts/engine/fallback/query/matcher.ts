@@ -50,6 +50,8 @@ export class Matcher implements TermSource {
   readonly allowed: Uint8Array | null
   /** Field → 1 if typos match there; null for all. */
   private readonly tolerant: Uint8Array | null
+  /** Field → 1 if typos are off there; null if they are nowhere. */
+  private readonly exactFields: Uint8Array | null
   private readonly exactNumbers: boolean
   private readonly byAttribute: boolean
   private readonly levels = new Map<Term, (DocSet | undefined)[]>()
@@ -66,15 +68,26 @@ export class Matcher implements TermSource {
     const { disableOnAttributes, disableOnNumbers } = index.settings.typoTolerance
     this.exactNumbers = disableOnNumbers
     this.byAttribute = index.settings.proximityPrecision === 'byAttribute'
-    this.tolerant =
+    this.exactFields =
       disableOnAttributes.length === 0
-        ? allowed
-        : Uint8Array.from(index.fieldPaths, (path, field) =>
-            (allowed === null || allowed[field] === 1) &&
-            !disableOnAttributes.some((entry) => covers(entry, path))
-              ? 1
-              : 0,
+        ? null
+        : Uint8Array.from(index.fieldPaths, (path) =>
+            disableOnAttributes.some((entry) => covers(entry, path)) ? 1 : 0,
           )
+    const exact = this.exactFields
+    this.tolerant =
+      exact === null
+        ? allowed
+        : exact.map((off, field) => (off === 0 && (allowed === null || allowed[field] === 1) ? 1 : 0))
+  }
+
+  allowsTypos(word: string): boolean {
+    if (this.exactNumbers && NUMERIC_WORD.test(word)) return false
+    if (this.exactFields === null) return true
+    const list = this.list(word)
+    for (let at = 1 + 2 * list[0]!; at < list.length; at++)
+      if (this.exactFields[list[at]! >>> 16] === 0) return true
+    return false
   }
 
   // ——— documents ———

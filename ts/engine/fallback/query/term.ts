@@ -19,6 +19,8 @@ export type Level = 0 | 1 | 2
 /** What a term needs to know of the index. */
 export interface TermSource {
   readonly dictionary: TermDictionary
+  /** Whether a word stands anywhere that typos may find it. */
+  allowsTypos(word: string): boolean
   /** The best way to read a word as two, null if there is none. */
   split(word: string): readonly [string, string] | null
 }
@@ -40,6 +42,7 @@ export class Term {
   private readonly source: TermSource
   private typos: TypoWords | null = null
   private splitWords: PhraseWords | null | undefined
+  private shortPrefix: boolean | null = null
   private completed: readonly string[] | null = null
 
   constructor(spec: TermSpec, source: TermSource) {
@@ -57,8 +60,15 @@ export class Term {
   get usesShortPrefix(): boolean {
     const { word, isPrefix } = this.spec
     if (!isPrefix || Buffer.byteLength(word) > SHORT_PREFIX_BYTES_MAX) return false
-    const [from, to] = this.source.dictionary.prefixRange(word)
-    return to - from >= SHORT_PREFIX_WORDS_MIN
+    if (this.shortPrefix === null) {
+      const { dictionary } = this.source
+      const [from, to] = dictionary.prefixRange(word)
+      let words = 0
+      for (let at = from; at < to && words < SHORT_PREFIX_WORDS_MIN; at++)
+        if (this.source.allowsTypos(dictionary.sorted[at]!)) words++
+      this.shortPrefix = words === SHORT_PREFIX_WORDS_MIN
+    }
+    return this.shortPrefix
   }
 
   /** Indexed words that begin with the word, itself excluded. */
@@ -90,7 +100,11 @@ export class Term {
     if (this.typos === null) {
       const { word, phrase, budget, isPrefix } = this.spec
       const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
-      this.typos = typoWords(this.source.dictionary, word, { budget: none ? 0 : budget, isPrefix })
+      this.typos = typoWords(this.source.dictionary, word, {
+        budget: none ? 0 : budget,
+        isPrefix,
+        accepts: (candidate) => this.source.allowsTypos(candidate),
+      })
     }
     return this.typos
   }

@@ -5,7 +5,8 @@
  *  1. Distance is optimal string alignment: a swap of neighbours is one typo.
  *  2. For an unfinished word the nearest beginning of the candidate counts.
  *  3. Another first letter counts as two typos, and must be the only one.
- *  4. Words are met in dictionary order; what is past the caps does not count.
+ *  4. Words are met in dictionary order; what is past the caps does not count, and words that stand only
+ *     where typos are off do not count towards them.
  *
  * The sorted dictionary is walked as if it were a trie: a row of the distance matrix is kept per character
  * of the present word, and a beginning that cannot match any more is jumped over. Characters are UTF-16
@@ -21,14 +22,17 @@ export interface TypoWords {
 
 const NONE: TypoWords = { one: [], two: [] }
 
-/** @param budget typos allowed: 0, 1 or 2 */
-export function typoWords(
-  dictionary: TermDictionary,
-  word: string,
-  { budget, isPrefix }: { readonly budget: number; readonly isPrefix: boolean },
-): TypoWords {
-  if (budget === 0) return NONE
-  return new TypoWalk(dictionary, word, budget, isPrefix).run()
+/** Indexed words at one and two typos from `word`, in dictionary order. */
+export function typoWords(dictionary: TermDictionary, word: string, options: TypoOptions): TypoWords {
+  return options.budget === 0 ? NONE : new TypoWalk(dictionary, word, options).run()
+}
+
+export interface TypoOptions {
+  /** Typos allowed: 0, 1 or 2. */
+  readonly budget: number
+  readonly isPrefix: boolean
+  /** Whether a word may be found by a typo at all; others do not count towards the caps. */
+  readonly accepts: (word: string) => boolean
 }
 
 class TypoWalk {
@@ -47,7 +51,10 @@ class TypoWalk {
   /** Smallest last entry of all rows up to a depth. */
   private readonly whole: number[]
 
-  constructor(dictionary: TermDictionary, word: string, budget: number, isPrefix: boolean) {
+  private readonly accepts: (word: string) => boolean
+
+  constructor(dictionary: TermDictionary, word: string, { budget, isPrefix, accepts }: TypoOptions) {
+    this.accepts = accepts
     this.dictionary = dictionary
     this.sorted = dictionary.sorted
     this.word = word
@@ -90,6 +97,7 @@ class TypoWalk {
 
   /** Notes a match. @returns whether nothing more can be noted */
   private full(candidate: string, distance: number): boolean {
+    if (!this.accepts(candidate)) return false
     const level = candidate.startsWith(this.first) ? distance : 2
     if (level === 1) {
       if (this.one.length < ONE_TYPO_WORDS_MAX) this.one.push(candidate)

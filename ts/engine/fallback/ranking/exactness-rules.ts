@@ -49,7 +49,7 @@ function exactReading(graph: QueryGraph): { words: ExactWord[]; positions: numbe
   return words.length === 0 ? null : { words, positions }
 }
 
-/** Fields of a document that hold all words, if each also stands at its position in some field. */
+/** Searched fields of a document that hold all words, if each also stands at its position in some field. */
 function fieldsHolding(matcher: Matcher, words: readonly ExactWord[], docid: number): Set<number> | null {
   let fields: Set<number> | null = null
   for (const { word, position } of words) {
@@ -60,7 +60,8 @@ function fieldsHolding(matcher: Matcher, words: readonly ExactWord[], docid: num
     let placed = false
     for (let at = occurrencesStart(list, nth); at < occurrencesEnd(list, nth); at++) {
       const occurrence = list[at]!
-      here.add(occurrence >>> 16)
+      const field = occurrence >>> 16
+      if (matcher.allowed === null || matcher.allowed[field] === 1) here.add(field)
       if (bucketedPosition(occurrence & 0xffff) === position) placed = true
     }
     if (!placed) return null

@@ -1,23 +1,196 @@
-/** Highlighted and cropped copies of a document. */
+/**
+ * Here is a hit: how do its texts look with the query marked in them?
+ *
+ * Source: spec/search-semantics.md §16.
+ */
 import type { SearchRequest } from '../../requests.js'
-import type { JsonObject } from '../json.js'
+import { Tokenizer } from '../analysis/tokenize.js'
+import { leafText } from '../fields/flatten.js'
+import { covers } from '../fields/patterns.js'
+import { displaysEverything, localesOf } from '../fields/rules.js'
+import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import type { Candidates } from './candidates.js'
+import { cropWindow } from './crop.js'
+import { QueryPatterns, type TextMatch } from './matches.js'
+import { selectPaths } from './projection.js'
+
+/** What is done to the texts of a field and everything below it. */
+interface FieldFormat {
+  readonly path: string
+  readonly highlight: boolean
+  /** Words to keep; null for all. */
+  readonly crop: number | null
+}
+
+/** Part of `_matchesPosition`; bytes of UTF-8. */
+interface MatchPosition {
+  readonly start: number
+  readonly length: number
+  readonly indices?: readonly number[]
+}
 
 /** Writes `_formatted` and `_matchesPosition`. */
 export class Formatter {
+  private readonly request: SearchRequest
+  private readonly index: OpenIndex
+  private readonly retrieved: readonly string[] | null
+  private readonly patterns: QueryPatterns
+  private readonly tokenizer: Tokenizer
+  private readonly locales: readonly string[]
   private readonly asked: boolean
 
   constructor(
-    _index: OpenIndex,
+    index: OpenIndex,
     request: SearchRequest,
-    _candidates: Candidates,
-    _retrieved: readonly string[] | null,
+    candidates: Candidates,
+    retrieved: readonly string[] | null,
   ) {
-    this.asked = request.showMatchesPosition
+    this.index = index
+    this.request = request
+    this.retrieved = retrieved
+    this.asked =
+      (request.attributesToHighlight?.length ?? 0) > 0 || (request.attributesToCrop?.length ?? 0) > 0
+    const works = this.asked || request.showMatchesPosition
+    this.patterns = new QueryPatterns(works ? (candidates.query?.graph ?? null) : null)
+    this.locales = candidates.locales
+    // Highlighting does not know stop words: a phrase with one is never marked.
+    this.tokenizer = index.cache.once(
+      'tokenizer',
+      () => new Tokenizer({ ...index.data.settings, stopWords: [] }),
+    )
   }
 
-  parts(_document: JsonObject): string[] {
-    return this.asked ? ['"_matchesPosition":{}'] : []
+  /** The keys of a hit, as JSON text. @param displayed the document as far as it may be shown */
+  parts(displayed: JsonObject): string[] {
+    const formats = this.asked ? this.formatsFor(displayed) : []
+    const parts: string[] = []
+    const positions = new Map<string, MatchPosition[]>()
+    const formatted = this.object(displayed, '', [], formats, positions)
+    if (formats.length > 0) {
+      const paths = formats.map(({ path }) => path)
+      parts.push(`"_formatted":${writeJson(selectPaths(formatted, paths))}`)
+    }
+    if (this.request.showMatchesPosition)
+      parts.push(`"_matchesPosition":${JSON.stringify(Object.fromEntries(positions))}`)
+    return parts
   }
+
+  /** Formats of the fields named by the request, then of those only retrieved; empty if none is there. */
+  private formatsFor(displayed: JsonObject): FieldFormat[] {
+    const { attributesToHighlight, attributesToCrop, cropLength } = this.request
+    const formats = new Map<string, { highlight: boolean; crop: number | null }>()
+    const at = (path: string) => {
+      let format = formats.get(path)
+      if (format === undefined) {
+        format = { highlight: false, crop: null }
+        formats.set(path, format)
+      }
+      return format
+    }
+    const expand = (name: string): readonly string[] =>
+      name === '*' ? [...displayed.keys()] : this.isDisplayed(name) ? [name] : []
+    for (const name of attributesToHighlight ?? []) for (const path of expand(name)) at(path).highlight = true
+    for (const entry of attributesToCrop ?? []) {
+      const { name, length } = cropEntry(entry, cropLength)
+      for (const path of expand(name)) at(path).crop ??= length
+    }
+    if (formats.size === 0) return []
+    for (const path of this.retrieved ?? displayed.keys()) at(path)
+    return Array.from(formats, ([path, format]) => ({ path, ...format }))
+  }
+
+  private isDisplayed(name: string): boolean {
+    const { settings, pathCounts } = this.index.data
+    if (!pathCounts.has(name)) return false
+    return (
+      displaysEverything(settings) ||
+      settings.displayedAttributes.some((entry) => covers(entry, name) || covers(name, entry))
+    )
+  }
+
+  private object(
+    object: JsonObject,
+    prefix: string,
+    indices: readonly number[],
+    formats: readonly FieldFormat[],
+    positions: Map<string, MatchPosition[]>,
+  ): JsonObject {
+    const formatted: JsonObject = new Map()
+    for (const [name, value] of object)
+      formatted.set(name, this.value(value, prefix + name, indices, formats, positions))
+    return formatted
+  }
+
+  private value(
+    value: Json,
+    path: string,
+    indices: readonly number[],
+    formats: readonly FieldFormat[],
+    positions: Map<string, MatchPosition[]>,
+  ): Json {
+    if (Array.isArray(value))
+      return value.map((item, at) => this.value(item, path, [...indices, at], formats, positions))
+    if (value instanceof Map) return this.object(value, `${path}.`, indices, formats, positions)
+    if (typeof value !== 'string' && !(value instanceof JsonNumber)) return value
+    return this.text(leafText(value)!, path, indices, formats, positions)
+  }
+
+  private text(
+    text: string,
+    path: string,
+    indices: readonly number[],
+    formats: readonly FieldFormat[],
+    positions: Map<string, MatchPosition[]>,
+  ): string {
+    const own = formats.filter((format) => covers(format.path, path) || covers(path, format.path))
+    const highlight = own.some((format) => format.highlight)
+    const crop = own.find((format) => format.crop !== null)?.crop ?? null
+    const { showMatchesPosition } = this.request
+    if (!highlight && crop === null && !showMatchesPosition) return text
+    const locales = localesOf(this.index.data.settings, path) ?? this.locales
+    const tokens = this.tokenizer.tokenize(text, locales)
+    const matches = this.patterns.find(text, tokens)
+    if (showMatchesPosition && matches.length > 0) {
+      const list = positions.get(path) ?? []
+      positions.set(path, list)
+      list.push(...matches.map((match) => bytePosition(text, match, indices)))
+    }
+    const window =
+      crop === null || crop === 0 ? { start: 0, end: text.length } : cropWindow(tokens, matches, crop)
+    return this.rendered(text, window, highlight ? matches : [])
+  }
+
+  private rendered(
+    text: string,
+    window: { readonly start: number; readonly end: number },
+    matches: readonly TextMatch[],
+  ): string {
+    const { cropMarker, highlightPreTag, highlightPostTag } = this.request
+    let rendered = window.start > 0 ? cropMarker : ''
+    let at = window.start
+    for (const match of matches) {
+      const [start, end] = [Math.max(match.start, window.start), Math.min(match.end, window.end)]
+      if (start >= end) continue
+      rendered += text.slice(at, start) + highlightPreTag + text.slice(start, end) + highlightPostTag
+      at = end
+    }
+    return rendered + text.slice(at, window.end) + (window.end < text.length ? cropMarker : '')
+  }
+}
+
+/** `attr` or `attr:length`; what follows the last colon must be a number to count. */
+function cropEntry(entry: string, cropLength: number): { name: string; length: number } {
+  const colon = entry.lastIndexOf(':')
+  if (colon === -1) return { name: entry, length: cropLength }
+  const suffix = entry.slice(colon + 1)
+  return { name: entry.slice(0, colon), length: /^\d+$/.test(suffix) ? Number(suffix) : cropLength }
+}
+
+function bytePosition(text: string, { start, end }: TextMatch, indices: readonly number[]): MatchPosition {
+  const position = {
+    start: Buffer.byteLength(text.slice(0, start)),
+    length: Buffer.byteLength(text.slice(start, end)),
+  }
+  return indices.length === 0 ? position : { ...position, indices }
 }

@@ -1,0 +1,127 @@
+/**
+ * Which part of this text shows its matches best?
+ *
+ * Source: spec/search-semantics.md §16.4.
+ *  1. The best run of matches that fits decides: more different words, then nearer, then in query order.
+ *  2. The window grows from it in both directions, words before separators, soft before hard.
+ *  3. Without matches the text is shown from its start.
+ */
+import { HARD, type Token } from '../analysis/tokenize.js'
+import { isWordToken, type TextMatch } from './matches.js'
+
+/** UTF-16 offsets of what is shown. */
+export interface CropWindow {
+  readonly start: number
+  readonly end: number
+}
+
+type Score = readonly [words: number, nearness: number, order: number]
+
+/** Gaps beyond this are all equally wide. */
+const GAP_MAX = 7
+
+/** @param size words to show, at least 1 */
+export function cropWindow(
+  tokens: readonly Token[],
+  matches: readonly TextMatch[],
+  size: number,
+): CropWindow {
+  const best = matches.length === 0 ? null : bestInterval(matches, size)
+  let left = best?.first.firstToken ?? 0
+  let right = best === null ? 0 : best.last.lastToken + 1
+  const span = best === null ? 0 : best.last.lastWord - best.first.firstWord + 1
+  if (span > size) {
+    for (let surplus = span - size; surplus > 0; ) if (isWordToken(tokens[--right]!)) surplus--
+    while (right > left && !isWordToken(tokens[right - 1]!)) right--
+  } else [left, right] = grown(tokens, left, right, size - span)
+  return { start: tokens[left]?.start ?? 0, end: tokens[right - 1]?.end ?? 0 }
+}
+
+function grown(
+  tokens: readonly Token[],
+  from: number,
+  to: number,
+  words: number,
+): readonly [left: number, right: number] {
+  let left = from
+  let right = to
+  let remaining = words
+  const takeLeft = (): void => {
+    left--
+    if (isWordToken(tokens[left]!)) remaining--
+  }
+  const takeRight = (): void => {
+    if (isWordToken(tokens[right]!)) remaining--
+    right++
+  }
+  while (remaining > 0) {
+    const before = tokens[left - 1]
+    const after = tokens[right]
+    if (before === undefined && after === undefined) break
+    if (before === undefined) takeRight()
+    else if (after === undefined) takeLeft()
+    else if (isWordToken(before)) {
+      takeLeft()
+      if (isWordToken(after) && remaining > 0) takeRight()
+    } else if (isWordToken(after)) takeRight()
+    else if ((before.kind === HARD) === (after.kind === HARD)) {
+      takeLeft()
+      // A window should not end in a separator before the marker.
+      if (remaining > 1) takeRight()
+    } else if (before.kind === HARD) takeRight()
+    else takeLeft()
+  }
+  return [left, right]
+}
+
+interface Interval {
+  readonly first: TextMatch
+  readonly last: TextMatch
+}
+
+function bestInterval(matches: readonly TextMatch[], size: number): Interval {
+  let best: { readonly interval: Interval; readonly score: Score } | null = null
+  const consider = (first: number, last: number): void => {
+    const score = intervalScore(matches.slice(first, last + 1))
+    if (best === null || isBetter(score, best.score))
+      best = { interval: { first: matches[first]!, last: matches[last]! }, score }
+  }
+  let first = 0
+  for (const [at, match] of matches.entries()) {
+    if (match.lastWord - matches[first]!.firstWord < size) continue
+    if (at > 0) consider(first, at - 1)
+    while (first < matches.length - 1) {
+      first++
+      const start = matches[first]!.firstWord
+      if (start > match.lastWord || match.lastWord - start < size) break
+    }
+  }
+  const last = matches.length - 1
+  const final = matches[first]!
+  if (first !== last || final.lastWord - final.firstWord + 1 < size) consider(first, last)
+  const found = best as { readonly interval: Interval } | null
+  return found?.interval ?? { first: matches[0]!, last: matches[0]! }
+}
+
+const isBetter = (a: Score, b: Score): boolean => {
+  const at = a.findIndex((part, nth) => part !== b[nth])
+  return at !== -1 && a[at]! > b[at]!
+}
+
+function intervalScore(matches: readonly TextMatch[]): Score {
+  const ids = new Set<number>()
+  let nearness = 0
+  let order = 0
+  for (const [at, match] of matches.entries()) {
+    for (let id = match.firstId; id <= match.lastId; id++) ids.add(id)
+    if (match.isPhrase) {
+      nearness -= match.lastWord - match.firstWord
+      order += match.lastWord - match.firstWord
+    }
+    const next = matches[at + 1]
+    if (next === undefined) continue
+    if (next.firstId > match.firstId) order++
+    nearness -= Math.min(next.firstWord - match.lastWord, GAP_MAX)
+  }
+  return [ids.size, nearness, order]
+}

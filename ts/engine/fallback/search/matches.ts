@@ -1,0 +1,154 @@
+/**
+ * Where in this text are the words of the query?
+ *
+ * Source: spec/search-semantics.md §16.2.
+ *  1. Phrases are tried before words, whole words before beginnings, longer n-grams before shorter ones.
+ *  2. A phrase is one match, separators inside included.
+ *  3. An unfinished word marks as many characters as were typed.
+ */
+import { decomposed, folded } from '../analysis/normalise.js'
+import { STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
+import { idCount, type QueryGraph, type TermNode } from '../query/graph.js'
+import type { PhraseWords } from '../query/parse.js'
+
+/** A marked part of a text. Offsets are UTF-16 units, words are counted without separators. */
+export interface TextMatch {
+  readonly start: number
+  readonly end: number
+  readonly firstToken: number
+  readonly lastToken: number
+  readonly firstWord: number
+  readonly lastWord: number
+  /** Query ids that the match stands for, inclusive. */
+  readonly firstId: number
+  readonly lastId: number
+  readonly isPhrase: boolean
+}
+
+interface WordPattern {
+  readonly words: ReadonlySet<string>
+  readonly isPrefix: boolean
+  /** Characters that were typed. */
+  readonly typed: number
+  readonly node: TermNode
+}
+
+interface PhrasePattern {
+  readonly words: PhraseWords
+  readonly node: TermNode
+}
+
+export const isWordToken = ({ kind }: Token): boolean => kind === WORD || kind === STOP_WORD
+
+/** Everything of a query that is looked for in texts. */
+export class QueryPatterns {
+  private readonly words: readonly WordPattern[]
+  private readonly phrases: readonly PhrasePattern[]
+
+  constructor(graph: QueryGraph | null) {
+    const nodes = graph?.nodes ?? []
+    this.phrases = nodes.flatMap((node) =>
+      ([0, 1] as const).flatMap((level) => node.term.phrases(level).map((words) => ({ words, node }))),
+    )
+    this.words = nodes
+      .filter(({ term }) => term.spec.phrase === null)
+      .map((node) => wordPattern(node))
+      .sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix) || idCount(b.node) - idCount(a.node))
+  }
+
+  /** Matches in order; they do not overlap. */
+  find(text: string, tokens: readonly Token[]): TextMatch[] {
+    const matches: TextMatch[] = []
+    if (this.words.length === 0 && this.phrases.length === 0) return matches
+    let word = 0
+    for (let at = 0; at < tokens.length; at++) {
+      if (!isWordToken(tokens[at]!)) continue
+      const match = this.phraseAt(tokens, at, word) ?? this.wordAt(text, tokens, at, word)
+      if (match !== null) {
+        matches.push(match)
+        word = match.lastWord
+        at = match.lastToken
+      }
+      word++
+    }
+    return matches
+  }
+
+  private phraseAt(tokens: readonly Token[], first: number, firstWord: number): TextMatch | null {
+    for (const { words, node } of this.phrases) {
+      let at = first
+      let matched = 0
+      let last = first
+      for (; at < tokens.length && matched < words.length; at++) {
+        const token = tokens[at]!
+        if (!isWordToken(token)) continue
+        if (words[matched] === null || token.word !== words[matched]) break
+        matched++
+        last = at
+      }
+      if (matched === words.length)
+        return {
+          start: tokens[first]!.start,
+          end: tokens[last]!.end,
+          firstToken: first,
+          lastToken: last,
+          firstWord,
+          lastWord: firstWord + matched - 1,
+          firstId: node.firstId,
+          lastId: node.lastId,
+          isPhrase: true,
+        }
+    }
+    return null
+  }
+
+  private wordAt(text: string, tokens: readonly Token[], at: number, word: number): TextMatch | null {
+    const token = tokens[at]!
+    for (const pattern of this.words) {
+      const length = matchedLength(pattern, token.word)
+      if (length === 0) continue
+      const { firstId, lastId } = pattern.node
+      return {
+        start: token.start,
+        end: pattern.isPrefix ? originalEnd(text, token, Math.min(length, pattern.typed)) : token.end,
+        firstToken: at,
+        lastToken: at,
+        firstWord: word,
+        lastWord: word,
+        firstId,
+        lastId,
+        isPhrase: false,
+      }
+    }
+    return null
+  }
+}
+
+function wordPattern(node: TermNode): WordPattern {
+  const { term } = node
+  const words = new Set(term.exact === null ? [] : [term.exact])
+  if (!term.usesShortPrefix) for (const word of term.completions) words.add(word)
+  for (const word of [...term.oneTypo, ...term.twoTypos]) words.add(word)
+  return { words, isPrefix: term.spec.isPrefix, typed: Array.from(term.spec.word).length, node }
+}
+
+/** Characters of the pattern's word that the token is or begins with; 0 if none. */
+function matchedLength({ words, isPrefix }: WordPattern, token: string): number {
+  if (words.has(token)) return Array.from(token).length
+  if (!isPrefix) return 0
+  for (let end = 1; end < token.length; end++)
+    if (words.has(token.slice(0, end))) return Array.from(token.slice(0, end)).length
+  return 0
+}
+
+/** Where the first `count` characters of a token's word end in the text as it was written. */
+function originalEnd(text: string, token: Token, count: number): number {
+  let left = count
+  let at = token.start
+  for (const character of text.slice(token.start, token.end)) {
+    if (left <= 0) break
+    left -= Array.from(folded(decomposed(character, token.language), token)).length
+    at += character.length
+  }
+  return at
+}
