@@ -109,7 +109,7 @@ export async function open(options: OpenOptions): Promise<Siftd> {
     indexingMemoryBytes: maxIndexingMemory,
     indexingThreads: maxIndexingThreads ?? 1,
     batch: { tasksMax: null, payloadBytesMax: experimentalLimitBatchedTasksTotalSize },
-    log: await openLog({ level: options.logLevel ?? 'WARN', mode: 'HUMAN' }),
+    log: openLog({ level: options.logLevel ?? 'WARN', mode: 'HUMAN' }),
   })
   const features = await openFeatures(instance.queue.instance)
   const { tasks } = instance.queue

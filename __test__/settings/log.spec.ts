@@ -14,9 +14,9 @@ function sink(): { stream: Writable; lines: () => string[] } {
   return { stream, lines: () => chunks.join('').split('\n').filter(Boolean) }
 }
 
-test('a JSON line holds time, level, message and facts', async (t) => {
+test('a JSON line holds time, level, message and facts', (t) => {
   const { stream, lines } = sink()
-  const log = await openLog({ level: 'INFO', mode: 'JSON', destination: stream })
+  const log = openLog({ level: 'INFO', mode: 'JSON', destination: stream })
   log.info({ index: 'films' }, 'committed')
   log.debug('too quiet to be written')
   t.is(lines().length, 1)
@@ -26,9 +26,9 @@ test('a JSON line holds time, level, message and facts', async (t) => {
 })
 
 for (const mode of ['JSON', 'HUMAN'] as const) {
-  test(`secrets are not logged as ${mode}`, async (t) => {
+  test(`secrets are not logged as ${mode}`, (t) => {
     const { stream, lines } = sink()
-    const log = await openLog({ level: 'INFO', mode, destination: stream })
+    const log = openLog({ level: 'INFO', mode, destination: stream })
     log.info({ masterKey: 's3cret', request: { headers: { authorization: 's3cret' } } }, 'a request')
     t.is(lines().length, 1)
     t.true(lines()[0]!.includes('a request'))
@@ -36,9 +36,22 @@ for (const mode of ['JSON', 'HUMAN'] as const) {
   })
 }
 
-test('a log that is off writes nothing', async (t) => {
+test('a human line holds time, level, message and facts, and what a client sent stays on it', (t) => {
   const { stream, lines } = sink()
-  const log = await openLog({ level: 'OFF', mode: 'JSON', destination: stream })
+  const log = openLog({ level: 'WARN', mode: 'HUMAN', destination: stream })
+  log.warn({ index: 'films', query: 'two\nlines', tasks: [1, 2] }, 'a request\nwith a trick')
+  t.is(lines().length, 1)
+  t.regex(
+    lines()[0]!,
+    /^\d{4}-\d\d-\d\dT[\d:.]+Z WARN {2}a request\\nwith a trick index=films query="two\\nlines" tasks=\[1,2\]$/,
+  )
+  log.error({ err: new Error('it broke') }, 'oh')
+  t.true(lines().some((line) => line.includes('Error: it broke')))
+})
+
+test('a log that is off writes nothing', (t) => {
+  const { stream, lines } = sink()
+  const log = openLog({ level: 'OFF', mode: 'JSON', destination: stream })
   log.error('nobody hears this')
   t.deepEqual(lines(), [])
 })

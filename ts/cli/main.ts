@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   if (launch.kind === 'help') return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
-  const log = await openLog({ level: options.logLevel, mode: options.experimentalLogsMode })
+  const log = openLog({ level: options.logLevel, mode: options.experimentalLogsMode })
   // Listening before anything is open: a signal during a long start must not be lost.
   const signal = firstSignal()
   const serving = await serve({

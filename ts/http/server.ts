@@ -1,6 +1,7 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { openMetrics } from './metrics.js'
+import { logRequests } from './request-log.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
 import type { Services } from './services.js'
@@ -32,6 +33,7 @@ export function buildServer(services: Services): FastifyInstance {
     },
   } as FastifyServerOptions) as FastifyInstance
   setUpTransport(app)
+  logRequests(app)
   app.addHook('onRequest', async (request) => {
     // A lone star expresses no wish: without the header nothing is compressed.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']

@@ -1,5 +1,6 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LaunchOptions } from '../settings/index.js'
+import { humanLine } from './human-line.js'
 
 export type { Logger } from 'pino'
 
@@ -35,9 +36,10 @@ export interface LogOptions {
 /**
  * A logger to hand on as an argument. HUMAN: one text line per event, coloured on a terminal.
  * JSON: one object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts.
- * Facts whose name says that they are secret are replaced.
+ * Facts whose name says that they are secret are replaced. Lines to stderr are written in the background,
+ * the last ones when the process ends.
  */
-export async function openLog({ level, mode, destination }: LogOptions): Promise<Logger> {
+export function openLog({ level, mode, destination }: LogOptions): Logger {
   const options = {
     level: levels[level],
     base: null,
@@ -48,14 +50,8 @@ export async function openLog({ level, mode, destination }: LogOptions): Promise
       censor: '[secret]',
     },
   }
-  if (mode === 'JSON') return pino(options, destination ?? pino.destination({ dest: 2, sync: true }))
-  const { default: pretty } = await import('pino-pretty')
-  const stream = pretty({
-    colorize: destination === undefined && process.stderr.isTTY === true,
-    translateTime: false,
-    singleLine: true,
-    sync: true,
-    destination: destination ?? 2,
-  })
-  return pino(options, stream)
+  const lines: DestinationStream = destination ?? pino.destination({ dest: 2, sync: false })
+  if (mode === 'JSON') return pino(options, lines)
+  const coloured = destination === undefined && process.stderr.isTTY === true
+  return pino(options, { write: (line: string) => void lines.write(humanLine(line, coloured)) })
 }

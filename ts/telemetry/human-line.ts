@@ -1,0 +1,31 @@
+const colours: Readonly<Record<string, string>> = {
+  ERROR: '\x1b[31m',
+  WARN: '\x1b[33m',
+  INFO: '\x1b[32m',
+  DEBUG: '\x1b[34m',
+  TRACE: '\x1b[90m',
+}
+
+/**
+ * A JSON log line as text: time, level, message, then `name=value` for every fact. The stack of an error
+ * follows on lines of its own.
+ */
+export function humanLine(json: string, coloured: boolean): string {
+  const { time, level, msg = '', err, ...facts } = JSON.parse(json) as Readonly<Record<string, unknown>>
+  const word = String(level).padEnd(5)
+  const shown = coloured ? `${colours[String(level)] ?? ''}${word}\x1b[0m` : word
+  const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${factText(value)}`)
+  return `${time} ${shown} ${oneLine(String(msg))}${rest.join('')}${errorText(err)}\n`
+}
+
+const factText = (value: unknown): string =>
+  typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
+
+/** Nothing that a client sends may look like a line of its own. */
+const oneLine = (text: string): string => text.replaceAll('\n', '\\n')
+
+function errorText(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { stack, message } = error as { readonly stack?: unknown; readonly message?: unknown }
+  return `\n${String(stack ?? message)}`
+}
