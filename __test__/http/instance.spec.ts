@@ -1,0 +1,116 @@
+import test from 'ava'
+import { checkError, checkRefusals } from '../support/refusals.js'
+import { startServer } from '../support/server.js'
+
+test('the service says that it runs, and which build it is', async (t) => {
+  const server = await startServer(t)
+  t.deepEqual((await server.get('/health')).body, { status: 'available' } as never)
+  t.deepEqual(Object.keys((await server.get('/')).body), ['status'])
+  t.deepEqual(Object.keys((await server.get('/version')).body), ['commitSha', 'commitDate', 'pkgVersion'])
+})
+
+test('features are switched one by one and stay off otherwise', async (t) => {
+  const server = await startServer(t)
+  const { body: fresh } = await server.get('/experimental-features')
+  t.true(Object.values(fresh).every((flag) => flag === false))
+  t.is(Object.keys(fresh).length, 15)
+  const { body } = await server.patch('/experimental-features', { containsFilter: true, metrics: null })
+  t.deepEqual(body, { ...fresh, containsFilter: true })
+  t.deepEqual((await server.patch('/experimental-features', {})).body, body)
+  await checkRefusals(t, server, [
+    { method: 'PATCH', path: '/experimental-features', body: { ghost: true }, code: 'bad_request' },
+    { method: 'PATCH', path: '/experimental-features', body: { metrics: 'true' }, code: 'bad_request' },
+    { method: 'PATCH', path: '/experimental-features', body: { metrics: 42 }, code: 'bad_request' },
+  ])
+  t.deepEqual((await server.get('/experimental-features')).body, body)
+})
+
+test('metrics count answers by pattern of the route once they are switched on', async (t) => {
+  const server = await startServer(t)
+  checkError(t, await server.get('/metrics'), 400, 'feature_not_enabled')
+  await server.patch('/experimental-features', { metrics: true })
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1 }]))
+  await server.get('/indexes/films/documents/1')
+  const { headers, bytes } = await server.get('/metrics')
+  t.true(headers['content-type']?.startsWith('text/plain; version=0.0.4'))
+  const text = bytes.toString()
+  t.true(
+    text.includes(
+      'meilisearch_http_requests_total{method="GET",path="/indexes/{index_uid}/documents/{document_id}",status="200"} 1',
+    ),
+    text,
+  )
+  t.true(text.includes('meilisearch_index_docs_count{index="films"} 1'), text)
+  t.true(text.includes('meilisearch_nb_tasks{kind="statuses",value="succeeded"} 1'), text)
+  await server.settle(t, server.delete('/indexes/films'))
+  t.false(
+    (await server.get('/metrics')).bytes.toString().includes('index="films"'),
+    'what is gone is not shown',
+  )
+})
+
+test('what hangs on a feature is checked, then refused while it is off', async (t) => {
+  const server = await startServer(t)
+  const off = 'feature_not_enabled'
+  await checkRefusals(t, server, [
+    { method: 'GET', path: '/network', code: off },
+    { method: 'PATCH', path: '/network', body: { self: 3 }, code: 'invalid_network_self' },
+    { method: 'PATCH', path: '/network', body: { self: 'a' }, code: off },
+    { path: '/logs/stream', body: { mode: 'tamo' }, code: 'bad_request' },
+    { path: '/logs/stream', body: {}, code: off },
+    { method: 'DELETE', path: '/logs/stream', code: off },
+    { path: '/logs/stderr', body: { target: 'loud' }, code: 'bad_request', names: 'loud' },
+    { path: '/logs/stderr', body: { target: 'http=debug,warn' }, code: off },
+    { path: '/dynamic-search-rules', body: { limit: -1 }, code: 'invalid_dynamic_search_rule_limit' },
+    { path: '/dynamic-search-rules', body: {}, code: off },
+    {
+      method: 'PATCH',
+      path: '/dynamic-search-rules/a',
+      body: { active: 1 },
+      code: 'invalid_dynamic_search_rule_active',
+    },
+    { method: 'PATCH', path: '/dynamic-search-rules/a', body: {}, code: off },
+    { path: '/render-template', body: {}, code: 'bad_request' },
+    { path: '/render-template', body: { template: {} }, code: 'invalid_render_template' },
+    { method: 'GET', path: '/chats', code: off },
+    { path: '/export', body: { payloadSize: 'abc' }, code: 'invalid_export_payload_size' },
+    { path: '/export', body: { indexes: { 'a b': {} } }, code: 'bad_request' },
+    { path: '/export', body: { url: 5 }, code: 'invalid_export_url' },
+  ])
+})
+
+test('the network keeps who is who', async (t) => {
+  const server = await startServer(t, { features: ['network'] })
+  const remotes = { one: { url: 'http://one.example', searchApiKey: 'k' } }
+  const { body } = await server.patch('/network', { self: 'zero', remotes })
+  t.deepEqual(body.remotes, {
+    one: { url: 'http://one.example', searchApiKey: 'k', writeApiKey: null, status: 'available' },
+  })
+  const { body: merged } = await server.patch('/network', {
+    remotes: { one: { writeApiKey: 'w' }, two: null },
+  })
+  t.like(merged, { self: 'zero', leader: null, shards: {} })
+  t.is((await server.get('/network')).body.version, merged.version)
+  await checkRefusals(t, server, [
+    {
+      method: 'PATCH',
+      path: '/network',
+      body: { leader: 'zero' },
+      status: 451,
+      code: 'requires_enterprise_edition',
+    },
+    { method: 'PATCH', path: '/network', body: { remotes: { x: {} } }, code: 'missing_network_url' },
+    {
+      method: 'PATCH',
+      path: '/network',
+      body: { remotes: { x: { url: 'y' } } },
+      code: 'invalid_network_url',
+    },
+    {
+      method: 'PATCH',
+      path: '/network',
+      body: { remotes: { x: { port: 1 } } },
+      code: 'invalid_network_remotes',
+    },
+  ])
+})

@@ -1,0 +1,124 @@
+import { request } from 'node:http'
+import test from 'ava'
+import type { Engine } from '../../ts/engine/index.js'
+import { checkError } from '../support/refusals.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+/** Holds searches of an engine back until they are let through, one by one, and notes their order. */
+class Gate {
+  readonly started: string[] = []
+  readonly #held: (() => void)[] = []
+
+  wrap = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'search') return value.bind(target)
+        return async (...args: Parameters<Engine['search']>) => {
+          this.started.push((JSON.parse(Buffer.from(args[1]).toString()) as { q: string }).q)
+          await new Promise<void>((resolve) => this.#held.push(resolve))
+          return target.search(...args)
+        }
+      },
+    })
+
+  open(): void {
+    this.#held.shift()?.()
+  }
+
+  async untilStarted(searches: number): Promise<void> {
+    while (this.started.length < searches) await turn()
+  }
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
+/** Asks the metrics until so many searches wait. */
+async function untilWaiting(server: TestServer, searches: number): Promise<void> {
+  const line = `meilisearch_searches_waiting_to_be_processed ${searches}\n`
+  while (!(await server.get('/metrics')).bytes.toString().includes(line)) await turn()
+}
+
+const path = '/indexes/a/search'
+const masterKey = 'harbour-lantern-4471-xyz'
+
+test('beyond running and waiting searches the next one is refused, to be retried', async (t) => {
+  const gate = new Gate()
+  const limits = { searchesRunningMax: 1, searchesWaitingMax: 1 }
+  const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const first = server.post(path, { q: 'first' })
+  await gate.untilStarted(1)
+  const [second, third] = [server.post(path, { q: 'second' }), server.post(path, { q: 'third' })]
+  // One of the two waits, the other is refused; which one, the network decides.
+  const refused = await Promise.race([second, third])
+  checkError(t, refused, 503, 'too_many_search_requests')
+  t.is(refused.headers['retry-after'], '10')
+  t.is((await server.get('/indexes/a/stats')).status, 200, 'other routes are not queued')
+  gate.open()
+  t.is((await first).status, 200)
+  await gate.untilStarted(2)
+  gate.open()
+  const statuses = [(await second).status, (await third).status].sort()
+  t.deepEqual(statuses, [200, 503])
+})
+
+test('a search that waits too long is refused', async (t) => {
+  const gate = new Gate()
+  const limits = { searchesRunningMax: 1, searchesWaitingMax: 9, searchWaitMsMax: 50 }
+  const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const first = server.post(path, { q: 'first' })
+  await gate.untilStarted(1)
+  checkError(t, await server.post(path, { q: 'late' }), 503, 'too_many_search_requests')
+  gate.open()
+  t.is((await first).status, 200)
+})
+
+test('a client that disconnects frees its place', async (t) => {
+  const gate = new Gate()
+  const limits = { searchesRunningMax: 1, searchesWaitingMax: 1, features: ['metrics'] as const }
+  const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const first = server.post(path, { q: 'first' })
+  await gate.untilStarted(1)
+  const leaving = request(`${server.url}${path}?q=leaving`).on('error', () => {})
+  leaving.end()
+  await untilWaiting(server, 1)
+  checkError(t, await server.post(path, { q: 'no room' }), 503, 'too_many_search_requests')
+  leaving.destroy()
+  await untilWaiting(server, 0)
+  const staying = server.post(path, { q: 'staying' })
+  await untilWaiting(server, 1)
+  gate.open()
+  t.is((await first).status, 200)
+  await gate.untilStarted(2)
+  gate.open()
+  t.is((await staying).status, 200)
+  t.deepEqual(gate.started, ['first', 'staying'])
+})
+
+test('turns go round the keys: a busy one cannot starve the others', async (t) => {
+  const gate = new Gate()
+  const limits = { masterKey, searchesRunningMax: 1, searchesWaitingMax: 3, features: ['metrics'] as const }
+  const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const { body: key } = await server.post('/keys', { actions: ['search'], indexes: ['*'], expiresAt: null })
+  const asKey = { headers: { authorization: `Bearer ${key.key}` } }
+  const first = server.post(path, { q: 'busy 1' })
+  await gate.untilStarted(1)
+  const busy = ['busy 2', 'busy 3', 'busy 4'].map((q) => server.post(path, { q }))
+  await untilWaiting(server, 3)
+  checkError(t, await server.post(path, { q: 'busy 5' }), 503, 'too_many_search_requests')
+  const quiet = server.post(path, { q: 'quiet' }, asKey)
+  const evicted = await Promise.race(busy)
+  checkError(t, evicted, 503, 'too_many_search_requests')
+  for (let running = 1; running <= 4; running++) {
+    await gate.untilStarted(running)
+    gate.open()
+  }
+  t.is((await first).status, 200)
+  t.is((await quiet).status, 200)
+  t.true(gate.started.indexOf('quiet') <= 2, `served in the order ${gate.started.join(', ')}`)
+  t.deepEqual((await Promise.all(busy)).map(({ status }) => status).sort(), [200, 200, 503])
+})

@@ -1,0 +1,289 @@
+import test, { type ExecutionContext } from 'ava'
+import { checkRefusals } from '../support/refusals.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+const path = '/indexes/films/search'
+const documents = [
+  { id: 1, title: 'Solaris', genre: 'drama', year: 1972 },
+  { id: 2, title: 'Stalker', genre: 'drama', year: 1979 },
+  { id: 3, title: 'Alien', genre: 'horror', year: 1979 },
+]
+
+async function cinema(t: ExecutionContext, options = {}): Promise<TestServer> {
+  const server = await startServer(t, options)
+  const settings = { filterableAttributes: ['genre', 'year'], sortableAttributes: ['year'] }
+  await server.settle(t, server.patch('/indexes/films/settings', settings))
+  await server.settle(t, server.post('/indexes/films/documents', documents))
+  return server
+}
+
+const ids = (body: { readonly hits: readonly { readonly [key: string]: unknown }[] }) =>
+  body.hits.map((hit) => hit.id)
+
+test('a search answers in both forms alike', async (t) => {
+  const server = await cinema(t)
+  const { body: posted } = await server.post(path, {
+    q: 'a',
+    filter: ['year = 1979', ['genre = drama', 'genre = horror']],
+    sort: ['year:asc'],
+    limit: 1,
+    attributesToRetrieve: ['id'],
+    showRankingScore: true,
+    facets: ['genre'],
+  })
+  const query = new URLSearchParams({
+    q: 'a',
+    filter: '["year = 1979",["genre = drama","genre = horror"]]',
+    sort: 'year:asc',
+    limit: '1',
+    attributesToRetrieve: 'id',
+    showRankingScore: 'true',
+    facets: 'genre',
+  })
+  const { body: asked } = await server.get(`${path}?${query}`)
+  for (const volatile of ['processingTimeMs', 'requestUid']) t.truthy(String(posted[volatile]))
+  const still = ({ processingTimeMs: _time, requestUid: _uid, ...rest }: Record<string, unknown>) => rest
+  t.deepEqual(still(asked), still(posted))
+  t.deepEqual(Object.keys(posted), [
+    'hits',
+    'query',
+    'processingTimeMs',
+    'limit',
+    'offset',
+    'estimatedTotalHits',
+    'facetDistribution',
+    'facetStats',
+    'requestUid',
+  ])
+  t.regex(String(posted.requestUid), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/)
+})
+
+test('naming a page or its size counts pages, otherwise rows', async (t) => {
+  const server = await cinema(t)
+  const { body: paged } = await server.post(path, { page: 2, hitsPerPage: 2, limit: 9 })
+  t.deepEqual([paged.page, paged.hitsPerPage, paged.totalPages, paged.totalHits], [2, 2, 2, 3])
+  t.deepEqual(ids(paged), [3])
+  t.is((await server.post(path, { hitsPerPage: 2 })).body.page, 1)
+  t.is((await server.post(path, { page: 1 })).body.hitsPerPage, 20)
+  t.deepEqual(ids((await server.post(path, { offset: 2 })).body), [3])
+  t.deepEqual(ids((await server.post(path, { limit: 0 })).body), [])
+  t.deepEqual((await server.post(path, { attributesToRetrieve: [] })).body.hits, [{}, {}, {}] as never)
+})
+
+test('the metadata header adds which query this was', async (t) => {
+  const server = await cinema(t)
+  for (const [value, isAdded] of [
+    ['true', true],
+    ['TRUE', true],
+    ['1', true],
+    ['yes', false],
+  ] as const) {
+    const { body } = await server.post(path, { q: 'alien' }, { headers: { 'meili-include-metadata': value } })
+    t.is('metadata' in body, isAdded, value)
+    if (!isAdded) continue
+    const { queryUid, ...metadata } = body.metadata as Record<string, unknown>
+    t.deepEqual(metadata, { query: 'alien', indexUid: 'films', primaryKey: 'id' })
+    t.truthy(queryUid)
+  }
+})
+
+test('every parameter of a search has its own code', async (t) => {
+  const server = await cinema(t)
+  const before = (await server.get('/tasks')).body.total
+  const bad: Readonly<Record<string, unknown>> = {
+    q: 1,
+    offset: -1,
+    limit: 1.5,
+    page: 'x',
+    hitsPerPage: -2,
+    attributesToRetrieve: 'id',
+    attributesToCrop: ['a', 1],
+    cropLength: null,
+    cropMarker: 1,
+    attributesToHighlight: {},
+    highlightPreTag: null,
+    highlightPostTag: [],
+    showMatchesPosition: 'true',
+    filter: true,
+    sort: 'year:asc',
+    distinct: 1,
+    facets: 'genre',
+    matchingStrategy: 'most',
+    attributesToSearchOn: 'title',
+    rankingScoreThreshold: 2,
+    locales: ['klingon'],
+    vector: ['x'],
+    retrieveVectors: 1,
+    showRankingScore: 'no',
+    showRankingScoreDetails: 0,
+    showPerformanceDetails: 'x',
+    personalize: 'me',
+    useNetwork: 'x',
+  }
+  const code = (name: string) =>
+    `invalid_search_${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
+  await checkRefusals(
+    t,
+    server,
+    Object.entries(bad).map(([name, value]) => ({
+      path,
+      body: { [name]: value },
+      code: code(name),
+      names: `.${name}`,
+    })),
+  )
+  const inQuery: Readonly<Record<string, string>> = {
+    offset: '-1',
+    limit: '',
+    showRankingScore: 'yes',
+    matchingStrategy: 'most',
+    rankingScoreThreshold: '1.1',
+    vector: 'x',
+    locales: 'klingon',
+    sort: '',
+    distinct: '',
+    filter: 'true',
+    useNetwork: '1',
+  }
+  await checkRefusals(
+    t,
+    server,
+    Object.entries(inQuery).map(([name, value]) => ({
+      method: 'GET',
+      path: `${path}?${name}=${value}`,
+      code: code(name),
+    })),
+  )
+  await checkRefusals(t, server, [
+    { path, body: { limitt: 3 }, code: 'bad_request', names: 'did you mean `limit`' },
+    { path, body: { attributes_to_retrieve: [] }, code: 'bad_request', names: 'attributesToRetrieve' },
+    { method: 'GET', path: `${path}?hybrid=x`, code: 'bad_request' },
+    { path, body: { hybrid: {} }, code: 'invalid_search_hybrid_query' },
+    { path, body: { hybrid: { embedder: 1 } }, code: 'invalid_search_embedder' },
+    { path, body: { hybrid: { embedder: 'e', semanticRatio: 2 } }, code: 'invalid_search_semantic_ratio' },
+    {
+      path,
+      body: { hybrid: { embedder: 'e', ratio: 1 } },
+      code: 'invalid_search_hybrid_query',
+      names: '.hybrid',
+    },
+    { path, body: { vector: [1] }, code: 'missing_search_hybrid' },
+    { path, body: { media: {}, vector: [1] }, code: 'invalid_search_media_and_vector' },
+    { path, body: { personalize: {} }, code: 'invalid_search_personalize' },
+    { path, body: { personalize: { userContext: 'x' } }, code: 'feature_not_enabled' },
+    { path, body: { useNetwork: false }, code: 'feature_not_enabled' },
+    { method: 'GET', path: `${path}?hybridSemanticRatio=0.5`, code: 'invalid_search_hybrid_query' },
+    { method: 'GET', path: `${path}?hybridEmbedder=`, code: 'invalid_search_embedder' },
+    { method: 'GET', path: `${path}?vector=1,2`, code: 'missing_search_hybrid' },
+    { path, body: { filter: 'year =' }, code: 'invalid_search_filter', names: 'year =' },
+    { path, body: { filter: 'title = x' }, code: 'invalid_search_filter', names: 'title' },
+    { path, body: { filter: [['a', ['b']]] }, code: 'invalid_search_filter' },
+    { path, body: { sort: ['year'] }, code: 'invalid_search_sort' },
+    { path, body: { sort: ['title:asc'] }, code: 'invalid_search_sort', names: 'title' },
+    { path, body: { facets: ['title'] }, code: 'invalid_search_facets', names: 'title' },
+    { path, body: { distinct: 'title' }, code: 'invalid_search_distinct', names: 'title' },
+    { path: '/indexes/a%20b/search', body: {}, code: 'invalid_index_uid' },
+  ])
+  t.is((await server.get('/tasks')).body.total, before)
+})
+
+test('facet search takes whole search bodies and skips what it does not know', async (t) => {
+  const server = await cinema(t)
+  const facets = '/indexes/films/facet-search'
+  const { body } = await server.post(facets, { facetName: 'genre', facetQuery: 'dr', limit: 1, ghost: true })
+  t.deepEqual(body.facetHits, [{ value: 'drama', count: 2 }])
+  t.is(body.facetQuery, 'dr')
+  await checkRefusals(t, server, [
+    { path: facets, body: {}, code: 'missing_facet_search_facet_name' },
+    { path: facets, body: { facetName: 1 }, code: 'invalid_facet_search_facet_name' },
+    { path: facets, body: { facetName: 'genre', facetQuery: 1 }, code: 'invalid_facet_search_query' },
+    { path: facets, body: { facetName: 'title' }, code: 'invalid_facet_search_facet_name' },
+    { path: facets, body: { facetName: 'genre', filter: 3 }, code: 'invalid_search_filter' },
+    {
+      path: facets,
+      body: { facetName: 'genre', exhaustiveFacetCount: 1 },
+      code: 'invalid_facet_search_exhaustive_facet_count',
+    },
+  ])
+})
+
+test('similar documents need a document and an embedder', async (t) => {
+  const server = await cinema(t)
+  const similar = '/indexes/films/similar'
+  await checkRefusals(t, server, [
+    { path: similar, body: {}, code: 'bad_request', names: '`id`' },
+    { path: similar, body: { id: 1 }, code: 'bad_request', names: '`embedder`' },
+    { path: similar, body: { id: 1.5, embedder: 'e' }, code: 'invalid_similar_id' },
+    { path: similar, body: { id: 'a b', embedder: 'e' }, code: 'invalid_similar_id' },
+    { path: similar, body: { id: 1, embedder: null }, code: 'invalid_similar_embedder' },
+    { path: similar, body: { id: 1, embedder: 'ghost' }, code: 'invalid_similar_embedder', names: 'ghost' },
+    { path: similar, body: { id: 1, embedder: 'e', limit: -1 }, code: 'invalid_similar_limit' },
+    { method: 'GET', path: `${similar}?id=1&embedder=e&offset=x`, code: 'invalid_similar_offset' },
+    { method: 'GET', path: `${similar}?id=1&embedder=e&filter=1`, code: 'invalid_similar_filter' },
+    { method: 'GET', path: `${similar}?ghost=1`, code: 'bad_request' },
+  ])
+})
+
+test('a multi-search answers every query, or none', async (t) => {
+  const server = await cinema(t)
+  await server.settle(t, server.post('/indexes/books/documents', [{ id: 1, title: 'Solaris' }]))
+  const queries = [
+    { indexUid: 'films', q: 'stalker', limit: null },
+    { indexUid: 'books', q: 'solaris' },
+  ]
+  const { body } = await server.post('/multi-search', { queries, federation: null })
+  t.deepEqual(
+    body.results.map((result) => [result.indexUid, ids(result)]),
+    [
+      ['films', [2]],
+      ['books', [1]],
+    ],
+  )
+  t.is(Object.keys(body.results[0] ?? {})[0], 'indexUid')
+  t.deepEqual((await server.post('/multi-search', { queries: [] })).body, { results: [] } as never)
+  const multi = (...list: readonly object[]) => ({ path: '/multi-search', body: { queries: list } })
+  const federated = (query: object, federation = {}) => ({
+    path: '/multi-search',
+    body: { federation, queries: [{ indexUid: 'films', ...query }] },
+  })
+  await checkRefusals(t, server, [
+    { path: '/multi-search', body: {}, code: 'bad_request', names: 'queries' },
+    { path: '/multi-search', body: { queries: {} }, code: 'bad_request' },
+    { ...multi({}), code: 'missing_index_uid' },
+    { ...multi({ indexUid: 'a b' }), code: 'invalid_index_uid', names: '.queries[0].indexUid' },
+    { ...multi({ indexUid: 'films' }, { indexUid: 'ghost' }), code: 'index_not_found', names: '.queries[1]' },
+    { ...multi({ indexUid: 'films', limit: -1 }), code: 'invalid_search_limit', names: '.queries[0].limit' },
+    { ...multi({ indexUid: 'films', ghost: 1 }), code: 'bad_request' },
+    {
+      ...multi({ indexUid: 'films', federationOptions: {} }),
+      code: 'invalid_multi_search_federation_options',
+    },
+    { ...federated({ limit: 20 }), code: 'invalid_multi_search_query_pagination', names: 'federation.limit' },
+    { ...federated({ page: 0 }), code: 'invalid_multi_search_query_pagination' },
+    {
+      ...federated({ facets: ['genre'] }),
+      code: 'invalid_multi_search_query_facets',
+      names: 'facetsByIndex',
+    },
+    {
+      ...federated({ showPerformanceDetails: false }),
+      code: 'invalid_multi_search_query_show_performance_details',
+    },
+    {
+      ...federated({ personalize: { userContext: 'x' } }),
+      code: 'invalid_multi_search_query_personalization',
+    },
+    { ...federated({ distinct: 'genre' }, { distinct: 'genre' }), code: 'invalid_multi_search_distinct' },
+    { ...federated({ federationOptions: { weight: -1 } }), code: 'invalid_multi_search_weight' },
+    { ...federated({ federationOptions: { ghost: 1 } }), code: 'bad_request' },
+    { ...federated({ federationOptions: { remote: 'x' } }), code: 'feature_not_enabled' },
+    { ...federated({}, { limit: null }), code: 'invalid_search_limit' },
+    { ...federated({}, { facetsByIndex: [] }), code: 'invalid_multi_search_facets_by_index' },
+    { ...federated({}, { facetsByIndex: { ghost: [] } }), code: 'index_not_found', names: 'ghost' },
+    { ...federated({}, { mergeFacets: { ghost: 1 } }), code: 'invalid_multi_search_merge_facets' },
+    {
+      ...federated({}, { mergeFacets: { maxValuesPerFacet: 'x' } }),
+      code: 'invalid_multi_search_max_values_per_facet',
+    },
+  ])
+})

@@ -1,0 +1,141 @@
+import test from 'ava'
+import { checkError, checkRefusals } from '../support/refusals.js'
+import { startServer } from '../support/server.js'
+
+const uids = (body: { readonly results: readonly { readonly [key: string]: unknown }[] }) =>
+  body.results.map((task) => task.uid)
+
+test('tasks are listed newest first, by page and by filter', async (t) => {
+  const server = await startServer(t)
+  for (const index of ['a', 'b', 'a', 'c']) {
+    await server.settle(t, server.post(`/indexes/${index}/documents`, [{ id: 1 }]))
+  }
+  await server.settle(t, server.delete('/indexes/ghost'))
+  const { body } = await server.get('/tasks?limit=2')
+  t.deepEqual(Object.keys(body), ['results', 'total', 'limit', 'from', 'next'])
+  t.deepEqual([uids(body), body.total, body.limit, body.from, body.next], [[4, 3], 5, 2, 4, 2])
+  const cases: readonly (readonly [string, readonly number[]])[] = [
+    ['from=2', [2, 1, 0]],
+    ['reverse=true&limit=2', [0, 1]],
+    ['indexUids=a', [2, 0]],
+    ['indexUids=a,c', [3, 2, 0]],
+    ['uids=1,3', [3, 1]],
+    ['uids=*,1', [4, 3, 2, 1, 0]],
+    ['uids=', []],
+    ['statuses=FAILED', [4]],
+    ['types=indexdeletion,indexCreation', [4]],
+    ['statuses=succeeded&indexUids=b', [1]],
+    ['afterEnqueuedAt=2090-01-01', []],
+    ['beforeEnqueuedAt=2090-01-01&limit=1', [4]],
+    ['beforeEnqueuedAt=*&limit=1', [4]],
+    ['limit=0', []],
+  ]
+  for (const [query, expected] of cases)
+    t.deepEqual(uids((await server.get(`/tasks?${query}`)).body), expected, query)
+  const { body: task } = await server.get('/tasks/0')
+  t.deepEqual(Object.keys(task), [
+    'uid',
+    'batchUid',
+    'indexUid',
+    'status',
+    'type',
+    'canceledBy',
+    'details',
+    'error',
+    'duration',
+    'enqueuedAt',
+    'startedAt',
+    'finishedAt',
+  ])
+  const { body: batches } = await server.get('/batches')
+  t.is(batches.total, 5)
+  t.is((await server.get('/batches/0')).body.uid, 0)
+})
+
+test('finished tasks are deleted by filter; cancelling those changes nothing', async (t) => {
+  const server = await startServer(t)
+  for (const index of ['a', 'b']) await server.settle(t, server.post('/indexes', { uid: index }))
+  const accepted = server.post('/tasks/cancel?indexUids=a&statuses=*')
+  t.is((await accepted).status, 200)
+  const canceled = await server.settle(t, accepted)
+  t.deepEqual(canceled.details as unknown, {
+    matchedTasks: 1,
+    canceledTasks: 0,
+    originalFilter: '?indexUids=a&statuses=*',
+  })
+  const deletion = server.delete('/tasks?uids=0,1,99')
+  t.is((await deletion).status, 200)
+  const deleted = await server.settle(t, deletion)
+  t.deepEqual(deleted.details as unknown, {
+    matchedTasks: 2,
+    deletedTasks: 2,
+    originalFilter: '?uids=0,1,99',
+  })
+  checkError(t, await server.get('/tasks/0'), 404, 'task_not_found')
+})
+
+test('bad filters have their own codes, and no filter is none', async (t) => {
+  const server = await startServer(t)
+  const bad: readonly (readonly [string, string])[] = [
+    ['limit=-1', 'invalid_task_limit'],
+    ['limit=4294967296', 'invalid_task_limit'],
+    ['from=*', 'invalid_task_from'],
+    ['reverse=1', 'invalid_task_reverse'],
+    ['uids=1,x', 'invalid_task_uids'],
+    ['uids=*,x', 'invalid_task_uids'],
+    ['batchUids=x', 'invalid_batch_uids'],
+    ['canceledBy=x', 'invalid_task_canceled_by'],
+    ['types=ghost', 'invalid_task_types'],
+    ['statuses=done', 'invalid_task_statuses'],
+    ['indexUids=a%20b', 'invalid_index_uid'],
+    ['afterEnqueuedAt=yesterday', 'invalid_task_after_enqueued_at'],
+    ['beforeStartedAt=2026-13-01', 'invalid_task_before_started_at'],
+    ['afterFinishedAt=2026-01-01T00:00', 'invalid_task_after_finished_at'],
+    ['ghost=1', 'bad_request'],
+  ]
+  await checkRefusals(
+    t,
+    server,
+    bad.flatMap(([query, code]) => [
+      { method: 'GET', path: `/tasks?${query}`, code },
+      { method: 'GET', path: `/batches?${query}`, code },
+    ]),
+  )
+  await checkRefusals(t, server, [
+    { path: '/tasks/cancel', code: 'missing_task_filters', names: 'indexUids' },
+    { method: 'DELETE', path: '/tasks', code: 'missing_task_filters' },
+    { method: 'DELETE', path: '/tasks?limit=3', code: 'bad_request' },
+    { path: '/tasks/cancel?from=3', code: 'bad_request' },
+    { path: '/tasks/cancel?uids=x', code: 'invalid_task_uids' },
+    { method: 'GET', path: '/tasks/abc', code: 'invalid_task_uids', names: 'abc' },
+    { method: 'GET', path: '/tasks/-1', code: 'invalid_task_uids' },
+    { method: 'GET', path: '/tasks/7', status: 404, code: 'task_not_found', names: '7' },
+    { method: 'GET', path: '/batches/abc', code: 'invalid_batch_uids' },
+    { method: 'GET', path: '/batches/7', status: 404, code: 'batch_not_found' },
+    { method: 'GET', path: '/tasks/0/documents', code: 'feature_not_enabled' },
+    { path: '/tasks/compact', code: 'feature_not_enabled' },
+  ])
+  t.is((await server.get('/tasks')).body.total, 0)
+})
+
+test('a key limited to some indexes sees their tasks alone', async (t) => {
+  const masterKey = 'harbour-lantern-4471-xyz'
+  const server = await startServer(t, { masterKey })
+  for (const uid of ['boats', 'trains']) await server.settle(t, server.post('/indexes', { uid }))
+  await server.settle(t, server.post('/swap-indexes', [{ indexes: ['boats', 'trains'] }]))
+  const { body: key } = await server.post('/keys', {
+    actions: ['tasks.*'],
+    indexes: ['boats'],
+    expiresAt: null,
+  })
+  const holder = { headers: { authorization: `Bearer ${key.key}` } }
+  const { body } = await server.get('/tasks', holder)
+  t.deepEqual(
+    body.results.map((task) => task.indexUid),
+    ['boats'],
+  )
+  checkError(t, await server.get('/tasks/2', holder), 404, 'task_not_found')
+  const deletion = await server.delete('/tasks?uids=*', holder)
+  const task = await server.settle(t, Promise.resolve(deletion))
+  t.is(task.details.deletedTasks, 1)
+})

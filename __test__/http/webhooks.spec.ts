@@ -1,0 +1,73 @@
+import test from 'ava'
+import { checkError, checkRefusals } from '../support/refusals.js'
+import { startServer } from '../support/server.js'
+
+const url = 'https://hook.example/tasks?x=1'
+const nobody = '4bc0887a-0e41-4f3b-935d-0c451dcee9c8'
+const instance = '00000000-0000-0000-0000-000000000000'
+
+test('a webhook is made, changed header by header, and deleted', async (t) => {
+  const server = await startServer(t)
+  const { status, body } = await server.post('/webhooks', { url, headers: { 'x-a': '1', 'x-b': '2' } })
+  t.is(status, 201)
+  t.deepEqual(Object.keys(body), ['uuid', 'isEditable', 'url', 'headers'])
+  t.deepEqual([body.isEditable, body.url], [true, url])
+  const path = `/webhooks/${body.uuid}`
+  const { body: patched } = await server.patch(path, { headers: { 'x-a': null, 'x-c': '3' } })
+  t.deepEqual(patched, { ...body, headers: { 'x-b': '2', 'x-c': '3' } })
+  t.deepEqual((await server.get(path)).body, patched)
+  t.deepEqual((await server.get('/webhooks')).body, { results: [patched] } as never)
+  t.deepEqual((await server.patch(path, { headers: null })).body.headers, {})
+  t.is((await server.delete(path)).status, 204)
+  checkError(t, await server.get(path), 404, 'webhook_not_found')
+})
+
+test('secrets of webhooks are never shown', async (t) => {
+  const server = await startServer(t)
+  const shown = [
+    ['Bearer short', 'Bearer XXX...'],
+    ['Bearer a-token-of-17-byt', 'Bearer a-XXXX...'],
+    ['a-secret-of-25-characters', 'a-sXXXXX...'],
+    [`Bearer ${'s'.repeat(40)}`, 'Bearer sssssXXXXXX...'],
+  ] as const
+  for (const [sent, masked] of shown) {
+    const { body } = await server.post('/webhooks', { url, headers: { AuthorizatioN: sent } })
+    t.deepEqual(body.headers, { AuthorizatioN: masked })
+  }
+})
+
+test('the webhook of the command line is listed and cannot be changed', async (t) => {
+  const server = await startServer(t, { taskWebhook: { url, authorization: 'Bearer short' } })
+  const { body } = await server.get('/webhooks')
+  t.deepEqual(body.results as unknown, [
+    { uuid: instance, isEditable: false, url, headers: { Authorization: 'Bearer XXX...' } },
+  ])
+  checkError(t, await server.delete(`/webhooks/${instance}`), 400, 'immutable_webhook')
+  checkError(t, await server.patch(`/webhooks/${instance}`, { url }), 400, 'immutable_webhook')
+})
+
+test('bad webhooks are refused, and so is one too many', async (t) => {
+  const server = await startServer(t)
+  const path = '/webhooks'
+  const tooMany = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`x-${i}`, 'y']))
+  await checkRefusals(t, server, [
+    { path, body: {}, code: 'invalid_webhook_url' },
+    { path, body: { url: null }, code: 'invalid_webhook_url' },
+    { path, body: { url: '' }, code: 'invalid_webhook_url' },
+    { path, body: { url: 'not absolute' }, code: 'invalid_webhook_url', names: 'not absolute' },
+    { path, body: { url, headers: { 'a b': 'x' } }, code: 'invalid_webhook_headers', names: 'a b' },
+    { path, body: { url, headers: { a: 'x\ny' } }, code: 'invalid_webhook_headers' },
+    { path, body: { url, headers: { a: 3 } }, code: 'invalid_webhook_headers' },
+    { path, body: { url, headers: tooMany }, code: 'invalid_webhook_headers' },
+    { path, body: { url, uuid: nobody }, code: 'immutable_webhook_uuid' },
+    { path, body: { url, isEditable: true }, code: 'immutable_webhook_is_editable' },
+    { path, body: { url, ghost: 1 }, code: 'bad_request' },
+    { method: 'GET', path: `${path}/nope`, code: 'invalid_webhook_uuid', names: 'nope' },
+    { method: 'PATCH', path: `${path}/nope`, body: { ghost: 1 }, code: 'bad_request' },
+    { method: 'PATCH', path: `${path}/${nobody}`, body: {}, status: 404, code: 'webhook_not_found' },
+    { method: 'DELETE', path: `${path}/${nobody}`, status: 404, code: 'webhook_not_found' },
+  ])
+  t.deepEqual((await server.get(path)).body.results, [])
+  for (let i = 0; i < 20; i++) t.is((await server.post(path, { url })).status, 201)
+  checkError(t, await server.post(path, { url }), 400, 'invalid_webhooks')
+})
