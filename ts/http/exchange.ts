@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
 import type { IndexEntry, TaskSummary, Tasks } from '../tasks/index.js'
 import { indexUidRule, isIndexUid } from './parse/index.js'
+import type { OnGone } from './search-queue.js'
 
 /** The query string as sent, without its `?`. */
 export function rawQuery(request: FastifyRequest): string {
@@ -52,11 +53,13 @@ export function sendSummary(reply: FastifyReply, summary: TaskSummary, status = 
   return sendJson(reply, summary, status)
 }
 
-/** Aborts when the client is gone before it got its answer. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort()
-  })
-  return controller.signal
+/** Tells when the client of `reply` is gone before it got its answer. */
+export function disconnection(reply: FastifyReply): OnGone {
+  return (callback) => {
+    const closed = (): void => {
+      if (!reply.raw.writableFinished) callback()
+    }
+    reply.raw.once('close', closed)
+    return () => reply.raw.off('close', closed)
+  }
 }

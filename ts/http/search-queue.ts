@@ -6,6 +6,9 @@ export interface SearchQueueLimits {
   readonly searchWaitMsMax: number
 }
 
+/** Calls back when the client disconnects before it got its answer, until the returned function is called. */
+export type OnGone = (callback: () => void) => () => void
+
 interface Waiter {
   readonly holder: string
   readonly admit: () => void
@@ -41,11 +44,11 @@ export class SearchQueue {
 
   /**
    * Runs `search` when its turn comes.
-   * @param gone aborted when the client disconnects; a waiting search then gives up its place
+   * @param onGone a search gives up its place when its client is gone; asked only while it waits
    * @throws ApiError `too_many_search_requests`
    */
-  async run<T>(holder: string, gone: AbortSignal, search: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, gone)
+  async run<T>(holder: string, onGone: OnGone, search: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onGone)
     else this.#running += 1
     try {
       return await search()
@@ -55,7 +58,7 @@ export class SearchQueue {
     }
   }
 
-  #wait(holder: string, gone: AbortSignal): Promise<void> {
+  #wait(holder: string, onGone: OnGone): Promise<void> {
     return new Promise((resolve, reject) => {
       const refuse = (): void => reject(tooMany(this.#limits))
       if (this.#waitingCount >= this.#limits.searchesWaitingMax && !this.#makeRoomFor(holder)) {
@@ -67,10 +70,10 @@ export class SearchQueue {
       }
       const timer = setTimeout(leave, this.#limits.searchWaitMsMax)
       timer.unref()
-      gone.addEventListener('abort', leave, { once: true })
+      const stopListening = onGone(leave)
       const settle = (then: () => void) => (): void => {
         clearTimeout(timer)
-        gone.removeEventListener('abort', leave)
+        stopListening()
         then()
       }
       const waiter: Waiter = { holder, admit: settle(resolve), refuse: settle(refuse) }

@@ -113,6 +113,8 @@ function malformed(reason: string): ApiError {
   return new ApiError('malformed_payload', `the json payload is malformed: ${reason}`)
 }
 
+const numberToken = /[-+.0-9eE]+/y
+
 /** Walks text that is known to be JSON. */
 class Walk {
   readonly #text: string
@@ -192,8 +194,9 @@ class Walk {
 
   #number(): string {
     const start = this.#at
-    while (/[-+.0-9eE]/.test(this.#text[this.#at] ?? '')) this.#at += 1
-    const text = this.#text.slice(start, this.#at)
+    numberToken.lastIndex = start
+    const text = numberToken.exec(this.#text)?.[0] ?? ''
+    this.#at = start + text.length
     if (!Number.isFinite(Number(text))) throw malformed(`the number ${text} is out of range`)
     return text
   }
@@ -204,6 +207,8 @@ class Walk {
   }
 
   #blanks(): void {
-    while (/[ \t\n\r]/.test(this.#text[this.#at] ?? '')) this.#at += 1
+    // Space, tab, line feed and carriage return are all of JSON's blanks.
+    let code = this.#text.charCodeAt(this.#at)
+    while (code === 32 || code === 10 || code === 13 || code === 9) code = this.#text.charCodeAt(++this.#at)
   }
 }

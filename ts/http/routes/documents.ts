@@ -6,7 +6,7 @@ import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { TaskContent, TaskType } from '../../tasks/index.js'
 import { bodyToFile, jsonBody, jsonNode, mimeType } from '../body.js'
 import {
-  goneSignal,
+  disconnection,
   param,
   rawQuery,
   requireIndex,
@@ -209,7 +209,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     }
     const body = features.flags.disableDocumentsFetchQueue
       ? await answer()
-      : await searches.run(access.holder, goneSignal(reply), answer)
+      : await searches.run(access.holder, disconnection(reply), answer)
     return sendJsonBytes(reply, body)
   }
 

@@ -4,7 +4,7 @@ import type { FederationRequest, SearchRequest } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { jsonBody } from '../body.js'
-import { goneSignal, indexNotFound, sendJsonBytes } from '../exchange.js'
+import { disconnection, indexNotFound, sendJsonBytes } from '../exchange.js'
 import {
   badValue,
   boolean,
@@ -84,7 +84,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     const access = await auth.require(request.headers.authorization, 'search')
     const { queries, federation } = await jsonBody(request, options.payloadBytesMax, body)
     const includeMetadata = includesMetadata(request)
-    const answer = await searches.run(access.holder, goneSignal(reply), async () => {
+    const answer = await searches.run(access.holder, disconnection(reply), async () => {
       for (const [i, query] of queries.entries()) {
         if (federation === null) requirePlain(query, i)
         else requireFederable(query, federation, i)

@@ -3,7 +3,7 @@ import type { Access } from '../../auth/index.js'
 import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { jsonBody } from '../body.js'
-import { goneSignal, param, rawQuery, requireIndex, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import { disconnection, param, rawQuery, requireIndex, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import {
   boolean,
   defaulted,
@@ -68,7 +68,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   app.post('/indexes/:indexUid/facet-search', async (request, reply) => {
     const access = await enter(request)
     const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
-    const body = await searches.run(access.holder, goneSignal(reply), async () => {
+    const body = await searches.run(access.holder, disconnection(reply), async () => {
       const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
       requireSensible(wanted, features)
       const { containsFilter, legacySearch } = features.flags
@@ -112,7 +112,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     access: Access,
     wanted: ParsedSearch,
   ): Promise<FastifyReply> {
-    const body = await searches.run(access.holder, goneSignal(reply), async () => {
+    const body = await searches.run(access.holder, disconnection(reply), async () => {
       const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
       const complete = searchRequest(wanted, {
         entry,
