@@ -2,7 +2,12 @@
 
 pub mod analysis;
 pub mod error;
+pub mod facets;
 pub mod fields;
+pub mod filter;
 pub mod postings;
 pub mod settings;
 pub mod store;
+
+#[cfg(test)]
+mod fixture;

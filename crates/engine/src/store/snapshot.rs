@@ -130,7 +130,11 @@ impl SegmentView {
         let live = docids & &*self.live;
         let Some(first) = self.all.docids.first().copied() else { return Vec::new() };
         let contiguous = self.all.order.is_none()
-            && self.all.docids.last().is_some_and(|last| (last - first) as usize + 1 == self.all.docids.len());
+            && self
+                .all
+                .docids
+                .last()
+                .is_some_and(|last| (last - first) as usize + 1 == self.all.docids.len());
         if contiguous {
             return live.iter().map(|docid| docid - first).collect();
         }
@@ -190,7 +194,16 @@ impl Snapshot {
             })
             .collect::<Result<_>>()?;
         let documents = segments.iter().fold(RoaringBitmap::new(), |all, segment| all | &*segment.live);
-        Ok(Self { inner: Arc::new(Inner { searcher, segments, documents, schema, parts, attachments: Attachments::default() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                searcher,
+                segments,
+                documents,
+                schema,
+                parts,
+                attachments: Attachments::default(),
+            }),
+        })
     }
 
     /// tantivy's view of the commit.

@@ -1,0 +1,109 @@
+//! Values of a field that begin like a text.
+
+use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
+use roaring::RoaringBitmap;
+
+use super::columns::Columns;
+use super::distribution::commonest;
+use crate::analysis::{Locales, normalize_facet_search};
+use crate::error::Result;
+use crate::settings::FacetOrder;
+
+/// Values looked at in one go: enough to read terms in order, few if the first ones fit.
+const CHUNK: usize = 1024;
+
+/// What is searched among the values of a field.
+pub struct FacetQuery<'a> {
+    /// None or empty: every value fits.
+    pub text: Option<&'a str>,
+    /// Edits that are forgiven: 0, 1 or 2.
+    pub typos: u8,
+    /// Whether a value may go on after the text.
+    pub prefix: bool,
+    /// Languages of the field.
+    pub locales: Locales<'a>,
+}
+
+/// A value found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FacetHit {
+    /// As written in the first document that has it.
+    pub value: String,
+    /// Documents that have it.
+    pub count: u64,
+}
+
+enum Fits {
+    Everything,
+    Exactly(String),
+    Starting(String),
+    Automaton(Box<DFA>),
+}
+
+impl Fits {
+    fn new(query: &FacetQuery<'_>) -> Self {
+        let text = query.text.map(|text| normalize_facet_search(text, query.locales)).unwrap_or_default();
+        match (text.is_empty(), query.typos, query.prefix) {
+            (true, ..) => Self::Everything,
+            (_, 0, true) => Self::Starting(text),
+            (_, 0, false) => Self::Exactly(text),
+            (_, typos, prefix) => {
+                let builder = LevenshteinAutomatonBuilder::new(typos.min(2), true);
+                let dfa = if prefix { builder.build_prefix_dfa(&text) } else { builder.build_dfa(&text) };
+                Self::Automaton(Box::new(dfa))
+            }
+        }
+    }
+
+    fn fits(&self, normalised: &str, locales: Locales<'_>) -> bool {
+        if matches!(self, Self::Everything) {
+            return true;
+        }
+        // Nothing is left to normalise in lower-case ASCII.
+        let value = if normalised.is_ascii() {
+            std::borrow::Cow::Borrowed(normalised)
+        } else {
+            normalize_facet_search(normalised, locales).into()
+        };
+        match self {
+            Self::Everything => true,
+            Self::Exactly(text) => *value == **text,
+            Self::Starting(text) => value.starts_with(text.as_str()),
+            Self::Automaton(dfa) => matches!(dfa.eval(value.as_bytes()), Distance::Exact(_)),
+        }
+    }
+}
+
+impl Columns {
+    /// String values at `path` among the live documents of `candidates` that fit `query`, at most `max`.
+    pub fn facet_search(
+        &self,
+        path: &str,
+        query: &FacetQuery<'_>,
+        candidates: &RoaringBitmap,
+        order: FacetOrder,
+        max: usize,
+    ) -> Result<Vec<FacetHit>> {
+        let field = self.field(path)?;
+        let strings = field.strings()?;
+        let mut tallies = self.string_tallies(&field, &strings, candidates, |_, _| {});
+        let all = tallies.seen.len();
+        let groups = match order {
+            FacetOrder::Alpha => tallies.least(all).to_vec(),
+            FacetOrder::Count => commonest(&mut tallies, all),
+        };
+        let fits = Fits::new(query);
+        let mut hits = Vec::new();
+        for chunk in groups.chunks(CHUNK) {
+            for ((normalised, value), &group) in field.shown(&tallies, chunk)?.into_iter().zip(chunk) {
+                if hits.len() == max {
+                    return Ok(hits);
+                }
+                if fits.fits(&normalised, query.locales) {
+                    hits.push(FacetHit { value, count: u64::from(tallies.count(group)) });
+                }
+            }
+        }
+        Ok(hits)
+    }
+}

@@ -1,0 +1,273 @@
+use std::collections::HashMap;
+use std::ops::{Bound, Range};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use filter_grammar::{Filter, Operator, Point, Spanned, Text};
+use roaring::RoaringBitmap;
+
+use super::expression::is_vector_field;
+use super::rules::is_geo_filterable;
+use super::{Expression, Scope, describe_filterable, features_of};
+use crate::error::{Error, Result};
+use crate::facets::{Columns, GeoPoint};
+use crate::store::Snapshot;
+
+/// Filters whose documents are kept with a commit, and bytes of bitmaps among them.
+const KEPT_MAX: usize = 256;
+const KEPT_BYTES_MAX: usize = 16 << 20;
+
+/// Selected documents by the canonical text of the filter.
+#[derive(Default)]
+struct Kept(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
+
+impl Kept {
+    fn get(&self, filter: &str) -> Option<Arc<RoaringBitmap>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(filter).cloned()
+    }
+
+    fn keep(&self, filter: String, documents: &Arc<RoaringBitmap>) {
+        let bytes = documents.serialized_size() + filter.len();
+        if bytes > KEPT_BYTES_MAX / 4 {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0.len() == KEPT_MAX || kept.1 + bytes > KEPT_BYTES_MAX {
+            *kept = Default::default();
+        }
+        if kept.0.insert(filter, Arc::clone(documents)).is_none() {
+            kept.1 += bytes;
+        }
+    }
+}
+
+/// The live documents that `expression` selects. What was selected before under the same commit is
+/// remembered.
+///
+/// # Errors
+/// The scope's code if a field is not filterable or a place is none; `invalid_search_filter` if a
+/// field's rule does not allow an operator, whatever the scope.
+pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
+    let kept = snapshot.attachments().get::<Kept>();
+    let key = format!("{expression}");
+    if let Some(documents) = kept.get(&key) {
+        return Ok(documents);
+    }
+    let evaluation = Evaluation { snapshot, columns: Columns::new(snapshot), scope };
+    let documents = Arc::new(evaluation.expression(expression)?);
+    kept.keep(key, &documents);
+    Ok(documents)
+}
+
+impl std::fmt::Display for Expression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (opening, parts) = match self {
+            Expression::Text { tree, .. } => return write!(f, "({tree})"),
+            Expression::All(parts) => ("[", parts),
+            Expression::Any(parts) => ("{", parts),
+        };
+        f.write_str(opening)?;
+        parts.iter().try_for_each(|part| write!(f, "{part}"))?;
+        f.write_str("|")
+    }
+}
+
+struct Evaluation<'a> {
+    snapshot: &'a Snapshot,
+    columns: Columns,
+    scope: &'a Scope<'a>,
+}
+
+impl Evaluation<'_> {
+    fn expression(&self, expression: &Expression) -> Result<RoaringBitmap> {
+        match expression {
+            Expression::All(parts) => intersect(parts.iter().map(|part| self.expression(part))),
+            Expression::Any(parts) => {
+                let mut found = RoaringBitmap::new();
+                for part in parts {
+                    found |= self.expression(part)?;
+                }
+                Ok(found)
+            }
+            Expression::Text { source, tree } => self.filter(tree, source),
+        }
+    }
+
+    fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
+        match filter {
+            // Every part is evaluated even if nothing is left, so that every mistake is reported.
+            Filter::All(parts) => intersect(parts.iter().map(|part| self.filter(part, source))),
+            Filter::Any(parts) => self.any(parts, source),
+            Filter::Not(part) => Ok(self.snapshot.documents() - self.filter(part, source)?),
+            Filter::Condition { field, operator } => self.condition(field, operator, source),
+            Filter::GeoRadius(Spanned { value, span }) => {
+                self.check_geo(span, source)?;
+                let center = self.point(&value.center, source)?;
+                if let Some(resolution) = &value.resolution {
+                    let whole = (3.0..=1000.0).contains(&resolution.value) && resolution.value.fract() == 0.0;
+                    if !whole {
+                        let cause = format!("bad resolution `{}`: expected 3 to 1000", resolution.value);
+                        return Err(self.mistake(self.scope.code, &cause, source, &resolution.span));
+                    }
+                }
+                self.columns.within_radius(center, value.radius.value)
+            }
+            Filter::GeoBoundingBox(Spanned { value, span }) => {
+                self.check_geo(span, source)?;
+                let (top_right, bottom_left) =
+                    (self.point(&value.top_right, source)?, self.point(&value.bottom_left, source)?);
+                if top_right.lat < bottom_left.lat {
+                    let cause = format!(
+                        "the top latitude `{}` is below the bottom latitude `{}`",
+                        top_right.lat, bottom_left.lat
+                    );
+                    return Err(self.mistake(self.scope.code, &cause, source, span));
+                }
+                self.columns.within_box(top_right, bottom_left)
+            }
+            Filter::GeoPolygon(Spanned { value, span }) => {
+                self.check_geo(span, source)?;
+                for point in value {
+                    self.point(point, source)?;
+                }
+                // Polygons compare with shapes alone, and no document of this index has one.
+                Ok(RoaringBitmap::new())
+            }
+            Filter::Foreign(Spanned { span, .. }) => {
+                let cause = "`_foreign` is not supported by this index";
+                Err(self.mistake(self.scope.code, cause, source, span))
+            }
+        }
+    }
+
+    /// Alternatives that ask one field for equality are answered in one go: lists may be long.
+    fn any(&self, parts: &[Filter], source: &str) -> Result<RoaringBitmap> {
+        let mut found = RoaringBitmap::new();
+        let mut equalities: HashMap<&str, Vec<&Text>> = HashMap::new();
+        for part in parts {
+            match part {
+                Filter::Condition { field, operator: operator @ Operator::Equal(text) } => {
+                    self.check(field, operator, source)?;
+                    equalities.entry(&field.value).or_default().push(text);
+                }
+                part => found |= self.filter(part, source)?,
+            }
+        }
+        for (field, texts) in equalities {
+            found |= self.columns.equal_any(field, texts.iter().map(|text| text.value.as_str()))?;
+        }
+        Ok(found)
+    }
+
+    fn condition(&self, field: &Text, operator: &Operator, source: &str) -> Result<RoaringBitmap> {
+        self.check(field, operator, source)?;
+        let (path, columns) = (field.value.as_str(), &self.columns);
+        if !columns.knows(path) {
+            return Ok(RoaringBitmap::new());
+        }
+        let range = |from: Bound<&Text>, to: Bound<&Text>| {
+            columns.between(path, from.map(|text| text.value.as_str()), to.map(|text| text.value.as_str()))
+        };
+        match operator {
+            Operator::Equal(text) => columns.equal(path, &text.value),
+            Operator::NotEqual(text) => Ok(self.snapshot.documents() - columns.equal(path, &text.value)?),
+            Operator::Greater(text) => range(Bound::Excluded(text), Bound::Unbounded),
+            Operator::GreaterOrEqual(text) => range(Bound::Included(text), Bound::Unbounded),
+            Operator::Lower(text) => range(Bound::Unbounded, Bound::Excluded(text)),
+            Operator::LowerOrEqual(text) => range(Bound::Unbounded, Bound::Included(text)),
+            Operator::Between { from, to } => range(Bound::Included(from), Bound::Included(to)),
+            Operator::In(texts) => columns.equal_any(path, texts.iter().map(|text| text.value.as_str())),
+            Operator::Exists => columns.exists(path),
+            Operator::Null => columns.null(path),
+            Operator::Empty => columns.empty(path),
+            Operator::Contains(text) => columns.contains(path, &text.value),
+            Operator::StartsWith(text) => columns.starts_with(path, &text.value),
+        }
+    }
+
+    /// Whether the settings allow `operator` on `field`.
+    fn check(&self, field: &Text, operator: &Operator, source: &str) -> Result<()> {
+        let settings = self.snapshot.settings();
+        let name = &field.value;
+        if matches!(name.as_str(), "_geo" | "_geoDistance" | "_geoPoint") {
+            let cause = format!(
+                "`{name}` is reserved and cannot be filtered on; use `_geoRadius(latitude, longitude, distance)` \
+                 or `_geoBoundingBox([latitude, longitude], [latitude, longitude])`"
+            );
+            return Err(self.mistake(self.scope.code, &cause, source, &field.span));
+        }
+        if is_vector_field(name) {
+            let cause = format!("`{name}` names no embedder of this index");
+            return Err(self.mistake(self.scope.code, &cause, source, &field.span));
+        }
+        let Some(features) = features_of(settings, name) else {
+            let cause = format!("attribute `{name}` is not filterable; {}", describe_filterable(settings));
+            return Err(self.mistake(self.scope.code, &cause, source, &field.span));
+        };
+        let operators = features.filter;
+        let (allowed, kind) = match operator {
+            Operator::Equal(_) | Operator::NotEqual(_) | Operator::In(_) => (operators.equality, "equality"),
+            Operator::Greater(_)
+            | Operator::GreaterOrEqual(_)
+            | Operator::Lower(_)
+            | Operator::LowerOrEqual(_)
+            | Operator::Between { .. } => (operators.comparison, "comparison"),
+            Operator::Exists
+            | Operator::Null
+            | Operator::Empty
+            | Operator::Contains(_)
+            | Operator::StartsWith(_) => (operators.equality || operators.comparison, "equality"),
+        };
+        if allowed {
+            return Ok(());
+        }
+        let cause = format!(
+            "attribute `{name}` does not allow the operation `{operator}`: its rule in `filterableAttributes` has \
+             `{kind}` switched off"
+        );
+        Err(self.mistake("invalid_search_filter", &cause, source, &field.span))
+    }
+
+    fn check_geo(&self, span: &Range<usize>, source: &str) -> Result<()> {
+        let settings = self.snapshot.settings();
+        if is_geo_filterable(settings) {
+            return Ok(());
+        }
+        let cause = format!("attribute `_geo` is not filterable; {}", describe_filterable(settings));
+        Err(self.mistake(self.scope.code, &cause, source, span))
+    }
+
+    fn point(&self, point: &Point, source: &str) -> Result<GeoPoint> {
+        let within = |number: &Spanned<f64>, name: &str, most: f64| {
+            if number.value.abs() <= most {
+                return Ok(number.value);
+            }
+            let cause = format!("bad {name} `{}`: expected {} to {most}", number.value, -most);
+            Err(self.mistake(self.scope.code, &cause, source, &number.span))
+        };
+        Ok(GeoPoint {
+            lat: within(&point.lat, "latitude", 90.0)?,
+            lng: within(&point.lng, "longitude", 180.0)?,
+        })
+    }
+
+    fn mistake(&self, code: &'static str, cause: &str, source: &str, span: &Range<usize>) -> Error {
+        let place = filter_grammar::Error::locate(source, span);
+        let message = match self.scope.index_uid {
+            Some(uid) => format!("index `{uid}`: {cause}\n{place}"),
+            None => format!("{cause}\n{place}"),
+        };
+        Error::user(code, message)
+    }
+}
+
+fn intersect(parts: impl Iterator<Item = Result<RoaringBitmap>>) -> Result<RoaringBitmap> {
+    let mut left: Option<RoaringBitmap> = None;
+    for part in parts {
+        let part = part?;
+        left = Some(match left {
+            Some(left) => left & part,
+            None => part,
+        });
+    }
+    Ok(left.unwrap_or_default())
+}

@@ -1,0 +1,118 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use filter_grammar::{Filter, Operator, Spanned};
+use serde_json::Value as Json;
+
+use super::{Features, Scope};
+use crate::error::{Error, Result};
+
+/// A filter that parses, of which every operator is allowed.
+#[derive(Debug, Clone)]
+pub enum Expression {
+    /// All must hold.
+    All(Vec<Expression>),
+    /// One must hold.
+    Any(Vec<Expression>),
+    /// One text.
+    Text {
+        /// As given.
+        source: Arc<str>,
+        /// As read.
+        tree: Arc<Filter>,
+    },
+}
+
+/// Reads the `filter` of a request; None if it is null or blank.
+///
+/// # Errors
+/// The scope's code if it has the wrong shape or does not parse; `feature_not_enabled` if it needs a
+/// feature that is off.
+pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
+    let wrong = |found: &Json| {
+        let message = format!(
+            "invalid value at `.filter`: expected a string or an array of strings and arrays of strings, found \
+             `{found}`"
+        );
+        Err(Error::user(scope.code, message))
+    };
+    let all = match filter {
+        Json::Null => return Ok(None),
+        Json::String(source) => return text(source, scope),
+        Json::Array(all) => all,
+        found => return wrong(found),
+    };
+    let mut parts = Vec::new();
+    for part in all {
+        match part {
+            Json::String(source) => parts.extend(text(source, scope)?),
+            Json::Array(any) => {
+                let mut alternatives = Vec::new();
+                for part in any {
+                    let Json::String(source) = part else { return wrong(part) };
+                    alternatives.extend(text(source, scope)?);
+                }
+                if !alternatives.is_empty() {
+                    parts.push(Expression::Any(alternatives));
+                }
+            }
+            found => return wrong(found),
+        }
+    }
+    Ok(if parts.is_empty() { None } else { Some(Expression::All(parts)) })
+}
+
+/// Whether the JSON text of a filter parses, whatever index it is meant for.
+///
+/// # Errors
+/// `invalid_search_filter`.
+pub fn check(filter: &[u8]) -> Result<()> {
+    let code = "invalid_search_filter";
+    let filter: Json =
+        serde_json::from_slice(filter).map_err(|error| Error::user(code, error.to_string()))?;
+    let features = Features { contains_filter: true, legacy_search: false, multimodal: true };
+    parse(&filter, &Scope { code, index_uid: None, features }).map(|_| ())
+}
+
+fn text(source: &str, scope: &Scope<'_>) -> Result<Option<Expression>> {
+    let tree = filter_grammar::parse(source).map_err(|error| Error::user(scope.code, error.to_string()))?;
+    let Some(tree) = tree else { return Ok(None) };
+    check_features(&tree, source, scope.features)?;
+    Ok(Some(Expression::Text { source: source.into(), tree: Arc::new(tree) }))
+}
+
+fn check_features(tree: &Filter, source: &str, features: Features) -> Result<()> {
+    match tree {
+        Filter::All(parts) | Filter::Any(parts) => {
+            parts.iter().try_for_each(|part| check_features(part, source, features))
+        }
+        Filter::Not(part) => check_features(part, source, features),
+        Filter::Condition { operator: Operator::Contains(text), .. } if !features.contains_filter => {
+            Err(disabled("using `CONTAINS` in a filter", "contains filter", 763, source, &text.span))
+        }
+        Filter::Condition { field, .. } if is_vector_field(&field.value) && !features.multimodal => {
+            Err(disabled("using a vector filter", "multimodal", 846, source, &field.span))
+        }
+        Filter::Foreign(Spanned { span, .. }) => {
+            Err(disabled("using `_foreign` in a filter", "foreign keys", 873, source, span))
+        }
+        Filter::Condition { .. }
+        | Filter::GeoRadius(_)
+        | Filter::GeoBoundingBox(_)
+        | Filter::GeoPolygon(_) => Ok(()),
+    }
+}
+
+/// Whether a condition asks for vectors rather than for values.
+pub(super) fn is_vector_field(field: &str) -> bool {
+    crate::fields::is_same_or_below("_vectors", field)
+}
+
+fn disabled(what: &str, feature: &str, discussion: u32, source: &str, span: &Range<usize>) -> Error {
+    let message = format!(
+        "{what} requires enabling the `{feature}` experimental feature. See \
+         https://github.com/orgs/meilisearch/discussions/{discussion}\n{}",
+        filter_grammar::Error::locate(source, span)
+    );
+    Error::user("feature_not_enabled", message)
+}

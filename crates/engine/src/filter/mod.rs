@@ -1,0 +1,38 @@
+//! Here is a filter, give me the documents that it selects.
+//!
+//! A filter arrives as JSON: an expression, or an array of expressions that must all hold, some of which
+//! may be arrays of expressions one of which must hold.
+
+mod evaluate;
+mod expression;
+mod rules;
+
+pub use evaluate::select;
+pub use expression::{Expression, check, parse};
+pub use rules::{Filterable, describe_filterable, features_of};
+
+/// Who asks, which decides how mistakes are reported and what is allowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// Code of a filter that does not parse or names what cannot be filtered.
+    pub code: &'static str,
+    /// Begins messages about the index; None where the route shows none.
+    pub index_uid: Option<&'a str>,
+    /// Operators of experimental features.
+    pub features: Features,
+}
+
+/// Experimental features that allow operators.
+#[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Features {
+    /// `CONTAINS`.
+    pub contains_filter: bool,
+    /// Totals are cut at `maxTotalHits`; filters never look at it.
+    pub legacy_search: bool,
+    /// `_vectors … EXISTS`.
+    pub multimodal: bool,
+}
+
+#[cfg(test)]
+mod tests;

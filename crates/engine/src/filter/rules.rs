@@ -1,0 +1,50 @@
+//! Which fields can be filtered on.
+
+use crate::fields::{is_same_or_below, matches_pattern};
+use crate::settings::{FilterOperators, FilterableFeatures, FilterableRule, Settings};
+
+/// What a plain entry of the list grants.
+const EVERYTHING: FilterableFeatures =
+    FilterableFeatures { facet_search: true, filter: FilterOperators { equality: true, comparison: true } };
+
+/// What may be done with a field that some rule covers.
+pub type Filterable = FilterableFeatures;
+
+/// What the first rule that covers `field` allows; None if no rule does.
+pub fn features_of(settings: &Settings, field: &str) -> Option<Filterable> {
+    settings.filterable_attributes.iter().find_map(|rule| match rule {
+        FilterableRule::Field(name) => is_same_or_below(name, field).then_some(EVERYTHING),
+        FilterableRule::Patterns { attribute_patterns, features } => {
+            attribute_patterns.iter().any(|pattern| matches_pattern(pattern, field)).then_some(*features)
+        }
+    })
+}
+
+/// Whether documents can be filtered by place. Patterns do not allow it.
+pub(super) fn is_geo_filterable(settings: &Settings) -> bool {
+    settings
+        .filterable_attributes
+        .iter()
+        .any(|rule| matches!(rule, FilterableRule::Field(name) if name == "_geo" || name == "_geojson"))
+}
+
+/// Ends a message about a field that is not filterable.
+pub fn describe_filterable(settings: &Settings) -> String {
+    let mut names: Vec<&str> = settings
+        .filterable_attributes
+        .iter()
+        .flat_map(|rule| match rule {
+            FilterableRule::Field(name) => std::slice::from_ref(name),
+            FilterableRule::Patterns { attribute_patterns, .. } => attribute_patterns,
+        })
+        .map(String::as_str)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        "this index has no filterable attributes".to_owned()
+    } else {
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        format!("filterable attributes are: {}", names.join(", "))
+    }
+}

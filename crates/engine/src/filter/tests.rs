@@ -1,0 +1,187 @@
+//! 1. Each operator selects the documents of the documented table.
+//! 2. Mistakes carry the scope's code, what is allowed and the place.
+//! 3. Rules decide which operators a field takes; the first that covers it decides alone.
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::error::{Result, UserError};
+use crate::fixture::snapshot_of;
+use crate::settings::Settings;
+use crate::store::Snapshot;
+
+fn documents() -> Vec<Json> {
+    vec![
+        json!({"price": 10, "tag": "Sea", "stock": null, "a": {"b": [1, 2]}, "note": ""}),
+        json!({"price": "10", "tag": ["sea", "Sky"], "a": {}}),
+        json!({"price": 25, "tag": [], "stock": 0}),
+        json!({"price": [5, 30], "tag": "skyline"}),
+        json!({"price": "abc"}),
+    ]
+}
+
+fn settings(filterable: Json) -> Settings {
+    Settings { filterable_attributes: serde_json::from_value(filterable).unwrap(), ..Settings::default() }
+}
+
+fn everything() -> Settings {
+    settings(json!(["price", "tag", "stock", "a", "note", "ghost", "_geo"]))
+}
+
+fn scope() -> Scope<'static> {
+    let features = Features { contains_filter: true, ..Features::default() };
+    Scope { code: "invalid_document_filter", index_uid: None, features }
+}
+
+/// Documents count from 1.
+fn selected(snapshot: &Snapshot, filter: &Json) -> Result<Vec<u32>> {
+    match parse(filter, &scope())? {
+        Some(expression) => {
+            Ok(select(snapshot, &expression, &scope())?.iter().map(|docid| docid + 1).collect())
+        }
+        None => Ok(snapshot.documents().iter().map(|docid| docid + 1).collect()),
+    }
+}
+
+#[test]
+fn conditions_select_what_the_table_says() {
+    let cases: &[(Json, &[u32])] = &[
+        (json!("price = 10"), &[1, 2]),
+        (json!("price != 10"), &[3, 4, 5]),
+        (json!("price > 9"), &[1, 3, 4, 5]),
+        (json!("price < 9"), &[2, 4]),
+        (json!("price >= 25"), &[3, 4, 5]),
+        (json!("price <= 10"), &[1, 2, 4]),
+        (json!("price 5 TO 10"), &[1, 4]),
+        (json!("price 30 TO 5"), &[]),
+        (json!("price = \"10\""), &[1, 2]),
+        (json!("tag = SEA"), &[1, 2]),
+        (json!("tag IN [sea, skyline]"), &[1, 2, 4]),
+        (json!("tag IN []"), &[]),
+        (json!("tag NOT IN [sea]"), &[3, 4, 5]),
+        (json!("NOT tag = sea"), &[3, 4, 5]),
+        (json!("tag CONTAINS ky"), &[2, 4]),
+        (json!("tag STARTS WITH sk"), &[2, 4]),
+        (json!("tag STARTS WITH ''"), &[1, 2, 3, 4]),
+        (json!("tag EXISTS"), &[1, 2, 3, 4]),
+        (json!("tag NOT EXISTS"), &[5]),
+        (json!("tag IS EMPTY"), &[3]),
+        (json!("note IS EMPTY"), &[1]),
+        (json!("note = ''"), &[]),
+        (json!("a IS EMPTY"), &[2]),
+        (json!("a EXISTS"), &[1, 2]),
+        (json!("a.b = 2"), &[1]),
+        (json!("stock IS NULL"), &[1]),
+        (json!("stock IS NOT NULL"), &[2, 3, 4, 5]),
+        (json!("stock EXISTS"), &[1, 3]),
+        (json!("tag = sea OR price = 25 AND stock = 0"), &[1, 2, 3]),
+        (json!("(tag = sea OR price = 25) AND stock = 0"), &[3]),
+        (json!("price = 25 OR price = abc OR tag = skyline"), &[3, 4, 5]),
+        (json!("tag = 'sea' AND NOT NOT price = 10"), &[1, 2]),
+        (json!("ghost = 1"), &[]),
+        (json!("ghost != 1"), &[]),
+        (json!("NOT ghost = 1"), &[1, 2, 3, 4, 5]),
+        (json!(["price > 9", ["tag = sea", "tag = skyline"]]), &[1, 4]),
+        (json!(["", ["  "]]), &[1, 2, 3, 4, 5]),
+        (json!([]), &[1, 2, 3, 4, 5]),
+        (json!(""), &[1, 2, 3, 4, 5]),
+        (json!(null), &[1, 2, 3, 4, 5]),
+    ];
+    let all = documents();
+    for parts in [vec![&all[..]], all.chunks(1).collect::<Vec<_>>()] {
+        let snapshot = snapshot_of(&parts, everything());
+        for (filter, expected) in cases {
+            assert_eq!(selected(&snapshot, filter).unwrap(), *expected, "{filter}");
+            // The second time it is remembered.
+            assert_eq!(selected(&snapshot, filter).unwrap(), *expected, "{filter}");
+        }
+    }
+}
+
+#[test]
+fn long_lists_select_what_short_ones_do() {
+    let documents: Vec<Json> = (0..500).map(|n| json!({"tag": format!("T{n}"), "price": n})).collect();
+    let snapshot = snapshot_of(&[&documents[..300], &documents[300..]], everything());
+    let many: Vec<String> = (0..20_000).filter(|n| n % 7 == 0).map(|n| n.to_string()).collect();
+    let expected: Vec<u32> = (0..500).filter(|n| n % 7 == 0).map(|n| n + 1).collect();
+    assert_eq!(
+        selected(&snapshot, &json!(format!("price IN [{}]", many.join(","))).clone()).unwrap(),
+        expected
+    );
+    let tags: Vec<String> = many.iter().map(|n| format!("tag = t{n}")).collect();
+    assert_eq!(selected(&snapshot, &json!(tags.join(" OR "))).unwrap(), expected);
+}
+
+fn mistake(snapshot: &Snapshot, filter: &Json) -> UserError {
+    match selected(snapshot, filter) {
+        Err(crate::error::Error::User(error)) => error,
+        other => panic!("{filter}: {other:?}"),
+    }
+}
+
+#[test]
+fn mistakes_name_code_cause_and_place() {
+    let document = "invalid_document_filter";
+    let rules = json!(["tag", {
+        "attributePatterns": ["pri*"],
+        "features": {"facetSearch": false, "filter": {"equality": true, "comparison": false}}
+    }]);
+    let snapshot = snapshot_of(&[&documents()], settings(rules));
+    let cases = [
+        (json!("tag = "), document, "1:1"),
+        (
+            json!("size = 1"),
+            document,
+            "attribute `size` is not filterable; filterable attributes are: `pri*`, `tag`\n1:5 size = 1",
+        ),
+        (json!("tag = a OR tages = b"), document, "12:17 tag = a OR tages = b"),
+        (json!("price > 1"), "invalid_search_filter", "does not allow the operation `> 1`"),
+        (json!("_geo = 1"), document, "_geoRadius("),
+        (json!("'_geo' = 1"), document, "_geoRadius("),
+        (json!("_geoRadius(1, 2, 3)"), document, "`_geo` is not filterable"),
+        (json!("_vectors EXISTS"), "feature_not_enabled", "multimodal"),
+        (json!("_foreign(tag, id = 1)"), "feature_not_enabled", "foreign"),
+        (json!(7), document, "found `7`"),
+        (json!([["tag = a", ["tag = b"]]]), document, "found `[\"tag = b\"]`"),
+    ];
+    for (filter, code, fragment) in cases {
+        let error = mistake(&snapshot, &filter);
+        assert_eq!(error.code, code, "{filter}: {error}");
+        let fragment = if fragment == "1:1" { "expected a value" } else { fragment };
+        assert!(error.message.contains(fragment), "{filter}: {error}");
+    }
+    assert_eq!(selected(&snapshot, &json!("price = 10")).unwrap(), [1, 2]);
+    assert_eq!(selected(&snapshot, &json!("price EXISTS")).unwrap(), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn places_out_of_range_are_refused() {
+    let snapshot = snapshot_of(&[&documents()], everything());
+    for (filter, fragment) in [
+        ("_geoRadius(91, 0, 1)", "bad latitude `91`: expected -90 to 90\n12:14 _geoRadius(91, 0, 1)"),
+        ("_geoRadius(0, -181, 1)", "bad longitude `-181`"),
+        ("_geoRadius(0, 0, 1, 2)", "bad resolution `2`"),
+        ("_geoBoundingBox([1, 1], [2, 0])", "top latitude `1` is below the bottom latitude `2`"),
+    ] {
+        let message = mistake(&snapshot, &json!(filter)).message;
+        assert!(message.contains(fragment), "{message}");
+    }
+}
+
+#[test]
+fn contains_needs_its_feature() {
+    let scope = Scope { features: Features::default(), ..scope() };
+    let error = parse(&json!("tag CONTAINS a"), &scope).unwrap_err();
+    assert_eq!(error.code(), "feature_not_enabled");
+    assert!(check(b"\"tag CONTAINS a\"").is_ok());
+    assert_eq!(check(b"\"tag CONTAINS\"").unwrap_err().code(), "invalid_search_filter");
+}
+
+#[test]
+fn the_index_is_named_where_the_route_wants_it() {
+    let snapshot = snapshot_of(&[&documents()], everything());
+    let scope = Scope { index_uid: Some("films"), ..scope() };
+    let expression = parse(&json!("size = 1"), &scope).unwrap().unwrap();
+    let message = select(&snapshot, &expression, &scope).unwrap_err().to_string();
+    assert!(message.starts_with("index `films`: attribute `size`"), "{message}");
+}
