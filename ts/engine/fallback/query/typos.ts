@@ -3,7 +3,9 @@
  *
  * Source: spec/search-semantics.md §5.2.
  *  1. Distance is optimal string alignment: a swap of neighbours is one typo.
- *  2. For an unfinished word the nearest beginning of the candidate counts.
+ *  2. For an unfinished word the first beginning of the candidate counts that is near enough and that no
+ *     longer one could undercut: `romanc` is two from `romantic`, but one from what may follow it, so that
+ *     `romance` is judged whole. Source: recorded answers; it is how prefix automata of this kind stop.
  *  3. Another first letter counts as two typos, and must be the only one.
  *  4. Words are met in dictionary order; what is past the caps does not count, and words that stand only
  *     where typos are off do not count towards them.
@@ -35,6 +37,9 @@ export interface TypoOptions {
   readonly accepts: (word: string) => boolean
 }
 
+/** No distance yet. */
+const OPEN = 255
+
 class TypoWalk {
   private readonly sorted: readonly string[]
   private readonly dictionary: TermDictionary
@@ -48,8 +53,8 @@ class TypoWalk {
   private readonly rows: Uint8Array[]
   /** Smallest entry of each row. */
   private readonly least: number[] = [0]
-  /** Smallest last entry of all rows up to a depth. */
-  private readonly whole: number[]
+  /** Distance settled by a beginning up to a depth, `OPEN` if none settled it. */
+  private readonly settled: number[] = [OPEN]
 
   private readonly accepts: (word: string) => boolean
 
@@ -62,7 +67,6 @@ class TypoWalk {
     this.isPrefix = isPrefix
     this.first = String.fromCodePoint(word.codePointAt(0)!)
     this.rows = [Uint8Array.from({ length: word.length + 1 }, (_, at) => at)]
-    this.whole = [word.length]
   }
 
   run(): TypoWords {
@@ -76,7 +80,7 @@ class TypoWalk {
       let dead = 0
       while (depth < candidate.length) {
         depth++
-        this.fill(candidate, depth)
+        this.fill(candidate, depth, allowed)
         if (this.isDead(depth, allowed)) {
           dead = depth
           break
@@ -88,7 +92,8 @@ class TypoWalk {
         at = this.skip(candidate.slice(0, dead), at, to)
         continue
       }
-      const distance = this.isPrefix ? this.whole[depth]! : this.rows[depth]![this.word.length]!
+      const settled = this.settled[depth]!
+      const distance = settled === OPEN ? this.rows[depth]![this.word.length]! : settled
       if (distance > 0 && distance <= allowed && this.full(candidate, distance)) break
       at++
     }
@@ -106,7 +111,7 @@ class TypoWalk {
     return noMoreOnes && (this.budget === 1 || this.two.length >= TWO_TYPO_WORDS_MAX)
   }
 
-  private fill(candidate: string, depth: number): void {
+  private fill(candidate: string, depth: number, allowed: number): void {
     const { word } = this
     const above = this.rows[depth - 1]!
     const twoAbove = depth > 1 ? this.rows[depth - 2]! : null
@@ -130,12 +135,14 @@ class TypoWalk {
       if (cost < least) least = cost
     }
     this.least[depth] = least
-    this.whole[depth] = Math.min(this.whole[depth - 1]!, row[word.length]!)
+    const whole = row[word.length]!
+    const settles = this.isPrefix && whole <= allowed && least === whole
+    this.settled[depth] = this.settled[depth - 1] === OPEN && settles ? whole : this.settled[depth - 1]!
   }
 
   /** Whether no word that begins so far can be near enough. A swap may still reach back one row. */
   private isDead(depth: number, allowed: number): boolean {
-    if (this.isPrefix && this.whole[depth]! <= allowed) return false
+    if (this.settled[depth] !== OPEN) return false
     return this.least[depth]! > allowed && this.least[depth - 1]! + 1 > allowed
   }
 

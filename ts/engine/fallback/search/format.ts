@@ -151,11 +151,12 @@ export class Formatter {
     const locales = localesOf(this.index.data.settings, path) ?? this.locales
     const tokens = this.tokenizer.tokenize(text, locales)
     const matches = this.patterns.find(text, tokens)
-    if (showMatchesPosition && matches.length > 0) {
-      const list = positions.get(path) ?? []
-      positions.set(path, list)
-      list.push(...matches.map((match) => bytePosition(text, match, indices)))
-    }
+    // Source: recorded answers. Of an array, the last element with a match is reported, not all of them.
+    if (showMatchesPosition && matches.length > 0)
+      positions.set(
+        path,
+        matches.map((match) => bytePosition(text, match, indices)),
+      )
     const window =
       crop === null || crop === 0 ? { start: 0, end: text.length } : cropWindow(tokens, matches, crop)
     return this.rendered(text, window, highlight ? matches : [])

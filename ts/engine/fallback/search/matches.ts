@@ -26,7 +26,10 @@ export interface TextMatch {
 }
 
 interface WordPattern {
-  readonly words: ReadonlySet<string>
+  /** The word itself and its completions. */
+  readonly plain: ReadonlySet<string>
+  /** Words found by typo; where several begin a text, the shortest counts. */
+  readonly typos: ReadonlySet<string>
   readonly isPrefix: boolean
   /** Characters that were typed. */
   readonly typed: number
@@ -126,18 +129,18 @@ export class QueryPatterns {
 
 function wordPattern(node: TermNode): WordPattern {
   const { term } = node
-  const words = new Set(term.exact === null ? [] : [term.exact])
-  if (!term.usesShortPrefix) for (const word of term.completions) words.add(word)
-  for (const word of [...term.oneTypo, ...term.twoTypos]) words.add(word)
-  return { words, isPrefix: term.spec.isPrefix, typed: Array.from(term.spec.word).length, node }
+  const plain = new Set(term.exact === null ? [] : [term.exact])
+  if (!term.usesShortPrefix) for (const word of term.completions) plain.add(word)
+  const typos = new Set([...term.oneTypo, ...term.twoTypos])
+  return { plain, typos, isPrefix: term.spec.isPrefix, typed: Array.from(term.spec.word).length, node }
 }
 
 /** Characters of the pattern's word that the token is or begins with; 0 if none. */
-function matchedLength({ words, isPrefix }: WordPattern, token: string): number {
-  if (words.has(token)) return Array.from(token).length
-  if (!isPrefix) return 0
-  for (let end = 1; end < token.length; end++)
-    if (words.has(token.slice(0, end))) return Array.from(token.slice(0, end)).length
+function matchedLength({ plain, typos, isPrefix }: WordPattern, token: string): number {
+  if (!isPrefix) return plain.has(token) || typos.has(token) ? Array.from(token).length : 0
+  for (const words of [plain, typos])
+    for (let end = 1; end <= token.length; end++)
+      if (words.has(token.slice(0, end))) return Array.from(token.slice(0, end)).length
   return 0
 }
 
