@@ -1,51 +1,218 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { Access } from '../../auth/index.js'
+import {
+  checkFragment,
+  cutToBytes,
+  documentContext,
+  renderFragment,
+  renderText,
+  type TemplateContext,
+  TemplateError,
+} from '../../embedders/index.js'
 import { ApiError } from '../../errors/index.js'
+import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { jsonBody } from '../body.js'
-import { anything, integer, oneOf, optional, required, shape, string } from '../parse/index.js'
+import { requireIndex, sendJson } from '../exchange.js'
+import {
+  anything,
+  indexUid,
+  integer,
+  oneOf,
+  optional,
+  required,
+  shape,
+  string,
+  type Values,
+} from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
-const template = 'invalid_render_template'
-const input = 'invalid_render_input'
+const badTemplate = 'invalid_render_template'
+const badInput = 'invalid_render_input'
+
+/** What each kind of template and input is made of, beside its kind. */
+const templateParts = {
+  documentTemplate: ['indexUid', 'embedder'],
+  chatDocumentTemplate: ['indexUid'],
+  indexingFragment: ['indexUid', 'embedder', 'fragment'],
+  searchFragment: ['indexUid', 'embedder', 'fragment'],
+  inlineDocumentTemplate: ['inline'],
+  inlineFragment: ['inline'],
+} as const
+const inputParts = {
+  indexDocument: ['indexUid', 'id'],
+  inlineDocument: ['inline'],
+  inlineSearch: ['inline'],
+} as const
+type TemplateKind = keyof typeof templateParts
+type InputKind = keyof typeof inputParts
+const namesOf = <T extends string>(parts: Readonly<Record<T, unknown>>): readonly T[] =>
+  Object.keys(parts) as T[]
+
+const templateFields = {
+  kind: required(oneOf<TemplateKind>(namesOf(templateParts)), badTemplate),
+  indexUid: optional(indexUid, badTemplate),
+  embedder: optional(string, badTemplate),
+  fragment: optional(string, badTemplate),
+  inline: optional(anything, badTemplate),
+  documentTemplateMaxBytes: optional(integer(), badTemplate),
+} as const
+const inputFields = {
+  kind: required(oneOf<InputKind>(namesOf(inputParts)), badInput),
+  indexUid: optional(indexUid, badInput),
+  id: optional(string, badInput),
+  inline: optional(anything, badInput),
+} as const
 const body = shape({
-  template: required(
-    shape({
-      kind: required(
-        oneOf([
-          'documentTemplate',
-          'chatDocumentTemplate',
-          'indexingFragment',
-          'searchFragment',
-          'inlineDocumentTemplate',
-          'inlineFragment',
-        ]),
-        template,
-      ),
-      indexUid: optional(string, template),
-      embedder: optional(string, template),
-      fragment: optional(string, template),
-      inline: optional(anything, template),
-      documentTemplateMaxBytes: optional(integer(), template),
-    }),
-    template,
-  ),
-  input: optional(
-    shape({
-      kind: required(oneOf(['indexDocument', 'inlineDocument', 'inlineSearch']), input),
-      indexUid: optional(string, input),
-      id: optional(anything, input),
-      inline: optional(anything, input),
-    }),
-    input,
-  ),
+  template: required(shape(templateFields), badTemplate),
+  input: optional(shape(inputFields), badInput),
 })
 
-/** Trying out the templates of embedders: requests are checked; nothing renders yet. */
-export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, features, options }) => {
-  app.post('/render-template', async (request) => {
-    await auth.require(request.headers.authorization, 'settings.get')
-    await auth.require(request.headers.authorization, 'documents.get')
-    await jsonBody(request, options.payloadBytesMax, body)
+type TemplateRequest = Values<typeof templateFields>
+type InputRequest = Values<typeof inputFields>
+
+/** A template found: as shown, and how many bytes of its text are kept. */
+interface Found {
+  readonly template: unknown
+  readonly bytesMax: number
+}
+
+/** Trying out the templates that turn documents and searches into what embedders get. */
+export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, engine, features, options, tasks } = services
+
+  app.post('/render-template', async (request, reply) => {
+    const settingsAccess = await auth.require(request.headers.authorization, 'settings.get')
+    const documentsAccess = await auth.require(request.headers.authorization, 'documents.get')
+    const { template, input } = await jsonBody(request, options.payloadBytesMax, body)
     features.require('renderRoute', 'rendering a template')
-    throw new ApiError('feature_not_enabled', 'this build cannot render templates')
+    requireParts('template', template, templateParts[template.kind], badTemplate)
+    if (input !== null) requireParts('input', input, inputParts[input.kind], badInput)
+    requireFeatures(template.kind, input?.kind ?? null)
+    const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, settingsAccess)
+    const found = findTemplate(template, settings)
+    const rendered = await translated(async () => {
+      checkFragment(found.template)
+      if (input === null) return null
+      const context = await contextOf(input, settings, documentsAccess)
+      if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
+      return cutToBytes(renderText(String(found.template), context), found.bytesMax)
+    })
+    return sendJson(reply, { template: found.template, rendered })
   })
+
+  function requireFeatures(template: TemplateKind, input: InputKind | null): void {
+    if (template === 'chatDocumentTemplate') features.require('chatCompletions', 'rendering a chat template')
+    if (template.endsWith('Fragment') || input === 'inlineSearch') {
+      features.require('multimodal', 'rendering a fragment')
+    }
+  }
+
+  async function settingsOf(uid: string, access: Access): Promise<IndexSettings> {
+    if (!access.allows(uid)) throw access.refusal(uid)
+    return engine.settings(requireIndex(tasks, uid).id)
+  }
+
+  async function contextOf(
+    input: InputRequest,
+    settings: IndexSettings | null,
+    access: Access,
+  ): Promise<TemplateContext> {
+    if (input.kind === 'inlineSearch') {
+      const { q, media } = plainObject(input.inline)
+      return { ...(q !== undefined && { q }), ...(media !== undefined && { media }) }
+    }
+    const searchable = settings?.searchableAttributes ?? ['*']
+    if (input.kind === 'inlineDocument') return documentContext(plainObject(input.inline), searchable)
+    const { indexUid: uid, id } = input as { readonly indexUid: string; readonly id: string }
+    if (!access.allows(uid)) throw access.refusal(uid)
+    const wanted = Buffer.from(JSON.stringify({ id, fields: null, retrieveVectors: false }))
+    const document = await engine.document(requireIndex(tasks, uid).id, wanted)
+    if (document === null) {
+      throw new ApiError('render_document_not_found', `document \`${id}\` not found in index \`${uid}\``)
+    }
+    return documentContext(JSON.parse(Buffer.from(document).toString()), searchable)
+  }
+}
+
+function plainObject(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new ApiError(badInput, `bad value at \`.input.inline\`: an object was expected`)
+  }
+  return value as Record<string, unknown>
+}
+
+function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): Found {
+  const bytesMax = wanted.documentTemplateMaxBytes ?? Number.POSITIVE_INFINITY
+  const refuse = (reason: string): ApiError =>
+    new ApiError(badTemplate, `bad value at \`.template\`: ${reason}`)
+  if (settings === null) {
+    if (wanted.kind === 'inlineDocumentTemplate' && typeof wanted.inline !== 'string') {
+      throw refuse('`inline` is a string for this kind')
+    }
+    return { template: wanted.inline, bytesMax }
+  }
+  if (wanted.kind === 'chatDocumentTemplate') {
+    const chat = renderSetting(settings, 'chat') as {
+      documentTemplate: string
+      documentTemplateMaxBytes: number
+    }
+    return {
+      template: chat.documentTemplate,
+      bytesMax: wanted.documentTemplateMaxBytes ?? chat.documentTemplateMaxBytes,
+    }
+  }
+  const embedders = renderSetting(settings, 'embedders') as Readonly<Record<string, Embedder>>
+  const name = wanted.embedder ?? ''
+  const embedder = Object.hasOwn(embedders, name) ? embedders[name] : undefined
+  if (embedder === undefined) throw refuse(`there is no embedder \`${name}\``)
+  if (wanted.kind === 'documentTemplate') {
+    const indexing = embedder.indexingEmbedder ?? embedder
+    if (indexing.documentTemplate === undefined)
+      throw refuse(`the embedder \`${name}\` has no document template`)
+    const stored = indexing.documentTemplateMaxBytes ?? Number.POSITIVE_INFINITY
+    return { template: indexing.documentTemplate, bytesMax: wanted.documentTemplateMaxBytes ?? stored }
+  }
+  const isIndexing = wanted.kind === 'indexingFragment'
+  const owner = (isIndexing ? embedder.indexingEmbedder : embedder.searchEmbedder) ?? embedder
+  const fragments = (isIndexing ? owner.indexingFragments : owner.searchFragments) ?? {}
+  const fragment = wanted.fragment ?? ''
+  const found = Object.hasOwn(fragments, fragment) ? fragments[fragment] : undefined
+  if (found === undefined) throw refuse(`the embedder \`${name}\` has no fragment \`${fragment}\``)
+  return { template: found.value, bytesMax }
+}
+
+/** What this route reads of an embedder as rendered. */
+interface Embedder {
+  readonly documentTemplate?: string
+  readonly documentTemplateMaxBytes?: number
+  readonly indexingFragments?: Readonly<Record<string, { readonly value: unknown }>>
+  readonly searchFragments?: Readonly<Record<string, { readonly value: unknown }>>
+  readonly indexingEmbedder?: Embedder
+  readonly searchEmbedder?: Embedder
+}
+
+/** All parts of the kind must be there, and none of another kind. */
+function requireParts(
+  where: 'template' | 'input',
+  given: Readonly<Record<string, unknown>>,
+  parts: readonly string[],
+  code: typeof badTemplate | typeof badInput,
+): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (name === 'kind' || name === 'documentTemplateMaxBytes') continue
+    const belongs = parts.includes(name)
+    if (belongs === (value !== null)) continue
+    const what = belongs ? 'is missing for' : 'does not belong to'
+    throw new ApiError(code, `\`.${where}.${name}\` ${what} the kind \`${String(given.kind)}\``)
+  }
+}
+
+async function translated<T>(render: () => Promise<T>): Promise<T> {
+  try {
+    return await render()
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    const code = error.when === 'parsing' ? 'template_parsing_error' : 'template_rendering_error'
+    throw new ApiError(code, `the template fails: ${error.message}`)
+  }
 }

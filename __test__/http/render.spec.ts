@@ -1,0 +1,134 @@
+import test from 'ava'
+import { checkRefusals } from '../support/refusals.js'
+import { startServer } from '../support/server.js'
+
+const path = '/render-template'
+const document = { kind: 'inlineDocument', inline: { t: 'A', n: { k: 2 }, list: [1, 'x'], _geo: { lat: 1 } } }
+const inline = (text: unknown) => ({ kind: 'inlineDocumentTemplate', inline: text })
+
+test('a template is shown with what it makes of a document', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute'] })
+  const cases = [
+    ['{{doc.t}}-{{doc.n.k}}', 'A-2'],
+    ['{% if doc.x %}y{% else %}z{% endif %}', 'z'],
+    ['{{doc.list}}{{doc.n}}', '1xk2'],
+    ['{% for field in fields %}{{ field.name }} {% endfor %}', 't n list '],
+  ] as const
+  for (const [template, rendered] of cases) {
+    const { body } = await server.post(path, { template: inline(template), input: document })
+    t.deepEqual(body as object, { template, rendered })
+  }
+  t.deepEqual((await server.post(path, { template: inline('{{doc.t}}') })).body as object, {
+    template: '{{doc.t}}',
+    rendered: null,
+  })
+  const cut = { ...inline('ab{{doc.t}}é'), documentTemplateMaxBytes: 4 }
+  t.is((await server.post(path, { template: cut, input: document })).body.rendered, 'abA')
+})
+
+test('stored templates and documents are found by name', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute', 'chatCompletions', 'multimodal'] })
+  const rest = {
+    source: 'rest',
+    url: 'http://127.0.0.1:9/',
+    dimensions: 3,
+    request: '{{fragment}}',
+    response: { data: '{{embedding}}' },
+    indexingFragments: { short: { value: { text: '{{ doc.name }}', kind: 1 } } },
+    searchFragments: { one: { value: 'about {{ q }}' } },
+  }
+  await server.settle(t, server.patch('/indexes/dogs/settings', { searchableAttributes: ['name'] }))
+  await server.settle(t, server.post('/indexes/dogs/documents', [{ id: 0, name: 'kefir' }]))
+  const chat = { kind: 'chatDocumentTemplate', indexUid: 'dogs' }
+  const kefir = { kind: 'indexDocument', indexUid: 'dogs', id: '0' }
+  t.is((await server.post(path, { template: chat, input: kefir })).body.rendered, 'name: kefir\n')
+  await checkRefusals(t, server, [
+    {
+      path,
+      body: { template: chat, input: { ...kefir, id: '9' } },
+      status: 404,
+      code: 'render_document_not_found',
+    },
+    { path, body: { template: { ...chat, indexUid: 'ghost' } }, status: 404, code: 'index_not_found' },
+  ])
+  const settings = await server.patch('/indexes/cats/settings', { embedders: { rest } })
+  t.is(settings.status, 202, settings.bytes.toString())
+  await server.settle(t, Promise.resolve(settings))
+  const fragment = (kind: string, name: string) => ({
+    kind,
+    indexUid: 'cats',
+    embedder: 'rest',
+    fragment: name,
+  })
+  t.deepEqual(
+    (await server.post(path, { template: fragment('indexingFragment', 'short'), input: kefir })).body
+      .rendered,
+    { text: 'kefir', kind: 1 },
+  )
+  const search = { kind: 'inlineSearch', inline: { q: 'milk', filter: 'ignored' } }
+  t.is(
+    (await server.post(path, { template: fragment('searchFragment', 'one'), input: search })).body.rendered,
+    'about milk',
+  )
+  const bad = 'invalid_render_template'
+  await checkRefusals(t, server, [
+    { path, body: { template: fragment('indexingFragment', 'ghost') }, code: bad, names: 'ghost' },
+    { path, body: { template: { ...fragment('indexingFragment', 'short'), embedder: 'ghost' } }, code: bad },
+    { path, body: { template: { kind: 'documentTemplate', indexUid: 'cats', embedder: 'rest' } }, code: bad },
+    {
+      path,
+      body: { template: fragment('searchFragment', 'one'), input: kefir },
+      code: 'template_rendering_error',
+    },
+    { path, body: { template: inline('{{doc.t}}'), input: search }, code: 'template_rendering_error' },
+  ])
+})
+
+test('parts that are missing, superfluous or wrong are told', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute'] })
+  const template = inline('{{doc.t}}')
+  const bad = 'invalid_render_template'
+  await checkRefusals(t, server, [
+    { path, body: { template: null }, code: bad },
+    { path, body: { template: { kind: 'ghost' } }, code: bad, names: 'ghost' },
+    { path, body: { template: { kind: 'inlineDocumentTemplate' } }, code: bad, names: '.template.inline' },
+    { path, body: { template: { ...template, embedder: 'e' } }, code: bad, names: '.template.embedder' },
+    { path, body: { template: inline(3) }, code: bad },
+    { path, body: { template, input: { kind: 'inlineDocument' } }, code: 'invalid_render_input' },
+    {
+      path,
+      body: { template, input: { kind: 'inlineDocument', inline: 'x' } },
+      code: 'invalid_render_input',
+    },
+    {
+      path,
+      body: { template, input: { ...document, id: '1' } },
+      code: 'invalid_render_input',
+      names: '.input.id',
+    },
+    { path, body: { template, ghost: 1 }, code: 'bad_request' },
+    { path, body: { template: { kind: 'inlineFragment', inline: 'x' } }, code: 'feature_not_enabled' },
+    {
+      path,
+      body: { template: { kind: 'chatDocumentTemplate', indexUid: 'a' } },
+      code: 'feature_not_enabled',
+    },
+    { path, body: { template: inline('{{ doc.t'), input: document }, code: 'template_parsing_error' },
+    {
+      path,
+      body: { template: inline('{% include "/etc/passwd" %}'), input: document },
+      code: 'template_rendering_error',
+    },
+    {
+      path,
+      body: { template: inline('{{ doc.ghost }}'), input: document },
+      code: 'template_rendering_error',
+      names: 'ghost',
+    },
+    {
+      path,
+      body: { template: inline('{% for i in (1..999999999) %}x{% endfor %}'), input: document },
+      code: 'template_rendering_error',
+    },
+  ])
+})
