@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, toErrorBody } from '../errors/index.js'
+import { ApiError, type ErrorCode, toErrorBody } from '../errors/index.js'
 
 /** Seconds a preflight answer may be kept. */
 const PREFLIGHT_MAX_AGE_S = 86_400
@@ -34,14 +34,30 @@ export function setUpTransport(app: FastifyInstance): void {
 
 /** Answers with an error body; every failure of a handler ends here. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const known = error instanceof ApiError ? error : fromFastify(error)
-  if (known === null || known.code === 'internal') request.log.error({ err: error }, 'a request failed')
+  const theirs = error instanceof ApiError ? error : fromFastify(error)
+  const known = theirs ?? fromSystem(error)
+  if (theirs === null || theirs.code === 'internal') request.log.error({ err: error }, 'a request failed')
   const status = known?.status ?? 500
   if (status === 503) void reply.header('retry-after', String(RETRY_AFTER_S))
   void reply
     .code(status)
     .type('application/json')
     .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
+}
+
+/** What the operating system refuses, by the name of its error: the operator can do something about it. */
+const systemErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  ENOSPC: ['no_space_left_on_device', 'there is no space left on the disk'],
+  EDQUOT: ['no_space_left_on_device', 'the disk quota is used up'],
+  EMFILE: ['too_many_open_files', 'the process has too many files open; its limit can be raised'],
+  ENFILE: ['too_many_open_files', 'the machine has too many files open'],
+  EIO: ['io_error', 'the disk failed to read or write; it may be damaged'],
+}
+
+function fromSystem(error: unknown): ApiError | null {
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code !== 'string' || !Object.hasOwn(systemErrors, code)) return null
+  return new ApiError(...systemErrors[code]!)
 }
 
 /** fastify's own complaints about a request, in the API's terms; null for failures of ours. */
