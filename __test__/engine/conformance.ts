@@ -1,0 +1,488 @@
+/**
+ * What every engine has to do, told through the `Engine` interface alone.
+ *
+ * Ranking, filters, facets and formatting are cases in `__test__/golden/*.json`; this file tells how
+ * documents, settings and commits behave. Each engine's spec file calls `conformance`.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+import {
+  type Document,
+  type Hit,
+  type OpenEngine,
+  type PartialSettings,
+  type SearchAnswer,
+  type SearchBody,
+  TestEngine,
+} from '../support/engine.js'
+
+/** What a golden case expects; only what is given is compared. */
+interface Expectation {
+  readonly ids?: readonly unknown[]
+  /** To six digits. */
+  readonly scores?: readonly number[]
+  readonly total?: number
+  readonly pages?: number
+  /** Score of the `wordPosition` entry. */
+  readonly positions?: readonly number[]
+  readonly details?: readonly unknown[]
+  readonly distances?: readonly (number | null)[]
+  /** JSON text, since order counts. */
+  readonly facets?: string
+  readonly stats?: unknown
+  readonly formatted?: readonly unknown[]
+  readonly matches?: readonly unknown[]
+  readonly hits?: readonly unknown[]
+  /** Code of the refusal. */
+  readonly error?: string
+}
+
+interface GoldenCase {
+  readonly name: string
+  readonly request: SearchBody
+  readonly expect: Expectation
+}
+
+/** Cases over one set of documents and settings. */
+interface GoldenGroup {
+  readonly name: string
+  readonly settings?: PartialSettings
+  readonly documents: readonly Document[]
+  readonly cases: readonly GoldenCase[]
+}
+
+const GOLDEN_FILES = ['tokens', 'derivations', 'rules', 'values', 'format'] as const
+// Compiled tests lie in dist/, the cases beside the sources.
+const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../__test__/golden')
+
+const rounded = (score: unknown): number => Math.round(Number(score) * 1e6) / 1e6
+const column = (hits: readonly Hit[], name: string): unknown[] => hits.map((hit) => hit[name] ?? null)
+
+function compare(
+  t: ExecutionContext,
+  name: string,
+  expect: Expectation,
+  answer: SearchAnswer,
+  text: string,
+): void {
+  const { hits } = answer
+  if (expect.ids !== undefined) t.deepEqual(column(hits, 'id'), [...expect.ids], `${name}: ids`)
+  if (expect.scores !== undefined)
+    t.deepEqual(column(hits, '_rankingScore').map(rounded), [...expect.scores], `${name}: scores`)
+  if (expect.total !== undefined)
+    t.is(answer.estimatedTotalHits ?? answer.totalHits, expect.total, `${name}: total`)
+  if (expect.pages !== undefined) t.is(answer.totalPages, expect.pages, `${name}: pages`)
+  if (expect.positions !== undefined)
+    t.deepEqual(
+      hits.map((hit) => (hit._rankingScoreDetails as { wordPosition: { score: number } }).wordPosition.score),
+      [...expect.positions],
+      `${name}: positions`,
+    )
+  if (expect.details !== undefined)
+    t.deepEqual(column(hits, '_rankingScoreDetails'), [...expect.details], `${name}: details`)
+  if (expect.distances !== undefined)
+    t.deepEqual(column(hits, '_geoDistance'), [...expect.distances], `${name}: distances`)
+  if (expect.facets !== undefined)
+    t.true(text.includes(`"facetDistribution":${expect.facets}`), `${name}: facets of ${text}`)
+  if (expect.stats !== undefined) t.deepEqual(answer.facetStats, expect.stats as never, `${name}: stats`)
+  if (expect.formatted !== undefined)
+    t.deepEqual(column(hits, '_formatted'), [...expect.formatted], `${name}: formatted`)
+  if (expect.matches !== undefined)
+    t.deepEqual(column(hits, '_matchesPosition'), [...expect.matches], `${name}: matches`)
+  if (expect.hits !== undefined) {
+    const plain = hits.map(({ _formatted, ...hit }) => hit)
+    t.deepEqual(plain, [...expect.hits] as Hit[], `${name}: hits`)
+  }
+}
+
+async function runCase(
+  t: ExecutionContext,
+  engine: TestEngine,
+  { name, request, expect }: GoldenCase,
+): Promise<void> {
+  const showRankingScore = expect.scores !== undefined
+  if (expect.error !== undefined) {
+    const error = await t.throwsAsync(engine.search('things', request), undefined, name)
+    t.is((error as { code?: string } | undefined)?.code, expect.error, `${name}: code`)
+    return
+  }
+  const text = await engine.searchText('things', { showRankingScore, ...request })
+  compare(t, name, expect, JSON.parse(text) as SearchAnswer, text)
+}
+
+/** Declares all tests of the suite for one engine. */
+export function conformance(name: string, open: OpenEngine): void {
+  for (const file of GOLDEN_FILES) {
+    const groups = JSON.parse(readFileSync(join(goldenDirectory, `${file}.json`), 'utf8')) as GoldenGroup[]
+    for (const group of groups)
+      test(`${name}: ${file}: ${group.name}`, async (t) => {
+        const engine = await TestEngine.start(t, open)
+        // Commits are synced one by one; a slow disk must not look like a wrong answer.
+        t.timeout(60_000)
+        await engine.configure('things', group.settings ?? {})
+        await engine.outcome('things', await engine.upload(group.documents, { primaryKey: 'id' }))
+        for (const golden of group.cases) await runCase(t, engine, golden)
+      })
+  }
+  documents(name, open)
+  commits(name, open)
+}
+
+function documents(name: string, open: OpenEngine): void {
+  const withEngine = (claim: string, run: (t: ExecutionContext, engine: TestEngine) => Promise<void>): void =>
+    test(`${name}: ${claim}`, async (t) => run(t, await TestEngine.start(t, open)))
+
+  withEngine('a deleted document leaves the next search', async (t, engine) => {
+    await engine.put('films', { id: 1, title: 'Solaris' }, { id: 2, title: 'Stalker' })
+    const { deletedDocuments } = await engine.outcome('films', {
+      kind: 'deleteByIds',
+      ids: ['1', '9', 'no id!'],
+    })
+    t.is(deletedDocuments, 1)
+    t.deepEqual(await engine.idsFor('films', 'solaris'), [])
+    t.deepEqual(await engine.idsFor('films', 's'), [2])
+  })
+
+  withEngine('documents come back as they were sent', async (t, engine) => {
+    const text =
+      '{"z":1.0,"id":7,"10":"ten","2":"two","big":9007199254740993,"o":{"b":1,"a":[null,true]},"s":"é\\n"}'
+    await engine.apply('things', await engine.upload(`[ ${text} ]`))
+    t.is(await engine.documentText('things', '7'), text)
+    t.is(
+      await engine.documentText('things', '7', { fields: ['o.a', 's'] }),
+      '{"o":{"a":[null,true]},"s":"é\\n"}',
+    )
+    t.is(await engine.documentText('things', '7', { fields: [] }), '{}')
+    t.is(await engine.documentText('things', '8'), null)
+    t.true((await engine.searchText('things', { q: 'ten' })).includes(`"hits":[${text}]`))
+  })
+
+  withEngine('a repeated key keeps its last value', async (t, engine) => {
+    await engine.apply('things', await engine.upload('[{"id":1,"a":1,"a":2}]'))
+    t.is(await engine.documentText('things', '1'), '{"id":1,"a":2}')
+  })
+
+  withEngine('replacing swaps a document, updating merges its fields', async (t, engine) => {
+    await engine.put('things', { id: 1, a: 1, o: { x: 1, y: 2 } })
+    await engine.apply('things', await engine.upload([{ id: 1, b: null, o: { x: 5 } }], { method: 'update' }))
+    t.is(await engine.documentText('things', '1'), '{"id":1,"a":1,"o":{"x":5},"b":null}')
+    await engine.put('things', { id: '1', c: 3 })
+    t.is(await engine.documentText('things', '1'), '{"id":"1","c":3}')
+    t.is((await engine.engine.stats('things')).numberOfDocuments, 1)
+  })
+
+  withEngine('one payload may hold an id several times', async (t, engine) => {
+    const twice = [
+      { id: 1, a: 1 },
+      { id: 1, b: 2 },
+    ]
+    const merged = await engine.outcome('things', await engine.upload(twice, { method: 'update' }))
+    t.is(merged.indexedDocuments, 1)
+    t.is(await engine.documentText('things', '1'), '{"id":1,"a":1,"b":2}')
+    await engine.outcome('things', await engine.upload(twice))
+    t.is(await engine.documentText('things', '1'), '{"id":1,"b":2}')
+  })
+
+  withEngine('skipCreation drops unknown documents and counts them', async (t, engine) => {
+    await engine.put('things', { id: 1, n: 1 })
+    const upload = await engine.upload([{ id: 1, n: 2 }, { id: 8 }], { skipCreation: true })
+    t.is((await engine.outcome('things', upload)).indexedDocuments, 2)
+    t.is(await engine.documentText('things', '8'), null)
+    t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
+  })
+
+  const keys: readonly (readonly [
+    claim: string,
+    document: Document,
+    primaryKey: string | null,
+    code: string | null,
+  ])[] = [
+    ['a field ending in id is the primary key', { bookId: 4, title: 'Fern' }, null, null],
+    ['no field ends in id', { name: 'Fern' }, null, 'index_primary_key_no_candidate_found'],
+    ['two fields end in id', { userid: 1, docId: 2 }, null, 'index_primary_key_multiple_candidates_found'],
+    ['a candidate need not hold an id', { paid: true }, null, 'invalid_document_id'],
+    ['a nested primary key', { ref: { code: 'k-1' } }, 'ref.code', null],
+    [
+      'a primary key in two places',
+      { ref: { code: 'k' }, 'ref.code': 'j' },
+      'ref.code',
+      'invalid_document_id',
+    ],
+    ['the primary key is missing', { id: 1 }, 'sku', 'missing_document_id'],
+    ['a blank in an id', { id: 'a b' }, null, 'invalid_document_id'],
+    ['a fraction as id', { id: 1.5 }, null, 'invalid_document_id'],
+    ['null as id', { id: null }, null, 'invalid_document_id'],
+    ['an empty id', { id: '' }, null, 'invalid_document_id'],
+    ['a letter with an accent in an id', { id: 'é' }, null, 'invalid_document_id'],
+    ['an id of 511 characters', { id: 'z'.repeat(511) }, null, null],
+    ['an id of 512 characters', { id: 'z'.repeat(512) }, null, 'invalid_document_id'],
+    ['a negative id', { id: -3 }, null, null],
+  ]
+  for (const [claim, document, primaryKey, code] of keys)
+    withEngine(`${claim}: ${code ?? 'accepted'}`, async (t, engine) => {
+      const report = await engine.apply('things', await engine.upload([document], { primaryKey }))
+      t.is(report.outcomes[0]?.error?.code ?? null, code as never)
+      t.is(report.outcomes[0]?.indexedDocuments, code === null ? 1 : 0)
+      t.is(report.documents, code === null ? 1 : 0)
+      t.is(report.primaryKey === null, code !== null)
+    })
+
+  withEngine('a failing task leaves nothing, its neighbours go on', async (t, engine) => {
+    await engine.put('things', { id: 1 })
+    const report = await engine.apply(
+      'things',
+      await engine.upload([{ id: 5 }, { name: 'no id' }]),
+      await engine.upload([{ id: 6 }]),
+      await engine.upload([{ sku: 1 }], { primaryKey: 'sku' }),
+    )
+    t.deepEqual(
+      report.outcomes.map(({ error, indexedDocuments }) => [error?.code ?? null, indexedDocuments]),
+      [
+        ['missing_document_id', 0],
+        [null, 1],
+        ['index_primary_key_already_exists', 0],
+      ],
+    )
+    t.is(report.documents, 2)
+    t.is(await engine.documentText('things', '5'), null)
+  })
+
+  withEngine('an empty payload records the primary key it names', async (t, engine) => {
+    t.is((await engine.apply('things', await engine.upload([]))).primaryKey, null)
+    t.is((await engine.apply('things', await engine.upload([], { primaryKey: 'sku' }))).primaryKey, 'sku')
+  })
+
+  withEngine('the primary key changes only without documents', async (t, engine) => {
+    await engine.put('things', { id: 1 })
+    const refused = await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'code' })
+    t.is(refused.error?.code, 'index_primary_key_already_exists')
+    t.is((await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'id' })).error, undefined)
+    t.is((await engine.outcome('things', { kind: 'clear' })).deletedDocuments, 1)
+    const report = await engine.apply('things', { kind: 'primaryKey', primaryKey: 'code' })
+    t.is(report.primaryKey, 'code')
+  })
+
+  withEngine('listing follows arrival, filters, ids and sorting', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['n', 'g'], sortableAttributes: ['n'] })
+    await engine.put('things', { id: 2, n: 5, g: 'u' }, { id: 1, n: 9, g: 'v' }, { id: 3, g: 'u' })
+    const ids = async (request: Parameters<TestEngine['documents']>[1]): Promise<unknown[]> =>
+      (await engine.documents('things', request)).results.map(({ id }) => id)
+    t.deepEqual(await ids({}), [2, 1, 3])
+    t.deepEqual(await ids({ sort: ['n:desc'] }), [1, 2, 3])
+    t.deepEqual(await ids({ sort: ['n:asc'] }), [2, 1, 3])
+    t.deepEqual(await ids({ filter: 'n > 5' }), [1])
+    t.deepEqual(await ids({ ids: ['3', '2', '99'] }), [2, 3])
+    t.deepEqual(await ids({ ids: [] }), [])
+    t.deepEqual(await engine.documents('things', { offset: 1, limit: 1, fields: ['n'] }), {
+      results: [{ n: 9 }],
+      offset: 1,
+      limit: 1,
+      total: 3,
+    } as never)
+    const codes = [
+      [{ sort: ['g:asc'] }, 'invalid_document_sort'],
+      [{ filter: 'id = 1' }, 'invalid_document_filter'],
+      [{ ids: ['b!d'] }, 'invalid_document_ids'],
+    ] as const
+    for (const [request, code] of codes) {
+      const error = await t.throwsAsync(engine.documents('things', request))
+      t.is((error as { code?: string } | undefined)?.code, code)
+    }
+  })
+
+  withEngine('deleting by filter counts what it removes', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['g'] })
+    await engine.put('things', { id: 1, g: 'u' }, { id: 2, g: 'v' }, { id: 3, g: 'u' })
+    const refused = await engine.outcome('things', { kind: 'deleteByFilter', filter: 'z = 1' })
+    t.deepEqual([refused.error?.code, refused.deletedDocuments], ['invalid_document_filter', 0])
+    const report = await engine.apply('things', await engine.upload([{ id: 4, g: 'u' }]), {
+      kind: 'deleteByFilter',
+      filter: ['g = u'],
+    })
+    t.is(report.outcomes[1]?.deletedDocuments, 3)
+    t.is(report.documents, 1)
+  })
+
+  withEngine('stats and field names follow the documents', async (t, engine) => {
+    await engine.put('things', { id: 1, t: 'a', m: { x: 1 } }, { id: 2, t: null, _vectors: {} })
+    const { numberOfDocuments, fieldDistribution } = await engine.engine.stats('things')
+    t.is(numberOfDocuments, 2)
+    t.deepEqual(fieldDistribution, { id: 2, m: 1, t: 2 })
+    t.true(['id', 'm', 'm.x', 't'].every((field, at, all) => all.indexOf(field) === at))
+    const fields = await engine.engine.fields('things')
+    t.deepEqual(
+      fields.filter((field) => !field.startsWith('_vectors')),
+      ['id', 'm', 'm.x', 't'],
+    )
+    await engine.outcome('things', { kind: 'deleteByIds', ids: ['1'] })
+    t.deepEqual((await engine.engine.stats('things')).fieldDistribution, { id: 1, t: 1 })
+  })
+
+  withEngine('free docids are given out lowest first', async (t, engine) => {
+    await engine.put('things', { id: 1 }, { id: 2 }, { id: 3 })
+    await engine.outcome('things', { kind: 'deleteByIds', ids: ['1', '2'] })
+    await engine.put('things', { id: 8 }, { id: 9 }, { id: 10 })
+    const { results } = await engine.documents('things')
+    t.deepEqual(
+      results.map(({ id }) => id),
+      [8, 9, 3, 10],
+    )
+  })
+
+  withEngine('settings change what was indexed before', async (t, engine) => {
+    await engine.put('things', { id: 1, t: 'sea~salt', n: 3, u: 'pepper' })
+    t.deepEqual(await engine.idsFor('things', 'salt '), [])
+    await engine.configure('things', { separatorTokens: ['~'], filterableAttributes: ['n'] })
+    t.deepEqual(await engine.idsFor('things', 'salt '), [1])
+    t.is((await engine.search('things', { filter: 'n = 3' })).estimatedTotalHits, 1)
+    await engine.configure('things', { searchableAttributes: ['t'] })
+    t.deepEqual(await engine.idsFor('things', 'pepper'), [])
+  })
+
+  withEngine('a malformed point fails the task once points are used', async (t, engine) => {
+    await engine.put('places', { id: 1, _geo: 'anywhere' })
+    const late = await engine.configure('places', { sortableAttributes: ['_geo'] })
+    t.is(late.error?.code, 'invalid_document_geo_field')
+    await engine.outcome('places', { kind: 'clear' })
+    await engine.configure('places', { sortableAttributes: ['_geo'] })
+    for (const [point, accepted] of [
+      [{ lat: '48.5', lng: 2 }, true],
+      [null, true],
+      [{ lat: 1 }, false],
+      [{ lat: 1, lng: 2, alt: 3 }, false],
+      [{ lat: 'x', lng: 2 }, false],
+    ] as const) {
+      const { error } = await engine.put('places', { id: 1, _geo: point })
+      t.is(error?.code ?? null, accepted ? null : 'invalid_document_geo_field', JSON.stringify(point))
+    }
+  })
+
+  const bodies: readonly (readonly [
+    claim: string,
+    format: 'json' | 'ndjson' | 'csv',
+    body: string,
+    documents: number,
+    error: RegExp | null,
+  ])[] = [
+    ['an array', 'json', '[{"id":1},\n {"id":2}]', 2, null],
+    ['one object', 'json', ' {"id":1} ', 1, null],
+    ['an empty array', 'json', '[]', 0, null],
+    ['nothing', 'json', '', 0, /json/],
+    ['a cut array', 'json', '[{"id":1},', 1, /json.*line 1/],
+    ['a scalar', 'json', '"hello"', 0, /json.*line 1 column 1/],
+    ['an array of numbers', 'json', '[1,2]', 0, /json/],
+    ['a fault in the second line', 'json', '[{"id":1},\n {"id":}]', 1, /json.*line 2 column 8/],
+    ['lines, some blank', 'ndjson', '{"id":1}\n\n{"id":2}\n', 2, null],
+    ['only blanks', 'ndjson', ' \n', 0, null],
+    ['a cut line', 'ndjson', '{"id":1}\n{"id":', 1, /ndjson.*line 2/],
+    ['an array as line', 'ndjson', '[1]', 0, /ndjson/],
+    ['rows', 'csv', 'id:number,t\n1,"a, b"\n2,\n', 2, null],
+    ['a header alone', 'csv', 'id,t', 0, null],
+    ['a row too long', 'csv', 'id,t\n1,a,b', 0, /csv.*line 2/],
+    ['a cell of another type', 'csv', 'id,n:number\n1,two', 0, /csv.*two.*line 1/],
+    ['a truth value in capitals', 'csv', 'id,b:boolean\n1,True', 0, /csv.*True/],
+  ]
+  for (const [claim, format, body, count, error] of bodies)
+    withEngine(
+      `inspecting ${format}, ${claim}: ${error === null ? 'accepted' : 'refused'}`,
+      async (t, engine) => {
+        const report = await engine.engine.inspect(await engine.spool(body, format))
+        t.is(report.documents, count)
+        if (error === null) t.is(report.error, undefined)
+        else {
+          t.is(report.error?.code, body === '' ? 'missing_payload' : 'malformed_payload')
+          t.regex(report.error?.message ?? '', error)
+        }
+      },
+    )
+
+  withEngine('typed columns become typed values', async (t, engine) => {
+    const body = 'id:number,title,price:number,live:boolean,when:utc\n1,"Fern, tall",3.5,true,now\n2,,,,'
+    await engine.apply('things', {
+      kind: 'documents',
+      method: 'replace',
+      primaryKey: null,
+      skipCreation: false,
+      payload: await engine.spool(body, 'csv'),
+    })
+    t.is(
+      await engine.documentText('things', '1'),
+      '{"id":1,"title":"Fern, tall","price":3.5,"live":true,"when:utc":"now"}',
+    )
+    t.is(
+      await engine.documentText('things', '2'),
+      '{"id":2,"title":null,"price":null,"live":null,"when:utc":null}',
+    )
+  })
+}
+
+function commits(name: string, open: OpenEngine): void {
+  test(`${name}: what was committed is there after a restart`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.configure('things', { sortableAttributes: ['n'] })
+    await engine.put('things', { id: 1, t: 'old', n: 2 }, { id: 2, t: 'gone', n: 1 })
+    const report = await engine.apply('things', { kind: 'deleteByIds', ids: ['2'] })
+    await engine.reopen()
+    t.deepEqual(await engine.engine.lastCommit('things'), report)
+    t.deepEqual([...(await engine.engine.settings('things')).sortableAttributes], ['n'])
+    t.deepEqual(await engine.idsFor('things', 'old'), [1])
+    t.deepEqual(await engine.idsFor('things', 'gone'), [])
+    t.deepEqual([...(await engine.engine.list())], ['things'])
+    t.deepEqual([...(await engine.engine.verify('things'))], [])
+  })
+
+  test(`${name}: an abandoned batch leaves no trace`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.put('things', { id: 1, t: 'old' })
+    const upload = await engine.upload([{ id: 1, t: 'new' }])
+    const operations = [{ taskUid: 900, ...upload }] as never
+    const prepared = await engine.engine.prepare('things', { uid: 90, indexUid: 'things', operations })
+    t.deepEqual(await engine.idsFor('things', 'new'), [])
+    await engine.engine.abandon(prepared)
+    t.deepEqual(await engine.idsFor('things', 'new'), [])
+    await engine.reopen()
+    t.deepEqual(await engine.idsFor('things', 'old'), [1])
+  })
+
+  test(`${name}: a batch that comes again answers its report and is not applied twice`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.put('things', { id: 1, n: 1 })
+    const upload = await engine.upload([{ id: 1, n: 2 }])
+    const batch = { uid: 90, indexUid: 'things', operations: [{ taskUid: 900, ...upload }] as never }
+    const first = await engine.engine.commit(await engine.engine.prepare('things', batch), [])
+    await engine.reopen()
+    const other = await engine.upload([{ id: 1, n: 3 }])
+    const again = { ...batch, operations: [{ taskUid: 900, ...other }] as never }
+    const second = await engine.engine.commit(await engine.engine.prepare('things', again), [])
+    t.deepEqual(second, first)
+    t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
+  })
+
+  test(`${name}: a snapshot holds the newest commit`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.put('things', { id: 1, t: 'kept' })
+    await engine.engine.snapshot('things', `${engine.directory}/indexes/copy`)
+    await engine.put('things', { id: 2, t: 'later' })
+    await engine.reopen()
+    t.deepEqual(await engine.idsFor('copy', 'kept'), [1])
+    t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
+  })
+
+  test(`${name}: a dropped index is gone, and may be dropped again`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.put('things', { id: 1 })
+    await engine.engine.drop('things')
+    await engine.engine.drop('things')
+    t.deepEqual([...(await engine.engine.list())], [])
+    t.is(await engine.engine.lastCommit('things'), null)
+  })
+
+  test(`${name}: filters are checked without an index`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await t.notThrowsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND (b != 2)"')))
+    const error = await t.throwsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND"')))
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
+  })
+}

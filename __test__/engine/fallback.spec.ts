@@ -1,0 +1,6 @@
+import { openFallback } from '../../ts/engine/fallback/index.js'
+import { conformance } from './conformance.js'
+
+conformance('fallback', (directory) =>
+  openFallback({ directory, log: { error: (fields, message) => console.error(message, fields) } }),
+)
