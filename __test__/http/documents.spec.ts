@@ -157,6 +157,8 @@ test('documents are listed in order, by page, by id, by filter, with the fields 
     { ...bad, path: `${path}/2?ghost=1`, code: 'bad_request' },
     { ...bad, path: `${path}/77`, status: 404, code: 'document_not_found', names: '77' },
     { ...bad, path: `${path}/b!d`, status: 404, code: 'document_not_found' },
+    { ...bad, path: `${path}/a%2Fb`, status: 404, code: 'document_not_found', names: 'a/b' },
+    { ...bad, path: `${path}/${'x'.repeat(9000)}`, status: 404, code: 'document_not_found' },
     { path: `${path}/fetch`, body: 'null', code: 'bad_request' },
     { path: `${path}/fetch`, body: { size: 3 }, code: 'bad_request' },
     { path: `${path}/fetch`, body: { ids: [1, 'b d'] }, code: 'invalid_document_ids', names: '.ids[1]' },

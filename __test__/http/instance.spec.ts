@@ -114,3 +114,18 @@ test('the network keeps who is who', async (t) => {
     },
   ])
 })
+
+test('features and remotes changed at the same time are all kept', async (t) => {
+  const server = await startServer(t, { features: ['network'] })
+  const flags = ['metrics', 'logsRoute', 'containsFilter', 'multimodal']
+  await Promise.all(flags.map((flag) => server.patch('/experimental-features', { [flag]: true })))
+  const { body } = await server.get('/experimental-features')
+  t.deepEqual(
+    flags.map((flag) => body[flag]),
+    [true, true, true, true],
+  )
+  const remotes = ['a', 'b', 'c']
+  const url = 'http://x.example'
+  await Promise.all(remotes.map((name) => server.patch('/network', { remotes: { [name]: { url } } })))
+  t.deepEqual(Object.keys((await server.get('/network')).body.remotes as object), remotes)
+})

@@ -241,3 +241,16 @@ test('an expired key is turned away and still listed', async (t) => {
   checkError(t, await get(), 403, 'invalid_api_key')
   t.is((await server.get(`/keys/${key.key}`)).status, 200)
 })
+
+test('of requests that make the same key at the same time one succeeds', async (t) => {
+  const server = await startServer(t, { masterKey })
+  const answers = await Promise.all(Array.from({ length: 5 }, () => server.post('/keys', { ...anyKey, uid })))
+  t.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])
+  const names = ['a', 'b', 'c']
+  await Promise.all(names.map((name) => server.patch(`/keys/${uid}`, { name })))
+  await Promise.all([
+    server.patch(`/keys/${uid}`, { name: 'z' }),
+    server.patch(`/keys/${uid}`, { description: 'd' }),
+  ])
+  t.like((await server.get(`/keys/${uid}`)).body, { name: 'z', description: 'd' })
+})

@@ -89,6 +89,8 @@ export class KeyBook {
   readonly #masterKey: string | null
   /** In order of creation. */
   readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
+  /** Uids on their way into the store, taken already. */
+  readonly #creating = new Set<string>()
   #lastMicros = 0
 
   private constructor(store: KeyStore, masterKey: string | null) {
@@ -147,13 +149,18 @@ export class KeyBook {
       throw new ApiError('index_scoped_api_key_with_global_action', message)
     }
     const uid = key.uid ?? randomUUID()
-    if (this.#keys.has(uid)) {
+    if (this.#keys.has(uid) || this.#creating.has(uid)) {
       throw new ApiError('api_key_already_exists', `an API key with the uid \`${uid}\` exists already`)
     }
     const now = this.#now()
     const { name, description, actions, indexes, expiresAt } = key
     const record = { uid, name, description, actions, indexes, expiresAt, createdAt: now, updatedAt: now }
-    await this.#store.putKey(record)
+    this.#creating.add(uid)
+    try {
+      await this.#store.putKey(record)
+    } finally {
+      this.#creating.delete(uid)
+    }
     this.#remember(record)
     return record
   }
@@ -167,8 +174,14 @@ export class KeyBook {
       description: patch.description === undefined ? record.description : patch.description,
       updatedAt: this.#now(),
     }
-    await this.#store.putKey(updated)
+    // Known before it is stored: a change made meanwhile must build on this one.
     this.#remember(updated)
+    try {
+      await this.#store.putKey(updated)
+    } catch (error) {
+      if (this.#keys.get(updated.uid)?.record === updated) this.#remember(record)
+      throw error
+    }
     return updated
   }
 

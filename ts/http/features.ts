@@ -1,5 +1,6 @@
 import { ApiError } from '../errors/index.js'
 import type { InstanceStore } from '../tasks/index.js'
+import { inTurn } from './in-turn.js'
 
 /** Experimental features in the order they are listed, with what they open in words. */
 const featureWords = {
@@ -57,16 +58,18 @@ export async function openFeatures(
   let flags = Object.fromEntries(
     featureNames.map((name) => [name, stored?.[name] === true || forced.includes(name)]),
   ) as FeatureFlags
+  const turn = inTurn()
   return {
     get flags() {
       return flags
     },
-    async patch(changes) {
-      const next = { ...flags, ...changes }
-      await instance.putValue(STORED_AS, next)
-      flags = next
-      return flags
-    },
+    patch: (changes) =>
+      turn(async () => {
+        const next = { ...flags, ...changes }
+        await instance.putValue(STORED_AS, next)
+        flags = next
+        return flags
+      }),
     require(feature, doing) {
       if (!flags[feature]) throw featureNotEnabled(feature, doing)
     },

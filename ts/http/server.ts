@@ -7,11 +7,8 @@ import { SearchQueue } from './search-queue.js'
 import type { Services } from './services.js'
 import { sendError, setUpTransport } from './transport.js'
 
-/**
- * Longest path parameter. Index uids have 400 bytes and document ids 511, up to three times that once
- * percent-encoded; keys and anything longer are looked up in vain, which is an answer too.
- */
-const PARAM_CHARS_MAX = 4096
+/** Longest path parameter: as long as any path can get, since the platform takes no longer request heads. */
+const PARAM_CHARS_MAX = 16_384
 
 /** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
 export function buildServer(services: Services): FastifyInstance {

@@ -97,7 +97,8 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsOf(routes, request.url)
-    if (methods.length > 0) void reply.code(405).header('allow', methods.join(', '))
+    if (methods.length > 0 && !methods.includes(request.method))
+      void reply.code(405).header('allow', methods.join(', '))
     else void reply.code(404)
     void reply.send()
   })

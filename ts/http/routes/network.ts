@@ -2,7 +2,18 @@ import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { jsonBody } from '../body.js'
 import { sendJson } from '../exchange.js'
-import { badValue, list, mapOf, nullable, refined, setting, shape, string } from '../parse/index.js'
+import { inTurn } from '../in-turn.js'
+import {
+  badValue,
+  list,
+  mapOf,
+  nullable,
+  refined,
+  setting,
+  shape,
+  string,
+  type Values,
+} from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { uuidV7 } from '../uuid-v7.js'
 
@@ -34,16 +45,18 @@ const remoteBody = shape({
   writeApiKey: setting(string, 'invalid_network_write_api_key'),
 })
 const shardBody = shape({ remotes: setting(list(string), 'invalid_network_shards') })
-const body = shape({
+const networkFields = {
   self: setting(string, 'invalid_network_self'),
   remotes: setting(mapOf(nullable(remoteBody)), 'invalid_network_remotes'),
   shards: setting(mapOf(nullable(shardBody)), 'invalid_network_shards'),
   leader: setting(string, 'invalid_network_leader'),
-})
+}
+const body = shape(networkFields)
 
 /** Other instances this one knows of. */
 export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, instance, options } = services
+  const turn = inTurn()
 
   app.get('/network', async (request, reply) => {
     await auth.require(request.headers.authorization, 'network.get')
@@ -58,6 +71,17 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     if (patch.leader !== undefined && patch.leader !== null) {
       throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
     }
+    const updated = await turn(() => change(patch))
+    return sendJson(reply, view(updated))
+  })
+
+  app.post('/network/control', async (request) => {
+    await auth.require(request.headers.authorization, 'network.update')
+    features.require('network', 'steering the network')
+    throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
+  })
+
+  async function change(patch: Values<typeof networkFields>): Promise<Network> {
     const network = await stored()
     const updated: Network = {
       self: patch.self === undefined ? network.self : patch.self,
@@ -67,14 +91,8 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       version: uuidV7(),
     }
     await instance.putValue(STORED_AS, updated)
-    return sendJson(reply, view(updated))
-  })
-
-  app.post('/network/control', async (request) => {
-    await auth.require(request.headers.authorization, 'network.update')
-    features.require('network', 'steering the network')
-    throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
-  })
+    return updated
+  }
 
   async function stored(): Promise<Network> {
     const network = (await instance.value(STORED_AS)) as Network | null

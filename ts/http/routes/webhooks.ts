@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { jsonBody } from '../body.js'
 import { param, sendJson } from '../exchange.js'
+import { inTurn } from '../in-turn.js'
 import {
   badValue,
   immutable,
@@ -57,6 +58,7 @@ const body = shape({
 /** Who is told about finished tasks. */
 export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, instance, options } = services
+  const turn = inTurn()
 
   app.get('/webhooks', async (request, reply) => {
     await auth.require(request.headers.authorization, 'webhooks.get')
@@ -67,14 +69,18 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   app.post('/webhooks', async (request, reply) => {
     await auth.require(request.headers.authorization, 'webhooks.create')
     const change = await jsonBody(request, options.payloadBytesMax, body)
-    const webhooks = new Map(await stored())
     if (!change.url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
-    if (webhooks.size >= WEBHOOKS_MAX) {
-      throw new ApiError('invalid_webhooks', `there are ${WEBHOOKS_MAX} webhooks already, which is the limit`)
-    }
     const uuid = randomUUID()
     const webhook = { url: change.url, headers: mergeHeaders({}, change.headers) }
-    await store(webhooks.set(uuid, webhook))
+    await changeStored((webhooks) => {
+      if (webhooks.size >= WEBHOOKS_MAX) {
+        throw new ApiError(
+          'invalid_webhooks',
+          `there are ${WEBHOOKS_MAX} webhooks already, which is the limit`,
+        )
+      }
+      webhooks.set(uuid, webhook)
+    })
     return sendJson(reply, view(uuid, webhook), 201)
   })
 
@@ -90,22 +96,24 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     await auth.require(request.headers.authorization, 'webhooks.update')
     const change = await jsonBody(request, options.payloadBytesMax, body)
     const uuid = editable(uuidOf(request))
-    const webhooks = new Map(await stored())
-    const known = webhooks.get(uuid)
-    if (known === undefined) throw notFound(uuid)
-    if (change.url === null)
-      throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
-    const webhook = { url: change.url ?? known.url, headers: mergeHeaders(known.headers, change.headers) }
-    await store(webhooks.set(uuid, webhook))
-    return sendJson(reply, view(uuid, webhook))
+    const changed = await changeStored((webhooks) => {
+      const known = webhooks.get(uuid)
+      if (known === undefined) throw notFound(uuid)
+      if (change.url === null) {
+        throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
+      }
+      const kept = mergeHeaders(known.headers, change.headers)
+      webhooks.set(uuid, { url: change.url ?? known.url, headers: kept })
+    })
+    return sendJson(reply, view(uuid, changed.get(uuid)!))
   })
 
   app.delete('/webhooks/:uuid', async (request, reply) => {
     await auth.require(request.headers.authorization, 'webhooks.delete')
     const uuid = editable(uuidOf(request))
-    const webhooks = new Map(await stored())
-    if (!webhooks.delete(uuid)) throw notFound(uuid)
-    await store(webhooks)
+    await changeStored((webhooks) => {
+      if (!webhooks.delete(uuid)) throw notFound(uuid)
+    })
     return reply.code(204).send()
   })
 
@@ -113,8 +121,14 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     return new Map(Object.entries(((await instance.value(STORED_AS)) ?? {}) as Record<string, Webhook>))
   }
 
-  async function store(webhooks: Webhooks): Promise<void> {
-    await instance.putValue(STORED_AS, Object.fromEntries(webhooks))
+  /** Changes what is stored, or throws and leaves it as it was. */
+  function changeStored(change: (webhooks: Map<string, Webhook>) => void): Promise<Webhooks> {
+    return turn(async () => {
+      const webhooks = new Map(await stored())
+      change(webhooks)
+      await instance.putValue(STORED_AS, Object.fromEntries(webhooks))
+      return webhooks
+    })
   }
 
   function instanceWebhook(): Webhooks {
