@@ -137,10 +137,13 @@ fn condition(input: &mut Input<'_>) -> Result<Filter> {
     Ok(if negated { negate(condition) } else { condition })
 }
 
+/// Makes an operator of the text that follows its sign.
+type Comparison = fn(Text) -> Operator;
+
 /// What follows a field, and whether it stands for its opposite.
 fn operator(input: &mut Input<'_>) -> Result<(Operator, bool)> {
     // The longer of two symbols that begin alike comes first.
-    let comparisons: [(&str, fn(Text) -> Operator); 6] = [
+    let comparisons: [(&str, Comparison); 6] = [
         ("!=", Operator::NotEqual),
         (">=", Operator::GreaterOrEqual),
         ("<=", Operator::LowerOrEqual),
