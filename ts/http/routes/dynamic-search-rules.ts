@@ -42,11 +42,33 @@ const ruleBody = shape({
   conditions: setting(
     shape({
       time: optional(
-        shape({ start: optional(moment, code.conditions), end: optional(moment, code.conditions) }),
+        refined(
+          shape({ start: optional(moment, code.conditions), end: optional(moment, code.conditions) }),
+          (time) => {
+            if (time.start !== null && time.end !== null && Date.parse(time.start) > Date.parse(time.end)) {
+              throw new ApiError(
+                'bad_request',
+                `the time ends (${time.end}) before it starts (${time.start})`,
+              )
+            }
+            return time
+          },
+        ),
         code.conditions,
       ),
       query: optional(
-        shape({ isEmpty: optional(boolean, code.conditions), words: optional(string, code.conditions) }),
+        refined(
+          shape({ isEmpty: optional(boolean, code.conditions), words: optional(string, code.conditions) }),
+          (query) => {
+            if (query.isEmpty === true && query.words !== null) {
+              throw new ApiError(
+                'bad_request',
+                `an empty query has no words, but \`${query.words}\` was given`,
+              )
+            }
+            return query
+          },
+        ),
         code.conditions,
       ),
       filter: optional(shape({ values: required(mapOf(anything), code.conditions) }), code.conditions),
