@@ -280,6 +280,11 @@ test('a multi-search answers every query, or none', async (t) => {
     { ...federated({}, { limit: null }), code: 'invalid_search_limit' },
     { ...federated({}, { facetsByIndex: [] }), code: 'invalid_multi_search_facets_by_index' },
     { ...federated({}, { facetsByIndex: { ghost: [] } }), code: 'index_not_found', names: 'ghost' },
+    {
+      ...federated({}, { facetsByIndex: { books: ['title'] } }),
+      code: 'invalid_search_facets',
+      names: '.federation.facetsByIndex.books',
+    },
     { ...federated({}, { mergeFacets: { ghost: 1 } }), code: 'invalid_multi_search_merge_facets' },
     {
       ...federated({}, { mergeFacets: { maxValuesPerFacet: 'x' } }),

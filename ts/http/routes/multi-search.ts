@@ -17,6 +17,7 @@ import {
   nullable,
   number,
   optional,
+  readNode,
   refined,
   required,
   shape,
@@ -24,7 +25,7 @@ import {
   strings,
   type Values,
 } from '../parse/index.js'
-import { multiSearchQueryFields, personalize } from '../search-fields.js'
+import { multiSearchQueryFields, personalize, searchFields } from '../search-fields.js'
 import { includesMetadata, paging, searchMetadata, searchRequest } from '../search-requests.js'
 import type { RouteServices } from '../services.js'
 import { uuidV7 } from '../uuid-v7.js'
@@ -73,6 +74,9 @@ const body = shape({
   queries: required(list(shape(queryFields)), 'bad_request'),
 })
 
+/** A search that asks for nothing in particular. */
+const nothing = readNode({ kind: 'object', entries: [] }, shape(searchFields))
+
 type Query = Values<typeof queryFields>
 type Federation = Values<typeof federationFields>
 
@@ -99,6 +103,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
           request: requestFor(query, i, entry, access, federation, includeMetadata),
         }
       })
+      if (federation !== null) await checkUnusedFacets(queries, federation)
       const requests = prepared.map((one) => ({ index: one.index, request: encode(one.request) }))
       const merged =
         federation === null
@@ -132,6 +137,23 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     for (const uid of federation.facetsByIndex.keys()) {
       const unused = positions.has(uid) ? '' : ' (which no query uses)'
       requireEntry(uid, `.federation.facetsByIndex.${uid}${unused}`)
+    }
+  }
+
+  /** Facets of an index that no query searches are not answered, but must be as good as the others. */
+  async function checkUnusedFacets(queries: readonly Query[], federation: Federation): Promise<void> {
+    const searched = new Set(queries.map((query) => query.indexUid))
+    for (const [uid, facets] of federation.facetsByIndex) {
+      if (searched.has(uid) || facets === null || facets.length === 0) continue
+      const where = `.federation.facetsByIndex.${uid}`
+      const entry = requireEntry(uid, where)
+      const search = { ...nothing, facets, limit: 0 }
+      const request = searchRequest(search, { entry, features, forcedFilter: null, includeMetadata: false })
+      try {
+        await engine.search(entry.id, encode(request))
+      } catch (error) {
+        throw error instanceof ApiError ? at(where, error) : error
+      }
     }
   }
 
@@ -217,7 +239,9 @@ function federationRequest(
 ): FederationRequest {
   return {
     paging: paging(federation),
-    facetsByIndex: Object.fromEntries(federation.facetsByIndex),
+    facetsByIndex: Object.fromEntries(
+      [...federation.facetsByIndex].filter(([uid]) => queries.some((query) => query.indexUid === uid)),
+    ),
     mergeFacets: federation.mergeFacets,
     distinct: federation.distinct,
     showPerformanceDetails: federation.showPerformanceDetails,
