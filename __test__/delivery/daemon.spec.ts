@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -157,6 +158,31 @@ test('with a master key of enough bytes requests need a key', async (t) => {
   const headers = { authorization: 'Bearer sixteen-bytes-ok' }
   t.is((await fetch(`${url}/indexes`, { headers })).status, 200)
   running.kill('SIGTERM')
+  t.is((await running.ended).code, 0)
+})
+
+test('a request under way is finished before the daemon stops, and new ones are refused', async (t) => {
+  const cwd = await tempDir(t)
+  const running = daemon(t, cwd, served)
+  const { hostname, port } = new URL(fact(await running.screen, 'Server listening on'))
+  const body = '{"uid":"late"}'
+  const socket = connect(Number(port), hostname)
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const head = ['POST /indexes HTTP/1.1', 'Host: here', 'Content-Type: application/json']
+  socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
+  // The body is waited for once the server has seen the head; a second request proves that it has.
+  await fetch(`http://${hostname}:${port}/health`)
+  running.kill('SIGTERM')
+  await t.throwsAsync(async () => {
+    for (;;) await fetch(`http://${hostname}:${port}/health`, { headers: { connection: 'close' } })
+  })
+  socket.write(body.slice(5))
+  await closed
+  t.regex(answer, /^HTTP\/1\.1 202 /)
   t.is((await running.ended).code, 0)
 })
 
