@@ -31,6 +31,39 @@ test('failures of ours are internal, those of the machine say what is wrong', as
   }
 })
 
+test('an index deleted under a search is not found, one swapped is searched under its name', async (t) => {
+  let meanwhile = async (): Promise<unknown> => null
+  const slow = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'search' && name !== 'multiSearch') return value.bind(target)
+        return async (...args: unknown[]) => {
+          const change = meanwhile
+          meanwhile = async () => null
+          await change()
+          return value.apply(target, args)
+        }
+      },
+    })
+  const server = await startServer(t, { wrapEngine: slow })
+  for (const index of ['a', 'b', 'c', 'd']) {
+    await server.settle(t, server.post(`/indexes/${index}/documents`, [{ id: index }]))
+  }
+  const deleting = (uid: string) => () => server.settle(t, server.delete(`/indexes/${uid}`))
+  meanwhile = deleting('a')
+  checkError(t, await server.post('/indexes/a/search', {}), 404, 'index_not_found')
+  meanwhile = async () => {
+    await server.settle(t, server.post('/swap-indexes', [{ indexes: ['b', 'c'] }]))
+    await deleting('c')()
+  }
+  t.deepEqual((await server.post('/indexes/b/search', {})).body.hits, [{ id: 'c' }] as never)
+  meanwhile = deleting('d')
+  const queries = [{ indexUid: 'b' }, { indexUid: 'd' }]
+  checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
+})
+
 test('reading JSON agrees with the platform and forgets nothing', (t) => {
   const property = fc.property(fc.json({ maxDepth: 4 }), (text) => {
     const node = readJson(Buffer.from(text))

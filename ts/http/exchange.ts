@@ -35,6 +35,31 @@ export function requireIndex(tasks: Tasks, uid: string): IndexEntry {
   return entry
 }
 
+/**
+ * Reads an index that exists. If it is deleted or swapped away meanwhile, whatever came of it is dropped
+ * and the question asked again of what has the name now.
+ * @throws ApiError `index_not_found`
+ */
+export async function reading<T>(
+  tasks: Tasks,
+  uid: string,
+  read: (entry: IndexEntry) => Promise<T>,
+): Promise<T> {
+  const entry = requireIndex(tasks, uid)
+  try {
+    const result = await read(entry)
+    if (!hasMoved(tasks, entry)) return result
+  } catch (error) {
+    if (!hasMoved(tasks, entry)) throw error
+  }
+  return reading(tasks, uid, read)
+}
+
+/** Whether the name of `entry` stands for another index by now, or for none. */
+export function hasMoved(tasks: Tasks, entry: IndexEntry): boolean {
+  return tasks.index(entry.uid)?.id !== entry.id
+}
+
 /** Answers with JSON. */
 export function sendJson(reply: FastifyReply, value: unknown, status = 200): FastifyReply {
   return sendJsonBytes(reply, JSON.stringify(value), status)

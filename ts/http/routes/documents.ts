@@ -3,13 +3,13 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import type { DocumentsRequest, PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
-import type { TaskContent, TaskType } from '../../tasks/index.js'
+import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import { bodyToFile, jsonBody, jsonNode, mimeType } from '../body.js'
 import {
   disconnection,
   param,
   rawQuery,
-  requireIndex,
+  reading,
   requireIndexUid,
   sendJsonBytes,
   sendSummary,
@@ -137,9 +137,10 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     const uid = param(request, 'indexUid')
     await auth.require(request.headers.authorization, 'documents.get', uid)
     const { fields, retrieveVectors } = readQuery(rawQuery(request), oneParameters)
-    const entry = requireIndex(tasks, requireIndexUid(uid))
     const id = param(request, 'documentId')
-    const body = await engine.document(entry.id, encode({ id, fields, retrieveVectors }))
+    const body = await reading(tasks, requireIndexUid(uid), (entry) =>
+      engine.document(entry.id, encode({ id, fields, retrieveVectors })),
+    )
     if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
     return sendJsonBytes(reply, body)
   })
@@ -190,12 +191,11 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     access: Access,
     wanted: Omit<Values<typeof listParameters>, 'useNetwork'>,
   ): Promise<FastifyReply> {
-    const answer = async (): Promise<Uint8Array> => {
-      const { uid, id } = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+    const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
       const { containsFilter, legacySearch } = features.flags
       const body: DocumentsRequest = {
-        indexUid: uid,
+        indexUid: entry.uid,
         offset,
         limit,
         fields,
@@ -205,8 +205,10 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         sort,
         features: { containsFilter, legacySearch },
       }
-      return engine.documents(id, encode(body))
+      return engine.documents(entry.id, encode(body))
     }
+    const answer = async (): Promise<Uint8Array> =>
+      reading(tasks, requireIndexUid(param(request, 'indexUid')), browsed)
     const body = features.flags.disableDocumentsFetchQueue
       ? await answer()
       : await searches.run(access.holder, disconnection(reply), answer)

@@ -3,9 +3,9 @@ import { matchesAny } from '../../auth/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { jsonBody } from '../body.js'
 import {
-  indexNotFound,
   param,
   rawQuery,
+  reading,
   requireIndex,
   requireIndexUid,
   sendJson,
@@ -100,7 +100,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     const uid = param(request, 'indexUid')
     await auth.require(request.headers.authorization, 'stats.get', uid)
     const wanted = readQuery(rawQuery(request), statsParameters)
-    const { view } = await indexStats(services, requireIndex(tasks, requireIndexUid(uid)), wanted)
+    const { view } = await reading(tasks, requireIndexUid(uid), (entry) =>
+      indexStats(services, entry, wanted),
+    )
     return sendJson(reply, view)
   })
 
@@ -108,9 +110,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     const uid = param(request, 'indexUid')
     await auth.require(request.headers.authorization, 'fields.post', uid)
     const { offset, limit, filter } = await jsonBody(request, options.payloadBytesMax, fieldsBody)
-    const entry = tasks.index(uid)
-    if (entry === null) throw indexNotFound(uid)
-    const [names, settings] = await Promise.all([engine.fields(entry.id), engine.settings(entry.id)])
+    const [names, settings] = await reading(tasks, uid, ({ id }) =>
+      Promise.all([engine.fields(id), engine.settings(id)]),
+    )
     const views = fieldViews(names, settings, filter)
     return sendJson(reply, {
       results: views.slice(offset, offset + limit),

@@ -1,10 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
-import { rawQuery, sendJson } from '../exchange.js'
+import type { IndexEntry } from '../../tasks/index.js'
+import { hasMoved, rawQuery, sendJson } from '../exchange.js'
 import { readQuery } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { size } from '../sizes.js'
-import { indexStats, statsParameters } from '../stats.js'
+import { indexStats, type StatsOptions, statsParameters } from '../stats.js'
 
 /** Whether the service is up, which build it is, how much it holds. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -33,7 +34,9 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null
     for (const entry of tasks.indexes()) {
-      const { view, bytes: indexBytes } = await indexStats(services, entry, options)
+      const stats = await statsUnlessGone(entry, options)
+      if (stats === null) continue
+      const { view, bytes: indexBytes } = stats
       // Sizes cover the whole instance, whatever the key may see.
       bytes += indexBytes
       if (visibleIndexes !== null && !matchesAny(visibleIndexes, entry.uid)) continue
@@ -45,6 +48,19 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     const shown = size(bytes, options.sizeFormat)
     return sendJson(reply, { databaseSize: shown, usedDatabaseSize: shown, lastUpdate, indexes })
   })
+
+  /** null for an index that was deleted while the list was gone through. */
+  async function statsUnlessGone(
+    entry: IndexEntry,
+    options: StatsOptions,
+  ): Promise<Awaited<ReturnType<typeof indexStats>> | null> {
+    try {
+      return await indexStats(services, entry, options)
+    } catch (error) {
+      if (hasMoved(tasks, entry)) return null
+      throw error
+    }
+  }
 }
 
 const isLater = (a: string, b: string): boolean => Date.parse(a) > Date.parse(b)

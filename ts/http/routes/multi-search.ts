@@ -4,7 +4,7 @@ import type { FederationRequest, SearchRequest } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { jsonBody } from '../body.js'
-import { disconnection, indexNotFound, sendJsonBytes } from '../exchange.js'
+import { disconnection, hasMoved, indexNotFound, sendJsonBytes } from '../exchange.js'
 import {
   badValue,
   boolean,
@@ -88,7 +88,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     const access = await auth.require(request.headers.authorization, 'search')
     const { queries, federation } = await jsonBody(request, options.payloadBytesMax, body)
     const includeMetadata = includesMetadata(request)
-    const answer = await searches.run(access.holder, disconnection(reply), async () => {
+    const answer = async (): Promise<Uint8Array> => {
       for (const [i, query] of queries.entries()) {
         if (federation === null) requirePlain(query, i)
         else requireFederable(query, federation, i)
@@ -105,13 +105,21 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       })
       if (federation !== null) await checkUnusedFacets(queries, federation)
       const requests = prepared.map((one) => ({ index: one.index, request: encode(one.request) }))
-      const merged =
+      const federated =
         federation === null
           ? null
           : encode(federationRequest(federation, queries, includeMetadata ? prepared.map(metadataOf) : null))
-      return (await engine.multiSearch(requests, merged)).body
-    })
-    return sendJsonBytes(reply, answer)
+      // As with a single search: what was deleted or swapped away meanwhile is asked for again.
+      const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
+      try {
+        const merged = (await engine.multiSearch(requests, federated)).body
+        if (!isStale()) return merged
+      } catch (error) {
+        if (!isStale()) throw error
+      }
+      return answer()
+    }
+    return sendJsonBytes(reply, await searches.run(access.holder, disconnection(reply), answer))
   })
 
   function requireEntry(uid: string, where: string): IndexEntry {

@@ -12,7 +12,7 @@ import {
 import { ApiError } from '../../errors/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { jsonBody } from '../body.js'
-import { requireIndex, sendJson } from '../exchange.js'
+import { reading, sendJson } from '../exchange.js'
 import {
   anything,
   indexUid,
@@ -109,7 +109,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 
   async function settingsOf(uid: string, access: Access): Promise<IndexSettings> {
     if (!access.allows(uid)) throw access.refusal(uid)
-    return engine.settings(requireIndex(tasks, uid).id)
+    return reading(tasks, uid, (entry) => engine.settings(entry.id))
   }
 
   async function contextOf(
@@ -126,7 +126,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     const { indexUid: uid, id } = input as { readonly indexUid: string; readonly id: string }
     if (!access.allows(uid)) throw access.refusal(uid)
     const wanted = Buffer.from(JSON.stringify({ id, fields: null, retrieveVectors: false }))
-    const document = await engine.document(requireIndex(tasks, uid).id, wanted)
+    const document = await reading(tasks, uid, (entry) => engine.document(entry.id, wanted))
     if (document === null) {
       throw new ApiError('render_document_not_found', `document \`${id}\` not found in index \`${uid}\``)
     }

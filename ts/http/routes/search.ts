@@ -2,8 +2,9 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
+import type { IndexEntry } from '../../tasks/index.js'
 import { jsonBody } from '../body.js'
-import { disconnection, param, rawQuery, requireIndex, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import {
   boolean,
   defaulted,
@@ -68,8 +69,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   app.post('/indexes/:indexUid/facet-search', async (request, reply) => {
     const access = await enter(request)
     const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
-    const body = await searches.run(access.holder, disconnection(reply), async () => {
-      const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+    const body = await readInTurn(request, reply, access, async (entry) => {
       requireSensible(wanted, features)
       const { containsFilter, legacySearch } = features.flags
       const facetSearch: FacetSearchRequest = {
@@ -106,14 +106,24 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     return auth.require(request.headers.authorization, 'search', param(request, 'indexUid'))
   }
 
+  function readInTurn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    access: Access,
+    read: (entry: IndexEntry) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    return searches.run(access.holder, disconnection(reply), async () =>
+      reading(tasks, requireIndexUid(param(request, 'indexUid')), read),
+    )
+  }
+
   async function search(
     request: FastifyRequest,
     reply: FastifyReply,
     access: Access,
     wanted: ParsedSearch,
   ): Promise<FastifyReply> {
-    const body = await searches.run(access.holder, disconnection(reply), async () => {
-      const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
+    const body = await readInTurn(request, reply, access, async (entry) => {
       const complete = searchRequest(wanted, {
         entry,
         features,
@@ -131,23 +141,25 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     access: Access,
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
-    const entry = requireIndex(tasks, requireIndexUid(param(request, 'indexUid')))
     const { containsFilter, legacySearch } = features.flags
-    const complete: SimilarRequest = {
-      indexUid: entry.uid,
-      id: wanted.id,
-      embedder: wanted.embedder,
-      offset: wanted.offset,
-      limit: wanted.limit,
-      filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
-      attributesToRetrieve: wanted.attributesToRetrieve?.includes('*') ? null : wanted.attributesToRetrieve,
-      retrieveVectors: wanted.retrieveVectors,
-      showRankingScore: wanted.showRankingScore,
-      showRankingScoreDetails: wanted.showRankingScoreDetails,
-      rankingScoreThreshold: wanted.rankingScoreThreshold,
-      features: { containsFilter, legacySearch },
-    }
-    return sendJsonBytes(reply, (await engine.similar(entry.id, encode(complete))).body)
+    const body = await reading(tasks, requireIndexUid(param(request, 'indexUid')), async (entry) => {
+      const complete: SimilarRequest = {
+        indexUid: entry.uid,
+        id: wanted.id,
+        embedder: wanted.embedder,
+        offset: wanted.offset,
+        limit: wanted.limit,
+        filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+        attributesToRetrieve: wanted.attributesToRetrieve?.includes('*') ? null : wanted.attributesToRetrieve,
+        retrieveVectors: wanted.retrieveVectors,
+        showRankingScore: wanted.showRankingScore,
+        showRankingScoreDetails: wanted.showRankingScoreDetails,
+        rankingScoreThreshold: wanted.rankingScoreThreshold,
+        features: { containsFilter, legacySearch },
+      }
+      return (await engine.similar(entry.id, encode(complete))).body
+    })
+    return sendJsonBytes(reply, body)
   }
 }
 

@@ -11,7 +11,7 @@ import {
   settingSegments,
 } from '../../settings/index.js'
 import { jsonNode } from '../body.js'
-import { param, requireIndex, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
+import { param, reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
 import { toValue } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
@@ -40,7 +40,7 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   async function stored(request: FastifyRequest): Promise<IndexSettings> {
     const uid = param(request, 'indexUid')
     await auth.require(request.headers.authorization, 'settings.get', uid)
-    return engine.settings(requireIndex(tasks, requireIndexUid(uid)).id)
+    return reading(tasks, requireIndexUid(uid), ({ id }) => engine.settings(id))
   }
 
   async function write(
