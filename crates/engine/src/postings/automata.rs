@@ -84,7 +84,7 @@ mod tests {
             ("lantern", "lanterns are", true, Some(0)),
             ("lantern", "lantrens", true, Some(1)),
             ("lantern", "lemon", false, None),
-            ("größe", "grosse", false, Some(2)),
+            ("größe", "grösse", false, Some(2)),
         ] {
             assert_eq!(Near::new(word, 2, unfinished).distance(candidate), distance, "{word} {candidate}");
         }

@@ -118,12 +118,6 @@ impl Graph {
         node.map_or(&self.first, |node| &self.next[node])
     }
 
-    /// All edges but those to the end, from `None` for the start.
-    pub(super) fn edges(&self) -> impl Iterator<Item = (Option<NodeId>, NodeId)> + '_ {
-        let sources = std::iter::once(None).chain((0..self.nodes.len()).map(Some));
-        sources.flat_map(|from| self.after(from).iter().map(move |&to| (from, to)))
-    }
-
     /// Nodes in an order in which each comes before all it may be read after.
     pub(super) fn backwards(&self) -> Vec<NodeId> {
         let mut order: Vec<NodeId> = (0..self.nodes.len()).collect();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use roaring::RoaringBitmap;
 use serde_json::Value;
 use tantivy::schema::OwnedValue;
 use tantivy::tokenizer::{PreTokenizedString, RawTokenizer, TextAnalyzer, Token};
@@ -69,6 +70,20 @@ impl Corpus {
             (name, build(&settings, &analyzer, documents, per_commit).unwrap())
         });
         Self { layouts: layouts.into(), analyzer }
+    }
+
+    /// As [`Corpus::new`], in one segment only.
+    pub(super) fn plain(settings: Value, documents: &[(u32, Value)]) -> Self {
+        let settings = Arc::new(Settings::parse(&settings.to_string()).unwrap());
+        let analyzer = Analyzer::new(&settings).unwrap();
+        let snapshot = build(&settings, &analyzer, documents, usize::MAX).unwrap();
+        Self { layouts: vec![("one segment", snapshot)], analyzer }
+    }
+
+    /// What the first layout answers to a request made for all of its documents.
+    pub(super) fn ask_first<'a>(&self, request: impl FnOnce(RoaringBitmap) -> RankRequest<'a>) -> Ranked {
+        let snapshot = &self.layouts[0].1;
+        rank(snapshot, &self.analyzer, &request(snapshot.documents().clone())).unwrap()
     }
 
     /// Documents with one text each, in an attribute `t`.
@@ -190,7 +205,7 @@ fn build(
     let index = tantivy::Index::create_in_ram(tantivy_schema);
     let raw = TextAnalyzer::builder(RawTokenizer::default()).build();
     index.tokenizers().register(schema::PACKED_TOKENIZER, raw);
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000)?;
+    let mut writer: IndexWriter = index.writer_with_num_threads(1, 200_000_000)?;
     writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
     let mut fields = FieldMap::default();
     let mut doomed = Vec::new();
@@ -215,6 +230,24 @@ fn build(
     writer.commit()?;
     let parts = SnapshotParts { fields: Arc::new(fields), settings: Arc::clone(settings), primary_key: None };
     Snapshot::new(index.reader()?.searcher(), parts, |_| None)
+}
+
+/// Settings with what they leave out of nested parts filled in.
+pub(super) fn merged_settings(settings: &Value) -> Value {
+    let mut merged = serde_json::json!({
+        "typoTolerance": {
+            "enabled": true, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9},
+            "disableOnWords": [], "disableOnAttributes": [], "disableOnNumbers": false,
+        },
+        "faceting": {"maxValuesPerFacet": 100, "sortFacetValuesBy": {"*": "alpha"}},
+    });
+    for (key, value) in settings.as_object().unwrap() {
+        match (merged.get_mut(key).and_then(Value::as_object_mut), value) {
+            (Some(known), Value::Object(value)) => known.extend(value.clone()),
+            _ => merged[key.as_str()] = value.clone(),
+        }
+    }
+    merged
 }
 
 /// A document of the same words in reverse, each also misspelt.

@@ -1,32 +1,28 @@
 //! 1. An attribute that is the query comes first, then one that begins with it.
 //! 2. Words are counted as they were asked for: prefixes and misspellings do not count.
-//! 3. Each rule's part in the score is exact.
+//! 3. Stop words of an attribute do not count to its length.
+//! 4. Each rule decides only what those before it left open.
 
 use serde_json::json;
 
 use super::corpus::{Corpus, ask};
 
-/// Two words of five letters, so that each may be misspelt once.
-fn lanterns() -> Corpus {
-    Corpus::of_texts(
-        json!({}),
-        &[
-            "amber vases shop",
-            "vases amber shop",
-            "amber bowl with vases",
-            "amber shop",
-            "ambers and vasesful",
-            "ambr vases",
-            "vases",
-        ],
-    )
-}
-
 #[test]
 fn rules_decide_one_after_the_other() {
-    let corpus = lanterns();
+    let corpus = Corpus::of_texts(
+        json!({}),
+        &[
+            "amber stone shop",
+            "stone amber shop",
+            "amber bowl with stone",
+            "amber shop",
+            "ambers and stones",
+            "ambr stone",
+            "stone",
+        ],
+    );
     corpus.expect(
-        "amber vases",
+        "amber stone",
         &[(1, 0.999339), (2, 0.953042), (3, 0.911376), (6, 0.83179), (5, 0.787919), (4, 0.492424)],
     );
     for (docid, ranks) in [
@@ -37,6 +33,35 @@ fn rules_decide_one_after_the_other() {
         (5, "W2/2 T2/3 P3/4 A1/1 S20/21 E1/3 X1/3"),
         (4, "W1/2 T2/2 P1/1 A1/1 S11/11 E2/3 X2/2"),
     ] {
-        corpus.expect_ranks(&ask("amber vases"), docid, ranks);
+        corpus.expect_ranks(&ask("amber stone"), docid, ranks);
     }
+    corpus.expect_ranks(&ask("amber stone "), 5, "W2/2 T1/3 P3/4 A1/1 S20/21 E1/3 X1/3");
+}
+
+#[test]
+fn whole_attributes_then_beginnings_then_words() {
+    let corpus = Corpus::of_texts(
+        json!({"rankingRules": ["words", "exactness"]}),
+        &["gold ring", "gold ring box", "gold rings", "the gold ring", "golden ring", "ring gold"],
+    );
+    corpus.expect("gold ring", &[(1, 1.0), (2, 0.833333), (4, 0.666667), (6, 0.666667), (3, 0.611111)]);
+}
+
+#[test]
+fn exactness_may_come_before_typo() {
+    let corpus = Corpus::of_texts(
+        json!({"rankingRules": ["exactness", "typo"]}),
+        &["umbrela", "umbrella stand", "umbrellas", "umbrella"],
+    );
+    corpus.expect_ids(&ask("umbrella "), &[4, 2, 1, 3]);
+    // What exactness has settled leaves no typo to be forgiven.
+    corpus.expect_ranks(&ask("umbrella "), 4, "W1/1 E3/3 X2/2 T1/1");
+    corpus.expect_ranks(&ask("umbrella "), 1, "W1/1 E1/3 X1/2 T1/2");
+}
+
+#[test]
+fn stop_words_do_not_make_an_attribute_longer() {
+    let corpus = Corpus::of_texts(json!({"stopWords": ["the"]}), &["the river", "river bed"]);
+    corpus.expect_ranks(&ask("the river "), 1, "W1/1 T2/2 P1/1 A1/1 S11/11 E3/3 X2/2");
+    corpus.expect_ranks(&ask("the river "), 2, "W1/1 T2/2 P1/1 A1/1 S10/11 E1/3 X2/2");
 }

@@ -1,0 +1,34 @@
+//! 1. Once the rules so far score a bucket below the threshold, it and all after it in that rule are out.
+//! 2. They are out of the count too, as far as they were looked at.
+
+use serde_json::json;
+
+use super::corpus::{Ask, Corpus, ask};
+
+#[test]
+fn what_scores_less_is_out() {
+    let corpus = Corpus::of_texts(
+        json!({}),
+        &[
+            "amber stone shop",
+            "stone amber shop",
+            "amber bowl with stone",
+            "amber shop",
+            "ambers and stones",
+            "ambr stone",
+            "stone",
+        ],
+    );
+    for (threshold, limit, ids, total) in [
+        (0.9, 20, &[1, 2, 3][..], 3),
+        (0.9, 1, &[1], 6),
+        (0.7, 20, &[1, 2, 3, 6, 5], 5),
+        (0.96, 2, &[1], 1),
+        (0.0, 20, &[1, 2, 3, 6, 5, 4], 6),
+        (1.0, 20, &[], 0),
+    ] {
+        let ask = Ask { threshold: Some(threshold), limit, ..ask("amber stone") };
+        corpus.expect_ids(&ask, ids);
+        assert_eq!(corpus.answer(&ask).candidates.len(), total, "{threshold} {limit}");
+    }
+}
