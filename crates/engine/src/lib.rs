@@ -6,6 +6,7 @@ pub mod facets;
 pub mod fields;
 pub mod filter;
 pub mod postings;
+pub mod ranking;
 pub mod settings;
 pub mod store;
 

@@ -147,9 +147,22 @@ impl Postings {
         Ok(())
     }
 
+    /// Whether a live document holds the word where typos are forgiven.
+    pub fn forgives(&self, word: &Word) -> Result<bool> {
+        if !self.searchable.word_forgives(&word.text) {
+            return Ok(false);
+        }
+        let forgiving = |list: &&List| self.searchable.field_forgives(list.field);
+        self.is_any_live(word.lists.iter().filter(forgiving))
+    }
+
     /// Whether any document that holds the word is still there.
     fn is_live(&self, word: &Word) -> Result<bool> {
-        for list in &word.lists {
+        self.is_any_live(word.lists.iter())
+    }
+
+    fn is_any_live<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<bool> {
+        for list in lists {
             let segment = &self.snapshot.segments()[list.segment];
             if !segment.reader.has_deletes() {
                 return Ok(true);

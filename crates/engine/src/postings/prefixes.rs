@@ -10,6 +10,8 @@ use crate::error::Result;
 pub struct Prefix {
     /// In byte order; the beginning itself may be one of them.
     pub words: Vec<Word>,
+    /// How many of them stand where typos are forgiven.
+    pub forgiving_words: usize,
     /// Their documents.
     pub docs: FieldDocs,
 }
@@ -32,7 +34,11 @@ impl Postings {
             words.push(word);
             Ok(ControlFlow::Continue(()))
         })?;
-        let found = Arc::new(Prefix { docs: self.docs(words.iter())?, words });
+        let mut forgiving_words = 0;
+        for word in &words {
+            forgiving_words += usize::from(self.forgives(word)?);
+        }
+        let found = Arc::new(Prefix { forgiving_words, docs: self.docs(words.iter())?, words });
         self.cache.prefixes.insert(key, Arc::clone(&found), found.bytes());
         Ok(found)
     }

@@ -77,7 +77,8 @@ fn candidates(
     for (at, (word, _)) in expected.words.iter().enumerate() {
         let docs = postings.word_docs(word)?;
         if at == 0 {
-            by_field = docs.fields().map(|(field, docs)| (field, docs & universe)).collect();
+            let searched = docs.fields().filter(|(field, _)| lexicon.searches(*field));
+            by_field = searched.map(|(field, docs)| (field, docs & universe)).collect();
         } else {
             by_field.retain(|&field, all| {
                 docs.in_field(field).is_some_and(|docs| {

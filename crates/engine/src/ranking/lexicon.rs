@@ -67,6 +67,11 @@ impl<'a> Lexicon<'a> {
         }
     }
 
+    /// Whether the request looks for words in `field`.
+    pub(super) fn searches(&self, field: FieldId) -> bool {
+        self.within.is_none_or(|fields| fields.binary_search(&field).is_ok())
+    }
+
     pub(super) fn term(&self, node: &Node) -> &Term {
         &self.terms[node.term]
     }
@@ -145,10 +150,9 @@ impl<'a> Lexicon<'a> {
         universe: &RoaringBitmap,
         mut visit: impl FnMut(FieldId, RoaringBitmap),
     ) -> Result<()> {
-        let admitted = |field: FieldId| self.within.is_none_or(|fields| fields.binary_search(&field).is_ok());
         for class in node.classes.each() {
             if !self.term(node).words(class).is_empty() {
-                for (field, docs) in self.fields(node.term, class)?.fields().filter(|(field, _)| admitted(*field)) {
+                for (field, docs) in self.fields(node.term, class)?.fields().filter(|(field, _)| self.searches(*field)) {
                     visit(field, docs & universe);
                 }
             }
@@ -159,7 +163,7 @@ impl<'a> Lexicon<'a> {
                     continue;
                 }
                 let fields: Arc<FieldDocs> = self.postings.word_docs(&word)?;
-                for (field, in_field) in fields.fields().filter(|(field, _)| admitted(*field)) {
+                for (field, in_field) in fields.fields().filter(|(field, _)| self.searches(*field)) {
                     visit(field, in_field & &docs);
                 }
             }

@@ -115,7 +115,8 @@ impl Parser {
         let is_stop_word = token.kind == TokenKind::StopWord;
         let word = token.text.to_string();
         if let Some(phrase) = &mut self.phrase {
-            if phrase.slots.is_empty() {
+            // A phrase starts at its first real word, whatever stop words it opens with.
+            if phrase.slots.iter().all(Option::is_none) {
                 phrase.start = position;
             }
             phrase.end = position;

@@ -195,6 +195,10 @@ impl<'a> Derivations<'a> {
         }
         if budget > 0 {
             self.postings.near(text, budget, unfinished, |word, typos| {
+                // Words that stand only where nothing is forgiven are of no use, and use up no bound.
+                if !self.postings.forgives(&word)? {
+                    return Ok(ControlFlow::Continue(()));
+                }
                 match typos {
                     1 if term.one_typo.len() < ONE_TYPO_MAX => term.one_typo.push(word),
                     2 if term.two_typos.len() < TWO_TYPOS_MAX => term.two_typos.push(word),
@@ -213,7 +217,7 @@ impl<'a> Derivations<'a> {
     fn completions(&self, text: &str) -> Result<Completions> {
         if text.len() <= SHORT_PREFIX_BYTES_MAX {
             let prefix = self.postings.prefix(text)?;
-            if prefix.words.len() >= SHORT_PREFIX_WORDS_MIN {
+            if prefix.forgiving_words >= SHORT_PREFIX_WORDS_MIN {
                 return Ok(Completions::Common(prefix));
             }
         }

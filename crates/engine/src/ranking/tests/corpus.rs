@@ -350,8 +350,9 @@ impl Leaves<'_> {
                 TokenKind::Word | TokenKind::StopWord => {
                     position += step;
                     step = 1;
-                    if token.kind == TokenKind::Word {
-                        let term = schema::term(&token.text, field);
+                    let word = token.text.trim();
+                    if token.kind == TokenKind::Word && !word.is_empty() {
+                        let term = schema::term(word, field);
                         let text = String::from_utf8(term).unwrap();
                         self.tokens.push(Token { position, text, ..Token::default() });
                     }
