@@ -84,6 +84,7 @@ const accepted: readonly (readonly [SettingName, unknown, unknown, unknown?])[] 
   ['synonyms', { b: ['x', 'x'], a: [] }, { a: [], b: ['x', 'x'] }],
   ['synonyms', null, {}, null],
   ['searchCutoffMs', 50, 50],
+  ['searchCutoffMs', 2 ** 64 - 2048, Number.MAX_SAFE_INTEGER],
   ['distinctAttribute', 'sku', 'sku'],
   [
     'localizedAttributes',
@@ -131,6 +132,8 @@ const refused: readonly (readonly [SettingName, unknown, string])[] = [
   ['pagination', { maxTotalHits: 0 }, 'invalid_settings_pagination'],
   ['proximityPrecision', 'byword', 'invalid_settings_proximity_precision'],
   ['searchCutoffMs', -1, 'invalid_settings_search_cutoff_ms'],
+  ['searchCutoffMs', 1e300, 'invalid_settings_search_cutoff_ms'],
+  ['searchCutoffMs', 1.5, 'invalid_settings_search_cutoff_ms'],
   ['searchCutoffMs', '50', 'invalid_settings_search_cutoff_ms'],
   [
     'localizedAttributes',

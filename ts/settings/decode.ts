@@ -22,7 +22,7 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value !== 'number') return typeof value
-  if (!Number.isInteger(value)) return 'number'
+  if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 64) return 'number'
   return value < 0 ? 'negative integer' : 'positive integer'
 }
 
@@ -63,11 +63,16 @@ export function asBoolean(value: unknown, at: Place): boolean {
   return value
 }
 
-/** A whole number from 0 to `max`. */
-export function asCount(value: unknown, at: Place, max: number = Number.MAX_VALUE): number {
+/**
+ * A whole number from 0 to `max`. Numbers of 64 bits are taken; those that JavaScript cannot hold exactly
+ * become the largest that it can, far above anything there could be to count.
+ */
+export function asCount(value: unknown, at: Place, max: number = Number.MAX_SAFE_INTEGER): number {
   if (kindOf(value) !== 'positive integer') throw wrongType(at, value, 'positive integer')
-  if ((value as number) > max) throw badValue(at, `\`${value}\` is too large, the largest is \`${max}\``)
-  return value as number
+  if (max < Number.MAX_SAFE_INTEGER && (value as number) > max) {
+    throw badValue(at, `\`${value}\` is too large, the largest is \`${max}\``)
+  }
+  return Math.min(value as number, max)
 }
 
 export function asChoice<T extends string>(value: unknown, at: Place, accepted: readonly T[]): T {
