@@ -168,6 +168,24 @@ test('an upload that breaks off leaves nothing behind', async (t) => {
   t.is(body.total, 0)
 })
 
+test('what is no HTTP request is answered with an error body', async (t) => {
+  const server = await startServer(t)
+  const cases = [
+    ['NONSENSE\r\n\r\n', 400],
+    [`GET /health HTTP/1.1\r\nx-long: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+  ] as const
+  for (const [bytes, status] of cases) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.write(bytes)
+    let received = ''
+    for await (const chunk of socket) received += chunk
+    const [head, body] = received.split('\r\n\r\n')
+    t.true(head?.startsWith(`HTTP/1.1 ${status} `), received)
+    t.is((JSON.parse(body ?? '') as { code: string }).code, 'bad_request')
+  }
+  t.is((await server.get('/health')).status, 200)
+})
+
 test('a path that cannot be decoded is a bad request', async (t) => {
   const server = await startServer(t)
   checkError(t, await server.get('/indexes/%E0%A4%A/stats'), 400, 'bad_request')

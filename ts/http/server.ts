@@ -5,10 +5,13 @@ import { logRequests } from './request-log.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
 import type { Services } from './services.js'
-import { sendError, setUpTransport } from './transport.js'
+import { refuseGarbage, sendError, setUpTransport } from './transport.js'
 
 /** Longest path parameter: as long as any path can get, since the platform takes no longer request heads. */
 const PARAM_CHARS_MAX = 16_384
+
+/** Milliseconds one request may take to arrive: hours of patience would let idle uploads hold files open. */
+const REQUEST_MS_MAX = 3_600_000
 
 /** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
 export function buildServer(services: Services): FastifyInstance {
@@ -18,7 +21,9 @@ export function buildServer(services: Services): FastifyInstance {
     loggerInstance: services.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
+    requestTimeout: REQUEST_MS_MAX,
     forceCloseConnections: 'idle',
+    clientErrorHandler: refuseGarbage,
     exposeHeadRoutes: false,
     frameworkErrors: sendError,
     routerOptions: {

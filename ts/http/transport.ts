@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode, toErrorBody } from '../errors/index.js'
 
@@ -43,6 +44,31 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     .code(status)
     .type('application/json')
     .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
+}
+
+/** Answers bytes that are no HTTP request, as far as the connection still takes an answer. */
+export function refuseGarbage(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, reason] = garbage[error.code ?? ''] ?? ['400 Bad Request', 'it is not valid HTTP']
+  const body = JSON.stringify(
+    toErrorBody(new ApiError('bad_request', `the request cannot be read: ${reason}`)),
+  )
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** Status line and words for what the platform's HTTP parser gives up on. */
+const garbage: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'its headers are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'it took too long to arrive'],
 }
 
 /** What the operating system refuses, by the name of its error: the operator can do something about it. */
