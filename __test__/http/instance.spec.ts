@@ -142,3 +142,16 @@ test('features and remotes changed at the same time are all kept', async (t) => 
   await Promise.all(remotes.map((name) => server.patch('/network', { remotes: { [name]: { url } } })))
   t.deepEqual(Object.keys((await server.get('/network')).body.remotes as object), remotes)
 })
+
+test('the log level changes while the service runs', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'] })
+  for (const target of ['debug', 'OFF', 'tasks=trace', 'tasks=trace,warn']) {
+    t.is((await server.post('/logs/stderr', { target })).status, 204, target)
+  }
+  t.is((await server.delete('/logs/stream')).status, 204)
+  await checkRefusals(t, server, [
+    { path: '/logs/stderr', body: { target: '' }, code: 'bad_request' },
+    { path: '/logs/stderr', body: { target: 'info', mode: 'json' }, code: 'bad_request' },
+    { path: '/logs/stream', body: { profileMemory: true }, code: 'invalid_settings_typo_tolerance' },
+  ])
+})

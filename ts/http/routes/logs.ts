@@ -29,26 +29,36 @@ const streamBody = refined(
 const stderrBody = shape({ target: defaulted(target, 'info', 'bad_request') })
 
 /** Logs over HTTP. */
-export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, features, options }) => {
+export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, features, log, options } = services
+
   app.post('/logs/stream', async (request) => {
     await auth.require(request.headers.authorization, 'metrics.get')
     await jsonBody(request, options.payloadBytesMax, streamBody)
-    return refuse('streaming the logs')
+    features.require('logsRoute', 'streaming the logs')
+    throw new ApiError('feature_not_enabled', 'this build cannot stream its logs')
   })
 
-  app.delete('/logs/stream', async (request) => {
+  app.delete('/logs/stream', async (request, reply) => {
     await auth.require(request.headers.authorization, 'metrics.get')
-    return refuse('ending a stream of logs')
+    features.require('logsRoute', 'ending a stream of logs')
+    // No stream can be open; the route answers the same when one was.
+    return reply.code(204).send()
   })
 
-  app.post('/logs/stderr', async (request) => {
+  app.post('/logs/stderr', async (request, reply) => {
     await auth.require(request.headers.authorization, 'metrics.get')
-    await jsonBody(request, options.payloadBytesMax, stderrBody)
-    return refuse('changing the log level')
+    const { target: wanted } = await jsonBody(request, options.payloadBytesMax, stderrBody)
+    features.require('logsRoute', 'changing the log level')
+    const level = levelOf(wanted)
+    if (level !== null) log.level = level
+    return reply.code(204).send()
   })
+}
 
-  function refuse(doing: string): never {
-    features.require('logsRoute', doing)
-    throw new ApiError('feature_not_enabled', `this build has no route for ${doing}`)
-  }
+/** The level for everything, null if only single modules are named: this service has no levels by module. */
+function levelOf(target: string): string | null {
+  const bare = target.split(',').map((part) => part.trim().toLowerCase())
+  const level = bare.findLast((part) => !part.includes('='))
+  return level === undefined ? null : level === 'off' ? 'silent' : level
 }
