@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import {
+  completeRequest,
   type Document,
   type Hit,
   type OpenEngine,
@@ -119,14 +120,15 @@ export function conformance(name: string, open: OpenEngine): void {
     for (const group of groups)
       test(`${name}: ${file}: ${group.name}`, async (t) => {
         const engine = await TestEngine.start(t, open)
-        // Commits are synced one by one; a slow disk must not look like a wrong answer.
+        // A slow disk or a busy machine must not look like a wrong answer: neither time-out nor cutoff.
         t.timeout(60_000)
-        await engine.configure('things', group.settings ?? {})
+        await engine.configure('things', { searchCutoffMs: 600_000, ...group.settings })
         await engine.outcome('things', await engine.upload(group.documents, { primaryKey: 'id' }))
         for (const golden of group.cases) await runCase(t, engine, golden)
       })
   }
   documents(name, open)
+  federation(name, open)
   commits(name, open)
 }
 
@@ -415,6 +417,185 @@ function documents(name: string, open: OpenEngine): void {
       await engine.documentText('things', '2'),
       '{"id":2,"title":null,"price":null,"live":null,"when:utc":null}',
     )
+  })
+}
+
+function federation(name: string, open: OpenEngine): void {
+  const request = (q: string, rest: SearchBody = {}): Uint8Array =>
+    Buffer.from(JSON.stringify(completeRequest({ q, ...rest })))
+  const start = async (t: ExecutionContext): Promise<TestEngine> => {
+    const engine = await TestEngine.start(t, open)
+    for (const index of ['left', 'right'])
+      await engine.configure(index, { filterableAttributes: ['kind'], sortableAttributes: ['n'] })
+    await engine.put(
+      'left',
+      { id: 1, t: 'copper kettle', n: 1, kind: 'a' },
+      { id: 2, t: 'copper', n: 4, kind: 'b' },
+    )
+    await engine.put('right', { id: 1, t: 'old copper pot', n: 3, kind: 'a' }, { id: 5, t: 'tin', n: 2 })
+    return engine
+  }
+  const federated = async (
+    engine: TestEngine,
+    queries: readonly (readonly [index: string, request: Uint8Array, weight: number])[],
+    rest: object = {},
+  ): Promise<SearchAnswer & Readonly<Record<string, unknown>>> => {
+    const { body } = await engine.engine.multiSearch(
+      queries.map(([index, bytes]) => ({ index, request: bytes })),
+      Buffer.from(
+        JSON.stringify({
+          paging: { kind: 'offset', offset: 0, limit: 20 },
+          facetsByIndex: {},
+          mergeFacets: null,
+          distinct: null,
+          showPerformanceDetails: false,
+          requestUid: '01900000-0000-7000-8000-000000000000',
+          metadata: null,
+          weights: queries.map(([, , weight]) => weight),
+          ...rest,
+        }),
+      ),
+    )
+    return JSON.parse(Buffer.from(body).toString()) as SearchAnswer & Readonly<Record<string, unknown>>
+  }
+  const places = (answer: SearchAnswer): unknown[] =>
+    answer.hits.map(({ id, _federation }) => {
+      const { indexUid, queriesPosition } = _federation as { indexUid: string; queriesPosition: number }
+      return [indexUid, id, queriesPosition]
+    })
+  const left = (q: string, rest: SearchBody = {}) =>
+    ['left', request(q, { indexUid: 'left', ...rest }), 1] as const
+  const right = (q: string, rest: SearchBody = {}) =>
+    ['right', request(q, { indexUid: 'right', ...rest }), 1] as const
+
+  test(`${name}: plain multi-search answers each query by itself`, async (t) => {
+    const engine = await start(t)
+    const { body, facts } = await engine.engine.multiSearch(
+      [
+        { index: 'left', request: request('kettle', { indexUid: 'left' }) },
+        { index: 'right', request: request('tin', { indexUid: 'right' }) },
+      ],
+      null,
+    )
+    const { results } = JSON.parse(Buffer.from(body).toString()) as {
+      results: (SearchAnswer & { indexUid: string })[]
+    }
+    t.deepEqual(
+      results.map(({ indexUid, hits }) => [indexUid, hits.map(({ id }) => id)]),
+      [
+        ['left', [1]],
+        ['right', [5]],
+      ],
+    )
+    t.is(facts.hits, 2)
+  })
+
+  test(`${name}: a failing query of a multi-search is named by its position`, async (t) => {
+    const engine = await start(t)
+    const queries = [
+      { index: 'left', request: request('kettle') },
+      { index: 'right', request: request('tin', { filter: 'color = 1' }) },
+    ]
+    const error = await t.throwsAsync(engine.engine.multiSearch(queries, null), { message: /\.queries\[1\]/ })
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
+  })
+
+  test(`${name}: federated hits are merged by score, ties by query`, async (t) => {
+    const engine = await start(t)
+    const answer = await federated(engine, [right('copper'), left('copper')])
+    t.deepEqual(places(answer), [
+      ['left', 2, 1],
+      ['left', 1, 1],
+      ['right', 1, 0],
+    ])
+    t.is(answer.estimatedTotalHits, 3)
+  })
+
+  test(`${name}: a weight lifts the hits of its query`, async (t) => {
+    const engine = await start(t)
+    const [index, bytes] = right('copper')
+    const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
+    t.deepEqual(places(answer)[0], ['right', 1, 1])
+  })
+
+  test(`${name}: a document found twice appears once`, async (t) => {
+    const engine = await start(t)
+    const answer = await federated(engine, [left('copper'), left('copper kettle')])
+    t.deepEqual(places(answer), [
+      ['left', 2, 0],
+      ['left', 1, 1],
+    ])
+    t.is(answer.estimatedTotalHits, 2)
+  })
+
+  test(`${name}: sorted queries are merged by their values`, async (t) => {
+    const engine = await start(t)
+    const sort = { sort: ['n:desc'] }
+    const answer = await federated(engine, [left('', sort), right('', sort)])
+    t.deepEqual(
+      answer.hits.map(({ n }) => n),
+      [4, 3, 2, 1],
+    )
+    const error = await t.throwsAsync(federated(engine, [left('', sort), right('', { sort: ['n:asc'] })]))
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
+  })
+
+  test(`${name}: facets of a federation stand by index or merged`, async (t) => {
+    const engine = await start(t)
+    const facetsByIndex = { left: ['kind'], right: ['kind'] }
+    const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
+    t.deepEqual(apart.facetsByIndex, {
+      left: { distribution: { kind: { a: 1, b: 1 } }, stats: {} },
+      right: { distribution: { kind: { a: 1 } }, stats: {} },
+    })
+    const mergeFacets = { maxValuesPerFacet: 1 }
+    const together = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
+    t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
+  })
+
+  test(`${name}: distinct acts over all indexes of a federation`, async (t) => {
+    const engine = await start(t)
+    const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
+    t.deepEqual(places(answer), [
+      ['left', 2, 0],
+      ['left', 1, 0],
+    ])
+    t.is(answer.estimatedTotalHits, 2)
+  })
+
+  test(`${name}: facet search finds values by their beginning and with typos`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.configure('things', { filterableAttributes: ['c'] })
+    await engine.put(
+      'things',
+      { id: 1, c: 'Rust' },
+      { id: 2, c: ['rust', 'TEAL'] },
+      { id: 3, c: 7 },
+      { id: 4, c: '7' },
+      { id: 5, c: 'Photography' },
+    )
+    const facets = async (facetQuery: string | null, rest: object = {}): Promise<unknown> => {
+      const body = {
+        ...completeRequest({}),
+        facetName: 'c',
+        facetQuery,
+        exhaustiveFacetCount: false,
+        ...rest,
+      }
+      const answer = await engine.engine.facetSearch('things', Buffer.from(JSON.stringify(body)))
+      const { facetHits } = JSON.parse(Buffer.from(answer.body).toString()) as { facetHits: Hit[] }
+      return facetHits.map(({ value, count }) => `${value} ${count}`)
+    }
+    t.deepEqual(await facets('ru'), ['Rust 2'])
+    t.deepEqual(await facets('téa'), ['TEAL 1'])
+    t.deepEqual(await facets('7'), ['7 1'])
+    t.deepEqual(await facets('photografy'), ['Photography 1'])
+    t.deepEqual(await facets('hotography'), ['Photography 1'])
+    t.deepEqual(await facets('graphy'), [])
+    t.deepEqual(await facets(null), ['7 1', 'Photography 1', 'Rust 2', 'TEAL 1'])
+    t.deepEqual(await facets(null, { filter: 'c = teal' }), ['rust 1', 'TEAL 1'])
+    const error = await t.throwsAsync(facets('x', { facetName: 'id' }))
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_facet_search_facet_name')
   })
 }
 

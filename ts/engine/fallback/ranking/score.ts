@@ -8,14 +8,15 @@ import { floatText } from '../json.js'
 import type { ScoreDetail } from './bucket.js'
 
 /** A rank of at most `max`. */
-interface Rank {
+export interface Rank {
   readonly rank: number
   readonly max: number
 }
 
 const SKIPPED: Rank = { rank: 0, max: 1 }
 
-const rankOf = (detail: ScoreDetail): Rank | null =>
+/** The rank an entry contributes, null for sorted values. */
+export const rankOf = (detail: ScoreDetail): Rank | null =>
   detail.rule === 'sort' || detail.rule === 'geo' ? null : detail.rule === 'skipped' ? SKIPPED : detail
 
 /** Merges ranks, most important first: a later one only divides what an earlier one left equal. */

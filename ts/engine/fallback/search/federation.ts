@@ -1,15 +1,363 @@
-import type { SearchFacts } from '../../engine.js'
-import type { FederationRequest, SearchRequest } from '../../requests.js'
-import type { OpenIndex } from '../open-index.js'
+/**
+ * Here are several searches: what is the one list that they make?
+ *
+ * Source: spec/search-semantics.md §15, spec/operations.md §17.
+ *  1. Each query is ranked by itself; heads are compared entry by entry, scores times the query's weight.
+ *  2. A document that several queries find appears once, where it stands best.
+ *  3. Equal heads: the earlier query first.
+ */
 
+import type { SearchFacts } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
+import type { FederationRequest, Paging, SearchRequest } from '../../requests.js'
+import type { DocSet } from '../doc-set.js'
+import { floatText } from '../json.js'
+import type { OpenIndex } from '../open-index.js'
+import { globalScore, mergedScore, type Ranked, rankOf, type ScoreDetail } from '../ranking/index.js'
+import { compareUtf8 } from '../text-order.js'
+import { prefixOf } from './candidates.js'
+import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
+import { HitWriter } from './hits.js'
+import { type RankedSearch, rankSearch } from './search.js'
+
+/** One query of the federation. */
 export interface FederatedQuery {
   readonly index: OpenIndex
   readonly request: SearchRequest
 }
 
+interface RankedQuery extends FederatedQuery {
+  readonly position: number
+  readonly weight: number
+  readonly found: RankedSearch
+  readonly writer: HitWriter
+}
+
+/** What two hits are compared by, most important first. */
+type Value =
+  | { readonly kind: 'score'; readonly score: number }
+  | { readonly kind: 'sort'; readonly ascending: boolean; readonly value: number | string | null }
+  | { readonly kind: 'geo'; readonly ascending: boolean; readonly value: number | null }
+
+interface Candidate {
+  readonly query: RankedQuery
+  readonly ranked: Ranked
+  readonly values: readonly Value[]
+  readonly score: number
+}
+
 export function federatedSearch(
-  _queries: readonly FederatedQuery[],
-  _federation: FederationRequest,
+  queries: readonly FederatedQuery[],
+  federation: FederationRequest,
 ): { json: string; facts: SearchFacts } {
-  throw new Error('federated search is not written yet')
+  const started = performance.now()
+  const { from, to } = windowOf(federation.paging)
+  const ranked = queries.map((query, position) => rankQuery(query, position, federation, to))
+  requireComparable(ranked)
+  const { page, dropped } = merged(ranked, federation, from, to)
+  const byIndex = candidatesByIndex(ranked)
+  for (const { index, docid } of dropped) byIndex.get(index)?.documents.delete(docid)
+  const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
+  const json =
+    `{"hits":[${page.map(hitText).join(',')}],"processingTimeMs":${Math.round(performance.now() - started)},` +
+    windowText(federation.paging, total) +
+    facetsText(byIndex, federation) +
+    `,"requestUid":${JSON.stringify(federation.requestUid)}` +
+    (federation.metadata === null ? '' : `,"metadata":${JSON.stringify(federation.metadata)}`) +
+    (federation.showPerformanceDetails
+      ? `,"performanceDetails":{"search":"${(performance.now() - started).toFixed(2)}ms"}`
+      : '') +
+    '}'
+  const parses = ranked.map(({ found }) => found.candidates.parsed)
+  return {
+    json,
+    facts: {
+      degraded: ranked.some(({ found }) => found.degraded),
+      usedNegativeOperator: parses.some(
+        ({ negativeWords, negativePhrases }) => negativeWords.length + negativePhrases.length > 0,
+      ),
+      terms: Math.max(0, ...parses.map(({ terms }) => terms.length)),
+      semanticHits: null,
+      hits: page.length,
+    },
+  }
+}
+
+function windowOf(paging: Paging): { from: number; to: number } {
+  if (paging.kind === 'offset') return { from: paging.offset, to: paging.offset + paging.limit }
+  const from = Math.max(0, paging.page - 1) * paging.hitsPerPage
+  return { from, to: paging.page === 0 ? from : from + paging.hitsPerPage }
+}
+
+function windowText(paging: Paging, total: number): string {
+  if (paging.kind === 'offset')
+    return `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
+  const pages = paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)
+  return `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},"totalPages":${pages},"totalHits":${total}`
+}
+
+function rankQuery(
+  { index, request }: FederatedQuery,
+  position: number,
+  federation: FederationRequest,
+  wanted: number,
+): RankedQuery {
+  const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
+  const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
+  try {
+    const found = rankSearch(index, asked, reachable)
+    const writer = new HitWriter(index, asked, found)
+    const ranked = found.ranked.slice(0, reachable)
+    return {
+      index,
+      request: asked,
+      position,
+      weight: federation.weights[position] ?? 1,
+      found: { ...found, ranked },
+      writer,
+    }
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error
+    throw new EngineError(error.code, `inside \`.queries[${position}]\`: ${error.message}`)
+  }
+}
+
+// ——— comparing ———
+
+/** Consecutive ranks fold into one score; sort values stand between. */
+function valuesOf(details: readonly ScoreDetail[], weight: number): Value[] {
+  const values: Value[] = []
+  let ranks: { rank: number; max: number }[] = []
+  const fold = (): void => {
+    if (ranks.length > 0) values.push({ kind: 'score', score: mergedScore(ranks) * weight })
+    ranks = []
+  }
+  for (const detail of details) {
+    const rank = rankOf(detail)
+    if (rank !== null) ranks.push(rank)
+    else {
+      fold()
+      if (detail.rule === 'sort')
+        values.push({ kind: 'sort', ascending: detail.ascending, value: detail.value })
+      else if (detail.rule === 'geo')
+        values.push({ kind: 'geo', ascending: detail.ascending, value: detail.distance })
+    }
+  }
+  fold()
+  return values
+}
+
+/** Numbers before strings before nothing, in both directions. */
+function compareSorted(a: number | string | null, b: number | string | null, ascending: boolean): number {
+  const kind = (value: number | string | null): number =>
+    typeof value === 'number' ? 0 : value === null ? 2 : 1
+  if (kind(a) !== kind(b)) return kind(a) - kind(b)
+  if (a === null || b === null) return 0
+  const order = typeof a === 'number' && typeof b === 'number' ? a - b : compareUtf8(a as string, b as string)
+  return ascending ? order : -order
+}
+
+/** Negative if `a` comes first. */
+function compareCandidates(a: Candidate, b: Candidate): number {
+  for (let at = 0; at < a.values.length || at < b.values.length; at++) {
+    const [left, right] = [a.values[at], b.values[at]]
+    if (left === undefined) return 1
+    if (right === undefined) return -1
+    if (left.kind === 'score' && right.kind === 'score') {
+      if (Math.abs(left.score - right.score) > Number.EPSILON) return right.score - left.score
+      continue
+    }
+    if (
+      left.kind === 'score' ||
+      right.kind === 'score' ||
+      left.kind !== right.kind ||
+      left.ascending !== right.ascending
+    )
+      return b.values.length - a.values.length || b.score - a.score
+    const order = compareSorted(left.value, right.value, left.ascending)
+    if (order !== 0) return order
+  }
+  return a.query.position - b.query.position
+}
+
+/** Refuses queries that sort the same place in opposite directions: no order would be right. */
+function requireComparable(queries: readonly RankedQuery[]): void {
+  const [first, ...others] = queries
+  if (first === undefined) return
+  const reference = first.found.sort
+  for (const other of others)
+    for (const [at, criterion] of other.found.sort.entries()) {
+      const against = reference[at]
+      if (against === undefined) break
+      if (against.kind !== criterion.kind || against.ascending === criterion.ascending) continue
+      throw new EngineError(
+        'invalid_multi_search_query_ranking_rules',
+        `the results of queries #${first.position} and #${other.position} cannot be merged: ` +
+          `\`${first.request.sort![at]}\` and \`${other.request.sort![at]}\` sort in opposite directions`,
+      )
+    }
+}
+
+// ——— merging ———
+
+interface Dropped {
+  readonly index: OpenIndex
+  readonly docid: number
+}
+
+function merged(
+  queries: readonly RankedQuery[],
+  federation: FederationRequest,
+  from: number,
+  to: number,
+): { page: Candidate[]; dropped: Dropped[] } {
+  const lists = queries.map((query) =>
+    query.found.ranked.map((ranked) => ({
+      query,
+      ranked,
+      values: valuesOf(ranked.details, query.weight),
+      score: globalScore(ranked.details) * query.weight,
+    })),
+  )
+  const next = lists.map(() => 0)
+  const seen = new Map<OpenIndex, Set<number>>(queries.map(({ index }) => [index, new Set()]))
+  const taken = new Set<string>()
+  const merged: Candidate[] = []
+  const dropped: Dropped[] = []
+  while (merged.length < to) {
+    let best: Candidate | undefined
+    for (const [at, list] of lists.entries()) {
+      const head = list[next[at]!]
+      if (head !== undefined && (best === undefined || compareCandidates(head, best) < 0)) best = head
+    }
+    if (best === undefined) break
+    next[best.query.position]!++
+    const { index } = best.query
+    const { docid } = best.ranked
+    const known = seen.get(index)!
+    if (known.has(docid)) continue
+    known.add(docid)
+    const values = distinctValues(index, federation.distinct, docid)
+    if (values.some((value) => taken.has(value))) {
+      dropped.push({ index, docid })
+      continue
+    }
+    for (const value of values) taken.add(value)
+    merged.push(best)
+  }
+  return { page: merged.slice(from, to), dropped }
+}
+
+function distinctValues({ data }: OpenIndex, field: string | null, docid: number): string[] {
+  const column = field === null ? undefined : data.columns.byPath.get(field)
+  if (column === undefined) return []
+  return column.entries(docid).map((entry) => {
+    const group = column.groupOf[entry]!
+    return column.isNumber(group) ? `n${column.numbers[group]}` : `s${column.forms[group]}`
+  })
+}
+
+function hitText({ query, ranked, score }: Candidate): string {
+  return query.writer.hit(
+    ranked,
+    `"_federation":{"indexUid":${JSON.stringify(query.request.indexUid)},` +
+      `"queriesPosition":${query.position},"weightedRankingScore":${floatText(score)}}`,
+  )
+}
+
+// ——— counting ———
+
+interface IndexCandidates {
+  readonly uid: string
+  /** Union over all queries of the index. */
+  readonly documents: DocSet
+}
+
+function candidatesByIndex(queries: readonly RankedQuery[]): Map<OpenIndex, IndexCandidates> {
+  const byIndex = new Map<OpenIndex, IndexCandidates>()
+  for (const { index, request, found } of queries) {
+    const known = byIndex.get(index)
+    if (known === undefined) byIndex.set(index, { uid: request.indexUid, documents: found.counted.clone() })
+    else known.documents.union(found.counted)
+  }
+  return byIndex
+}
+
+function facetsText(byIndex: ReadonlyMap<OpenIndex, IndexCandidates>, federation: FederationRequest): string {
+  const asked = [...byIndex].flatMap(([index, { uid, documents }]) => {
+    const facets = Object.hasOwn(federation.facetsByIndex, uid) ? federation.facetsByIndex[uid] : null
+    return facets === null || facets === undefined || facets.length === 0
+      ? []
+      : [{ index, uid, documents, facets }]
+  })
+  if (asked.length === 0) return ''
+  if (federation.mergeFacets !== null) return mergedFacets(asked, federation.mergeFacets.maxValuesPerFacet)
+  const parts = asked
+    .sort((a, b) => compareUtf8(a.uid, b.uid))
+    .map(({ index, uid, documents, facets }) => {
+      const { distribution, stats } = facetParts(index, facets, documents, prefixOf(uid))
+      return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`
+    })
+  return `,"facetsByIndex":{${parts.join(',')}}`
+}
+
+interface MergedFacet {
+  readonly uid: string
+  readonly order: 'alpha' | 'count'
+  readonly counts: Map<string, FacetCount>
+  stats: { min: number; max: number } | null
+}
+
+function mergedFacets(
+  asked: readonly {
+    readonly index: OpenIndex
+    readonly uid: string
+    readonly documents: DocSet
+    readonly facets: readonly string[]
+  }[],
+  most: number | null,
+): string {
+  const merged = new Map<string, MergedFacet>()
+  for (const { index, uid, documents, facets } of asked) {
+    const { settings, columns } = index.data
+    for (const field of selectedFacets(index, facets, prefixOf(uid))) {
+      const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
+      const known = merged.get(field) ?? { uid, order, counts: new Map<string, FacetCount>(), stats: null }
+      merged.set(field, known)
+      if (known.order !== order)
+        throw new EngineError(
+          'invalid_multi_search_facet_order',
+          `facet \`${field}\` is ordered by ${known.order} in index \`${known.uid}\` and by ${order} in ` +
+            `index \`${uid}\`, so it cannot be merged`,
+        )
+      const { counts, stats } = countFacet(
+        columns.byPath.get(field)!,
+        documents.toArray(),
+        order,
+        settings.faceting.maxValuesPerFacet,
+      )
+      for (const count of counts) {
+        const before = known.counts.get(count.key)
+        known.counts.set(count.key, { ...count, count: count.count + (before?.count ?? 0) })
+      }
+      if (stats !== null)
+        known.stats = {
+          min: Math.min(stats.min, known.stats?.min ?? stats.min),
+          max: Math.max(stats.max, known.stats?.max ?? stats.max),
+        }
+    }
+  }
+  const fields = [...merged].sort(([a], [b]) => compareUtf8(a, b))
+  const distributions = fields.map(([field, { order, counts }]) => {
+    const ordered = [...counts.values()].sort((a, b) =>
+      order === 'count' ? b.count - a.count || compareUtf8(a.key, b.key) : compareUtf8(a.key, b.key),
+    )
+    return `${JSON.stringify(field)}:${countsJson(most === null ? ordered : ordered.slice(0, most))}`
+  })
+  const stats = fields.flatMap(([field, { stats }]) =>
+    stats === null
+      ? []
+      : [`${JSON.stringify(field)}:{"min":${floatText(stats.min)},"max":${floatText(stats.max)}}`],
+  )
+  return `,"facetDistribution":{${distributions.join(',')}},"facetStats":{${stats.join(',')}}`
 }
