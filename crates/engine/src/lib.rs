@@ -7,6 +7,7 @@ pub mod fields;
 pub mod filter;
 pub mod postings;
 pub mod ranking;
+pub mod search;
 pub mod settings;
 pub mod store;
 

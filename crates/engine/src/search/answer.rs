@@ -1,0 +1,40 @@
+use std::io::Write as _;
+
+/// The bytes of an answer, and facts about it for metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// UTF-8 JSON.
+    pub body: Vec<u8>,
+    /// What the bytes do not say.
+    pub facts: Facts,
+}
+
+/// Facts about an answer. Source: `SearchFacts` of `ts/engine/engine.ts`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The search was cut off by its time budget.
+    pub degraded: bool,
+    /// Something was ruled out with `-`.
+    pub used_negative_operator: bool,
+    /// Terms of the query, at most 10.
+    pub terms: usize,
+    /// Hits that came from vectors; None for a search by words alone.
+    pub semantic_hits: Option<usize>,
+    /// Hits on the page.
+    pub hits: usize,
+}
+
+/// Writes a string as JSON.
+pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("memory takes every byte");
+}
+
+/// Writes anything serde knows as JSON.
+pub(super) fn write_json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("memory takes every byte, and keys are strings");
+}
+
+/// Writes what a `format!` would make.
+pub(super) fn write_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
+    write!(out, "{value}").expect("memory takes every byte");
+}

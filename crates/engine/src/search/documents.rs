@@ -1,0 +1,77 @@
+//! Documents by id or listed, without a search.
+
+use roaring::RoaringBitmap;
+
+use super::answer::write_display;
+use super::project::{Selection, project_plain, top_level};
+use super::request::{DocumentRequest, DocumentsRequest, decode};
+use super::search_request::{Members, source_of};
+use super::sort::{list_sorted, parse_sort};
+use crate::error::Result;
+use crate::filter::{self, Scope};
+use crate::store::Snapshot;
+
+const HIDDEN: [&str; 1] = ["_vectors"];
+
+/// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted.
+///
+/// # Errors
+/// `invalid_document_filter`, `invalid_document_sort`.
+pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
+    let request: DocumentsRequest = decode(request)?;
+    let scope = Scope { code: "invalid_document_filter", index_uid: None, features: request.features };
+    let mut universe = match filter::parse(&request.filter, &scope)? {
+        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
+        None => snapshot.documents().clone(),
+    };
+    if let Some(ids) = &request.ids {
+        let mut wanted = RoaringBitmap::new();
+        for id in ids {
+            wanted.extend(snapshot.docid_of(id)?);
+        }
+        universe &= wanted;
+    }
+    let sort = parse_sort(
+        request.sort.as_deref().unwrap_or_default(),
+        snapshot.settings(),
+        "invalid_document_sort",
+        None,
+    )?;
+    let page: Vec<u32> = if sort.is_empty() {
+        universe.iter().skip(request.offset).take(request.limit).collect()
+    } else {
+        let wanted = request.offset.saturating_add(request.limit);
+        list_sorted(snapshot, &sort, &universe, wanted)?.into_iter().skip(request.offset).collect()
+    };
+    let selection = request.fields.map_or(Selection::All, Selection::Paths);
+    let mut body = b"{\"results\":[".to_vec();
+    for (at, docid) in page.into_iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        write_document(&source_of(snapshot, docid)?, &selection, request.retrieve_vectors, &mut body);
+    }
+    let (offset, limit, total) = (request.offset, request.limit, universe.len());
+    write_display(format_args!("],\"offset\":{offset},\"limit\":{limit},\"total\":{total}}}"), &mut body);
+    Ok(body)
+}
+
+/// One document (`DocumentRequest` as UTF-8 JSON); None if there is none with that id.
+pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> {
+    let request: DocumentRequest = decode(request)?;
+    let Some(docid) = snapshot.docid_of(&request.id)? else { return Ok(None) };
+    let selection = request.fields.map_or(Selection::All, Selection::Paths);
+    let mut body = Vec::new();
+    write_document(&source_of(snapshot, docid)?, &selection, request.retrieve_vectors, &mut body);
+    Ok(Some(body))
+}
+
+fn write_document(source: &str, selection: &Selection, with_vectors: bool, out: &mut Vec<u8>) {
+    project_plain(source, selection, &HIDDEN, out);
+    if with_vectors {
+        out.pop();
+        Members { first: out.last() == Some(&b'{') }.begin("_vectors", out);
+        out.extend_from_slice(top_level(source, "_vectors").unwrap_or("{}").as_bytes());
+        out.push(b'}');
+    }
+}

@@ -1,0 +1,209 @@
+//! Texts of a hit with their matches marked, cut to the part around them, or located.
+
+mod crop;
+mod matches;
+
+use std::collections::HashMap;
+
+pub(super) use matches::Matching;
+
+use self::matches::{Match, Words};
+use super::answer::write_text;
+use super::project::{Leaf, Selection, project};
+use super::request::SearchRequest;
+use super::scan::unquote;
+use crate::analysis::{Analyzer, Language};
+use crate::facets::Columns;
+use crate::fields::is_same_or_below;
+
+/// What is done to a leaf.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Format {
+    highlight: bool,
+    /// Words to keep.
+    crop: Option<usize>,
+}
+
+/// Marks up the hits of one search.
+pub(super) struct Formatter<'a> {
+    request: &'a SearchRequest,
+    analyzer: Analyzer,
+    locales: Option<Vec<Language>>,
+    matching: Matching,
+    highlighted: Vec<&'a str>,
+    cropped: Vec<(&'a str, usize)>,
+    /// What `_formatted` holds; None: there is none.
+    shown: Option<Selection>,
+    displayed: Selection,
+    /// What was worked out for a path.
+    formats: HashMap<String, Format>,
+}
+
+impl<'a> Formatter<'a> {
+    pub fn new(
+        request: &'a SearchRequest,
+        analyzer: &Analyzer,
+        matching: Matching,
+        displayed: &Selection,
+        retrieved: &Selection,
+        columns: &Columns,
+    ) -> Self {
+        let names = |list: &'a Option<Vec<String>>| list.iter().flatten().map(String::as_str);
+        let resolves = |name: &&str| *name == "*" || (columns.knows(name) && displayed.meets(name));
+        let highlighted: Vec<&str> = names(&request.attributes_to_highlight).filter(resolves).collect();
+        let cropped: Vec<(&str, usize)> = names(&request.attributes_to_crop)
+            .map(|name| crop_of(name, request.crop_length))
+            .filter(|(name, _)| resolves(name))
+            .collect();
+        let formatted: Vec<String> = highlighted
+            .iter()
+            .copied()
+            .chain(cropped.iter().map(|(name, _)| *name))
+            .map(str::to_owned)
+            .collect();
+        let shown = (!formatted.is_empty()).then(|| Selection::of(&formatted).and(displayed).or(retrieved));
+        let locales = request.locales.as_deref().map(crate::analysis::parse_locales);
+        Self {
+            request,
+            analyzer: analyzer.for_highlight(),
+            locales,
+            matching,
+            highlighted,
+            cropped,
+            shown,
+            displayed: displayed.clone(),
+            formats: HashMap::new(),
+        }
+    }
+
+    /// Writes `_formatted` if anything was asked to be formatted; says whether.
+    pub fn write_formatted(&mut self, source: &str, hidden: &[&str], out: &mut Vec<u8>) -> bool {
+        let Some(shown) = self.shown.clone() else { return false };
+        project(source, &shown, hidden, out, |leaf, out| self.write_leaf(&leaf, out));
+        true
+    }
+
+    fn write_leaf(&mut self, leaf: &Leaf<'_>, out: &mut Vec<u8>) {
+        let Some(text) = text_of(leaf.raw) else {
+            out.extend_from_slice(leaf.raw.as_bytes());
+            return;
+        };
+        let format = self.format_of(leaf.path);
+        let has_work = format.crop.is_some() || (format.highlight && !self.matching.is_empty());
+        if has_work {
+            write_text(&self.format(leaf.path, &text, format), out);
+        } else if leaf.raw.starts_with('"') {
+            out.extend_from_slice(leaf.raw.as_bytes());
+        } else {
+            write_text(&text, out);
+        }
+    }
+
+    fn format_of(&mut self, path: &str) -> Format {
+        if let Some(format) = self.formats.get(path) {
+            return *format;
+        }
+        let covers = |name: &str| name == "*" || is_same_or_below(name, path);
+        let seen = self.displayed.covers(path);
+        let crop = self.cropped.iter().find(|(name, _)| covers(name)).map(|(_, length)| *length);
+        let format = Format {
+            highlight: seen && self.highlighted.iter().any(|name| covers(name)),
+            crop: crop.filter(|length| seen && *length > 0),
+        };
+        self.formats.insert(path.to_owned(), format);
+        format
+    }
+
+    fn format(&self, path: &str, text: &str, format: Format) -> String {
+        let words = self.words(path, text);
+        let matches = self.matching.find(&words);
+        let window = match format.crop {
+            Some(length) => crop::window(&words, &matches, length),
+            None => 0..text.len(),
+        };
+        let marker = self.request.crop_marker.as_str();
+        let mut formatted = String::with_capacity(window.len() + 2 * marker.len());
+        if window.start > 0 {
+            formatted.push_str(marker);
+        }
+        let mut written = window.start;
+        for found in matches.iter().filter(|_| format.highlight) {
+            let (start, end) = (found.bytes.start.max(window.start), found.bytes.end.min(window.end));
+            if start >= end {
+                continue;
+            }
+            formatted.push_str(&text[written..start]);
+            formatted.push_str(&self.request.highlight_pre_tag);
+            formatted.push_str(&text[start..end]);
+            formatted.push_str(&self.request.highlight_post_tag);
+            written = end;
+        }
+        formatted.push_str(&text[written..window.end]);
+        if window.end < text.len() {
+            formatted.push_str(marker);
+        }
+        formatted
+    }
+
+    fn words<'t>(&self, path: &str, text: &'t str) -> Words<'t> {
+        let locales = match &self.locales {
+            Some(languages) => Some(languages.as_slice()),
+            None => self.analyzer.locales_of(path),
+        };
+        Words::new(self.analyzer.tokens(text, locales))
+    }
+
+    /// Writes `_matchesPosition`: places of all matches in displayed attributes, in bytes.
+    pub fn write_positions(&self, source: &str, hidden: &[&str], out: &mut Vec<u8>) {
+        let mut of_path: Vec<(String, Vec<serde_json::Value>)> = Vec::new();
+        let mut place: HashMap<String, usize> = HashMap::new();
+        if !self.matching.is_empty() {
+            let mut ignored = Vec::new();
+            project(source, &self.displayed, hidden, &mut ignored, |leaf, _| {
+                let Some(text) = text_of(leaf.raw) else { return };
+                let words = self.words(leaf.path, &text);
+                for Match { bytes, .. } in self.matching.find(&words) {
+                    let mut found = serde_json::json!({"start": bytes.start, "length": bytes.len()});
+                    if !leaf.indices.is_empty() {
+                        found["indices"] = leaf.indices.into();
+                    }
+                    let at = *place.entry(leaf.path.to_owned()).or_insert_with(|| {
+                        of_path.push((leaf.path.to_owned(), Vec::new()));
+                        of_path.len() - 1
+                    });
+                    of_path[at].1.push(found);
+                }
+            });
+        }
+        out.push(b'{');
+        for (at, (path, found)) in of_path.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            write_text(path, out);
+            out.push(b':');
+            super::answer::write_json(found, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// The text of a string or number; None for booleans and null. Numbers read as they are printed.
+fn text_of(raw: &str) -> Option<std::borrow::Cow<'_, str>> {
+    match raw.as_bytes().first()? {
+        b'"' => Some(unquote(raw)),
+        b't' | b'f' | b'n' => None,
+        _ => Some(match serde_json::from_str::<serde_json::Number>(raw) {
+            Ok(number) => number.to_string().into(),
+            Err(_) => raw.into(),
+        }),
+    }
+}
+
+/// Takes `attribute:length` apart; what is not a length belongs to neither.
+fn crop_of(entry: &str, default: usize) -> (&str, usize) {
+    match entry.rsplit_once(':') {
+        Some((name, length)) => (name, length.parse().unwrap_or(default)),
+        None => (entry, default),
+    }
+}

@@ -1,0 +1,28 @@
+//! Here is a request, give me the bytes of its answer.
+//!
+//! A request selects its documents (`filter`), has them put in order (`ranking`), and only the page that is
+//! shown is read, cut to the attributes asked for and marked up. Answers are written as they are sent.
+
+mod answer;
+mod documents;
+mod facet;
+mod format;
+mod multi;
+mod paging;
+mod project;
+mod request;
+mod scan;
+mod search_request;
+mod sort;
+
+pub use answer::{Answer, Facts};
+pub use documents::{document, documents};
+pub use facet::facet_search;
+pub use multi::multi_search;
+pub use request::{
+    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, SearchRequest, Strategy, decode,
+};
+pub use search_request::run;
+
+#[cfg(test)]
+mod tests;

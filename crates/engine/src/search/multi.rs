@@ -1,0 +1,46 @@
+//! Several searches in one request.
+
+use std::time::Instant;
+
+use super::answer::{Answer, Facts, write_text};
+use super::request::{SearchRequest, decode};
+use super::search_request::answer;
+use crate::error::{Error, Result, UserError};
+use crate::store::Snapshot;
+
+/// Answers each search (`SearchRequest` as UTF-8 JSON) for itself, in order.
+///
+/// # Errors
+/// Those of the first search that fails, naming its place.
+pub fn multi_search(searches: &[(Snapshot, Vec<u8>)]) -> Result<Answer> {
+    let mut body = b"{\"results\":[".to_vec();
+    let mut facts = Facts::default();
+    for (at, (snapshot, request)) in searches.iter().enumerate() {
+        let request: SearchRequest = decode(request)?;
+        let one = answer(snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
+        body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
+        write_text(&request.index_uid, &mut body);
+        body.push(b',');
+        body.extend_from_slice(&one.body[1..]);
+        facts.degraded |= one.facts.degraded;
+        facts.used_negative_operator |= one.facts.used_negative_operator;
+        facts.terms = facts.terms.max(one.facts.terms);
+        facts.hits += one.facts.hits;
+        facts.semantic_hits = match (facts.semantic_hits, one.facts.semantic_hits) {
+            (None, None) => None,
+            (some, more) => Some(some.unwrap_or(0) + more.unwrap_or(0)),
+        };
+    }
+    body.extend_from_slice(b"]}");
+    Ok(Answer { body, facts })
+}
+
+/// Says which query a mistake is in.
+pub(super) fn at_query(error: Error, position: usize) -> Error {
+    match error {
+        Error::User(UserError { code, message }) => {
+            Error::user(code, format!("inside `.queries[{position}]`: {message}"))
+        }
+        error => error,
+    }
+}

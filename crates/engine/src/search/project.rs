@@ -1,0 +1,256 @@
+//! A stored document, cut to the attributes that are to be seen.
+
+use std::borrow::Cow;
+
+use super::scan::{Event, Scanner, unquote};
+use crate::fields::is_same_or_below;
+
+/// Which attributes of a document are seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Selection {
+    /// All.
+    All,
+    /// Those named, with everything below them; parents hold just what is named.
+    Paths(Vec<String>),
+}
+
+/// How much of a value is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Whole,
+    Part,
+    Nothing,
+}
+
+impl Selection {
+    /// A list of names, of which `*` stands for all.
+    pub fn of(names: &[String]) -> Self {
+        if names.iter().any(|name| name == "*") { Self::All } else { Self::Paths(names.to_vec()) }
+    }
+
+    /// What both see.
+    pub fn and(&self, other: &Self) -> Self {
+        let (Self::Paths(some), Self::Paths(others)) = (self, other) else {
+            return if *self == Self::All { other.clone() } else { self.clone() };
+        };
+        let mut paths = Vec::new();
+        for a in some {
+            for b in others {
+                if is_same_or_below(b, a) {
+                    paths.push(a.clone());
+                } else if is_same_or_below(a, b) {
+                    paths.push(b.clone());
+                }
+            }
+        }
+        Self::Paths(paths)
+    }
+
+    /// What either sees.
+    pub fn or(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Paths(mut some), Self::Paths(others)) => {
+                some.extend(others.iter().cloned());
+                Self::Paths(some)
+            }
+            _ => Self::All,
+        }
+    }
+
+    /// Whether something at or below `path` is seen.
+    pub fn meets(&self, path: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Paths(paths) => {
+                paths.iter().any(|p| is_same_or_below(p, path) || is_same_or_below(path, p))
+            }
+        }
+    }
+
+    /// Whether all at `path` is seen.
+    pub fn covers(&self, path: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Paths(paths) => paths.iter().any(|p| is_same_or_below(p, path)),
+        }
+    }
+
+    fn sees(&self, path: &str) -> Seen {
+        let Self::Paths(paths) = self else { return Seen::Whole };
+        if paths.iter().any(|p| p == path) {
+            Seen::Whole
+        } else if paths.iter().any(|p| is_same_or_below(path, p)) {
+            Seen::Part
+        } else {
+            Seen::Nothing
+        }
+    }
+}
+
+/// A string, number, boolean or null on its way out.
+pub(super) struct Leaf<'a> {
+    /// Keys that lead to it, joined by dots.
+    pub path: &'a str,
+    /// As written.
+    pub raw: &'a str,
+    /// Its place in each array that leads to it, outermost first.
+    pub indices: &'a [usize],
+}
+
+struct Frame {
+    object: bool,
+    whole: bool,
+    /// Length of `out` before it was opened, to which it returns if nothing in it was seen.
+    start: usize,
+    written: bool,
+    path_len: usize,
+}
+
+/// Writes the part of `source` that `selection` sees, without the top-level keys in `hidden`, handing each
+/// leaf to `write_leaf`. Keys and values keep their order and spelling.
+pub(super) fn project(
+    source: &str,
+    selection: &Selection,
+    hidden: &[&str],
+    out: &mut Vec<u8>,
+    mut write_leaf: impl FnMut(Leaf<'_>, &mut Vec<u8>),
+) {
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut indices: Vec<usize> = Vec::new();
+    let mut path = String::new();
+    let mut key: Option<&str> = None;
+    let mut seen = Seen::Whole;
+    // Containers open inside one that is not seen.
+    let mut skipped = 0usize;
+    for event in Scanner::new(source) {
+        if skipped > 0 {
+            match event {
+                Event::OpenObject | Event::OpenArray => skipped += 1,
+                Event::Close => skipped -= 1,
+                Event::Key(_) | Event::Scalar(_) => {}
+            }
+            continue;
+        }
+        if let (Event::OpenObject | Event::OpenArray | Event::Scalar(_), Some(frame)) = (event, frames.last())
+        {
+            if !frame.object {
+                if let Some(index) = indices.last_mut() {
+                    *index = index.wrapping_add(1);
+                }
+                seen = if frame.whole { Seen::Whole } else { Seen::Part };
+            }
+        }
+        match event {
+            Event::Key(raw) => {
+                let Some(frame) = frames.last() else { continue };
+                path.truncate(frame.path_len);
+                if frame.path_len > 0 {
+                    path.push('.');
+                }
+                path.push_str(&unquote(raw));
+                key = Some(raw);
+                seen = if frames.len() == 1 && hidden.contains(&path.as_str()) {
+                    Seen::Nothing
+                } else if frame.whole {
+                    Seen::Whole
+                } else {
+                    selection.sees(&path)
+                };
+            }
+            Event::Scalar(raw) => {
+                let key = key.take();
+                if seen == Seen::Whole {
+                    begin_value(frames.last_mut(), key, out);
+                    if let Some(frame) = frames.last_mut() {
+                        frame.written = true;
+                    }
+                    write_leaf(Leaf { path: &path, raw, indices: &indices }, out);
+                }
+            }
+            Event::OpenObject | Event::OpenArray => {
+                let key = key.take();
+                if seen == Seen::Nothing {
+                    skipped = 1;
+                    continue;
+                }
+                let object = event == Event::OpenObject;
+                let start = out.len();
+                begin_value(frames.last_mut(), key, out);
+                out.push(if object { b'{' } else { b'[' });
+                // The document itself is seen in part unless all is.
+                let whole =
+                    if frames.is_empty() { *selection == Selection::All } else { seen == Seen::Whole };
+                frames.push(Frame { object, whole, start, written: false, path_len: path.len() });
+                if !object {
+                    indices.push(usize::MAX);
+                }
+            }
+            Event::Close => {
+                let Some(frame) = frames.pop() else { continue };
+                if !frame.object {
+                    indices.pop();
+                }
+                path.truncate(frame.path_len);
+                if frame.whole || frame.written || frames.is_empty() {
+                    out.push(if frame.object { b'}' } else { b']' });
+                    if let Some(parent) = frames.last_mut() {
+                        parent.written = true;
+                    }
+                } else {
+                    out.truncate(frame.start);
+                }
+            }
+        }
+    }
+}
+
+fn begin_value(frame: Option<&mut Frame>, key: Option<&str>, out: &mut Vec<u8>) {
+    let Some(frame) = frame else { return };
+    if frame.written {
+        out.push(b',');
+    }
+    if let Some(key) = key {
+        out.extend_from_slice(key.as_bytes());
+        out.push(b':');
+    }
+}
+
+/// [`project`] of leaves as they are.
+pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str], out: &mut Vec<u8>) {
+    // Most documents go out as they came in.
+    let untouched = *selection == Selection::All && !hidden.iter().any(|key| source.contains(key));
+    if untouched {
+        out.extend_from_slice(source.trim().as_bytes());
+        return;
+    }
+    project(source, selection, hidden, out, |leaf, out| out.extend_from_slice(leaf.raw.as_bytes()));
+}
+
+/// The value of a key of the document itself, as written.
+pub(super) fn top_level<'j>(source: &'j str, wanted: &str) -> Option<&'j str> {
+    if !source.contains(wanted) {
+        return None;
+    }
+    let members: Vec<(Cow<'_, str>, &serde_json::value::RawValue)> = members(source)?;
+    members.into_iter().rev().find(|(key, _)| key == wanted).map(|(_, value)| value.get())
+}
+
+fn members(source: &str) -> Option<Vec<(Cow<'_, str>, &serde_json::value::RawValue)>> {
+    struct Members;
+    impl<'de> serde::de::Visitor<'de> for Members {
+        type Value = Vec<(Cow<'de, str>, &'de serde_json::value::RawValue)>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(key) = map.next_key::<String>()? {
+                members.push((Cow::Owned(key), map.next_value()?));
+            }
+            Ok(members)
+        }
+    }
+    serde::Deserializer::deserialize_map(&mut serde_json::Deserializer::from_str(source), Members).ok()
+}

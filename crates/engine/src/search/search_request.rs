@@ -1,0 +1,329 @@
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use roaring::RoaringBitmap;
+
+use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::facet::{check_facets, write_facets};
+use super::format::{Formatter, Matching};
+use super::project::{Selection, project_plain, top_level};
+use super::request::{Hybrid, SearchRequest, decode};
+use super::sort::parse_sort;
+use crate::analysis::Analyzer;
+use crate::error::{Error, Result};
+use crate::facets::{Columns, distance};
+use crate::filter::{self, Scope, describe_filterable, features_of};
+use crate::ranking::{RankRequest, Ranked, RankedHit, ScoreDetail, SortCriterion, rank};
+use crate::settings::DEFAULT_CUTOFF_MS;
+use crate::store::Snapshot;
+
+/// Answers a search (`SearchRequest` as UTF-8 JSON) that began at `started`.
+///
+/// # Errors
+/// The code of the table for whatever of the request does not suit the index's settings.
+pub fn run(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answer> {
+    answer(snapshot, &decode(request)?, started)
+}
+
+/// [`run`] of a request that is decoded.
+pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Instant) -> Result<Answer> {
+    let found = find(snapshot, request, started)?;
+    let mut body = b"{\"hits\":[".to_vec();
+    let mut page = Page::new(snapshot, request, &found)?;
+    for (at, hit) in found.page().iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        page.write_hit(hit, &mut body)?;
+    }
+    body.extend_from_slice(b"],\"query\":");
+    write_text(request.q.as_deref().unwrap_or_default(), &mut body);
+    let candidates = &found.ranked.candidates;
+    // Facets first: the time they take is part of the answer's.
+    let mut facets = Vec::new();
+    if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
+        write_facets(snapshot, names, candidates, &mut facets)?;
+    }
+    body.extend_from_slice(b",\"processingTimeMs\":");
+    write_display(started.elapsed().as_millis(), &mut body);
+    let reachable = snapshot.settings().pagination.max_total_hits as u64;
+    let total = candidates.len().min(if request.features.legacy_search { reachable } else { u64::MAX });
+    request.paging.write(total, &mut body);
+    body.append(&mut facets);
+    body.extend_from_slice(b",\"requestUid\":");
+    write_text(&request.request_uid, &mut body);
+    if let Some(metadata) = &request.metadata {
+        body.extend_from_slice(b",\"metadata\":");
+        body.extend_from_slice(metadata.get().as_bytes());
+    }
+    if request.show_performance_details {
+        body.extend_from_slice(b",\"performanceDetails\":");
+        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+    }
+    if let Some(hits) = found.semantic_hits {
+        write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
+    }
+    body.push(b'}');
+    Ok(Answer { body, facts: found.facts() })
+}
+
+/// The documents that answer a request, and the criteria they were sorted by.
+pub(super) struct Found {
+    pub ranked: Ranked,
+    pub sort: Vec<SortCriterion>,
+    pub semantic_hits: Option<usize>,
+    window: std::ops::Range<usize>,
+}
+
+impl Found {
+    /// The hits shown.
+    pub fn page(&self) -> &[RankedHit] {
+        let len = self.ranked.hits.len();
+        &self.ranked.hits[self.window.start.min(len)..self.window.end.min(len)]
+    }
+
+    pub fn facts(&self) -> Facts {
+        Facts {
+            degraded: self.ranked.degraded,
+            used_negative_operator: self.ranked.used_negative_operator,
+            terms: self.ranked.terms,
+            semantic_hits: self.semantic_hits,
+            hits: self.page().len(),
+        }
+    }
+}
+
+/// Selects and ranks the documents of a request.
+pub(super) fn find(snapshot: &Snapshot, request: &SearchRequest, started: Instant) -> Result<Found> {
+    let settings = snapshot.settings();
+    let semantic_hits = check_hybrid(snapshot, request)?;
+    let scope = scope_of(request);
+    let sort = match &request.sort {
+        Some(sort) => {
+            let code = "invalid_search_sort";
+            let sort = parse_sort(sort, settings, code, Some(&request.index_uid))?;
+            if !sort.is_empty() && !settings.ranking_rules.iter().any(|rule| rule == "sort") {
+                let message = format!(
+                    "index `{}`: sorting needs the ranking rule `sort`, which is not among `rankingRules`",
+                    request.index_uid
+                );
+                return Err(Error::user(code, message));
+            }
+            sort
+        }
+        None => Vec::new(),
+    };
+    if let Some(distinct) = &request.distinct {
+        check_distinct(snapshot, &request.index_uid, distinct)?;
+    }
+    check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
+    let universe = match filter::parse(&request.filter, &scope)? {
+        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
+        None => snapshot.documents().clone(),
+    };
+    let reachable = settings.pagination.max_total_hits;
+    let window = request.paging.window(reachable);
+    let exhaustive = request.paging.is_exhaustive();
+    // A threshold is known to hold only for documents that were ranked.
+    let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
+    let ranked = rank(
+        snapshot,
+        &*analyzer(snapshot)?,
+        &RankRequest {
+            q: request.q.as_deref(),
+            universe,
+            strategy: request.matching_strategy.into(),
+            search_on: request.attributes_to_search_on.as_deref(),
+            locales: request.locales.as_deref(),
+            sort: &sort,
+            distinct: request.distinct.as_deref().or(settings.distinct_attribute.as_deref()),
+            threshold: request.ranking_score_threshold,
+            wanted: if all_ranked { reachable } else { window.end },
+            exhaustive,
+            deadline: deadline(snapshot, started),
+        },
+    )?;
+    Ok(Found { ranked, sort, semantic_hits, window })
+}
+
+/// When ranking has to stop.
+pub(super) fn deadline(snapshot: &Snapshot, started: Instant) -> Instant {
+    let budget = Duration::from_millis(snapshot.settings().search_cutoff_ms.unwrap_or(DEFAULT_CUTOFF_MS));
+    // A budget beyond what clocks can say is none.
+    started.checked_add(budget).unwrap_or_else(|| started + Duration::from_secs(1 << 30))
+}
+
+/// The analyzer of a commit's settings, made once.
+pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
+    #[derive(Default)]
+    struct Kept(OnceLock<Arc<Analyzer>>);
+    let kept = snapshot.attachments().get::<Kept>();
+    if let Some(analyzer) = kept.0.get() {
+        return Ok(Arc::clone(analyzer));
+    }
+    let made = Arc::new(Analyzer::new(snapshot.settings())?);
+    Ok(Arc::clone(kept.0.get_or_init(|| made)))
+}
+
+fn scope_of(request: &SearchRequest) -> Scope<'_> {
+    Scope { code: "invalid_search_filter", index_uid: Some(&request.index_uid), features: request.features }
+}
+
+/// Whether documents can be told apart by `attribute`.
+pub(super) fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &str) -> Result<()> {
+    let settings = snapshot.settings();
+    let filterable = features_of(settings, attribute)
+        .is_some_and(|features| features.filter.equality || features.filter.comparison);
+    if filterable {
+        return Ok(());
+    }
+    let message = format!(
+        "index `{index_uid}`: attribute `{attribute}` is not filterable and cannot be used as `distinct`; {}",
+        describe_filterable(settings)
+    );
+    Err(Error::user("invalid_search_distinct", message))
+}
+
+/// Hits that came from vectors, if the search is one by meaning as well. Without embedders that can run
+/// here it finds by words what it can.
+fn check_hybrid(snapshot: &Snapshot, request: &SearchRequest) -> Result<Option<usize>> {
+    let Some(Hybrid { embedder, semantic_ratio }) = &request.hybrid else {
+        return match request.vector {
+            Some(_) => {
+                Err(Error::user("missing_search_hybrid", "`vector` needs `hybrid`, which names the embedder"))
+            }
+            None => Ok(None),
+        };
+    };
+    let blank = request.q.as_deref().is_none_or(|q| q.trim().is_empty());
+    if *semantic_ratio == 0.0 || (blank && request.vector.is_none()) {
+        return Ok(None);
+    }
+    if !snapshot.settings().embedders.contains_key(embedder) {
+        let message = format!("index `{}`: there is no embedder named `{embedder}`", request.index_uid);
+        return Err(Error::user("invalid_search_embedder", message));
+    }
+    if *semantic_ratio == 1.0 || blank {
+        let message = format!("index `{}`: the embedder `{embedder}` gave no vector", request.index_uid);
+        return Err(Error::user("vector_embedding_error", message));
+    }
+    Ok(Some(0))
+}
+
+/// Writes the hits of one request.
+pub(super) struct Page<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a SearchRequest,
+    sort: &'a [SortCriterion],
+    columns: Columns,
+    displayed: Selection,
+    retrieved: Selection,
+    formatter: Formatter<'a>,
+}
+
+/// Never shown unless asked for.
+const HIDDEN: [&str; 1] = ["_vectors"];
+
+impl<'a> Page<'a> {
+    pub fn new(snapshot: &'a Snapshot, request: &'a SearchRequest, found: &'a Found) -> Result<Self> {
+        let displayed = Selection::of(&snapshot.settings().displayed_attributes);
+        let retrieved = match &request.attributes_to_retrieve {
+            Some(names) => Selection::of(names).and(&displayed),
+            None => displayed.clone(),
+        };
+        let columns = Columns::new(snapshot);
+        let matching = Matching::new(found.ranked.matcher.clone());
+        let analyzer = analyzer(snapshot)?;
+        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns);
+        Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter })
+    }
+
+    /// Writes one hit, complete.
+    pub fn write_hit(&mut self, hit: &RankedHit, out: &mut Vec<u8>) -> Result<()> {
+        self.write_open_hit(hit, out)?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Writes one hit but for its closing brace.
+    pub fn write_open_hit(&mut self, hit: &RankedHit, out: &mut Vec<u8>) -> Result<()> {
+        let source = source_of(self.snapshot, hit.docid)?;
+        project_plain(&source, &self.retrieved, &HIDDEN, out);
+        // What follows goes inside the document's braces.
+        out.pop();
+        let mut members = Members { first: out.last() == Some(&b'{') };
+        if self.request.retrieve_vectors && self.shows_vectors() {
+            members.begin("_vectors", out);
+            out.extend_from_slice(top_level(&source, "_vectors").unwrap_or("{}").as_bytes());
+        }
+        if let Some(metres) = self.geo_distance(hit.docid)? {
+            members.begin("_geoDistance", out);
+            write_display(metres, out);
+        }
+        let mut formatted = Vec::new();
+        if self.formatter.write_formatted(&source, &HIDDEN, &mut formatted) {
+            members.begin("_formatted", out);
+            out.append(&mut formatted);
+        }
+        if self.request.show_matches_position {
+            members.begin("_matchesPosition", out);
+            self.formatter.write_positions(&source, &HIDDEN, out);
+        }
+        if self.request.show_ranking_score {
+            members.begin("_rankingScore", out);
+            write_json(&hit.score(), out);
+        }
+        if self.request.show_ranking_score_details {
+            members.begin("_rankingScoreDetails", out);
+            write_json(&ScoreDetail::render(&hit.scores, |path| self.displayed.covers(path)), out);
+        }
+        Ok(())
+    }
+
+    /// Quirk of the reference: a list that names `_vectors` hides them.
+    fn shows_vectors(&self) -> bool {
+        match &self.displayed {
+            Selection::All => true,
+            Selection::Paths(paths) => {
+                let named = paths.iter().any(|path| path == "_vectors");
+                named != self.columns.knows("_vectors")
+            }
+        }
+    }
+
+    /// Whole metres from the first point of `sort`, if the hit shows where it is.
+    fn geo_distance(&self, docid: u32) -> Result<Option<u64>> {
+        let origin = self.sort.iter().find_map(|criterion| match criterion {
+            SortCriterion::Geo { origin, .. } => Some(*origin),
+            SortCriterion::Field { .. } => None,
+        });
+        let Some(origin) = origin.filter(|_| self.retrieved.meets("_geo")) else { return Ok(None) };
+        let places = self.columns.places(&RoaringBitmap::from([docid]))?;
+        Ok(places.first().map(|(_, place)| distance(origin, *place).round() as u64))
+    }
+}
+
+/// Writes the names of an object's members, with commas where they belong.
+pub(super) struct Members {
+    /// Whether nothing was written yet.
+    pub first: bool,
+}
+
+impl Members {
+    pub fn begin(&mut self, name: &str, out: &mut Vec<u8>) {
+        if !self.first {
+            out.push(b',');
+        }
+        self.first = false;
+        write_text(name, out);
+        out.push(b':');
+    }
+}
+
+/// A stored document's text.
+pub(super) fn source_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
+    let bytes = snapshot.source(docid)?;
+    let bytes =
+        bytes.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))?;
+    String::from_utf8(bytes).map_err(|error| Error::internal("a stored document is not text", error))
+}

@@ -1,0 +1,150 @@
+//! `sort` of a request: what it says, and documents listed by it.
+
+use roaring::RoaringBitmap;
+
+use crate::error::{Error, Result};
+use crate::facets::{Columns, GeoPoint};
+use crate::fields::is_same_or_below;
+use crate::ranking::SortCriterion;
+use crate::settings::Settings;
+use crate::store::Snapshot;
+
+/// Reads the criteria of a request.
+///
+/// # Errors
+/// `code`, if one has no direction, is reserved, is not a point or is not sortable.
+pub(super) fn parse_sort(
+    sort: &[String],
+    settings: &Settings,
+    code: &'static str,
+    index_uid: Option<&str>,
+) -> Result<Vec<SortCriterion>> {
+    let prefix = index_uid.map(|uid| format!("index `{uid}`: ")).unwrap_or_default();
+    sort.iter()
+        .map(|text| parse_one(text, settings).map_err(|cause| Error::user(code, prefix.clone() + &cause)))
+        .collect()
+}
+
+fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriterion, String> {
+    let Some((name, direction)) = text.rsplit_once(':') else {
+        return Err(format!(
+            "invalid sort expression `{text}`: expected an expression ending with `:asc` or `:desc`"
+        ));
+    };
+    let ascending = match direction {
+        "asc" => true,
+        "desc" => false,
+        _ => {
+            return Err(format!(
+                "invalid sort expression `{text}`: expected an expression ending with `:asc` or `:desc`"
+            ));
+        }
+    };
+    let is_sortable =
+        |path: &str| settings.sortable_attributes.iter().any(|name| is_same_or_below(name, path));
+    let unsortable = |path: &str| {
+        let names: Vec<String> =
+            settings.sortable_attributes.iter().map(|name| format!("`{name}`")).collect();
+        let known = if names.is_empty() {
+            "this index has no sortable attributes".to_owned()
+        } else {
+            format!("sortable attributes are: {}", names.join(", "))
+        };
+        format!("attribute `{path}` is not sortable; {known}")
+    };
+    if let Some(arguments) = name.strip_prefix("_geoPoint(").and_then(|rest| rest.strip_suffix(')')) {
+        let numbers: Vec<f64> = arguments.split(',').map_while(|number| number.trim().parse().ok()).collect();
+        let (&[lat, lng], 2) = (numbers.as_slice(), arguments.split(',').count()) else {
+            return Err(format!(
+                "invalid sort expression `{text}`: expected `_geoPoint(latitude, longitude)`"
+            ));
+        };
+        let within = |number: f64, most: f64| number.abs() <= most;
+        if !within(lat, 90.0) || !within(lng, 180.0) {
+            return Err(format!(
+                "invalid sort expression `{text}`: latitudes go from -90 to 90 and longitudes from -180 to 180"
+            ));
+        }
+        if !is_sortable("_geo") {
+            return Err(unsortable("_geo"));
+        }
+        return Ok(SortCriterion::Geo { origin: GeoPoint { lat, lng }, ascending });
+    }
+    let reserved = ["_geo", "_geoDistance", "_geoPoint", "_geoRadius", "_geoBoundingBox", "_geoPolygon"];
+    if reserved.iter().any(|word| name.split('(').next() == Some(word)) {
+        return Err(format!(
+            "`{name}` is reserved and cannot be sorted by; use `_geoPoint(latitude, longitude)`"
+        ));
+    }
+    if !is_sortable(name) {
+        return Err(unsortable(name));
+    }
+    Ok(SortCriterion::Field { path: name.to_owned(), ascending })
+}
+
+/// The first `wanted` documents of `universe` in the order of `criteria`, then of docids.
+pub(super) fn list_sorted(
+    snapshot: &Snapshot,
+    criteria: &[SortCriterion],
+    universe: &RoaringBitmap,
+    wanted: usize,
+) -> Result<Vec<u32>> {
+    let columns = Columns::new(snapshot);
+    // A field that was sorted by leaves nothing to sort for the same field, so depth is bounded.
+    let mut distinct: Vec<&SortCriterion> = Vec::new();
+    for criterion in criteria {
+        let same = |other: &&SortCriterion| match (criterion, other) {
+            (SortCriterion::Field { path, .. }, SortCriterion::Field { path: other, .. }) => path == other,
+            (one, other) => one == *other,
+        };
+        if !distinct.iter().any(same) {
+            distinct.push(criterion);
+        }
+    }
+    // Buckets still to be looked at, the first on top, each with the criteria it has been through.
+    let mut listed = Vec::new();
+    let mut open: Vec<Buckets> = Vec::new();
+    let mut next = Some((universe.clone(), 0));
+    while listed.len() < wanted {
+        if let Some((bucket, depth)) = next.take() {
+            match distinct.get(depth) {
+                Some(criterion) if bucket.len() > 1 => open.push(Buckets::new(&columns, criterion, &bucket)?),
+                _ => listed.extend(bucket.iter().take(wanted - listed.len())),
+            }
+            continue;
+        }
+        let Some(buckets) = open.last_mut() else { break };
+        match buckets.next()? {
+            Some(bucket) => next = Some((bucket, open.len())),
+            None => {
+                open.pop();
+            }
+        }
+    }
+    Ok(listed)
+}
+
+enum Buckets {
+    Field(Box<crate::facets::SortBuckets>),
+    Geo(Box<crate::facets::GeoBuckets>),
+}
+
+impl Buckets {
+    fn new(columns: &Columns, criterion: &SortCriterion, universe: &RoaringBitmap) -> Result<Self> {
+        Ok(match criterion {
+            SortCriterion::Field { path, ascending } => {
+                Self::Field(Box::new(columns.sort_buckets(path, *ascending, universe)?))
+            }
+            SortCriterion::Geo { origin, ascending } => {
+                Self::Geo(Box::new(columns.geo_buckets(*origin, *ascending, universe)?))
+            }
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<RoaringBitmap>> {
+        Ok(match self {
+            Self::Field(buckets) => buckets.next_bucket()?.map(|(_, documents)| documents),
+            Self::Geo(buckets) => buckets.next().map(|bucket| bucket.documents),
+        })
+    }
+}

@@ -1,0 +1,449 @@
+//! 1. A hit shows what was asked for and is displayed, spelled and ordered as it was stored.
+//! 2. Matches are marked, cropped and located as in the documented table.
+//! 3. Answers have their keys in the documented order; totals and pages follow the paging asked for.
+//! 4. Documents of any depth are answered.
+//! 5. A request that does not suit the settings is refused with its code.
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::error::Result;
+use crate::fixture::snapshot_of;
+use crate::settings::Settings;
+use crate::store::Snapshot;
+
+/// A search as `http/` completes it, with some members replaced.
+fn request(changes: &Json) -> Json {
+    let mut request = json!({
+        "indexUid": "films", "q": null, "paging": {"kind": "offset", "offset": 0, "limit": 20},
+        "attributesToRetrieve": null, "attributesToCrop": null, "cropLength": 10, "cropMarker": "…",
+        "attributesToHighlight": null, "highlightPreTag": "<em>", "highlightPostTag": "</em>",
+        "showMatchesPosition": false, "filter": null, "sort": null, "distinct": null, "facets": null,
+        "matchingStrategy": "last", "attributesToSearchOn": null, "rankingScoreThreshold": null,
+        "locales": null, "hybrid": null, "vector": null, "retrieveVectors": false,
+        "showRankingScore": false, "showRankingScoreDetails": false, "showPerformanceDetails": false,
+        "features": {"containsFilter": false, "legacySearch": false},
+        "requestUid": "0190-uid", "metadata": null
+    });
+    for (key, value) in changes.as_object().into_iter().flatten() {
+        request[key] = value.clone();
+    }
+    request
+}
+
+fn try_text(snapshot: &Snapshot, changes: &Json) -> Result<String> {
+    let request = serde_json::to_vec(&request(changes)).unwrap();
+    Ok(String::from_utf8(run(snapshot, &request, Instant::now())?.body).unwrap())
+}
+
+fn text(snapshot: &Snapshot, changes: &Json) -> String {
+    try_text(snapshot, changes).unwrap()
+}
+
+fn search(snapshot: &Snapshot, changes: &Json) -> Json {
+    serde_json::from_str(&text(snapshot, changes)).unwrap()
+}
+
+fn hits(snapshot: &Snapshot, changes: &Json) -> Vec<Json> {
+    search(snapshot, changes)["hits"].as_array().unwrap().clone()
+}
+
+fn ids(snapshot: &Snapshot, changes: &Json) -> Vec<i64> {
+    hits(snapshot, changes).iter().map(|hit| hit["id"].as_i64().unwrap()).collect()
+}
+
+fn settings(value: Json) -> Settings {
+    let mut all = serde_json::to_value(json!({})).unwrap();
+    for (key, value) in value.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    serde_json::from_value(all).unwrap()
+}
+
+const KEEPER: &str = "The lighthouse keeper wrote a long letter to the harbour master about the broken lamp and \
+                      the storm that came over the bay";
+const RAIN: &str = "Rain, rain. Go away! Come again another day; little Johnny wants to play.";
+
+fn texts() -> Snapshot {
+    let texts = [
+        KEEPER,
+        "Light house, lighthouses and a lighthouse.",
+        "Crème brûlée recipe",
+        "nyc pizza new york pizza",
+        RAIN,
+    ];
+    let documents: Vec<Json> = texts.iter().enumerate().map(|(id, t)| json!({"id": id, "t": t})).collect();
+    snapshot_of(&[&documents], settings(json!({"synonyms": {"nyc": ["new york"]}})))
+}
+
+#[test]
+fn matches_are_marked_and_located() {
+    let snapshot = texts();
+    // Query, document, marked text, places.
+    let cases = [
+        ("keep", 0, "The lighthouse <em>keep</em>er wrote", vec![(15, 4)]),
+        ("keepre", 0, "The lighthouse <em>keeper</em> wrote", vec![(15, 6)]),
+        (
+            "lighthouse",
+            1,
+            "<em>Light house</em>, <em>lighthouse</em>s and a <em>lighthouse</em>.",
+            vec![(0, 11), (13, 10), (31, 10)],
+        ),
+        (
+            "lighthouse ",
+            1,
+            "<em>Light house</em>, <em>lighthouses</em> and a <em>lighthouse</em>.",
+            vec![(0, 11), (13, 11), (31, 10)],
+        ),
+        ("creme brul", 2, "<em>Crème</em> <em>brûl</em>ée recipe", vec![(0, 6), (7, 5)]),
+        ("nyc ", 3, "<em>nyc</em> pizza <em>new york</em> pizza", vec![(0, 3), (10, 8)]),
+        ("\"broken lamp\"", 0, "the <em>broken lamp</em> and", vec![(74, 11)]),
+    ];
+    for (q, id, marked, places) in cases {
+        let changes = json!({"q": q, "attributesToHighlight": ["t"], "showMatchesPosition": true});
+        let found = hits(&snapshot, &changes);
+        let hit = found.iter().find(|hit| hit["id"] == id).unwrap_or_else(|| panic!("{q}: {found:?}"));
+        let formatted = hit["_formatted"]["t"].as_str().unwrap();
+        assert!(formatted.contains(marked), "{q}: {formatted}");
+        let places: Vec<Json> =
+            places.iter().map(|(start, length)| json!({"start": start, "length": length})).collect();
+        assert_eq!(hit["_matchesPosition"], json!({"t": places}), "{q}");
+    }
+}
+
+#[test]
+fn texts_are_cropped_around_their_best_matches() {
+    let snapshot = texts();
+    let cases = [
+        ("storm", 0, 5, "…and the <em>storm</em> that came…"),
+        ("lamp storm", 0, 6, "…broken <em>lamp</em> and the <em>storm</em> that…"),
+        ("keeper storm", 0, 4, "The lighthouse <em>keeper</em> wrote…"),
+        ("keeper letter storm bay", 0, 8, "The lighthouse <em>keeper</em> wrote a long <em>letter</em> to…"),
+        ("bay", 0, 4, "…came over the <em>bay</em>"),
+        ("letter", 0, 1, "…<em>letter</em>…"),
+        ("\"broken lamp\" storm", 0, 3, "…the <em>broken lamp</em>…"),
+        ("\"broken lamp and the storm\"", 0, 3, "…<em>broken lamp and</em>…"),
+        ("johnny", 4, 4, "… little <em>Johnny</em> wants to…"),
+        ("away", 4, 3, "…rain. Go <em>away</em>…"),
+        ("storm", 0, 0, "storm</em> that came over the bay"),
+    ];
+    for (q, id, length, expected) in cases {
+        let crop = format!("t:{length}");
+        let found = hits(
+            &snapshot,
+            &json!({"q": q, "attributesToHighlight": ["*"], "attributesToCrop": [crop], "attributesToRetrieve": ["id"]}),
+        );
+        let hit = found.iter().find(|hit| hit["id"] == id).unwrap_or_else(|| panic!("{q}: {found:?}"));
+        let formatted = hit["_formatted"]["t"].as_str().unwrap();
+        if length == 0 {
+            assert!(formatted.starts_with("The lighthouse") && formatted.ends_with(expected), "{formatted}");
+        } else {
+            assert_eq!(formatted, expected, "{q}");
+        }
+    }
+    let tags = json!({
+        "q": "day play", "attributesToHighlight": ["t"], "attributesToCrop": ["t"], "cropLength": 5,
+        "cropMarker": "[…]", "highlightPreTag": "**", "highlightPostTag": "**"
+    });
+    assert_eq!(hits(&snapshot, &tags)[0]["_formatted"]["t"], "[…]away! Come again another **day**[…]");
+    let unmatched = json!({"q": "", "attributesToCrop": ["t:3"], "filter": null});
+    assert_eq!(hits(&snapshot, &unmatched)[0]["_formatted"]["t"], "The lighthouse keeper…");
+}
+
+#[test]
+fn nested_values_are_formatted_leaf_by_leaf() {
+    let document =
+        json!({"id": 1, "title": "Blue Moon", "meta": {"tags": ["blue lamp", "red"], "n": 7, "ok": true}});
+    let snapshot = snapshot_of(&[&[document.clone()]], Settings::default());
+    let found =
+        hits(&snapshot, &json!({"q": "blue", "attributesToHighlight": ["*"], "showMatchesPosition": true}));
+    let formatted = json!({
+        "id": "1", "title": "<em>Blue</em> Moon",
+        "meta": {"tags": ["<em>blue</em> lamp", "red"], "n": "7", "ok": true}
+    });
+    let places = json!({
+        "title": [{"start": 0, "length": 4}], "meta.tags": [{"start": 0, "length": 4, "indices": [0]}]
+    });
+    let mut expected = document;
+    expected["_formatted"] = formatted;
+    expected["_matchesPosition"] = places;
+    assert_eq!(found, [expected]);
+
+    let cropped = json!({"q": "blue", "attributesToCrop": ["title:1"], "attributesToRetrieve": ["id"]});
+    assert_eq!(hits(&snapshot, &cropped), [json!({"id": 1, "_formatted": {"id": "1", "title": "Blue…"}})]);
+    let parent = json!({"q": "lamp", "attributesToHighlight": ["meta", "ghost"], "attributesToRetrieve": []});
+    let formatted = json!({"meta": {"tags": ["blue <em>lamp</em>", "red"], "n": "7", "ok": true}});
+    assert_eq!(hits(&snapshot, &parent), [json!({"_formatted": formatted})]);
+    let nothing = json!({"q": "lamp", "attributesToHighlight": ["ghost"], "attributesToRetrieve": ["title"]});
+    assert_eq!(hits(&snapshot, &nothing), [json!({"title": "Blue Moon"})]);
+}
+
+#[test]
+fn a_hit_shows_what_is_asked_for_and_displayed() {
+    let source = json!({
+        "z": 1.50, "id": 1, "a": {"b": [1, {"c": 2, "d": 3}], "e": "x"}, "a.b": "literal", "_vectors": {"m": [1]}
+    });
+    let of = |displayed: Json, retrieve: Json| {
+        let snapshot = snapshot_of(&[&[source.clone()]], settings(json!({"displayedAttributes": displayed})));
+        let text = text(&snapshot, &json!({"attributesToRetrieve": retrieve}));
+        text.split_once("\"hits\":[").unwrap().1.split_once("],\"query\"").unwrap().0.to_owned()
+    };
+    let all = r#"{"z":1.5,"id":1,"a":{"b":[1,{"c":2,"d":3}],"e":"x"},"a.b":"literal"}"#;
+    let cases = [
+        (json!(["*"]), json!(null), all),
+        (json!(["*"]), json!(["*", "id"]), all),
+        (json!(["*"]), json!(["id", "z"]), r#"{"z":1.5,"id":1}"#),
+        (json!(["*"]), json!(["a.b.c"]), r#"{"a":{"b":[{"c":2}]}}"#),
+        (json!(["*"]), json!(["a.b"]), r#"{"a":{"b":[1,{"c":2,"d":3}]},"a.b":"literal"}"#),
+        (json!(["*"]), json!(["a.x", "ghost"]), "{}"),
+        (json!(["*"]), json!([]), "{}"),
+        (json!(["*"]), json!(["_vectors"]), "{}"),
+        (json!(["a"]), json!(null), r#"{"a":{"b":[1,{"c":2,"d":3}],"e":"x"}}"#),
+        (json!(["a.e", "id"]), json!(["a", "z"]), r#"{"a":{"e":"x"}}"#),
+        (json!(["a"]), json!(["a.e"]), r#"{"a":{"e":"x"}}"#),
+        (json!([]), json!(null), "{}"),
+    ];
+    for (displayed, retrieve, expected) in cases {
+        assert_eq!(of(displayed.clone(), retrieve.clone()), expected, "{displayed} {retrieve}");
+    }
+}
+
+#[test]
+fn numbers_keep_their_spelling_and_depth_has_no_limit() {
+    use super::project::{Selection, project_plain};
+    let depth = 200_000;
+    let deep = format!("{{\"n\":1e400,\"d\":{}0{}}}", "[{\"k\":".repeat(depth), "}]".repeat(depth));
+    let mut out = Vec::new();
+    project_plain(&deep, &Selection::Paths(vec!["n".into(), "d".into()]), &[], &mut out);
+    assert_eq!(String::from_utf8(out).unwrap(), deep);
+    let mut out = Vec::new();
+    project_plain(&deep, &Selection::Paths(vec!["n".into(), "d.x".into()]), &[], &mut out);
+    assert_eq!(String::from_utf8(out).unwrap(), "{\"n\":1e400}");
+}
+
+#[test]
+fn an_answer_has_its_keys_in_order() {
+    let documents: Vec<Json> = (0..45).map(|id| json!({"id": id, "t": "mug", "n": id % 3})).collect();
+    let snapshot =
+        snapshot_of(&[&documents[..30], &documents[30..]], settings(json!({"filterableAttributes": ["n"]})));
+    let offset = json!({
+        "q": "mug", "paging": {"kind": "offset", "offset": 44, "limit": 5}, "facets": ["*"], "filter": "n > 0 OR n = 0",
+        "attributesToRetrieve": ["id"], "showRankingScore": true, "metadata": {"queryUid": "u"}
+    });
+    let text = text(&snapshot, &offset);
+    let time = text.split("\"processingTimeMs\":").nth(1).unwrap().split(',').next().unwrap();
+    let expected = format!(
+        "{{\"hits\":[{{\"id\":44,\"_rankingScore\":1.0}}],\"query\":\"mug\",\"processingTimeMs\":{time},\
+         \"limit\":5,\"offset\":44,\"estimatedTotalHits\":45,\
+         \"facetDistribution\":{{\"n\":{{\"0\":15,\"1\":15,\"2\":15}}}},\
+         \"facetStats\":{{\"n\":{{\"min\":0.0,\"max\":2.0}}}},\"requestUid\":\"0190-uid\",\
+         \"metadata\":{{\"queryUid\":\"u\"}}}}"
+    );
+    assert_eq!(text, expected);
+    let page = |page: usize, per_page: usize| {
+        let found =
+            search(&snapshot, &json!({"paging": {"kind": "page", "page": page, "hitsPerPage": per_page}}));
+        (found["hits"].as_array().unwrap().len(), found["totalHits"].clone(), found["totalPages"].clone())
+    };
+    assert_eq!(page(3, 20), (5, json!(45), json!(3)));
+    assert_eq!(page(4, 20), (0, json!(45), json!(3)));
+    assert_eq!(page(0, 20), (0, json!(45), json!(3)));
+    assert_eq!(page(1, 0), (0, json!(45), json!(0)));
+    assert_eq!(page(usize::MAX, usize::MAX), (0, json!(45), json!(1)));
+}
+
+#[test]
+fn pages_end_at_the_reachable_hits_but_totals_do_not() {
+    let documents: Vec<Json> = (0..45).map(|id| json!({"id": id})).collect();
+    let snapshot = snapshot_of(&[&documents], settings(json!({"pagination": {"maxTotalHits": 10}})));
+    let window = json!({"paging": {"kind": "offset", "offset": 8, "limit": 5}});
+    assert_eq!(ids(&snapshot, &window), [8, 9]);
+    assert_eq!(search(&snapshot, &window)["estimatedTotalHits"], 45);
+    let legacy = json!({"features": {"legacySearch": true}});
+    assert_eq!(search(&snapshot, &legacy)["estimatedTotalHits"], 10);
+}
+
+#[test]
+fn distances_are_shown_when_sorted_by_them() {
+    let at = |id: u32, lat: f64, lng: f64| json!({"id": id, "_geo": {"lat": lat, "lng": lng}});
+    let documents =
+        [at(1, 45.75, 4.85), at(2, 45.77, 4.83), at(3, 43.3, 5.37), at(4, 45.76, 4.84), json!({"id": 5})];
+    let geo = settings(json!({"sortableAttributes": ["_geo"], "filterableAttributes": ["_geo"]}));
+    let snapshot = snapshot_of(&[&documents], geo);
+    let sorted = json!({"sort": ["_geoPoint(45.76, 4.84):asc"]});
+    assert_eq!(ids(&snapshot, &sorted), [4, 1, 2, 3, 5]);
+    let distances: Vec<Json> = hits(&snapshot, &sorted)
+        .iter()
+        .map(|hit| hit.get("_geoDistance").cloned().unwrap_or_default())
+        .collect();
+    assert_eq!(distances, [json!(0), json!(1356), json!(1356), json!(276745), json!(null)]);
+    let without = json!({"sort": ["_geoPoint(45.76,4.84):asc"], "attributesToRetrieve": ["id"]});
+    assert_eq!(hits(&snapshot, &without)[0], json!({"id": 4}));
+    assert_eq!(ids(&snapshot, &json!({"filter": "_geoRadius(45.76,4.84,1355.8)"})), [2, 4]);
+}
+
+#[test]
+fn facets_name_parents_and_patterns() {
+    let documents = [
+        json!({"id": 1, "p": [{"n": "x"}, {"n": "y"}], "year": 2001}),
+        json!({"id": 2, "year": 1999, "yeast": "a"}),
+    ];
+    let rules = json!(["p", {"attributePatterns": ["ye*"], "features": {
+        "facetSearch": false, "filter": {"equality": true, "comparison": false}}}]);
+    let snapshot = snapshot_of(&[&documents], settings(json!({"filterableAttributes": rules})));
+    let facets = |names: Json| search(&snapshot, &json!({"facets": names}))["facetDistribution"].clone();
+    assert_eq!(facets(json!(["p"])), json!({"p": {}, "p.n": {"x": 1, "y": 1}}));
+    assert_eq!(facets(json!(["year", "year"])), json!({"year": {"1999": 1, "2001": 1}}));
+    assert_eq!(facets(json!(["*st"])), json!({"yeast": {"a": 1}}));
+    assert_eq!(facets(json!(["yellow"])), json!({}));
+    assert_eq!(facets(json!([])), Json::Null);
+    let all = facets(json!(["*"]));
+    assert_eq!(all.as_object().unwrap().keys().collect::<Vec<_>>(), ["p", "p.n", "year", "yeast"]);
+}
+
+#[test]
+fn requests_that_do_not_suit_the_settings_are_refused() {
+    let documents = [json!({"id": 1, "n": 1, "m": 2})];
+    let rules = json!(["words", "typo"]);
+    let some = json!({"filterableAttributes": ["n"], "sortableAttributes": ["n", "_geo"]});
+    let snapshot = snapshot_of(&[&documents], settings(some.clone()));
+    let mut without = some;
+    without["rankingRules"] = rules;
+    let unsorted = snapshot_of(&[&documents], settings(without));
+    let cases = [
+        (&snapshot, json!({"filter": "m = 1"}), "invalid_search_filter", "`m`"),
+        (&snapshot, json!({"filter": "n ="}), "invalid_search_filter", "4:4 n ="),
+        (&snapshot, json!({"facets": ["m"]}), "invalid_search_facets", "`n`"),
+        (&snapshot, json!({"distinct": "m"}), "invalid_search_distinct", "`m`"),
+        (&snapshot, json!({"sort": ["m:asc"]}), "invalid_search_sort", "`m`"),
+        (&snapshot, json!({"sort": ["n"]}), "invalid_search_sort", "`n`"),
+        (&snapshot, json!({"sort": ["n:up"]}), "invalid_search_sort", "`n:up`"),
+        (&snapshot, json!({"sort": ["_geo:asc"]}), "invalid_search_sort", "_geoPoint"),
+        (&snapshot, json!({"sort": ["_geoPoint(1):asc"]}), "invalid_search_sort", "_geoPoint(1)"),
+        (&snapshot, json!({"sort": ["_geoPoint(91,1):asc"]}), "invalid_search_sort", "-90 to 90"),
+        (&snapshot, json!({"sort": ["_geoRadius(1,1,1):asc"]}), "invalid_search_sort", "reserved"),
+        (&unsorted, json!({"sort": ["n:asc"]}), "invalid_search_sort", "`sort`"),
+        (&snapshot, json!({"vector": [1.0]}), "missing_search_hybrid", "hybrid"),
+        (
+            &snapshot,
+            json!({"q": "a", "hybrid": {"embedder": "e", "semanticRatio": 0.5}}),
+            "invalid_search_embedder",
+            "`e`",
+        ),
+    ];
+    for (snapshot, changes, code, fragment) in cases {
+        let error = try_text(snapshot, &changes).expect_err(&changes.to_string());
+        assert_eq!(error.code(), code, "{changes}: {error}");
+        assert!(error.to_string().contains(fragment), "{changes}: {error}");
+    }
+}
+
+fn list(snapshot: &Snapshot, changes: Json) -> Result<Json> {
+    let mut request = json!({
+        "indexUid": "films", "offset": 0, "limit": 20, "fields": null, "retrieveVectors": false, "ids": null,
+        "filter": null, "sort": null, "features": {"containsFilter": false, "legacySearch": false}
+    });
+    for (key, value) in changes.as_object().unwrap() {
+        request[key] = value.clone();
+    }
+    Ok(serde_json::from_slice(&documents(snapshot, request.to_string().as_bytes())?).unwrap())
+}
+
+#[test]
+fn documents_are_listed_filtered_and_sorted() {
+    let all: Vec<Json> = (0..30).map(|id| json!({"id": id, "n": id % 4, "m": {"k": -id}})).collect();
+    let chosen =
+        json!({"filterableAttributes": ["n"], "sortableAttributes": ["n", "m"], "displayedAttributes": []});
+    let snapshot = snapshot_of(&[&all[..11], &all[11..]], settings(chosen));
+    let ids = |changes: Json| -> Vec<i64> {
+        let listed = list(&snapshot, changes).unwrap();
+        listed["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|document| document["id"].as_i64().unwrap())
+            .collect()
+    };
+    let page = list(&snapshot, json!({"offset": 28, "limit": 5})).unwrap();
+    assert_eq!(page, json!({"results": all[28..], "offset": 28, "limit": 5, "total": 30}));
+    assert_eq!(ids(json!({"filter": "n = 3", "limit": 3})), [3, 7, 11]);
+    assert_eq!(ids(json!({"ids": ["7", "5", "ghost", "7"]})), [5, 7]);
+    assert_eq!(ids(json!({"sort": ["n:desc", "m.k:asc"], "limit": 3})), [27, 23, 19]);
+    assert_eq!(ids(json!({"sort": ["n:asc", "n:desc"], "offset": 7, "limit": 2})), [28, 1]);
+    let fields = list(&snapshot, json!({"fields": ["m.k", "*"], "limit": 1})).unwrap();
+    assert_eq!(fields["results"], json!([{"m": {"k": 0}}]));
+    assert_eq!(list(&snapshot, json!({"fields": [], "limit": 1})).unwrap()["results"], json!([{}]));
+    assert_eq!(list(&snapshot, json!({"sort": ["id:asc"]})).unwrap_err().code(), "invalid_document_sort");
+    assert_eq!(list(&snapshot, json!({"filter": "m = 1"})).unwrap_err().code(), "invalid_document_filter");
+}
+
+#[test]
+fn a_document_is_found_by_its_id_alone() {
+    let snapshot = snapshot_of(
+        &[&[json!({"id": "a", "_vectors": {"m": [1]}, "x": {"y": 1, "z": 2}})]],
+        Settings::default(),
+    );
+    let get = |id: &str, fields: Json, vectors: bool| {
+        let request = json!({"id": id, "fields": fields, "retrieveVectors": vectors});
+        document(&snapshot, request.to_string().as_bytes())
+            .unwrap()
+            .map(|body| String::from_utf8(body).unwrap())
+    };
+    assert_eq!(get("b", json!(null), false), None);
+    assert_eq!(get("a", json!(null), false).unwrap(), r#"{"id":"a","x":{"y":1,"z":2}}"#);
+    assert_eq!(get("a", json!(["x.z"]), false).unwrap(), r#"{"x":{"z":2}}"#);
+    assert_eq!(get("a", json!([]), true).unwrap(), r#"{"_vectors":{"m":[1]}}"#);
+}
+
+#[test]
+fn facet_values_are_searched_among_the_candidates() {
+    let documents = [
+        json!({"id": 1, "c": "Red", "t": "hat"}),
+        json!({"id": 2, "c": "red", "t": "shoe"}),
+        json!({"id": 3, "c": ["Blue car", "Rose"], "t": "hat"}),
+    ];
+    let snapshot = snapshot_of(&[&documents], settings(json!({"filterableAttributes": ["c"]})));
+    let ask = |changes: Json| -> Result<Json> {
+        let mut request = json!({
+            "indexUid": "films", "facetName": "c", "facetQuery": null, "q": null, "filter": null,
+            "matchingStrategy": "last", "attributesToSearchOn": null, "rankingScoreThreshold": null,
+            "locales": null, "exhaustiveFacetCount": false, "hybrid": null, "vector": null,
+            "features": {"containsFilter": false, "legacySearch": false}
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            request[key] = value.clone();
+        }
+        let answer = facet_search(&snapshot, request.to_string().as_bytes(), Instant::now())?;
+        let mut answer: Json = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(answer.as_object().unwrap().len(), 3);
+        Ok(answer["facetHits"].take())
+    };
+    let hit = |value: &str, count: u32| json!({"value": value, "count": count});
+    assert_eq!(ask(json!({})).unwrap(), json!([hit("Blue car", 1), hit("Red", 2), hit("Rose", 1)]));
+    assert_eq!(ask(json!({"facetQuery": "R"})).unwrap(), json!([hit("Red", 2), hit("Rose", 1)]));
+    assert_eq!(ask(json!({"facetQuery": "car"})).unwrap(), json!([]));
+    assert_eq!(ask(json!({"facetQuery": "blue kar"})).unwrap(), json!([hit("Blue car", 1)]));
+    assert_eq!(ask(json!({"facetQuery": "re", "q": "shoe"})).unwrap(), json!([hit("red", 1)]));
+    assert_eq!(ask(json!({"filter": "c = rose"})).unwrap(), json!([hit("Blue car", 1), hit("Rose", 1)]));
+    let error = ask(json!({"facetName": "t"})).unwrap_err();
+    assert_eq!(error.code(), "invalid_facet_search_facet_name");
+}
+
+#[test]
+fn several_searches_answer_in_order_and_fail_together() {
+    let one = snapshot_of(&[&[json!({"id": 1, "t": "hat"})]], Settings::default());
+    let two = snapshot_of(&[&[json!({"id": 2, "t": "hat"})]], Settings::default());
+    let of = |changes: Json| request(&changes).to_string().into_bytes();
+    let both =
+        [(one.clone(), of(json!({"q": "hat"}))), (two.clone(), of(json!({"indexUid": "b", "q": "shoe"})))];
+    let answer: Json = serde_json::from_slice(&multi_search(&both).unwrap().body).unwrap();
+    assert_eq!(answer["results"][0]["hits"], json!([{"id": 1, "t": "hat"}]));
+    assert_eq!(answer["results"][1]["indexUid"], "b");
+    assert_eq!(answer["results"][1]["hits"], json!([]));
+    let failing = [(one, of(json!({}))), (two, of(json!({"filter": "x = 1"})))];
+    let error = multi_search(&failing).unwrap_err();
+    assert_eq!(error.code(), "invalid_search_filter");
+    assert!(error.to_string().contains("`.queries[1]`"), "{error}");
+}
