@@ -99,9 +99,22 @@ export function tsArrows(file: string, text: string): readonly Arrow[] {
   }))
 }
 
+const testModule = /^#\[cfg\(test\)\]\s+(?:pub(?:\(crate\))?\s+)?mod (\w+);$/gm
+
+/** Files that are only compiled for tests: what `#[cfg(test)] mod name;` names, as paths inside the house. */
+export function rustTestFiles(file: string, text: string): readonly string[] {
+  const folder = /(^|\/)(lib|mod)\.rs$/.test(file) ? dirname(file) : file.replace(/\.rs$/, '')
+  return [...text.matchAll(testModule)].flatMap(([, name]) => {
+    const path = normalize(join(folder, name ?? ''))
+      .split(sep)
+      .join('/')
+    return [`${path}.rs`, `${path}/mod.rs`]
+  })
+}
+
 /** `crate::room` in any use or path of a Rust file; what stands in its tests does not count. */
 export function rustArrows(file: string, text: string): readonly Arrow[] {
-  const [code = ''] = text.split(/^#\[cfg\(test\)\]/m)
+  const [code = ''] = text.replaceAll(testModule, '').split(/^#\[cfg\(test\)\]/m)
   const plain = code.replaceAll(/^\s*\/\/.*$/gm, '')
   const grouped = [...plain.matchAll(/\bcrate::\{([^}]*(?:\{[^}]*\}[^}]*)*)\}/g)].flatMap(([, inner = '']) =>
     [...inner.matchAll(/(?:^|,)\s*([a-z_]+)/g)].map(([, room = '']) => room),

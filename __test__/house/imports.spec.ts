@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { filesBelow, rustArrows, rustRooms, tsArrows, tsRooms, wrongArrows } from './arrows.js'
+import { filesBelow, rustArrows, rustRooms, rustTestFiles, tsArrows, tsRooms, wrongArrows } from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)
 const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
@@ -13,8 +13,10 @@ test('imports of ts/ point up the table of rooms', async (t) => {
 })
 
 test('uses of crates/engine point up the table of rooms', async (t) => {
-  const files = (await below('crates/engine/src', '.rs')).filter(({ path }) => path !== 'lib.rs')
-  const arrows = files.flatMap(({ path, text }) => rustArrows(path, text))
+  const files = await below('crates/engine/src', '.rs')
+  const onlyTests = new Set(files.flatMap(({ path, text }) => rustTestFiles(path, text)))
+  const rooms = files.filter(({ path }) => path !== 'lib.rs' && !onlyTests.has(path))
+  const arrows = rooms.flatMap(({ path, text }) => rustArrows(path, text))
   t.true(arrows.length > 0, 'the uses are found at all')
   t.deepEqual(wrongArrows(arrows, rustRooms), [])
 })
@@ -43,6 +45,8 @@ test('the checker reads every form of a Rust use, and leaves tests and comments 
     '#[cfg(test)]',
     'mod tests { use crate::indexing::apply; }',
   ].join('\n')
+  t.deepEqual(rustTestFiles('lib.rs', '#[cfg(test)]\nmod fixture;'), ['fixture.rs', 'fixture/mod.rs'])
+  t.deepEqual(rustTestFiles('a/b.rs', '#[cfg(test)]\nmod tests;'), ['a/b/tests.rs', 'a/b/tests/mod.rs'])
   t.deepEqual(wrongArrows(rustArrows('facets/mod.rs', text), rustRooms), [
     'facets/mod.rs → ranking/mod.rs: facets must not use ranking',
     'facets/mod.rs → search/mod.rs: facets must not use search',
