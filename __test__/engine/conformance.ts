@@ -101,40 +101,55 @@ function compare(
 async function runCase(
   t: ExecutionContext,
   engine: TestEngine,
+  index: string,
   { name, request, expect }: GoldenCase,
 ): Promise<void> {
   const showRankingScore = expect.scores !== undefined
   if (expect.error !== undefined) {
-    const error = await t.throwsAsync(engine.search('things', request), undefined, name)
+    const error = await t.throwsAsync(engine.search(index, request), undefined, name)
     t.is((error as { code?: string } | undefined)?.code, expect.error, `${name}: code`)
     return
   }
-  const text = await engine.searchText('things', { showRankingScore, ...request })
+  const text = await engine.searchText(index, { showRankingScore, ...request })
   compare(t, name, expect, JSON.parse(text) as SearchAnswer, text)
 }
 
-/** Declares all tests of the suite for one engine. */
+/**
+ * Declares all tests of the suite for one engine. They run one after another: an engine has threads and
+ * memory of its own, and a hundred at once would only get in each other's way.
+ */
 export function conformance(name: string, open: OpenEngine): void {
-  for (const file of GOLDEN_FILES) {
-    const groups = JSON.parse(readFileSync(join(goldenDirectory, `${file}.json`), 'utf8')) as GoldenGroup[]
-    for (const group of groups)
-      test(`${name}: ${file}: ${group.name}`, async (t) => {
-        const engine = await TestEngine.start(t, open)
-        // A slow disk or a busy machine must not look like a wrong answer: neither time-out nor cutoff.
-        t.timeout(60_000)
-        await engine.configure('things', { searchCutoffMs: 600_000, ...group.settings })
-        await engine.outcome('things', await engine.upload(group.documents, { primaryKey: 'id' }))
-        for (const golden of group.cases) await runCase(t, engine, golden)
-      })
-  }
+  golden(name, open)
   documents(name, open)
   federation(name, open)
   commits(name, open)
 }
 
+/** Golden cases share one engine, an index for each group. */
+function golden(name: string, open: OpenEngine): void {
+  let opening: Promise<TestEngine> | null = null
+  const shared = (): Promise<TestEngine> => {
+    opening ??= TestEngine.open(open)
+    return opening
+  }
+  test.after.always(async () => (await opening)?.stop())
+  for (const file of GOLDEN_FILES) {
+    const groups = JSON.parse(readFileSync(join(goldenDirectory, `${file}.json`), 'utf8')) as GoldenGroup[]
+    for (const [at, group] of groups.entries())
+      test.serial(`${name}: ${file}: ${group.name}`, async (t) => {
+        const engine = await shared()
+        const index = `${file}-${at}`
+        // A busy machine must not look like a wrong answer.
+        await engine.configure(index, { searchCutoffMs: 600_000, ...group.settings })
+        await engine.outcome(index, await engine.upload(group.documents, { primaryKey: 'id' }))
+        for (const golden of group.cases) await runCase(t, engine, index, golden)
+      })
+  }
+}
+
 function documents(name: string, open: OpenEngine): void {
   const withEngine = (claim: string, run: (t: ExecutionContext, engine: TestEngine) => Promise<void>): void =>
-    test(`${name}: ${claim}`, async (t) => run(t, await TestEngine.start(t, open)))
+    test.serial(`${name}: ${claim}`, async (t) => run(t, await TestEngine.start(t, open)))
 
   withEngine('a deleted document leaves the next search', async (t, engine) => {
     await engine.put('films', { id: 1, title: 'Solaris' }, { id: 2, title: 'Stalker' })
@@ -468,7 +483,7 @@ function federation(name: string, open: OpenEngine): void {
   const right = (q: string, rest: SearchBody = {}) =>
     ['right', request(q, { indexUid: 'right', ...rest }), 1] as const
 
-  test(`${name}: plain multi-search answers each query by itself`, async (t) => {
+  test.serial(`${name}: plain multi-search answers each query by itself`, async (t) => {
     const engine = await start(t)
     const { body, facts } = await engine.engine.multiSearch(
       [
@@ -490,7 +505,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is(facts.hits, 2)
   })
 
-  test(`${name}: a failing query of a multi-search is named by its position`, async (t) => {
+  test.serial(`${name}: a failing query of a multi-search is named by its position`, async (t) => {
     const engine = await start(t)
     const queries = [
       { index: 'left', request: request('kettle') },
@@ -500,7 +515,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
   })
 
-  test(`${name}: federated hits are merged by score, ties by query`, async (t) => {
+  test.serial(`${name}: federated hits are merged by score, ties by query`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [right('copper'), left('copper')])
     t.deepEqual(places(answer), [
@@ -511,14 +526,14 @@ function federation(name: string, open: OpenEngine): void {
     t.is(answer.estimatedTotalHits, 3)
   })
 
-  test(`${name}: a weight lifts the hits of its query`, async (t) => {
+  test.serial(`${name}: a weight lifts the hits of its query`, async (t) => {
     const engine = await start(t)
     const [index, bytes] = right('copper')
     const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
     t.deepEqual(places(answer)[0], ['right', 1, 1])
   })
 
-  test(`${name}: a document found twice appears once`, async (t) => {
+  test.serial(`${name}: a document found twice appears once`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), left('copper kettle')])
     t.deepEqual(places(answer), [
@@ -528,7 +543,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is(answer.estimatedTotalHits, 2)
   })
 
-  test(`${name}: sorted queries are merged by their values`, async (t) => {
+  test.serial(`${name}: sorted queries are merged by their values`, async (t) => {
     const engine = await start(t)
     const sort = { sort: ['n:desc'] }
     const answer = await federated(engine, [left('', sort), right('', sort)])
@@ -540,7 +555,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
   })
 
-  test(`${name}: facets of a federation stand by index or merged`, async (t) => {
+  test.serial(`${name}: facets of a federation stand by index or merged`, async (t) => {
     const engine = await start(t)
     const facetsByIndex = { left: ['kind'], right: ['kind'] }
     const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
@@ -553,7 +568,7 @@ function federation(name: string, open: OpenEngine): void {
     t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
   })
 
-  test(`${name}: distinct acts over all indexes of a federation`, async (t) => {
+  test.serial(`${name}: distinct acts over all indexes of a federation`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
     t.deepEqual(places(answer), [
@@ -563,7 +578,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is(answer.estimatedTotalHits, 2)
   })
 
-  test(`${name}: facet search finds values by their beginning and with typos`, async (t) => {
+  test.serial(`${name}: facet search finds values by their beginning and with typos`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.configure('things', { filterableAttributes: ['c'] })
     await engine.put(
@@ -600,7 +615,7 @@ function federation(name: string, open: OpenEngine): void {
 }
 
 function commits(name: string, open: OpenEngine): void {
-  test(`${name}: what was committed is there after a restart`, async (t) => {
+  test.serial(`${name}: what was committed is there after a restart`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.configure('things', { sortableAttributes: ['n'] })
     await engine.put('things', { id: 1, t: 'old', n: 2 }, { id: 2, t: 'gone', n: 1 })
@@ -614,7 +629,7 @@ function commits(name: string, open: OpenEngine): void {
     t.deepEqual([...(await engine.engine.verify('things'))], [])
   })
 
-  test(`${name}: an abandoned batch leaves no trace`, async (t) => {
+  test.serial(`${name}: an abandoned batch leaves no trace`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.put('things', { id: 1, t: 'old' })
     const upload = await engine.upload([{ id: 1, t: 'new' }])
@@ -627,7 +642,7 @@ function commits(name: string, open: OpenEngine): void {
     t.deepEqual(await engine.idsFor('things', 'old'), [1])
   })
 
-  test(`${name}: a batch that comes again answers its report and is not applied twice`, async (t) => {
+  test.serial(`${name}: a batch that comes again answers its report and is not applied twice`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.put('things', { id: 1, n: 1 })
     const upload = await engine.upload([{ id: 1, n: 2 }])
@@ -641,7 +656,7 @@ function commits(name: string, open: OpenEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
   })
 
-  test(`${name}: a snapshot holds the newest commit`, async (t) => {
+  test.serial(`${name}: a snapshot holds the newest commit`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.put('things', { id: 1, t: 'kept' })
     await engine.engine.snapshot('things', `${engine.directory}/indexes/copy`)
@@ -651,7 +666,7 @@ function commits(name: string, open: OpenEngine): void {
     t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
   })
 
-  test(`${name}: a dropped index is gone, and may be dropped again`, async (t) => {
+  test.serial(`${name}: a dropped index is gone, and may be dropped again`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await engine.put('things', { id: 1 })
     await engine.engine.drop('things')
@@ -660,7 +675,7 @@ function commits(name: string, open: OpenEngine): void {
     t.is(await engine.engine.lastCommit('things'), null)
   })
 
-  test(`${name}: filters are checked without an index`, async (t) => {
+  test.serial(`${name}: filters are checked without an index`, async (t) => {
     const engine = await TestEngine.start(t, open)
     await t.notThrowsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND (b != 2)"')))
     const error = await t.throwsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND"')))

@@ -105,7 +105,7 @@ const parsed = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toStri
 /** An operation without its task, which `TestEngine` gives it. */
 export type Task = Operation extends infer O ? (O extends Operation ? Omit<O, 'taskUid'> : never) : never
 
-/** An engine in a directory of its own, which goes when the test ends. */
+/** An engine in a directory of its own, which goes with it. */
 export class TestEngine {
   engine: Engine
   readonly directory: string
@@ -120,13 +120,20 @@ export class TestEngine {
   }
 
   static async start(t: ExecutionContext, openEngine: OpenEngine): Promise<TestEngine> {
-    const directory = await mkdtemp(join(tmpdir(), 'siftd-engine-'))
-    const test = new TestEngine(await openEngine(join(directory, 'indexes')), directory, openEngine)
-    t.teardown(async () => {
-      await test.engine.close()
-      await rm(directory, { recursive: true, force: true })
-    })
+    const test = await TestEngine.open(openEngine)
+    t.teardown(() => test.stop())
     return test
+  }
+
+  /** For several tests; whoever opens it has to stop it. */
+  static async open(openEngine: OpenEngine): Promise<TestEngine> {
+    const directory = await mkdtemp(join(tmpdir(), 'siftd-engine-'))
+    return new TestEngine(await openEngine(join(directory, 'indexes')), directory, openEngine)
+  }
+
+  async stop(): Promise<void> {
+    await this.engine.close()
+    await rm(this.directory, { recursive: true, force: true })
   }
 
   /** Closes the engine and opens it again over what is on disk. */

@@ -199,44 +199,64 @@ function enlarged(array: Uint32Array<ArrayBuffer>, size: number): Uint32Array<Ar
   return larger
 }
 
+/**
+ * Copies untouched documents in whole runs: one changed document must not make the commonest words costly.
+ */
 function mergedList(
   old: PostingList,
   gone: { has(docid: number): boolean },
   docs: Uint32Array,
   occurrences: Uint32Array,
 ): PostingList {
-  const ids: number[] = []
-  const ends: number[] = []
-  const flat = new Uint32Array(occurrences.length + old.length)
-  let size = 0
-  let oldAt = 0
-  let newAt = 0
   const oldCount = old[0]!
-  while (oldAt < oldCount || newAt < docs.length) {
-    const oldDoc = oldAt < oldCount ? old[1 + oldAt]! : Number.POSITIVE_INFINITY
-    const newDoc = newAt < docs.length ? docs[newAt]! : Number.POSITIVE_INFINITY
-    if (oldDoc <= newDoc && gone.has(oldDoc)) {
-      oldAt++
-    } else if (oldDoc < newDoc) {
-      const part = old.subarray(occurrencesStart(old, oldAt), occurrencesEnd(old, oldAt))
-      flat.set(part, size)
-      size += part.length
-      ids.push(oldDoc)
-      ends.push(size)
-      oldAt++
-    } else {
-      const start = size
-      while (newAt < docs.length && docs[newAt] === newDoc) flat[size++] = occurrences[newAt++]!
-      flat.subarray(start, size).sort()
-      ids.push(newDoc)
-      ends.push(size)
+  let count = 0
+  let size = occurrences.length
+  for (let nth = 0; nth < oldCount; nth++) {
+    if (gone.has(old[1 + nth]!)) continue
+    count++
+    size += occurrencesEnd(old, nth) - occurrencesStart(old, nth)
+  }
+  for (let at = 0; at < docs.length; at++) if (at === 0 || docs[at] !== docs[at - 1]) count++
+  const list = new Uint32Array(1 + 2 * count + size)
+  list[0] = count
+  const base = 1 + 2 * count
+  let filled = 0
+  let end = 0
+
+  const copyRun = (from: number, to: number): void => {
+    if (from === to) return
+    const [first, last] = [occurrencesStart(old, from), occurrencesEnd(old, to - 1)]
+    list.set(old.subarray(1 + from, 1 + to), 1 + filled)
+    list.set(old.subarray(first, last), base + end)
+    const before = first - (1 + 2 * oldCount)
+    for (let nth = from; nth < to; nth++) list[1 + count + filled++] = old[1 + oldCount + nth]! - before + end
+    end += last - first
+  }
+  let next = 0
+  const addNew = (): void => {
+    const docid = docs[next]!
+    const start = base + end
+    while (next < docs.length && docs[next] === docid) list[base + end++] = occurrences[next++]!
+    list.subarray(start, base + end).sort()
+    list[1 + filled] = docid
+    list[1 + count + filled++] = end
+  }
+
+  let run = 0
+  for (let nth = 0; nth < oldCount; nth++) {
+    const docid = old[1 + nth]!
+    while (next < docs.length && docs[next]! < docid) {
+      copyRun(run, nth)
+      run = nth
+      addNew()
+    }
+    if (gone.has(docid)) {
+      copyRun(run, nth)
+      run = nth + 1
     }
   }
-  const list = new Uint32Array(1 + 2 * ids.length + size)
-  list[0] = ids.length
-  list.set(ids, 1)
-  list.set(ends, 1 + ids.length)
-  list.set(flat.subarray(0, size), 1 + 2 * ids.length)
+  copyRun(run, oldCount)
+  while (next < docs.length) addNew()
   return list
 }
 
