@@ -292,3 +292,48 @@ test('a multi-search answers every query, or none', async (t) => {
     },
   ])
 })
+
+test('a federated search merges the hits of its queries into one list', async (t) => {
+  const server = await cinema(t)
+  await server.settle(
+    t,
+    server.post('/indexes/books/documents?primaryKey=isbn', [{ isbn: 'x', title: 'Solaris' }]),
+  )
+  const queries = [
+    { indexUid: 'films', q: 'solaris', facets: [], limit: null },
+    { indexUid: 'books', q: 'solaris', federationOptions: { weight: 2 } },
+  ]
+  const federation = { facetsByIndex: { films: ['genre'] } }
+  const headers = { 'meili-include-metadata': 'true' }
+  const { body, status } = await server.post('/multi-search', { queries, federation }, { headers })
+  t.is(status, 200, JSON.stringify(body))
+  t.deepEqual(
+    body.hits.map((hit) => {
+      const { indexUid, queriesPosition } = hit._federation as Record<string, unknown>
+      return [hit.title, indexUid, queriesPosition]
+    }),
+    [
+      ['Solaris', 'books', 1],
+      ['Solaris', 'films', 0],
+    ],
+  )
+  t.deepEqual(
+    (body.metadata as readonly Record<string, unknown>[]).map(({ indexUid, primaryKey }) => [
+      indexUid,
+      primaryKey,
+    ]),
+    [
+      ['films', 'id'],
+      ['books', 'isbn'],
+    ],
+  )
+  t.like(body.facetsByIndex as object, { films: { distribution: { genre: { drama: 1 } } } })
+  t.deepEqual([body.offset, body.limit, body.estimatedTotalHits], [0, 20, 2])
+  const paged = { queries: [{ indexUid: 'films' }], federation: { page: 2, hitsPerPage: 2 } }
+  t.like((await server.post('/multi-search', paged)).body, {
+    page: 2,
+    hitsPerPage: 2,
+    totalPages: 2,
+    totalHits: 3,
+  })
+})
