@@ -108,7 +108,8 @@ export class LocalEngine implements Engine {
     try {
       parseFilter(decoded(filter), { containsFilter: true })
     } catch (error) {
-      if (error instanceof FilterError) throw new EngineError('invalid_search_filter', error.message)
+      if (error instanceof FilterError)
+        throw new EngineError(error.code('invalid_search_filter'), error.message)
       throw error
     }
   }

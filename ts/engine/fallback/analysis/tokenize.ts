@@ -127,6 +127,18 @@ export class Tokenizer {
   }
 }
 
+/** A whole text folded like its words are, run by run: how facet values are compared with a facet query. */
+export function foldedText(text: string, locales: readonly string[]): string {
+  let result = ''
+  for (let start = 0; start < text.length; ) {
+    const run = runFrom(text, start)
+    const language = languageOf(text, start, run, locales)
+    result += folded(decomposed(text.slice(start, run.end), language), { script: run.script, language })
+    start = run.end
+  }
+  return result
+}
+
 const asciiScript = (text: string): number => (/[A-Za-z]/.test(text) ? LATIN : OTHER)
 
 /** The maximal run of one script that begins at `start`; characters of no script join any run. */

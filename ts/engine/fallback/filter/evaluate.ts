@@ -90,7 +90,7 @@ function conditionMatches(index: FilterView, field: string, condition: Condition
       `the operator \`${operatorName(condition)}\` is not allowed for the attribute \`${field}\`; ` +
         `allowed are ${features.equality ? 'equality' : 'comparison'} operators only`,
       at,
-      true,
+      'disabledOperator',
     )
   const column = index.columns.byPath.get(field)
   const none = new DocSet(index.alive.words.length * 32)

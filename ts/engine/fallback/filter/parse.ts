@@ -13,6 +13,8 @@
  * Source: spec/search-semantics.md §12.2.
  */
 
+import type { ErrorCode } from '../../../errors/index.js'
+
 export type Comparison = '=' | '!=' | '>' | '>=' | '<' | '<='
 
 export type Condition =
@@ -46,10 +48,19 @@ export interface Span {
 export class FilterError extends Error {
   /** The field is filterable but this operator is switched off for it. */
   readonly disabledOperator: boolean
+  /** It uses an experiment that is switched off. */
+  readonly missingFeature: boolean
 
-  constructor(reason: string, at?: Span, disabledOperator = false) {
+  constructor(reason: string, at?: Span, why: 'syntax' | 'disabledOperator' | 'missingFeature' = 'syntax') {
     super(at === undefined ? reason : `${reason}\n${position(at)}`)
-    this.disabledOperator = disabledOperator
+    this.disabledOperator = why === 'disabledOperator'
+    this.missingFeature = why === 'missingFeature'
+  }
+
+  /** @param invalid the code of the request's own filter errors */
+  code(invalid: ErrorCode): ErrorCode {
+    if (this.missingFeature) return 'feature_not_enabled'
+    return this.disabledOperator ? 'invalid_search_filter' : invalid
   }
 }
 
@@ -228,6 +239,11 @@ class ExpressionParser {
     return new FilterError(reason, this.span(token))
   }
 
+  private missing(attempt: string, feature: string, token: Lexeme): FilterError {
+    const reason = `${attempt} in a filter requires enabling the \`${feature}\` experimental feature`
+    return new FilterError(reason, this.span(token), 'missingFeature')
+  }
+
   private isWord(word: string): boolean {
     return this.token.kind === 'word' && this.token.text === word
   }
@@ -292,6 +308,8 @@ class ExpressionParser {
           '`_geoBoundingBox([lat, lng], [lat, lng])`',
         token,
       )
+    if (token.kind === 'word' && /^_vectors(\.|$)/.test(field))
+      throw this.missing('using `_vectors`', 'multimodal', token)
     const { condition, negated } = this.condition()
     const filter: Filter = { kind: 'condition', field, condition, at: this.span(token) }
     return negated ? { kind: 'not', item: filter } : filter
@@ -315,11 +333,7 @@ class ExpressionParser {
     if (this.take('IN')) return { condition: { kind: 'in', values: this.list() }, negated }
     const operator = this.token
     if (this.take('CONTAINS')) {
-      if (!this.features.containsFilter)
-        throw this.error(
-          'using `CONTAINS` in a filter requires enabling the `contains filter` experimental feature',
-          operator,
-        )
+      if (!this.features.containsFilter) throw this.missing('using `CONTAINS`', 'contains filter', operator)
       return { condition: { kind: 'contains', value: this.operand('a value') }, negated }
     }
     if (this.take('STARTS')) {

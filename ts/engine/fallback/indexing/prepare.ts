@@ -326,8 +326,7 @@ async function deleteByFilter(
     matching = filter === null ? new DocSet(0) : documentsMatching(view, filter)
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
-    const code = error.disabledOperator ? 'invalid_search_filter' : 'invalid_document_filter'
-    throw new OperationError(code, error.message)
+    throw new OperationError(error.code('invalid_document_filter'), error.message)
   }
   let deletedDocuments = 0
   for (const docid of matching.toArray()) if (draft.remove(docid)) deletedDocuments++

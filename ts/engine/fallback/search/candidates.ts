@@ -65,7 +65,8 @@ export function filteredDocuments(
     if (parsed === null) return data.alive.clone()
     return cache.filter(JSON.stringify(filter), () => documentsMatching(data, parsed)).clone()
   } catch (error) {
-    if (error instanceof FilterError) throw new EngineError('invalid_search_filter', error.message)
+    if (error instanceof FilterError)
+      throw new EngineError(error.code('invalid_search_filter'), error.message)
     throw error
   }
 }
@@ -114,12 +115,12 @@ export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => 
 /** Per field 1 if it is searched, null without a restriction. Source: §18. */
 function searchedFields({ data }: OpenIndex, request: CandidateRequest): Uint8Array | null {
   const list = request.attributesToSearchOn
-  if (list === null || list.includes('*')) return null
+  if (list === null) return null
   const { settings, fieldPaths } = data
   const searchable = fieldPaths.map((path) => searchWeight(settings, path) !== null)
   const allowed = new Uint8Array(fieldPaths.length)
   for (const entry of list) {
-    let known = false
+    let known = entry === '*'
     for (const [field, path] of fieldPaths.entries()) {
       if (!searchable[field] || !matchesPattern(entry, path)) continue
       allowed[field] = 1
@@ -128,7 +129,8 @@ function searchedFields({ data }: OpenIndex, request: CandidateRequest): Uint8Ar
     known ||= !entry.includes('*') && settings.searchableAttributes.some((name) => covers(name, entry))
     if (!known && !searchesEverything(settings)) throw notSearchable(settings, entry, request.indexUid)
   }
-  return allowed
+  // `*` lifts the restriction, yet what is named beside it has to exist.
+  return list.includes('*') ? null : allowed
 }
 
 function notSearchable(settings: IndexSettings, entry: string, indexUid: string): EngineError {

@@ -52,10 +52,7 @@ function matching({ data }: OpenIndex, request: DocumentsRequest): DocSet {
     documents = filter === null ? data.alive.clone() : documentsMatching(data, filter).clone()
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
-    throw new EngineError(
-      error.disabledOperator ? 'invalid_search_filter' : 'invalid_document_filter',
-      error.message,
-    )
+    throw new EngineError(error.code('invalid_document_filter'), error.message)
   }
   if (request.ids === null) return documents
   const wanted = new DocSet(documents.words.length * 32)

@@ -2,19 +2,14 @@
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { FacetSearchRequest } from '../../requests.js'
-import { folded } from '../analysis/normalise.js'
-import { LATIN } from '../analysis/scripts.js'
+import { foldedText } from '../analysis/tokenize.js'
 import type { Column } from '../columns.js'
 import { covers } from '../fields/patterns.js'
-import { filterFeatures } from '../fields/rules.js'
+import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, type FacetCount, facetOrder } from './facets.js'
 import { rankSearch } from './search.js'
-
-/** Accents and case removed, whatever the script. */
-const lossy = (text: string): string =>
-  folded(text.normalize('NFKD').toLowerCase(), { script: LATIN, language: null }).replace(/\p{Mn}/gu, '')
 
 export function facetSearch(
   index: OpenIndex,
@@ -99,12 +94,13 @@ function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): 
 function matching(
   { data }: OpenIndex,
   column: Column,
-  { facetName, facetQuery }: FacetSearchRequest,
+  { facetName, facetQuery, locales }: FacetSearchRequest,
 ): (value: FacetCount) => boolean {
-  const query = lossy((facetQuery ?? '').trim())
+  const fieldLocales = localesOf(data.settings, facetName) ?? []
+  const query = foldedText((facetQuery ?? '').trim(), locales ?? fieldLocales)
   if (query === '') return () => true
   const { typoTolerance } = data.settings
-  const formOf = ({ group }: FacetCount): string => lossy(column.forms[group]!)
+  const formOf = ({ key }: FacetCount): string => foldedText(key.trim(), fieldLocales)
   if (typoTolerance.disableOnWords.includes(query)) return (value) => formOf(value) === query
   const bytes = Buffer.byteLength(query)
   const { oneTypo, twoTypos } = typoTolerance.minWordSizeForTypos
