@@ -176,6 +176,14 @@ function documents(name: string, open: OpenEngine): void {
     t.true((await engine.searchText('things', { q: 'ten' })).includes(`"hits":[${text}]`))
   })
 
+  withEngine('a name with a dot is selected by that name alone', async (t, engine) => {
+    await engine.put('things', { id: 1, 'a.b': 1 }, { id: 2, a: { b: 1, c: 2 } })
+    t.is(await engine.documentText('things', '1', { fields: ['a'] }), '{}')
+    t.is(await engine.documentText('things', '1', { fields: ['a.b'] }), '{"a.b":1}')
+    t.is(await engine.documentText('things', '2', { fields: ['a'] }), '{"a":{"b":1,"c":2}}')
+    t.is(await engine.documentText('things', '2', { fields: ['a.b'] }), '{"a":{"b":1}}')
+  })
+
   withEngine('a repeated key keeps its last value', async (t, engine) => {
     await engine.apply('things', await engine.upload('[{"id":1,"a":1,"a":2}]'))
     t.is(await engine.documentText('things', '1'), '{"id":1,"a":2}')

@@ -49,7 +49,11 @@ export class HitWriter {
       parts.push(`"_vectors":${vectors === undefined ? '{}' : writeJson(vectors)}`)
     const distance = this.target === null ? null : distanceOf(shown, this.target)
     if (distance !== null) parts.push(`"_geoDistance":${distance}`)
-    parts.push(...this.formatter.parts(displayed))
+    // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
+    const everything = this.retrieved === null && displaysEverything(settings) && vectors !== undefined
+    parts.push(
+      ...this.formatter.parts(everything ? new Map([...displayed, ['_vectors', vectors]]) : displayed),
+    )
     if (extra !== '') parts.push(extra)
     if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
     if (this.request.showRankingScoreDetails)

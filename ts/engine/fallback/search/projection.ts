@@ -4,13 +4,14 @@ import type { Json, JsonObject } from '../json.js'
 
 /**
  * The parts of `document` that `paths` name, in document order. A path selects everything below it; a path
- * below a field keeps the branch alone, through arrays of objects too.
+ * below a field keeps the branch alone, through arrays of objects too. A name with a dot in it is a name:
+ * `a` does not select a literal `a.b`.
  */
 export function selectPaths(document: JsonObject, paths: readonly string[], prefix = ''): JsonObject {
   const selected: JsonObject = new Map()
   for (const [name, value] of document) {
     const path = prefix + name
-    if (paths.some((wanted) => covers(wanted, path))) selected.set(name, value)
+    if (paths.includes(path)) selected.set(name, value)
     else if (paths.some((wanted) => covers(path, wanted))) {
       const branch = selectBranch(value, paths, `${path}.`)
       if (branch !== undefined) selected.set(name, branch)
