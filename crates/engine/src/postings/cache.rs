@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
-use super::{FieldDocs, Prefix};
+use super::{FieldDocs, Occurrences, PositionDocs, Prefix};
 
 /// Decoded once per commit and shared by all its searches.
 #[derive(Default)]
@@ -13,6 +13,10 @@ pub(super) struct Cache {
     pub(super) words: Generations<Box<str>, FieldDocs>,
     /// All words with a short beginning.
     pub(super) prefixes: Generations<Box<str>, Prefix>,
+    /// Positions of frequent words and of short beginnings.
+    pub(super) positions: Generations<Box<str>, PositionDocs>,
+    /// Places of all words with a short beginning.
+    pub(super) places: Generations<Box<str>, Occurrences>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.
     pub(super) cuts: Generations<Box<str>, Option<usize>>,
 }

@@ -78,25 +78,38 @@ impl Postings {
         unfinished: bool,
         mut visit: impl FnMut(Word, u8) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let widest = Near::new(text, typos, unfinished);
-        let first = text.chars().next();
-        let near = |word: &str| match widest.distance(word) {
-            Some(distance) if word.chars().next() == first => Some(distance),
-            Some(0 | 1) if typos > 1 => Some(2),
-            _ => None,
+        let Some(first) = text.chars().next() else { return Ok(()) };
+        let low = first.to_string().into_bytes();
+        let high = [low.as_slice(), &[0xff]].concat();
+        let mut walk = |near: &Near, low: &[u8], high: &[u8], same_letter: bool| -> Result<bool> {
+            let mut go_on = true;
+            let streams = self
+                .indexes
+                .iter()
+                .map(|index| Ok(index.terms().search(near).ge(low).lt(high).into_stream()?))
+                .collect::<Result<_>>()?;
+            self.merge(streams, |word| {
+                let step = match near.distance(&word.text) {
+                    Some(distance) if same_letter => visit(word, distance)?,
+                    Some(_) => visit(word, 2)?,
+                    None => ControlFlow::Continue(()),
+                };
+                go_on = step.is_continue();
+                Ok(step)
+            })?;
+            Ok(go_on)
         };
-        // With one edit only words with the same first letter count, so only they are walked.
-        let shared = first.filter(|_| typos < 2).map(String::from).unwrap_or_default();
-        let high = [shared.as_bytes(), &[0xff]].concat();
-        let streams = self
-            .indexes
-            .iter()
-            .map(|index| Ok(index.terms().search(&widest).ge(&shared).lt(&high).into_stream()?))
-            .collect::<Result<_>>()?;
-        self.merge(streams, |word| match near(&word.text) {
-            Some(distance) => visit(word, distance),
-            None => Ok(ControlFlow::Continue(())),
-        })
+        let same_letter = Near::new(text, typos, unfinished);
+        if typos < 2 {
+            return walk(&same_letter, &low, &high, true).map(drop);
+        }
+        // In byte order, so that bounds are used up in that order: other first letters below, the same one,
+        // others above. Walking those with a distance of one only is what keeps this quick.
+        let other_letter = Near::new(text, 1, unfinished);
+        let _ = walk(&other_letter, &[], &low, false)?
+            && walk(&same_letter, &low, &high, true)?
+            && walk(&other_letter, &high, &[0xff], false)?;
+        Ok(())
     }
 
     /// Visits the words whose terms lie in `low..high`.

@@ -122,9 +122,7 @@ impl Postings {
         }
         let mut bits = vec![0u64; docid_max as usize / 64 + 1];
         self.each_docid(lists, |docid| bits[docid as usize / 64] |= 1 << (docid % 64))?;
-        Ok(from_ascending(bits.iter().zip(0u32..).flat_map(|(&word, at)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
-        })))
+        Ok(from_marks(&bits))
     }
 
     fn each_docid(&self, lists: &[&List], mut take: impl FnMut(u32)) -> Result<()> {
@@ -153,6 +151,12 @@ const CACHED_FREQUENCY_MIN: u64 = 256;
 
 /// Below one posting per so many docids, sorting is cheaper than marking bits.
 const SPARSE_RATIO: u64 = 64;
+
+/// One bit per docid.
+pub(super) fn from_marks(marks: &[u64]) -> RoaringBitmap {
+    let bytes: Vec<u8> = marks.iter().flat_map(|word| word.to_le_bytes()).collect();
+    RoaringBitmap::from_lsb0_bytes(0, &bytes)
+}
 
 fn from_ascending(docids: impl Iterator<Item = u32>) -> RoaringBitmap {
     RoaringBitmap::from_sorted_iter(docids).expect("docids come in ascending order, each once")

@@ -20,7 +20,7 @@ pub use dictionary::Word;
 pub use docsets::{FieldDocs, Reading};
 pub use nearness::DISTANCE_MAX;
 pub use occurrences::Occurrences;
-pub use positions::bucketed;
+pub use positions::{PositionDocs, bucketed};
 pub use prefixes::Prefix;
 pub use searchable::Searchable;
 

@@ -1,12 +1,14 @@
 //! Where in some documents do these words stand?
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use super::Postings;
 use super::dictionary::{List, Word};
+use super::{Postings, Prefix};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -21,8 +23,9 @@ pub struct Occurrences {
 impl Occurrences {
     /// Orders places that were pushed in any order and may repeat.
     fn new(mut places: Vec<u64>) -> Self {
+        // Lists of words come one after another, each in order: runs a stable sort merges.
         if !places.is_sorted() {
-            places.sort_unstable();
+            places.sort();
         }
         places.dedup();
         Self { places }
@@ -59,13 +62,25 @@ impl Occurrences {
 
     /// Those in documents of `universe`.
     pub fn within(&self, universe: &RoaringBitmap) -> Self {
-        let mut docids = universe.iter().peekable();
-        let places = self.places.iter().copied().filter(|&place| {
-            let docid = unpack(place).0;
-            while docids.next_if(|&other| other < docid).is_some() {}
-            docids.peek() == Some(&docid)
-        });
-        Self { places: places.collect() }
+        let mut found = Vec::new();
+        let mut left = self.places.as_slice();
+        for docid in universe {
+            // Few documents skip over most places, so the next one is looked for in growing steps.
+            let starts_before = |place: &u64| *place < u64::from(docid) << 32;
+            let mut reach = 1;
+            while left.get(reach).is_some_and(starts_before) {
+                reach *= 2;
+            }
+            let start = left[..left.len().min(reach + 1)].partition_point(starts_before);
+            left = &left[start..];
+            let count = left.iter().take_while(|place| unpack(**place).0 == docid).count();
+            found.extend_from_slice(&left[..count]);
+            left = &left[count..];
+            if left.is_empty() {
+                break;
+            }
+        }
+        Self { places: found }
     }
 
     pub(super) fn places(&self) -> &[u64] {
@@ -81,7 +96,31 @@ fn unpack(place: u64) -> (u32, FieldId, u32) {
     ((place >> 32) as u32, (place >> 16) as FieldId, place as u32 & 0xffff)
 }
 
+/// Postings of a beginning up to which its places are worked out for all documents at once.
+const KEPT_POSTINGS_MAX: u64 = 1 << 20;
+
 impl Postings {
+    /// Places in documents of `universe` of all words that begin with `text`, which are those of `prefix`.
+    pub fn prefix_occurrences(
+        &self,
+        text: &str,
+        prefix: &Prefix,
+        universe: &RoaringBitmap,
+    ) -> Result<Occurrences> {
+        let key: Box<str> = text.into();
+        let bytes = |places: &Occurrences| places.len() * size_of::<u64>();
+        if let Some(known) = self.cache.places.get(&key, bytes) {
+            return Ok(known.within(universe));
+        }
+        let postings: u64 = prefix.words.iter().map(Word::frequency_bound).sum();
+        if postings > KEPT_POSTINGS_MAX {
+            return self.occurrences(prefix.words.iter(), universe);
+        }
+        let all = Arc::new(self.occurrences(prefix.words.iter(), self.snapshot.documents())?);
+        self.cache.places.insert(key, Arc::clone(&all), bytes(&all));
+        Ok(all.within(universe))
+    }
+
     /// Places of any of `words` in documents of `universe`.
     pub fn occurrences<'w>(
         &self,

@@ -218,23 +218,31 @@ impl Layout {
         lexicon: &Lexicon,
         graph: &Graph,
         rows: &Rows,
-    ) -> Result<FxHashMap<Vec<u32>, Vec<u32>>> {
+    ) -> Result<Vec<(Vec<u32>, Vec<u32>)>> {
         let columns: Vec<Vec<u32>> = self
             .columns
             .iter()
             .map(|&(from, to)| rule.costs(lexicon, from.map(|from| graph.node(from)), graph.node(to), rows))
             .collect::<Result<_>>()?;
-        let mut distinct: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
-        let mut costs = Vec::with_capacity(columns.len());
-        for (row, &docid) in rows.docids.iter().enumerate() {
-            costs.clear();
-            costs.extend(columns.iter().map(|column| column[row]));
-            match distinct.get_mut(costs.as_slice()) {
-                Some(docids) => docids.push(docid),
-                None => {
-                    distinct.insert(costs.clone(), vec![docid]);
-                }
+        // Rows equal in the columns so far share a class; a column splits classes by its costs.
+        let mut classes = vec![0u32; rows.len()];
+        let mut examples = vec![0usize];
+        let mut split: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        for column in columns.iter().filter(|column| column.iter().any(|cost| *cost != column[0])) {
+            split.clear();
+            examples.clear();
+            for (row, (class, &cost)) in classes.iter_mut().zip(column).enumerate() {
+                *class = *split.entry((*class, cost)).or_insert_with(|| {
+                    examples.push(row);
+                    examples.len() as u32 - 1
+                });
             }
+        }
+        let costs = |&row: &usize| columns.iter().map(|column| column[row]).collect();
+        let mut distinct: Vec<(Vec<u32>, Vec<u32>)> =
+            examples.iter().map(|row| (costs(row), Vec::new())).collect();
+        for (&class, &docid) in classes.iter().zip(&rows.docids) {
+            distinct[class as usize].1.push(docid);
         }
         Ok(distinct)
     }

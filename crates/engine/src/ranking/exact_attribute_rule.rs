@@ -90,6 +90,10 @@ fn candidates(
     }
     let mut placed = by_field.values().fold(RoaringBitmap::new(), |all, docs| all | docs);
     for (word, position) in &expected.words {
+        if let Some(kept) = postings.word_positions(word, &placed)? {
+            placed = kept.at(bucketed(*position)).map_or_else(RoaringBitmap::new, |docs| docs & &placed);
+            continue;
+        }
         let mut here = RoaringBitmap::new();
         postings.visit_positions([word].into_iter(), &placed, |docid, _, positions| {
             if positions.iter().any(|&found| bucketed(found) == bucketed(*position)) {

@@ -16,7 +16,7 @@ use super::query::Slots;
 use super::term::{Classes, Completions, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word};
+use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word, bucketed};
 
 /// The terms of one query and what is known of them.
 pub(super) struct Lexicon<'a> {
@@ -45,7 +45,7 @@ pub(super) enum Slot {
 
 struct KnownPlaces {
     universe: RoaringBitmap,
-    occurrences: Occurrences,
+    occurrences: Rc<Occurrences>,
 }
 
 impl<'a> Lexicon<'a> {
@@ -178,56 +178,81 @@ impl<'a> Lexicon<'a> {
         class: Classes,
         slot: Slot,
         universe: &RoaringBitmap,
-    ) -> Result<Occurrences> {
+    ) -> Result<Rc<Occurrences>> {
         let slot = if self.term(node).phrases(class).is_empty() { Slot::First } else { slot };
         let key = (node.term, class, slot);
         let known = self.places.borrow().get(&key).cloned();
         if let Some(known) = known.filter(|known| universe.is_subset(&known.universe)) {
             return Ok(if universe.len() == known.universe.len() {
-                known.occurrences.clone()
+                Rc::clone(&known.occurrences)
             } else {
-                known.occurrences.within(universe)
+                Rc::new(known.occurrences.within(universe))
             });
         }
-        let mut occurrences = self.postings.occurrences(self.term(node).words(class).iter(), universe)?;
+        let mut occurrences = match &self.term(node).completions {
+            Completions::Common(prefix) if class == Classes::COMPLETIONS => {
+                self.postings.prefix_occurrences(&self.term(node).text, prefix, universe)?
+            }
+            _ => self.postings.occurrences(self.term(node).words(class).iter(), universe)?,
+        };
         for phrase in self.term(node).phrases(class) {
             let Some(word) = self.slot_word(phrase, slot)? else { continue };
             let docs = &*self.phrase_docs(phrase)? & universe;
             occurrences = occurrences.merged(&self.postings.occurrences([&word].into_iter(), &docs)?);
         }
-        let known = KnownPlaces { universe: universe.clone(), occurrences: occurrences.clone() };
+        let occurrences = Rc::new(occurrences);
+        let known = KnownPlaces { universe: universe.clone(), occurrences: Rc::clone(&occurrences) };
         self.places.borrow_mut().insert(key, Rc::new(known));
         Ok(occurrences)
     }
 
-    /// Calls `visit` with documents of `universe` and positions of the node there, phrases by one of their
-    /// words. A document may come several times.
-    pub(super) fn visit_places(
+    /// Calls `lower` with documents of `universe` and the cost of a place of the node in them, phrases by
+    /// their first word; a document may come several times, but once with its least cost. `cost` is given
+    /// bucketed positions.
+    pub(super) fn least_position_costs(
         &self,
         node: &Node,
-        class: Classes,
-        slot: Slot,
         universe: &RoaringBitmap,
-        mut visit: impl FnMut(u32, &[u32]),
+        cost: impl Fn(u32) -> u32,
+        mut lower: impl FnMut(u32, u32),
     ) -> Result<()> {
         let term = self.term(node);
-        let key = (node.term, class, if term.phrases(class).is_empty() { Slot::First } else { slot });
-        let is_known = |known: &Rc<KnownPlaces>| universe.is_subset(&known.universe);
-        let many_lists = class == Classes::COMPLETIONS && term.completes_by_prefix();
-        if many_lists || self.places.borrow().get(&key).is_some_and(is_known) {
-            for (docid, _, position) in self.places(node, class, slot, universe)?.iter() {
-                visit(docid, &[position]);
+        for class in node.classes.each() {
+            let words = term.words(class);
+            let kept = match (&term.completions, words) {
+                (Completions::Common(prefix), _) if class == Classes::COMPLETIONS => {
+                    Some(self.postings.prefix_positions(&term.text, prefix)?)
+                }
+                (_, [word]) => self.postings.word_positions(word, universe)?,
+                _ => None,
+            };
+            if let Some(kept) = kept {
+                let mut buckets: Vec<(u32, &RoaringBitmap)> =
+                    kept.iter().map(|(position, docs)| (cost(position), docs)).collect();
+                buckets.sort_by_key(|(cost, _)| *cost);
+                let mut left = universe.clone();
+                for (cost, docs) in buckets {
+                    let here = docs & &left;
+                    left -= &here;
+                    here.iter().for_each(|docid| lower(docid, cost));
+                }
+                continue;
             }
-            return Ok(());
-        }
-        let words = term.words(class).iter();
-        self.postings.visit_positions(words, universe, |docid, _, positions| visit(docid, positions))?;
-        for phrase in term.phrases(class) {
-            let Some(word) = self.slot_word(phrase, slot)? else { continue };
-            let docs = &*self.phrase_docs(phrase)? & universe;
-            self.postings.visit_positions([&word].into_iter(), &docs, |docid, _, positions| {
-                visit(docid, positions);
+            let mut least = |docid, positions: &[u32]| {
+                if let Some(least) = positions.iter().map(|&position| cost(bucketed(position))).min() {
+                    lower(docid, least);
+                }
+            };
+            self.postings.visit_positions(words.iter(), universe, |docid, _, positions| {
+                least(docid, positions);
             })?;
+            for phrase in term.phrases(class) {
+                let Some(word) = self.slot_word(phrase, Slot::FirstWord)? else { continue };
+                let docs = &*self.phrase_docs(phrase)? & universe;
+                self.postings.visit_positions([&word].into_iter(), &docs, |docid, _, positions| {
+                    least(docid, positions);
+                })?;
+            }
         }
         Ok(())
     }

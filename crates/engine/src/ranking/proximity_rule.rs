@@ -1,5 +1,7 @@
 //! Words nearer to each other come first.
 
+use std::rc::Rc;
+
 use super::costs::{CostRule, Rows};
 use super::graph::{Graph, Node};
 use super::lexicon::{Lexicon, Slot};
@@ -16,23 +18,31 @@ pub(super) struct ProximityRule;
 
 /// Places of a node, by which of them may also stand the wrong way round.
 struct Side {
-    all: Occurrences,
-    reversible: Occurrences,
+    all: Rc<Occurrences>,
+    reversible: Rc<Occurrences>,
 }
 
 impl Side {
     fn new(lexicon: &Lexicon, node: &Node, slot: Slot, rows: &roaring::RoaringBitmap) -> Result<Self> {
         let term = lexicon.term(node);
-        let mut side = Self { all: Occurrences::default(), reversible: Occurrences::default() };
+        let mut side = Self { all: Rc::default(), reversible: Rc::default() };
         for class in node.classes.each() {
             let places = lexicon.places(node, class, slot, rows)?;
             let by_prefix = class == Classes::COMPLETIONS && term.completes_by_prefix();
             if term.phrases(class).is_empty() && !by_prefix {
-                side.reversible = side.reversible.merged(&places);
+                side.reversible = merged(&side.reversible, &places);
             }
-            side.all = side.all.merged(&places);
+            side.all = merged(&side.all, &places);
         }
         Ok(side)
+    }
+}
+
+fn merged(known: &Rc<Occurrences>, more: &Rc<Occurrences>) -> Rc<Occurrences> {
+    match (known.is_empty(), more.is_empty()) {
+        (true, _) => Rc::clone(more),
+        (_, true) => Rc::clone(known),
+        _ => Rc::new(Occurrences::clone(known).merged(more)),
     }
 }
 

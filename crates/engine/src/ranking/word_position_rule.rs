@@ -2,10 +2,9 @@
 
 use super::costs::{CostRule, Rows};
 use super::graph::{Graph, Node};
-use super::lexicon::{Lexicon, Slot};
+use super::lexicon::Lexicon;
 use super::score::{Rank, ScoreDetail};
 use crate::error::Result;
-use crate::postings::bucketed;
 
 /// The second word of a query is expected to be the second of an attribute, and so on: a word costs by how
 /// far its best place is off. Source: search-semantics §7.6.
@@ -24,22 +23,21 @@ fn offset_cost(offset: u32) -> u32 {
     OFFSETS.iter().take_while(|&&reach| reach < offset).count() as u32
 }
 
+/// `position` is bucketed.
 fn cost(node: &Node, position: u32) -> u32 {
-    let offset = bucketed(position).abs_diff(*node.positions.start());
+    let offset = position.abs_diff(*node.positions.start());
     (0..node.width()).map(|further| offset_cost(offset + further)).sum()
 }
 
 impl CostRule for WordPositionRule {
     fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
         let mut column = rows.column(&roaring::RoaringBitmap::new(), 0);
-        for class in to.classes.each() {
-            lexicon.visit_places(to, class, Slot::FirstWord, rows.set(), |docid, positions| {
-                if let Some(row) = rows.row(docid) {
-                    let least = positions.iter().map(|&position| cost(to, position)).min();
-                    column[row] = column[row].min(least.unwrap_or(column[row]));
-                }
-            })?;
-        }
+        let lower = |docid, cost| {
+            if let Some(row) = rows.row(docid) {
+                column[row] = column[row].min(cost);
+            }
+        };
+        lexicon.least_position_costs(to, rows.set(), |position| cost(to, position), lower)?;
         Ok(column)
     }
 

@@ -1,7 +1,9 @@
 //! Recorded answers over real data, by command: needs a folder with `golden.json`, `movies.ndjson` and
 //! `cities.json` (the shared data, unpacked).
 //!
-//! `GOLDEN=dir [KIND=title] cargo test -p engine --lib golden -- --ignored --nocapture`
+//! `GOLDEN=dir [KIND=title] [REPEAT=9] cargo test -p engine --lib golden -- --ignored --nocapture`
+//!
+//! With `REPEAT`, each search is asked so often and the last time counts: what a profiler wants.
 //!
 //! 1. Ids, totals, scores and details are those recorded; searches with filters are left out here.
 
@@ -19,6 +21,7 @@ use crate::ranking::{MatchingStrategy, RankRequest, ScoreDetail, SortCriterion};
 fn answers_are_those_recorded() {
     let dir = std::env::var("GOLDEN").expect("GOLDEN names a folder");
     let only = std::env::var("KIND").ok();
+    let repeat: usize = std::env::var("REPEAT").map_or(1, |times| times.parse().unwrap());
     let read = |name: &str| std::fs::read_to_string(format!("{dir}/{name}")).unwrap();
     let golden: Value = serde_json::from_str(&read("golden.json")).unwrap();
     let mut corpora = BTreeMap::new();
@@ -39,6 +42,9 @@ fn answers_are_those_recorded() {
             continue;
         }
         let (corpus, documents, key) = &corpora[query["index"].as_str().unwrap()];
+        for _ in 1..repeat {
+            search(corpus, &query["request"]);
+        }
         let started = Instant::now();
         let answer = search(corpus, &query["request"]);
         times.push((started.elapsed(), query["id"].clone(), query["request"]["q"].clone()));
