@@ -25,4 +25,6 @@ pub use request::{
 pub use search_request::run;
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::store::Snapshot;
 
 /// A search as `http/` completes it, with some members replaced.
-fn request(changes: &Json) -> Json {
+pub(super) fn request(changes: &Json) -> Json {
     let mut request = json!({
         "indexUid": "films", "q": null, "paging": {"kind": "offset", "offset": 0, "limit": 20},
         "attributesToRetrieve": null, "attributesToCrop": null, "cropLength": 10, "cropMarker": "…",
@@ -148,6 +148,8 @@ fn texts_are_cropped_around_their_best_matches() {
         "cropMarker": "[…]", "highlightPreTag": "**", "highlightPostTag": "**"
     });
     assert_eq!(hits(&snapshot, &tags)[0]["_formatted"]["t"], "[…]away! Come again another **day**[…]");
+    let misspelt = json!({"q": "recippe", "attributesToHighlight": ["t"]});
+    assert_eq!(hits(&snapshot, &misspelt)[0]["_formatted"]["t"], "Crème brûlée <em>recipe</em>");
     let unmatched = json!({"q": "", "attributesToCrop": ["t:3"], "filter": null});
     assert_eq!(hits(&snapshot, &unmatched)[0]["_formatted"]["t"], "The lighthouse keeper…");
 }
@@ -170,6 +172,11 @@ fn nested_values_are_formatted_leaf_by_leaf() {
     expected["_formatted"] = formatted;
     expected["_matchesPosition"] = places;
     assert_eq!(found, [expected]);
+
+    let list = json!({"id": 2, "l": ["blue", "x", "a blue one", "y"]});
+    let snapshot_of_list = snapshot_of(&[&[list]], Settings::default());
+    let last = hits(&snapshot_of_list, &json!({"q": "blue", "showMatchesPosition": true}));
+    assert_eq!(last[0]["_matchesPosition"], json!({"l": [{"start": 2, "length": 4, "indices": [2]}]}));
 
     let cropped = json!({"q": "blue", "attributesToCrop": ["title:1"], "attributesToRetrieve": ["id"]});
     assert_eq!(hits(&snapshot, &cropped), [json!({"id": 1, "_formatted": {"id": "1", "title": "Blue…"}})]);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 
 use crate::analysis::Token;
-use crate::ranking::Matcher;
+use crate::ranking::{MatchKind, Matcher};
 
 /// A text's tokens, its words counted.
 pub(in crate::search) struct Words<'t> {
@@ -45,8 +45,8 @@ pub(in crate::search) struct Matching {
 
 #[derive(Debug)]
 struct Unfinished {
-    /// Word → place in the order they are tried.
-    words: HashMap<String, usize>,
+    /// Words, and whether they are misspellings: those are tried last.
+    words: HashMap<String, bool>,
     bytes_max: usize,
     /// Characters of the query word: no more of a match is marked.
     chars: usize,
@@ -73,8 +73,8 @@ impl Matching {
             if term.unfinished {
                 let bytes_max = term.words.iter().map(|(word, _)| word.len()).max().unwrap_or(0);
                 let mut words = HashMap::new();
-                for (place, (word, _)) in term.words.into_iter().enumerate() {
-                    words.entry(word).or_insert(place);
+                for (word, kind) in term.words {
+                    words.entry(word).or_insert(kind == MatchKind::Typo);
                 }
                 let chars = term.text.chars().count();
                 matching.unfinished.push(Unfinished { words, bytes_max, chars, positions: term.positions });
@@ -141,6 +141,7 @@ impl Matching {
             let ends = text.char_indices().map(|(start, char)| start + char.len_utf8());
             let beginnings = ends.take_while(|&end| end <= term.bytes_max).map(|end| &text[..end]);
             let words = beginnings.filter_map(|word| Some((*term.words.get(word)?, word)));
+            // Of misspellings the shortest counts, as the reference tries them in order of the alphabet.
             let (_, word) = words.min()?;
             let bytes: usize = word.chars().take(term.chars).map(char::len_utf8).sum();
             let end = token.byte_start + token.original_bytes(bytes);

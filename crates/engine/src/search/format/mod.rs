@@ -3,7 +3,7 @@
 mod crop;
 mod matches;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub(super) use matches::Matching;
 
@@ -153,25 +153,25 @@ impl<'a> Formatter<'a> {
         Words::new(self.analyzer.tokens(text, locales))
     }
 
-    /// Writes `_matchesPosition`: places of all matches in displayed attributes, in bytes.
+    /// Writes `_matchesPosition`: places of matches in displayed attributes, in bytes, sorted by attribute.
     pub fn write_positions(&self, source: &str, hidden: &[&str], out: &mut Vec<u8>) {
-        let mut of_path: Vec<(String, Vec<serde_json::Value>)> = Vec::new();
-        let mut place: HashMap<String, usize> = HashMap::new();
+        let mut of_path: BTreeMap<String, Vec<serde_json::Value>> = BTreeMap::new();
         if !self.matching.is_empty() {
             let mut ignored = Vec::new();
             project(source, &self.displayed, hidden, &mut ignored, |leaf, _| {
                 let Some(text) = text_of(leaf.raw) else { return };
                 let words = self.words(leaf.path, &text);
-                for Match { bytes, .. } in self.matching.find(&words) {
-                    let mut found = serde_json::json!({"start": bytes.start, "length": bytes.len()});
+                let places = self.matching.find(&words).into_iter().map(|Match { bytes, .. }| {
+                    let mut place = serde_json::json!({"start": bytes.start, "length": bytes.len()});
                     if !leaf.indices.is_empty() {
-                        found["indices"] = leaf.indices.into();
+                        place["indices"] = leaf.indices.into();
                     }
-                    let at = *place.entry(leaf.path.to_owned()).or_insert_with(|| {
-                        of_path.push((leaf.path.to_owned(), Vec::new()));
-                        of_path.len() - 1
-                    });
-                    of_path[at].1.push(found);
+                    place
+                });
+                let places: Vec<_> = places.collect();
+                // Of the elements of an array the reference reports the last one with a match.
+                if !places.is_empty() {
+                    of_path.insert(leaf.path.to_owned(), places);
                 }
             });
         }
