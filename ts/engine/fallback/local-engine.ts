@@ -339,14 +339,18 @@ async function openIndex(path: string): Promise<OpenIndex> {
     primaryKey = record.primaryKey
     report = record.report
   })
-  const data = emptyIndex(settings ?? defaultIndexSettings)
-  const changes = new Map([...documents].sort(([a], [b]) => a - b))
-  const pacer = new Pacer()
-  const change = { settings: data.settings, cleared: true, changes }
-  const indexes = await planIndexes(data, change, pacer)
-  if (report !== null)
-    applyPlan(data, { report, primaryKey, settings: null, cleared: true, changes, indexes })
-  return new OpenIndex(data, log)
+  try {
+    const data = emptyIndex(settings ?? defaultIndexSettings)
+    const changes = new Map([...documents].sort(([a], [b]) => a - b))
+    const change = { settings: data.settings, cleared: true, changes }
+    const indexes = await planIndexes(data, change, new Pacer())
+    if (report !== null)
+      applyPlan(data, { report, primaryKey, settings: null, cleared: true, changes, indexes })
+    return new OpenIndex(data, log)
+  } catch (error) {
+    await log.close()
+    throw error
+  }
 }
 
 /** Names the query of a multi-search that failed. */
