@@ -111,8 +111,6 @@ export interface Conclusion {
 /** What a fresh start finds. */
 export interface Start {
   readonly catalogue: readonly CatalogueRow[]
-  /** File names of all payloads that are still needed. */
-  readonly payloads: readonly string[]
   readonly nextBatchUid: number
   /** Batches that were running when the process ended, with their start. Their tasks are enqueued again. */
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
@@ -126,6 +124,8 @@ export interface RowPage<T> {
 /** The calls that cross into the worker: arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
+  /** File names of all payloads that are still needed. */
+  payloads(): readonly string[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
   /** Enough of the queue to choose the next batch: see `nextBatch`. */
   waiting(tasksMax: number): readonly QueuedTask[]

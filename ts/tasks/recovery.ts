@@ -48,8 +48,7 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     log.info({ id }, 'removing an index directory that no index refers to')
     await engine.drop(id)
   }
-  // Payloads of outcomes recorded just now are orphans as well, and go at the next start at the latest.
-  const orphans = await spool.removeOrphans(new Set(start.payloads))
+  const orphans = await spool.removeOrphans(new Set(await store.call('payloads', [])))
   if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
   return nextBatchUid
 }

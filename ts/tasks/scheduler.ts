@@ -114,7 +114,7 @@ export class Scheduler {
       done = await execute(picked, tasks, this.#runOf(running), this.#around)
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
-      await store.call('revert', [running.batchUid])
+      await this.#insist(() => store.call('revert', [running.batchUid]))
       if (error instanceof Interrupted) return
       throw error
     }
@@ -139,21 +139,29 @@ export class Scheduler {
     }
   }
 
-  /** Writes down what happened. It did happen, so this is tried until it works or the process ends. */
+  /** Writes down what happened. */
   async #record(running: Running, picked: PickedBatch, done: Effects): Promise<void> {
-    const { store, catalogue, log } = this.#around
+    const { store, catalogue } = this.#around
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
       running.trace(done.finishedAt),
     )
+    await this.#insist(() =>
+      store.call('conclude', [conclusion], () => catalogue.apply(done.removed, done.written)),
+    )
+  }
+
+  /**
+   * Tries a write until it works or the process ends: it tells of something that has happened already, so
+   * nothing else can go on without it. After a restart the engine's own report tells the same.
+   */
+  async #insist(write: () => Promise<void>): Promise<void> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
       try {
-        await store.call('conclude', [conclusion], () => catalogue.apply(done.removed, done.written))
-        return
+        return await write()
       } catch (error) {
-        log.error({ err: error, batchUid: running.batchUid }, 'the outcome of a batch could not be recorded')
-        // After a restart the engine's own report tells what happened.
+        this.#around.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
         if (this.#closing) throw error
         await this.#wait(pauseMs)
       }

@@ -149,10 +149,13 @@ export class Store implements StoreCalls {
         'SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid',
         [],
       ).map(catalogueRow),
-      payloads: this.#all('SELECT payload FROM contents WHERE payload IS NOT NULL', []).map((row) =>
-        text(row.payload),
-      ),
     }
+  }
+
+  payloads(): readonly string[] {
+    return this.#all('SELECT payload FROM contents WHERE payload IS NOT NULL', []).map((row) =>
+      text(row.payload),
+    )
   }
 
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
