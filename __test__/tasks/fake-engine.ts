@@ -122,7 +122,12 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     multiSearch: unsupported,
     facetSearch: unsupported,
     similar: unsupported,
-    documents: unsupported,
+    // Every document tells how often it was written, so that a batch done twice shows.
+    async documents(index) {
+      const documents = Object.values((await read(index)).documents)
+      const results = documents.map(({ value, writes }) => ({ ...value, writes }))
+      return Buffer.from(JSON.stringify({ results, offset: 0, limit: results.length, total: results.length }))
+    },
     document: unsupported,
     fields: unsupported,
     snapshot: unsupported,

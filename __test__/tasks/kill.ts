@@ -1,0 +1,288 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Task } from '../../ts/tasks/index.js'
+import type { Answer, ChildSetup, KillPoint, Operation, Question, Told, TrialEngine } from './kill-child.js'
+
+export interface Trial {
+  readonly directory: string
+  readonly engine: TrialEngine
+  readonly kills: number
+  /** At least so many batches have run in the end. */
+  readonly batches: number
+  readonly seed: number
+  /** SVC_TASK_STORE_DRIVER of the child. */
+  readonly driver?: string
+}
+
+export interface TrialReport {
+  readonly kills: Readonly<Record<KillPoint, number>>
+  readonly acknowledged: number
+  /** Tasks that were durable although the process died before it could say so. */
+  readonly unacknowledged: number
+  readonly batches: number
+  /** What is not as it should be, one line each; empty if all is well. */
+  readonly problems: readonly string[]
+}
+
+/** Callers at the same time. */
+const CALLERS = 6
+/** Longest life of a child that is killed at any moment. */
+const LIFE_MS = 400
+/** After this long without its own death a child is killed, whatever point it was meant for. */
+const PATIENCE_MS = 5_000
+
+/**
+ * Loads a queue while its process is killed again and again, then compares every task and document with
+ * what a process that never died would have.
+ */
+export async function killTrial(trial: Trial): Promise<TrialReport> {
+  const random = numbers(trial.seed)
+  const load = new Load(random)
+  const kills: Record<KillPoint, number> = { prepare: 0, commit: 0, committed: 0, any: 0 }
+  const points: readonly KillPoint[] = ['any', 'committed', 'commit', 'any', 'committed', 'prepare']
+  for (let kill = 0; kill < trial.kills; kill++) {
+    const killAt = points[kill % points.length] ?? 'any'
+    const child = await Child.start(trial, killAt, Math.floor(random() * 4))
+    const life = killAt === 'any' ? random() * LIFE_MS : PATIENCE_MS
+    const timer = setTimeout(() => child.kill(), life)
+    await Promise.all(Array.from({ length: CALLERS }, () => callUntilDeath(child, load)))
+    clearTimeout(timer)
+    kills[killAt]++
+  }
+  const last = await Child.start(trial, 'any', 0)
+  let told = await last.tell()
+  await last.close()
+  while (told.batches < trial.batches) {
+    const more = await Child.start(trial, 'any', 0)
+    for (let i = told.batches; i < trial.batches; i++) await load.send(more)
+    told = await more.tell()
+    await more.close()
+  }
+  return { kills, batches: told.batches, ...load.judge(told) }
+}
+
+async function callUntilDeath(child: Child, load: Load): Promise<void> {
+  while (await load.send(child));
+}
+
+/** What was asked for, and what came of it. */
+class Load {
+  readonly #random: () => number
+  readonly #sent = new Map<string, Operation>()
+  readonly #acknowledged = new Map<string, number>()
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** Whether the child lived to answer. */
+  async send(child: Child): Promise<boolean> {
+    const name = `operation ${this.#sent.size}`
+    const operation = this.#next(this.#sent.size)
+    this.#sent.set(name, operation)
+    const taskUid = await child.enqueue(name, operation)
+    if (taskUid !== null) this.#acknowledged.set(name, taskUid)
+    return taskUid !== null
+  }
+
+  #next(serial: number): Operation {
+    const dice = this.#random()
+    if (dice < 0.05) return { kind: 'drop', index: 'passing' }
+    if (dice < 0.15) return { kind: 'add', index: 'passing', ids: [`p${serial}`] }
+    const index = dice < 0.6 ? 'left' : 'right'
+    if (dice < 0.2) return { kind: 'settings', index, word: `w${serial}` }
+    const earlier = [...this.#acknowledged.keys()].map((name) => this.#sent.get(name))
+    const target = earlier[Math.floor(this.#random() * earlier.length)]
+    if (this.#random() < 0.4 && target?.kind === 'add' && target.index !== 'passing') {
+      return { kind: 'delete', index: target.index, ids: target.ids.slice(0, 2) }
+    }
+    return { kind: 'add', index, ids: [0, 1, 2].map((n) => `d${serial}-${n}`) }
+  }
+
+  /** Runs the same operations, in the order of their uids, on a model that cannot die. */
+  judge(told: Told): Pick<TrialReport, 'acknowledged' | 'unacknowledged' | 'problems'> {
+    const problems: string[] = []
+    const expect = (holds: boolean, problem: string) => {
+      if (!holds) problems.push(problem)
+    }
+    const seen = new Set<string>()
+    const model = new Map<string, Set<string>>()
+    const dropping = new Set(
+      told.tasks.filter(({ type }) => type === 'indexDeletion').map((task) => task.batchUid),
+    )
+    let uid = 0
+    for (const task of told.tasks) {
+      const name = task.customMetadata ?? ''
+      const operation = this.#sent.get(name)
+      const label = `task ${task.uid} (${name})`
+      expect(task.uid === uid++, `${label}: a uid is missing in front of it`)
+      expect(!seen.has(name), `${label}: is there twice`)
+      seen.add(name)
+      if (operation === undefined) problems.push(`${label}: nobody asked for it`)
+      else problems.push(...differences(label, task, applied(model, operation), dropping.has(task.batchUid)))
+    }
+    for (const [name, taskUid] of this.#acknowledged) {
+      expect(
+        told.tasks[taskUid]?.customMetadata === name,
+        `${name}: was acknowledged as ${taskUid} and is lost`,
+      )
+    }
+    for (const index of new Set([...model.keys(), ...Object.keys(told.documents)])) {
+      const found = told.documents[index]?.map(({ id }) => String(id)).sort() ?? []
+      const wanted = [...(model.get(index) ?? [])].sort()
+      expect(found.join() === wanted.join(), `${index}: ${found.length} documents, ${wanted.length} expected`)
+      expect(model.has(index), `${index}: exists though it was deleted`)
+    }
+    for (const document of Object.values(told.documents).flat()) {
+      // Only the fake engine counts writes.
+      expect((document.writes ?? 1) === 1, `document ${document.id}: was written ${document.writes} times`)
+    }
+    expect(told.spooled.length === 0, `left in the spool: ${told.spooled.join()}`)
+    expect(told.strays.length === 0, `directories and indexes apart: ${told.strays.join()}`)
+    const acknowledged = this.#acknowledged.size
+    return { acknowledged, unacknowledged: told.tasks.length - acknowledged, problems }
+  }
+}
+
+/** How a task should have ended. */
+interface Expected {
+  readonly code: string | null
+  readonly counters: Readonly<Record<string, number>>
+}
+
+function applied(model: Map<string, Set<string>>, operation: Operation): Expected {
+  const { kind, index } = operation
+  const documents = model.get(index) ?? new Set<string>()
+  if (kind === 'add' || kind === 'settings') model.set(index, documents)
+  switch (operation.kind) {
+    case 'add': {
+      for (const id of operation.ids) documents.add(id)
+      const n = operation.ids.length
+      return { code: null, counters: { receivedDocuments: n, indexedDocuments: n } }
+    }
+    case 'settings':
+      return { code: null, counters: {} }
+    case 'delete': {
+      const removed = operation.ids.filter((id) => documents.delete(id)).length
+      return { code: null, counters: { providedIds: operation.ids.length, deletedDocuments: removed } }
+    }
+    case 'drop': {
+      const exists = model.delete(index)
+      const removed = exists ? documents.size : 0
+      return { code: exists ? null : 'index_not_found', counters: { deletedDocuments: removed } }
+    }
+  }
+}
+
+function differences(label: string, task: Task, expected: Expected, isDropping: boolean): string[] {
+  const problems: string[] = []
+  if ((task.error?.code ?? null) !== expected.code) {
+    problems.push(`${label}: ended ${task.status} with ${task.error?.code}, expected ${expected.code}`)
+  }
+  if (task.status !== (expected.code === null ? 'succeeded' : 'failed')) {
+    problems.push(`${label}: is ${task.status}`)
+  }
+  // What a deletion of the index swallowed counts 0, and the deletion counts what was there before.
+  for (const [counter, value] of isDropping ? [] : Object.entries(expected.counters)) {
+    const found = task.details?.[counter]
+    if (found !== value) problems.push(`${label}: ${counter} is ${found}, expected ${value}`)
+  }
+  return problems
+}
+
+/** A process with the queue in it. */
+class Child {
+  readonly #process: ChildProcess
+  readonly #waiting = new Map<string, (taskUid: number | null) => void>()
+  #told: (told: Told) => void = () => undefined
+  #broken: (error: Error) => void = () => undefined
+  #dead = false
+  readonly exited: Promise<void>
+
+  private constructor(child: ChildProcess, ready: () => void, broken: (error: Error) => void) {
+    this.#process = child
+    this.#broken = broken
+    child.on('message', (message: Answer) => {
+      switch (message.kind) {
+        case 'ready':
+          ready()
+          break
+        case 'enqueued':
+          this.#waiting.get(message.name)?.(message.taskUid)
+          this.#waiting.delete(message.name)
+          break
+        case 'told':
+          this.#told(message.told)
+          break
+        case 'broken':
+          this.#broken(new Error(message.message))
+      }
+    })
+    this.exited = new Promise((resolve) => {
+      child.on('exit', () => {
+        this.#dead = true
+        for (const answer of this.#waiting.values()) answer(null)
+        this.#waiting.clear()
+        broken(new Error('the child ended before it was ready'))
+        resolve()
+      })
+    })
+  }
+
+  static async start(trial: Trial, killAt: KillPoint, passes: number): Promise<Child> {
+    const { directory, engine, driver } = trial
+    const setup: ChildSetup = { directory, engine, killAt, passes }
+    const env = { ...process.env, ...(driver === undefined ? {} : { SVC_TASK_STORE_DRIVER: driver }) }
+    // The trial may run inside a test worker, whose own flags are not for the child.
+    const path = fileURLToPath(new URL('./kill-child.js', import.meta.url))
+    const child = fork(path, [JSON.stringify(setup)], { env, execArgv: [] })
+    let started: Child | undefined
+    await new Promise<void>((resolve, reject) => {
+      started = new Child(child, resolve, reject)
+    })
+    if (started === undefined) throw new Error('unreachable: the child says that it is ready')
+    return started
+  }
+
+  /** The task's uid, null if the process died first. */
+  enqueue(name: string, operation: Operation): Promise<number | null> {
+    if (this.#dead) return Promise.resolve(null)
+    return new Promise((resolve) => {
+      this.#waiting.set(name, resolve)
+      this.#ask({ ask: 'enqueue', name, operation })
+    })
+  }
+
+  tell(): Promise<Told> {
+    return new Promise((resolve, reject) => {
+      this.#told = resolve
+      this.#broken = reject
+      this.#ask({ ask: 'tell' })
+    })
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  async close(): Promise<void> {
+    this.#ask({ ask: 'close' })
+    await this.exited
+  }
+
+  #ask(question: Question): void {
+    // A failure to send means that the process is gone, which its exit will tell.
+    if (this.#process.connected) this.#process.send(question, () => undefined)
+  }
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32, public domain). */
+function numbers(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
