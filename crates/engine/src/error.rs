@@ -23,7 +23,7 @@ pub enum Error {
 }
 
 /// A mistake of the caller: a code of the API's error table, and a message naming the offending value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[error("{message}")]
 pub struct UserError {
     /// A key of the table in `ts/errors/codes.ts`.

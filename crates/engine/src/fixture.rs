@@ -61,6 +61,7 @@ pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
         fields: Arc::new(names),
         settings: Arc::new(settings),
         primary_key: Some("id".to_owned()),
+        ..SnapshotParts::default()
     };
     Snapshot::new(searcher, parts, |_| None).unwrap()
 }

@@ -1,15 +1,21 @@
 //! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.
 
 pub mod analysis;
+mod engine;
 pub mod error;
 pub mod facets;
 pub mod fields;
 pub mod filter;
+mod index;
+pub mod indexing;
 pub mod postings;
 pub mod ranking;
 pub mod search;
 pub mod settings;
 pub mod store;
+
+pub use engine::Engine;
+pub use index::{Damage, Index, IndexStats, Limits};
 
 #[cfg(test)]
 mod fixture;

@@ -1,1 +1,348 @@
 //! Decode, call, encode: the napi binding of the engine.
+//!
+//! Few and coarse calls. Requests and answers cross as UTF-8 JSON bytes, copied on entry because
+//! JavaScript may use its buffer again; mistakes of callers cross as values, and so do faults of ours.
+
+mod pool;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use engine::error::{Error, Result};
+use engine::search::Answer;
+use engine::{Engine, Limits};
+use napi::bindgen_prelude::{Buffer, Object, Uint8Array};
+use napi::{Env, JsDeferred};
+use napi_derive::napi;
+use pool::Pool;
+
+/// What a caller can act on, or `internal`.
+#[napi(object, object_from_js = false)]
+pub struct Failure {
+    /// Of the API's error table.
+    pub code: String,
+    /// Shown as is, unless the code is `internal`.
+    pub message: String,
+}
+
+/// What is known of an answer beside its bytes.
+#[napi(object, object_from_js = false)]
+pub struct Facts {
+    /// The search was cut off by its time budget.
+    pub degraded: bool,
+    /// Something was ruled out with `-`.
+    pub used_negative_operator: bool,
+    /// Terms of the query.
+    pub terms: u32,
+    /// Hits that came from vectors; absent for a search by words alone.
+    pub semantic_hits: Option<u32>,
+    /// Hits on the page.
+    pub hits: u32,
+}
+
+/// The outcome of any call: a failure, or bytes where there are any.
+#[napi(object, object_from_js = false)]
+#[derive(Default)]
+pub struct Reply {
+    /// UTF-8 JSON.
+    pub body: Option<Buffer>,
+    /// Of searches only.
+    pub facts: Option<Facts>,
+    /// Set if the call failed.
+    pub failure: Option<Failure>,
+}
+
+/// What an engine needs to open.
+#[napi(object, object_to_js = false)]
+pub struct Setup {
+    /// Absolute path of the directory that holds one directory per index.
+    pub directory: String,
+    /// Bytes that indexing may use beside mapped files.
+    pub indexing_memory_bytes: f64,
+    /// Threads that indexing may use.
+    pub indexing_threads: u32,
+}
+
+/// One query of a multi-search.
+#[napi(object, object_to_js = false)]
+pub struct IndexedRequest {
+    /// Which index.
+    pub index: String,
+    /// `SearchRequest` as UTF-8 JSON.
+    pub request: Uint8Array,
+}
+
+/// All indexes of one directory, and the threads that serve them.
+#[napi]
+pub struct EngineHandle {
+    engine: Arc<Engine>,
+    pools: Option<Pools>,
+}
+
+/// A long commit must keep neither searches nor the inspection of uploads waiting.
+struct Pools {
+    searching: Pool,
+    writing: Pool,
+    background: Pool,
+}
+
+type Settle = Box<dyn FnOnce(Env) -> napi::Result<Reply> + Send>;
+
+#[napi]
+impl EngineHandle {
+    /// Opens a directory of indexes, creating it if there is none.
+    #[napi(constructor)]
+    pub fn new(setup: Setup) -> napi::Result<Self> {
+        let limits = Limits {
+            indexing_memory_bytes: setup.indexing_memory_bytes as usize,
+            indexing_threads: setup.indexing_threads as usize,
+        };
+        let engine = Engine::open(&PathBuf::from(setup.directory), limits)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?;
+        let threads = std::thread::available_parallelism().map_or(2, usize::from);
+        let pools = Pools {
+            searching: Pool::start("siftd-search", threads)?,
+            writing: Pool::start("siftd-write", 1)?,
+            background: Pool::start("siftd-background", 2)?,
+        };
+        Ok(Self { engine: Arc::new(engine), pools: Some(pools) })
+    }
+
+    /// `payload`: `Payload`. Resolves to `PayloadReport`.
+    #[napi]
+    pub fn inspect<'e>(&self, env: &'e Env, payload: Uint8Array) -> napi::Result<Object<'e>> {
+        let payload = payload.to_vec();
+        self.background(env, move |engine| json(&engine.inspect(&payload)?))
+    }
+
+    /// `filter`: its JSON. Resolves to nothing.
+    #[napi]
+    pub fn check_filter<'e>(&self, env: &'e Env, filter: Uint8Array) -> napi::Result<Object<'e>> {
+        let filter = filter.to_vec();
+        self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
+    }
+
+    /// `batch`: `Batch`. Resolves to the ticket, a number.
+    #[napi]
+    pub fn prepare<'e>(&self, env: &'e Env, index: String, batch: Uint8Array) -> napi::Result<Object<'e>> {
+        let batch = batch.to_vec();
+        self.writing(env, move |engine| json(&engine.index_to_write(&index)?.prepare(&batch)?))
+    }
+
+    /// Resolves to `BatchReport`.
+    #[napi]
+    pub fn commit<'e>(&self, env: &'e Env, index: String, ticket: u32) -> napi::Result<Object<'e>> {
+        self.writing(env, move |engine| engine.index(&index)?.commit(ticket).map(bytes))
+    }
+
+    /// Forgets a prepared batch. Resolves to nothing.
+    #[napi]
+    pub fn abandon<'e>(&self, env: &'e Env, index: String, ticket: u32) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| {
+            engine.index(&index)?.abandon(ticket);
+            Ok(Reply::default())
+        })
+    }
+
+    /// Resolves to `BatchReport`, or to nothing.
+    #[napi]
+    pub fn last_commit<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| Ok(optional(engine.index(&index)?.last_commit()?)))
+    }
+
+    /// Resolves to `IndexSettings`, or to nothing if none were ever set.
+    #[napi]
+    pub fn settings<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| {
+            Ok(optional(engine.index(&index)?.settings()?.map(String::into_bytes)))
+        })
+    }
+
+    /// `request`: `SearchRequest`.
+    #[napi]
+    pub fn search<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
+        let (request, started) = (request.to_vec(), Instant::now());
+        self.searching(env, move |engine| engine.index(&index)?.search(&request, started).map(answer))
+    }
+
+    /// Several searches, each for itself.
+    #[napi]
+    pub fn multi_search<'e>(&self, env: &'e Env, requests: Vec<IndexedRequest>) -> napi::Result<Object<'e>> {
+        let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
+        self.searching(env, move |engine| engine.multi_search(requests).map(answer))
+    }
+
+    /// `request`: `FacetSearchRequest`.
+    #[napi]
+    pub fn facet_search<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+    ) -> napi::Result<Object<'e>> {
+        let (request, started) = (request.to_vec(), Instant::now());
+        self.searching(env, move |engine| engine.index(&index)?.facet_search(&request, started).map(answer))
+    }
+
+    /// `request`: `SimilarRequest`.
+    #[napi]
+    pub fn similar<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
+        let request = request.to_vec();
+        self.searching(env, move |engine| engine.index(&index)?.similar(&request).map(answer))
+    }
+
+    /// `request`: `DocumentsRequest`.
+    #[napi]
+    pub fn documents<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+    ) -> napi::Result<Object<'e>> {
+        let request = request.to_vec();
+        self.searching(env, move |engine| engine.index(&index)?.documents(&request).map(bytes))
+    }
+
+    /// `request`: `DocumentRequest`. Resolves to nothing if there is no such document.
+    #[napi]
+    pub fn document<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
+        let request = request.to_vec();
+        self.searching(env, move |engine| engine.index(&index)?.document(&request).map(optional))
+    }
+
+    /// Resolves to `IndexStats`.
+    #[napi]
+    pub fn stats<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| json(&engine.index(&index)?.stats()?))
+    }
+
+    /// Resolves to an array of names.
+    #[napi]
+    pub fn fields<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| json(&engine.index(&index)?.fields()?))
+    }
+
+    /// Copies the newest commit to `directory`, which must not exist. Resolves to nothing.
+    #[napi]
+    pub fn snapshot<'e>(&self, env: &'e Env, index: String, directory: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| {
+            engine.index(&index)?.copy_to(&PathBuf::from(directory)).map(|()| Reply::default())
+        })
+    }
+
+    /// Resolves to an array of `Damage`.
+    #[napi]
+    pub fn verify<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| json(&engine.index(&index)?.verify()?))
+    }
+
+    /// Removes an index. Resolves to nothing.
+    #[napi]
+    pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.writing(env, move |engine| engine.drop_index(&index).map(|()| Reply::default()))
+    }
+
+    /// Resolves to an array of ids.
+    #[napi]
+    pub fn list<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
+        self.background(env, |engine| json(&engine.list()?))
+    }
+
+    /// Finishes what is being written and lets go of everything. Later calls fail. Resolves to nothing.
+    #[napi]
+    pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<Object<'e>> {
+        let promise = self.writing(env, |engine| {
+            engine.close();
+            Ok(Reply::default())
+        });
+        self.pools = None;
+        promise
+    }
+}
+
+impl EngineHandle {
+    fn searching<'e>(
+        &self,
+        env: &'e Env,
+        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
+    ) -> napi::Result<Object<'e>> {
+        self.defer(env, |pools| &pools.searching, job)
+    }
+
+    fn writing<'e>(
+        &self,
+        env: &'e Env,
+        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
+    ) -> napi::Result<Object<'e>> {
+        self.defer(env, |pools| &pools.writing, job)
+    }
+
+    fn background<'e>(
+        &self,
+        env: &'e Env,
+        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
+    ) -> napi::Result<Object<'e>> {
+        self.defer(env, |pools| &pools.background, job)
+    }
+
+    /// A promise of what `job` gives, run on one of the threads.
+    fn defer<'e>(
+        &self,
+        env: &'e Env,
+        pick: impl FnOnce(&Pools) -> &Pool,
+        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
+    ) -> napi::Result<Object<'e>> {
+        let Some(pools) = &self.pools else {
+            return Err(napi::Error::from_reason("the engine is closed"));
+        };
+        let (deferred, promise): (JsDeferred<Reply, Settle>, _) = env.create_deferred()?;
+        let engine = Arc::clone(&self.engine);
+        pick(pools).run(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| job(&engine)));
+            let reply = match outcome {
+                Ok(Ok(reply)) => reply,
+                Ok(Err(error)) => failed(&error),
+                Err(panic) => failed(&Error::internal("the engine panicked", panic_text(&*panic))),
+            };
+            deferred.resolve(Box::new(move |_| Ok(reply)));
+        });
+        Ok(promise)
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message").to_owned()
+}
+
+fn failed(error: &Error) -> Reply {
+    let failure = Failure { code: error.code().to_owned(), message: error.to_string() };
+    Reply { failure: Some(failure), ..Reply::default() }
+}
+
+fn bytes(body: Vec<u8>) -> Reply {
+    Reply { body: Some(body.into()), ..Reply::default() }
+}
+
+fn optional(body: Option<Vec<u8>>) -> Reply {
+    Reply { body: body.map(Into::into), ..Reply::default() }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<Reply> {
+    let body = serde_json::to_vec(value);
+    body.map(bytes).map_err(|error| Error::internal("an answer cannot be written as JSON", error))
+}
+
+fn answer(answer: Answer) -> Reply {
+    let facts = Facts {
+        degraded: answer.facts.degraded,
+        used_negative_operator: answer.facts.used_negative_operator,
+        terms: answer.facts.terms as u32,
+        semantic_hits: answer.facts.semantic_hits.map(|hits| hits as u32),
+        hits: answer.facts.hits as u32,
+    };
+    Reply { facts: Some(facts), ..bytes(answer.body) }
+}

@@ -3,8 +3,10 @@
 //! A field is a dotted path through objects (`cast.name`); arrays leave no mark in it. Ids are small,
 //! given in order of first appearance and never given back, so a term on disk can carry one.
 
+mod document_id;
 mod patterns;
 
+pub use document_id::{ID_BYTES_MAX, at_most, is_id};
 pub use patterns::{is_same_or_below, matches_pattern};
 
 use std::collections::HashMap;
@@ -43,6 +45,11 @@ impl FieldMap {
     /// The name behind an id given by this map.
     pub fn name(&self, id: FieldId) -> Option<&str> {
         self.names.get(usize::from(id)).map(AsRef::as_ref)
+    }
+
+    /// The name behind an id, shared instead of copied.
+    pub fn shared_name(&self, id: FieldId) -> Option<Arc<str>> {
+        self.names.get(usize::from(id)).map(Arc::clone)
     }
 
     /// All names, in id order.

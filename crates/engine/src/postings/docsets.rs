@@ -64,7 +64,10 @@ impl FieldDocs {
     /// About how much memory this takes.
     pub(super) fn bytes(&self) -> usize {
         let bytes = |fields: &[(FieldId, RoaringBitmap)]| -> usize {
-            fields.iter().map(|(_, docs)| docs.serialized_size() + size_of::<(FieldId, RoaringBitmap)>()).sum()
+            fields
+                .iter()
+                .map(|(_, docs)| docs.serialized_size() + size_of::<(FieldId, RoaringBitmap)>())
+                .sum()
         };
         bytes(&self.all) + self.forgiving.as_deref().map_or(0, bytes)
     }
@@ -97,10 +100,7 @@ impl Postings {
         Ok(docs)
     }
 
-    fn by_field<'w>(
-        &self,
-        lists: impl Iterator<Item = &'w List>,
-    ) -> Result<Vec<(FieldId, RoaringBitmap)>> {
+    fn by_field<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<Vec<(FieldId, RoaringBitmap)>> {
         let mut lists: Vec<&List> = lists.collect();
         lists.sort_by_key(|list| list.field);
         lists

@@ -64,9 +64,9 @@ impl Postings {
     pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
         let (left_docs, right_docs) = (self.word_docs(left)?, self.word_docs(right)?);
         if self.nearness_is_by_attribute() {
-            let together = left_docs.fields().filter_map(|(field, docs)| {
-                Some(docs & right_docs.in_field(field)? & universe)
-            });
+            let together = left_docs
+                .fields()
+                .filter_map(|(field, docs)| Some(docs & right_docs.in_field(field)? & universe));
             let together = together.fold(RoaringBitmap::new(), |all, docs| all | docs);
             return Ok([together.clone(), together.clone(), together]);
         }
@@ -105,7 +105,9 @@ impl Postings {
         }
         for left in 0..words.len() {
             for gap in 1..=2 {
-                let (Some(first), Some(Some(second))) = (&words[left], words.get(left + gap)) else { continue };
+                let (Some(first), Some(Some(second))) = (&words[left], words.get(left + gap)) else {
+                    continue;
+                };
                 if docs.is_empty() {
                     return Ok(docs);
                 }
@@ -140,9 +142,11 @@ mod tests {
     }
 
     fn occurrences(places: &[(u8, u8, u8)]) -> Occurrences {
-        Occurrences::at(places.iter().map(|&(docid, field, position)| {
-            (u32::from(docid), u16::from(field), u32::from(position))
-        }))
+        Occurrences::at(
+            places
+                .iter()
+                .map(|&(docid, field, position)| (u32::from(docid), u16::from(field), u32::from(position))),
+        )
     }
 
     proptest! {

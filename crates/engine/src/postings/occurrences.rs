@@ -170,7 +170,8 @@ impl Postings {
             let mut doc = postings.doc();
             while doc != TERMINATED {
                 let docid = docids[doc as usize];
-                if docid != DELETED && marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
+                if docid != DELETED
+                    && marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
                 {
                     read(&mut postings, docid);
                 }

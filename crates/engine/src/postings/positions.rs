@@ -88,9 +88,18 @@ mod tests {
 
     #[test]
     fn positions_grow_coarser_further_on() {
-        for (position, bucket) in
-            [(0, 0), (15, 15), (16, 24), (23, 24), (24, 32), (32, 32), (33, 64), (64, 64), (65, 128), (65_535, 65_536)]
-        {
+        for (position, bucket) in [
+            (0, 0),
+            (15, 15),
+            (16, 24),
+            (23, 24),
+            (24, 32),
+            (32, 32),
+            (33, 64),
+            (64, 64),
+            (65, 128),
+            (65_535, 65_536),
+        ] {
             assert_eq!(bucketed(position), bucket, "{position}");
         }
     }

@@ -39,9 +39,8 @@ struct Expected {
 
 /// None if the query cannot be read in exact form from its first term on without a hole.
 fn expected(lexicon: &Lexicon, graph: &Graph) -> Result<Option<Expected>> {
-    let exact = |node: &super::graph::Node| {
-        lexicon.term(node).has_exact_form() && node.classes.meets(Classes::EXACT)
-    };
+    let exact =
+        |node: &super::graph::Node| lexicon.term(node).has_exact_form() && node.classes.meets(Classes::EXACT);
     let mut nodes: Vec<_> = graph.nodes().map(|(_, node)| node).filter(|node| exact(node)).collect();
     nodes.sort_by_key(|node| *node.ids.start());
     nodes.dedup_by_key(|node| *node.ids.start());

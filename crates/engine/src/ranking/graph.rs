@@ -72,7 +72,13 @@ impl Graph {
             }
         }
         let starting_at = |id: usize| -> Vec<NodeId> {
-            graph.nodes.iter().zip(0..).filter(|(node, _)| *node.ids.start() == id).map(|(_, id)| id).collect()
+            graph
+                .nodes
+                .iter()
+                .zip(0..)
+                .filter(|(node, _)| *node.ids.start() == id)
+                .map(|(_, id)| id)
+                .collect()
         };
         graph.first = starting_at(0);
         graph.next = graph.nodes.iter().map(|node| starting_at(node.ids.end() + 1)).collect();

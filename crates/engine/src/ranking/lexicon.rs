@@ -152,7 +152,9 @@ impl<'a> Lexicon<'a> {
     ) -> Result<()> {
         for class in node.classes.each() {
             if !self.term(node).words(class).is_empty() {
-                for (field, docs) in self.fields(node.term, class)?.fields().filter(|(field, _)| self.searches(*field)) {
+                for (field, docs) in
+                    self.fields(node.term, class)?.fields().filter(|(field, _)| self.searches(*field))
+                {
                     visit(field, docs & universe);
                 }
             }

@@ -17,10 +17,16 @@ pub(super) enum Rule {
 }
 
 /// The rules of a query that has words. Source: search-semantics §6.4.
-pub(super) fn with_words(settings: &Settings, strategy: MatchingStrategy, sort: &[SortCriterion]) -> Vec<Rule> {
+pub(super) fn with_words(
+    settings: &Settings,
+    strategy: MatchingStrategy,
+    sort: &[SortCriterion],
+) -> Vec<Rule> {
     let mut rules = Rules::default();
     for name in &settings.ranking_rules {
-        if let "typo" | "attribute" | "attributeRank" | "wordPosition" | "proximity" | "exactness" = name.as_str() {
+        if let "typo" | "attribute" | "attributeRank" | "wordPosition" | "proximity" | "exactness" =
+            name.as_str()
+        {
             // Those speak of words, so words are counted first.
             rules.words(strategy);
         }
@@ -91,10 +97,9 @@ impl Rules {
     /// A field that was sorted by, in whichever direction, leaves nothing to sort by it again.
     fn sort_by(&mut self, criterion: SortCriterion) {
         let same_field = |rule: &Rule| match (rule, &criterion) {
-            (
-                Rule::Sort(SortCriterion::Field { path: known, .. }),
-                SortCriterion::Field { path, .. },
-            ) => known == path,
+            (Rule::Sort(SortCriterion::Field { path: known, .. }), SortCriterion::Field { path, .. }) => {
+                known == path
+            }
             _ => false,
         };
         if !self.list.iter().any(same_field) {

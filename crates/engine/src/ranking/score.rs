@@ -141,9 +141,9 @@ impl ScoreDetail {
         Some(match *self {
             Self::Words { matching, max } => Rank { rank: matching, max },
             Self::Typo { count, max } => Rank { rank: (max + 1).saturating_sub(count), max: max + 1 },
-            Self::Proximity(rank)
-            | Self::AttributeRank { rank, .. }
-            | Self::WordPosition { rank, .. } => rank,
+            Self::Proximity(rank) | Self::AttributeRank { rank, .. } | Self::WordPosition { rank, .. } => {
+                rank
+            }
             Self::ExactAttribute(found) => found.rank(),
             Self::ExactWords { matching, max } => Rank { rank: matching + 1, max: max + 1 },
             Self::Skipped => Rank { rank: 0, max: 1 },
@@ -204,7 +204,9 @@ impl ScoreDetail {
                 ),
                 Self::ExactWords { matching, max } => {
                     let attribute = shown.get_mut("exactness").and_then(Value::as_object_mut);
-                    if let (Some(exactness), Some(Self::ExactAttribute(MatchType::None))) = (attribute, before) {
+                    if let (Some(exactness), Some(Self::ExactAttribute(MatchType::None))) =
+                        (attribute, before)
+                    {
                         let both = before.and_then(Self::rank).into_iter().chain(detail.rank());
                         exactness.remove("score");
                         exactness.insert("matchingWords".to_owned(), json!(matching));

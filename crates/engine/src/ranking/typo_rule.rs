@@ -35,7 +35,11 @@ impl CostRule for TypoRule {
             0 => 1,
             budget => {
                 let levels = Classes::LEVELS.into_iter().zip(0..).take(usize::from(budget) + 1);
-                levels.filter(|(level, _)| to.classes.meets(*level)).map(|(_, typos)| typos).max().unwrap_or(0)
+                levels
+                    .filter(|(level, _)| to.classes.meets(*level))
+                    .map(|(_, typos)| typos)
+                    .max()
+                    .unwrap_or(0)
             }
         };
         joining(to) + forgiven

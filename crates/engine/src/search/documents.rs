@@ -7,7 +7,8 @@ use super::project::{Selection, project_plain, top_level};
 use super::request::{DocumentRequest, DocumentsRequest, decode};
 use super::search_request::{Members, source_of};
 use super::sort::{list_sorted, parse_sort};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fields::{ID_BYTES_MAX, is_id};
 use crate::filter::{self, Scope};
 use crate::store::Snapshot;
 
@@ -16,7 +17,7 @@ const HIDDEN: [&str; 1] = ["_vectors"];
 /// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted.
 ///
 /// # Errors
-/// `invalid_document_filter`, `invalid_document_sort`.
+/// `invalid_document_filter`, `invalid_document_sort`, `invalid_document_ids`.
 pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     let request: DocumentsRequest = decode(request)?;
     let scope = Scope { code: "invalid_document_filter", index_uid: None, features: request.features };
@@ -27,6 +28,14 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     if let Some(ids) = &request.ids {
         let mut wanted = RoaringBitmap::new();
         for id in ids {
+            if !is_id(id) {
+                let message = format!(
+                    "Document identifier `{id}` is invalid. A document identifier can be of type integer or \
+                     string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and \
+                     underscores (_), and can not be more than {ID_BYTES_MAX} bytes."
+                );
+                return Err(Error::user("invalid_document_ids", message));
+            }
             wanted.extend(snapshot.docid_of(id)?);
         }
         universe &= wanted;

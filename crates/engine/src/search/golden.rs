@@ -24,7 +24,9 @@ fn answers_are_those_recorded() {
     let mut snapshots = BTreeMap::new();
     for (uid, index) in golden["indexes"].as_object().unwrap() {
         let mut documents: Vec<Json> = match index["dataset"].as_str().unwrap() {
-            "movies" => read("movies.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+            "movies" => {
+                read("movies.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            }
             _ => serde_json::from_str(&read("cities.json")).unwrap(),
         };
         let key = index["primaryKey"].as_str().unwrap();
@@ -51,7 +53,9 @@ fn answers_are_those_recorded() {
         tally.2.push(taken);
         match difference(&query["expect"], &found, "") {
             None => tally.1 += 1,
-            Some(place) => println!("#{} {kind} {} {}\n  {place}", query["id"], query["index"], query["request"]),
+            Some(place) => {
+                println!("#{} {kind} {} {}\n  {place}", query["id"], query["index"], query["request"])
+            }
         }
     }
     println!("kind asked same p50 most");
@@ -98,16 +102,15 @@ fn difference(wanted: &Json, found: &Json, path: &str) -> Option<String> {
     match (wanted, found) {
         (Json::Object(a), Json::Object(b)) => {
             let ordered = path.contains("/facetDistribution") || path.contains("/hits");
-            if ordered && a.len() != b.len() || path.contains("/facetDistribution") && !a.keys().eq(b.keys()) {
+            if ordered && a.len() != b.len() || path.contains("/facetDistribution") && !a.keys().eq(b.keys())
+            {
                 return differ();
             }
             a.iter().find_map(|(key, value)| difference(value, &b[key], &format!("{path}/{key}")))
         }
-        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => a
-            .iter()
-            .zip(b)
-            .enumerate()
-            .find_map(|(at, (a, b))| difference(a, b, &format!("{path}/{at}"))),
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().find_map(|(at, (a, b))| difference(a, b, &format!("{path}/{at}")))
+        }
         (Json::Number(a), Json::Number(b)) => {
             let (a, b) = (a.as_f64()?, b.as_f64()?);
             if (a - b).abs() <= 1e-6 * a.abs().max(1.0) { None } else { differ() }

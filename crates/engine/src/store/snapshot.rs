@@ -1,15 +1,19 @@
 //! One commit, as readers see it.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
+use serde_json::{Map, Value};
+use tantivy::postings::TermInfo;
+use tantivy::schema::{IndexRecordOption, Value as _};
+use tantivy::store::StoreReader;
+use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, TERMINATED, Term};
 
 use super::attachments::Attachments;
-use super::schema::{self, Fields};
+use super::schema::{self, Fields, Presence};
 use crate::error::{Context, Error, Result};
-use crate::fields::FieldMap;
+use crate::fields::{FieldId, FieldMap};
 use crate::settings::Settings;
 
 /// Marks the place of a deleted document in [`SegmentView::docids`].
@@ -31,7 +35,7 @@ struct Inner {
 }
 
 /// What a commit knows beside its segments.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SnapshotParts {
     /// All fields any document ever had.
     pub fields: Arc<FieldMap>,
@@ -39,6 +43,9 @@ pub struct SnapshotParts {
     pub settings: Arc<Settings>,
     /// None until known.
     pub primary_key: Option<String>,
+    /// Fields some of whose strings were too long for a column, so that making them filterable or
+    /// sortable takes writing the documents again.
+    pub long: Arc<BTreeSet<FieldId>>,
 }
 
 /// One segment of a snapshot.
@@ -51,6 +58,7 @@ pub struct SegmentView {
     /// docids of live documents only.
     pub live: Arc<RoaringBitmap>,
     all: SegmentDocids,
+    store: Arc<OnceLock<StoreReader>>,
 }
 
 /// Docids of a segment, deleted documents included: what stays the same from commit to commit.
@@ -60,6 +68,7 @@ pub struct SegmentDocids {
     /// Segment docids by ascending docid; None if they already are.
     order: Option<Arc<Vec<DocId>>>,
     attachments: Arc<Attachments>,
+    store: Arc<OnceLock<StoreReader>>,
 }
 
 impl SegmentDocids {
@@ -84,7 +93,7 @@ impl SegmentDocids {
             order.sort_by_key(|&doc| docids[doc as usize]);
             Some(Arc::new(order))
         };
-        Ok(Self { docids: Arc::new(docids), order, attachments: Arc::default() })
+        Ok(Self { docids: Arc::new(docids), order, attachments: Arc::default(), store: Arc::default() })
     }
 
     fn segment_docids(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
@@ -114,7 +123,31 @@ impl SegmentView {
             ),
         };
         let live = collect(docids.iter().copied().filter(|&docid| docid != DELETED));
-        Self { reader, docids, live: Arc::new(live), all }
+        let store = Arc::clone(&all.store);
+        Self { reader, docids, live: Arc::new(live), all, store }
+    }
+
+    /// Stored documents of the segment, with the blocks read last.
+    fn store(&self) -> Result<&StoreReader> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = self.reader.get_store_reader(STORE_BLOCKS_CACHED)?;
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    /// Live documents among those of `term`.
+    fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
+        if !self.reader.has_deletes() {
+            return Ok(term.doc_freq);
+        }
+        let mut postings = index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
+        let mut count = 0;
+        while postings.doc() != TERMINATED {
+            count += u32::from(self.docids[postings.doc() as usize] != DELETED);
+            postings.advance();
+        }
+        Ok(count)
     }
 
     /// Where the live document `docid` lies in this segment, if it does.
@@ -262,11 +295,58 @@ impl Snapshot {
         self.segments().iter().find_map(|segment| Some((segment, segment.segment_docid(docid)?)))
     }
 
-    /// The document's JSON bytes as they were received; None if there is no such document.
+    /// The document's JSON bytes, compact, keys in the order received; None if there is no such document.
     pub fn source(&self, docid: u32) -> Result<Option<Vec<u8>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
-        let store = segment.reader.get_store_reader(STORE_BLOCKS_CACHED)?;
-        source_in(&store, doc, self.inner.schema.source).map(Some)
+        let document: tantivy::TantivyDocument =
+            segment.store()?.get(doc).context("a stored document could not be read")?;
+        let source = document.get_first(self.inner.schema.source);
+        match source.and_then(|value| value.as_bytes().map(<[u8]>::to_vec)) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(Error::internal("a stored document is damaged", "it has no source")),
+        }
+    }
+
+    /// The document, parsed; None if there is no such document.
+    pub fn document(&self, docid: u32) -> Result<Option<Map<String, Value>>> {
+        let source = self.source(docid)?;
+        source
+            .map(|bytes| serde_json::from_slice(&bytes).context("a stored document does not parse"))
+            .transpose()
+    }
+
+    /// Paths of which `presence` says this, with the number of documents; sorted, none with zero.
+    pub fn presence_counts(&self, kind: Presence) -> Result<BTreeMap<String, u64>> {
+        let prefix = schema::presence_prefix(kind);
+        let mut counts = BTreeMap::new();
+        for segment in self.segments() {
+            let index = segment.reader.inverted_index(self.inner.schema.presence)?;
+            let after = [prefix.as_bytes()[0], 1];
+            let mut terms = index.terms().range().ge(prefix).lt(after).into_stream()?;
+            while let Some((term, info)) = terms.next() {
+                let count = segment.live_count(&index, info)?;
+                if count > 0 {
+                    let path = String::from_utf8_lossy(&term[prefix.len()..]).into_owned();
+                    *counts.entry(path).or_insert(0) += u64::from(count);
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The same documents under other fields and settings.
+    pub fn with_parts(&self, parts: SnapshotParts) -> Self {
+        let inner = &self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                searcher: inner.searcher.clone(),
+                segments: inner.segments.clone(),
+                documents: inner.documents.clone(),
+                schema: inner.schema,
+                parts,
+                attachments: Attachments::default(),
+            }),
+        }
     }
 
     /// The docid of the live document whose primary key reads `id`.
@@ -287,16 +367,5 @@ impl Snapshot {
     }
 }
 
-/// Blocks of decompressed documents a store reader keeps.
-const STORE_BLOCKS_CACHED: usize = 8;
-
-fn source_in(
-    store: &tantivy::store::StoreReader,
-    doc: DocId,
-    field: tantivy::schema::Field,
-) -> Result<Vec<u8>> {
-    use tantivy::schema::Value as _;
-    let document: tantivy::TantivyDocument = store.get(doc).context("a stored document could not be read")?;
-    let bytes = document.get_first(field).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
-    bytes.ok_or_else(|| Error::internal("a stored document is damaged", "it has no source"))
-}
+/// Blocks of decompressed documents a segment keeps, of 16 kB each.
+const STORE_BLOCKS_CACHED: usize = 32;

@@ -26,8 +26,7 @@ fn each_word_counts_where_it_is() {
 
 #[test]
 fn a_nested_field_weighs_as_the_first_entry_over_it() {
-    let settings =
-        json!({"searchableAttributes": ["c", "m.fr", "m"], "rankingRules": ["attributeRank"]});
+    let settings = json!({"searchableAttributes": ["c", "m.fr", "m"], "rankingRules": ["attributeRank"]});
     let documents = [
         (1, json!({"m": {"en": "sea"}})),
         (2, json!({"m": {"fr": "sea"}})),

@@ -66,9 +66,8 @@ impl Corpus {
         let analyzer = Analyzer::new(&settings).unwrap();
         let settings = Arc::new(settings);
         let layouts = [("one segment", usize::MAX), ("many segments, with deletions", 2)];
-        let layouts = layouts.map(|(name, per_commit)| {
-            (name, build(&settings, &analyzer, documents, per_commit).unwrap())
-        });
+        let layouts = layouts
+            .map(|(name, per_commit)| (name, build(&settings, &analyzer, documents, per_commit).unwrap()));
         Self { layouts: layouts.into(), analyzer }
     }
 
@@ -97,7 +96,8 @@ impl Corpus {
 
     /// What each layout answers; the first one, once all have been found the same.
     pub(super) fn answer(&self, ask: &Ask) -> Ranked {
-        let mut answers = self.layouts.iter().map(|(name, snapshot)| (name, self.run(snapshot, ask).unwrap()));
+        let mut answers =
+            self.layouts.iter().map(|(name, snapshot)| (name, self.run(snapshot, ask).unwrap()));
         let (_, first) = answers.next().unwrap();
         for (name, other) in answers {
             assert_eq!(first.hits, other.hits, "{:?} in {name}", ask.q);
@@ -228,7 +228,11 @@ fn build(
         writer.delete_term(Term::from_field_text(tantivy_fields.id, &decoy));
     }
     writer.commit()?;
-    let parts = SnapshotParts { fields: Arc::new(fields), settings: Arc::clone(settings), primary_key: None };
+    let parts = SnapshotParts {
+        fields: Arc::new(fields),
+        settings: Arc::clone(settings),
+        ..SnapshotParts::default()
+    };
     Snapshot::new(index.reader()?.searcher(), parts, |_| None)
 }
 
@@ -272,7 +276,8 @@ fn written(
     document: &Value,
 ) -> Result<TantivyDocument> {
     let (_, tantivy_fields) = schema::build();
-    let mut leaves = Leaves { analyzer, fields, tokens: Vec::new(), next: Default::default(), columns: Vec::new() };
+    let mut leaves =
+        Leaves { analyzer, fields, tokens: Vec::new(), next: Default::default(), columns: Vec::new() };
     leaves.object("", document)?;
     let Leaves { tokens, columns, .. } = leaves;
     let mut written = TantivyDocument::default();

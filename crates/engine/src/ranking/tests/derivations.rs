@@ -15,8 +15,10 @@ fn all(q: &str) -> Ask<'_> {
 
 #[test]
 fn words_are_read_joined() {
-    let corpus =
-        Corpus::of_texts(json!({}), &["book store clerk", "bookstore clerk", "bookstores clerks", "store book"]);
+    let corpus = Corpus::of_texts(
+        json!({}),
+        &["book store clerk", "bookstore clerk", "bookstores clerks", "store book"],
+    );
     corpus.expect("book store", &[(1, 0.999504), (4, 0.964782), (2, 0.681878), (3, 0.681878)]);
     for (docid, ranks) in [
         (1, "W2/2 T4/4 P4/4 A1/1 S21/21 E2/3 X3/3"),

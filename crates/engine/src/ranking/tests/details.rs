@@ -51,8 +51,7 @@ fn a_sorted_field_shows_its_value() {
 #[test]
 fn the_unified_attribute_rule_shows_as_one() {
     let documents = [(1, json!({"title": "lamp"})), (2, json!({"body": "a lamp"}))];
-    let settings =
-        json!({"searchableAttributes": ["title", "body"], "rankingRules": ["words", "attribute", "exactness"]});
+    let settings = json!({"searchableAttributes": ["title", "body"], "rankingRules": ["words", "attribute", "exactness"]});
     let corpus = Corpus::new(settings, &documents);
     let shown = rendered(&corpus, &ask("lamp"), 1, |_| true);
     let attribute =

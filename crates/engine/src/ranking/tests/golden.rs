@@ -27,7 +27,9 @@ fn answers_are_those_recorded() {
     let mut corpora = BTreeMap::new();
     for (uid, index) in golden["indexes"].as_object().unwrap() {
         let documents: Vec<Value> = match index["dataset"].as_str().unwrap() {
-            "movies" => read("movies.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+            "movies" => {
+                read("movies.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            }
             _ => serde_json::from_str(&read("cities.json")).unwrap(),
         };
         let documents: Vec<(u32, Value)> = (0..).zip(documents).collect();
@@ -58,7 +60,10 @@ fn answers_are_those_recorded() {
         let total_found = json!(answer.candidates.len());
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(1.0);
         let scores = page.len() == hits.len()
-            && page.iter().zip(hits).all(|(hit, want)| near(hit.score(), want["_rankingScore"].as_f64().unwrap()));
+            && page
+                .iter()
+                .zip(hits)
+                .all(|(hit, want)| near(hit.score(), want["_rankingScore"].as_f64().unwrap()));
         let details: Vec<Value> =
             page.iter().map(|hit| Value::Object(ScoreDetail::render(&hit.scores, |_| true))).collect();
         let same_details = details.len() == hits.len()
@@ -71,7 +76,8 @@ fn answers_are_those_recorded() {
         if passed.contains(&false) {
             println!("#{} {kind} {} {} {passed:?}", query["id"], query["index"], query["request"]);
             println!("  want {total} {wanted:?}\n  got  {total_found} {ids:?}");
-            let differing = details.iter().zip(hits).find(|(found, want)| !alike(found, &want["_rankingScoreDetails"]));
+            let differing =
+                details.iter().zip(hits).find(|(found, want)| !alike(found, &want["_rankingScoreDetails"]));
             if let Some((found, want)) = differing {
                 println!("  want {}\n  got  {found}", want["_rankingScoreDetails"]);
             }
@@ -109,8 +115,10 @@ fn search(corpus: &Corpus, request: &Value) -> crate::ranking::Ranked {
         let list = request.get(key)?.as_array()?;
         Some(list.iter().map(|entry| entry.as_str().unwrap().to_owned()).collect())
     };
-    let number = |key: &str, default: u64| request.get(key).and_then(Value::as_u64).unwrap_or(default) as usize;
-    let sort: Vec<SortCriterion> = strings("sort").into_iter().flatten().map(|entry| criterion(&entry)).collect();
+    let number =
+        |key: &str, default: u64| request.get(key).and_then(Value::as_u64).unwrap_or(default) as usize;
+    let sort: Vec<SortCriterion> =
+        strings("sort").into_iter().flatten().map(|entry| criterion(&entry)).collect();
     let search_on = strings("attributesToSearchOn");
     corpus.ask_first(|universe| RankRequest {
         q: request["q"].as_str(),

@@ -31,10 +31,8 @@ fn stop_words_stand_for_any_word() {
         json!({"stopWords": ["of", "the"]}),
         &["king of the hills", "king hills", "king and the hills", "hills of the king", "king of hills"],
     );
-    corpus.expect(
-        "king of the hills",
-        &[(1, 1.0), (3, 0.997354), (5, 0.986772), (2, 0.978836), (4, 0.962963)],
-    );
+    corpus
+        .expect("king of the hills", &[(1, 1.0), (3, 0.997354), (5, 0.986772), (2, 0.978836), (4, 0.962963)]);
     corpus.expect(
         r#""king of the hills""#,
         &[(1, 0.984848), (3, 0.984848), (2, 0.969697), (5, 0.969697), (4, 0.878788)],

@@ -39,7 +39,8 @@ fn words_in_different_attributes_are_apart() {
         (3, json!({"a": "ferry x x x x river"})),
         (4, json!({"a": "river x x x x ferry"})),
     ];
-    let settings = |precision| json!({"rankingRules": ["words", "proximity"], "proximityPrecision": precision});
+    let settings =
+        |precision| json!({"rankingRules": ["words", "proximity"], "proximityPrecision": precision});
     let corpus = Corpus::new(settings("byWord"), &documents);
     corpus.expect("river ferry ", &[(1, 1.0), (2, 0.625), (3, 0.625), (4, 0.625)]);
     corpus.expect_ids(&ask(r#""river ferry""#), &[1]);

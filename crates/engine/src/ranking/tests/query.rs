@@ -23,7 +23,9 @@ fn draw(q: &str, stop_words: &[&str]) -> String {
     let terms = query.terms.iter().map(|term| {
         let (start, end) = term.positions.clone().into_inner();
         match &term.text {
-            TermText::Word { word, unfinished } => format!("{word}{}@{start}", if *unfinished { "*" } else { "" }),
+            TermText::Word { word, unfinished } => {
+                format!("{word}{}@{start}", if *unfinished { "*" } else { "" })
+            }
             TermText::Phrase(slots) => format!("{}@{start}-{end}", phrase(slots)),
         }
     });

@@ -21,7 +21,15 @@ fn a_word_of_eight_letters_forgives_one() {
 fn a_word_of_eleven_letters_forgives_two() {
     let corpus = Corpus::of_texts(
         json!({}),
-        &["thunderbolt", "thunderblt", "thunderbotl", "thnuderblt", "phunderbolt", "phunderblt", "thunderbolts"],
+        &[
+            "thunderbolt",
+            "thunderblt",
+            "thunderbotl",
+            "thnuderblt",
+            "phunderbolt",
+            "phunderblt",
+            "thunderbolts",
+        ],
     );
     corpus.expect(
         "thunderbolt ",
@@ -85,8 +93,7 @@ fn a_protected_attribute_matches_as_written() {
         "enabled": true, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9},
         "disableOnWords": [], "disableOnAttributes": ["t"], "disableOnNumbers": false,
     }});
-    let documents =
-        [(1, json!({"t": "umbrella", "u": "rain"})), (2, json!({"t": "sun", "u": "umbrella"}))];
+    let documents = [(1, json!({"t": "umbrella", "u": "rain"})), (2, json!({"t": "sun", "u": "umbrella"}))];
     let corpus = Corpus::new(settings, &documents);
     corpus.expect("umbrela ", &[(2, 0.231061)]);
     corpus.expect("umbrella ", &[(1, 1.0), (2, 0.75)]);

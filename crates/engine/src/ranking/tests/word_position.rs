@@ -8,8 +8,7 @@ use super::corpus::{Corpus, ask};
 #[test]
 fn ranks_follow_the_offset() {
     let places = [0, 1, 4, 5, 12, 17, 40, 2000];
-    let texts: Vec<String> =
-        places.iter().map(|place| format!("{}fox", "x ".repeat(*place))).collect();
+    let texts: Vec<String> = places.iter().map(|place| format!("{}fox", "x ".repeat(*place))).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let corpus = Corpus::of_texts(json!({"rankingRules": ["wordPosition"]}), &texts);
     for (docid, rank) in (1..).zip([11, 10, 9, 8, 6, 5, 4, 1]) {

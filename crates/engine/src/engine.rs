@@ -1,0 +1,122 @@
+//! All indexes of one directory.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{Context, Error, Result};
+use crate::index::{Index, Limits};
+use crate::indexing::{self, Payload, PayloadReport};
+use crate::search::{self, Answer};
+
+/// Keeps indexes, one directory each. One per process and directory.
+pub struct Engine {
+    directory: PathBuf,
+    limits: Limits,
+    indexes: Mutex<HashMap<String, Arc<Index>>>,
+}
+
+impl Engine {
+    /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for.
+    pub fn open(directory: &Path, limits: Limits) -> Result<Self> {
+        fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
+        Ok(Self { directory: directory.to_owned(), limits, indexes: Mutex::default() })
+    }
+
+    /// The index of that name, opened if it is not.
+    ///
+    /// # Errors
+    /// Internal if the name is none or the directory is damaged.
+    pub fn index(&self, id: &str) -> Result<Arc<Index>> {
+        let path = self.path_of(id)?;
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = indexes.get(id) {
+            return Ok(Arc::clone(index));
+        }
+        let index = Arc::new(Index::open(&path, self.limits)?);
+        indexes.insert(id.to_owned(), Arc::clone(&index));
+        Ok(index)
+    }
+
+    /// The same, for writing: indexes that were written before it give back what they keep for it.
+    pub fn index_to_write(&self, id: &str) -> Result<Arc<Index>> {
+        let index = self.index(id)?;
+        let others: Vec<Arc<Index>> = {
+            let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+            indexes.iter().filter(|(other, _)| *other != id).map(|(_, index)| Arc::clone(index)).collect()
+        };
+        others.iter().for_each(|other| other.rest());
+        Ok(index)
+    }
+
+    /// Ids are uuids; whatever could leave the directory is refused.
+    fn path_of(&self, id: &str) -> Result<PathBuf> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if id.is_empty() || !id.bytes().all(plain) {
+            return Err(Error::internal("an index cannot be opened", format!("{id:?} is not an index id")));
+        }
+        Ok(self.directory.join(id))
+    }
+
+    /// Format, count and first error of a spooled body.
+    pub fn inspect(&self, payload: &[u8]) -> Result<PayloadReport> {
+        let payload: Payload = serde_json::from_slice(payload).context("a payload does not parse")?;
+        indexing::inspect(&payload)
+    }
+
+    /// Whether the JSON text of a filter parses, whatever index it is meant for.
+    ///
+    /// # Errors
+    /// `invalid_search_filter`.
+    pub fn check_filter(&self, filter: &[u8]) -> Result<()> {
+        crate::filter::check(filter)
+    }
+
+    /// Answers several searches, each for itself: indexes, and `SearchRequest`s as JSON.
+    ///
+    /// # Errors
+    /// Those of the first search that fails, naming its place.
+    pub fn multi_search(&self, searches: Vec<(String, Vec<u8>)>) -> Result<Answer> {
+        let searches = searches.into_iter().map(|(id, request)| Ok((self.index(&id)?.snapshot()?, request)));
+        search::multi_search(&searches.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Closes an index and removes its directory; does nothing if there is none.
+    pub fn drop_index(&self, id: &str) -> Result<()> {
+        let path = self.path_of(id)?;
+        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        if let Some(index) = index {
+            index.rest();
+        }
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::internal(format!("{} could not be removed", path.display()), error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ids of all index directories, in no order.
+    pub fn list(&self) -> Result<Vec<String>> {
+        let context = || format!("{} could not be listed", self.directory.display());
+        let mut ids = Vec::new();
+        for entry in fs::read_dir(&self.directory).context(context())? {
+            let entry = entry.context(context())?;
+            if entry.path().is_dir()
+                && let Ok(name) = entry.file_name().into_string()
+            {
+                ids.push(name);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Lets go of everything. Searches under way keep what they read.
+    pub fn close(&self) {
+        let indexes = std::mem::take(&mut *self.indexes.lock().unwrap_or_else(PoisonError::into_inner));
+        for index in indexes.values() {
+            index.rest();
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! One index: its newest commit for readers, and at most one batch on its way to the next.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Context, Error, Result};
+use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
+use crate::search::{self, Answer};
+use crate::store::schema::{FORMAT_VERSION, Presence};
+use crate::store::{CommitRecord, IndexDirectory, Snapshot, Writer, WriterLimits};
+
+/// What an engine may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Memory that indexing may use beside mapped files, in bytes.
+    pub indexing_memory_bytes: usize,
+    /// Threads that indexing may use.
+    pub indexing_threads: usize,
+}
+
+/// Numbers about an index. Shape: `IndexStats` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexStats {
+    /// Documents.
+    pub number_of_documents: u64,
+    /// Bytes of stored documents on disk.
+    pub raw_document_db_size: u64,
+    /// Bytes of the directory.
+    pub index_size: u64,
+    /// Vectors.
+    pub number_of_embeddings: u64,
+    /// Documents with a vector.
+    pub number_of_embedded_documents: u64,
+    /// Top-level field → documents that have it.
+    pub field_distribution: std::collections::BTreeMap<String, u64>,
+}
+
+/// One problem found by [`Index::verify`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// Which file.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// An index, open or not yet written.
+pub struct Index {
+    path: PathBuf,
+    limits: Limits,
+    current: RwLock<Option<Arc<Current>>>,
+    writing: Mutex<Writing>,
+    /// Nobody waits for the batch being written any more.
+    stop: AtomicBool,
+}
+
+/// The newest commit.
+struct Current {
+    directory: Arc<IndexDirectory>,
+    committed: Option<Committed>,
+}
+
+struct Committed {
+    record: CommitRecord,
+    snapshot: Snapshot,
+}
+
+#[derive(Default)]
+struct Writing {
+    writer: Option<Writer>,
+    prepared: Option<(u32, Prepared)>,
+    tickets: u32,
+}
+
+enum Prepared {
+    Draft(Box<Draft>),
+    /// The newest commit is already this batch: it was applied before a crash.
+    Done(Value),
+}
+
+impl Index {
+    /// Opens the index of a directory, which need not exist yet.
+    ///
+    /// # Errors
+    /// Internal, naming the path, if it is damaged or written by a newer version.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self> {
+        let current = if IndexDirectory::exists(path) {
+            let directory = IndexDirectory::open(path)?;
+            let committed = match directory.record()? {
+                Some(record) => {
+                    directory.remove_stale_side_files(&record);
+                    let snapshot = directory.snapshot(directory.parts(&record)?, None)?;
+                    Some(Committed { record, snapshot })
+                }
+                None => None,
+            };
+            Some(Arc::new(Current { directory: Arc::new(directory), committed }))
+        } else {
+            None
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            limits,
+            current: RwLock::new(current),
+            writing: Mutex::default(),
+            stop: AtomicBool::new(false),
+        })
+    }
+
+    fn current(&self) -> Option<Arc<Current>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest commit, for reading.
+    ///
+    /// # Errors
+    /// Internal if there is none: whoever asks has a catalogue that says otherwise.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| {
+            Error::internal(format!("{} cannot be read", self.path.display()), "nothing was committed yet")
+        })
+    }
+
+    /// After a panic while writing, what it left half done is forgotten.
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(|poisoned| {
+            self.writing.clear_poison();
+            let mut writing = poisoned.into_inner();
+            writing.writer = None;
+            writing.prepared = None;
+            writing
+        })
+    }
+
+    /// Merges and validates a batch given as JSON; gives a ticket for [`Index::commit`]. A batch prepared
+    /// before and not committed is forgotten.
+    ///
+    /// # Errors
+    /// Internal only: mistakes of users come out of the commit, task by task.
+    pub fn prepare(&self, batch: &[u8]) -> Result<u32> {
+        let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
+        let mut writing = self.writing();
+        self.stop.store(false, Ordering::Relaxed);
+        writing.prepared = None;
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        let prepared = match committed {
+            Some(done) if done.record.report["batchUid"] == batch.uid => {
+                Prepared::Done(done.record.report.clone())
+            }
+            _ => {
+                let mut draft = Draft::new(&batch, committed.map(|committed| committed.snapshot.clone()));
+                draft.apply(batch)?;
+                Prepared::Draft(Box::new(draft))
+            }
+        };
+        writing.tickets = writing.tickets.wrapping_add(1);
+        writing.prepared = Some((writing.tickets, prepared));
+        Ok(writing.tickets)
+    }
+
+    /// Forgets a prepared batch, if it is still there.
+    pub fn abandon(&self, ticket: u32) {
+        // A batch being written holds the lock: it stops at the next chunk.
+        self.stop.store(true, Ordering::Relaxed);
+        let mut writing = self.writing();
+        if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
+            writing.prepared = None;
+        }
+    }
+
+    /// Makes a prepared batch visible; once it returns, a crash does not undo it. Gives its
+    /// [`BatchReport`] as JSON.
+    ///
+    /// # Errors
+    /// Internal; then nothing of the batch is visible.
+    pub fn commit(&self, ticket: u32) -> Result<Vec<u8>> {
+        let mut writing = self.writing();
+        let prepared = match writing.prepared.take() {
+            Some((prepared, what)) if prepared == ticket => what,
+            other => {
+                writing.prepared = other;
+                return Err(Error::internal("the batch cannot be committed", "it is not the one prepared"));
+            }
+        };
+        let report = match prepared {
+            Prepared::Done(report) => report,
+            Prepared::Draft(draft) => match self.write(&mut writing, &draft) {
+                Ok(report) => report,
+                Err(error) => {
+                    // Dropping the writer undoes what it holds.
+                    writing.writer = None;
+                    return Err(error);
+                }
+            },
+        };
+        serde_json::to_vec(&report).context("a report cannot be written as JSON")
+    }
+
+    fn write(&self, writing: &mut Writing, draft: &Draft) -> Result<Value> {
+        let current = self.current();
+        let directory = match &current {
+            Some(current) => Arc::clone(&current.directory),
+            None => Arc::new(IndexDirectory::create(&self.path)?),
+        };
+        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
+        let threads = self.limits.indexing_threads.max(1);
+        if writing.writer.is_none() {
+            let limits = WriterLimits {
+                memory_bytes: self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE,
+                threads: threads.div_ceil(2),
+            };
+            writing.writer = Some(directory.writer(limits)?);
+        }
+        let writer = writing.writer.as_mut().expect("it was opened above");
+        let options = WriteOptions { threads, stop: &self.stop };
+        let long = indexing::write(draft, writer, directory.fields(), &options)?;
+
+        let report = BatchReport {
+            batch_uid: draft.batch_uid,
+            outcomes: draft.outcomes.clone(),
+            primary_key: draft.primary_key.clone(),
+            documents: draft.documents(),
+        };
+        let report = serde_json::to_value(report).context("a report cannot be written as JSON")?;
+        let parts = draft.parts(long);
+        let kept = previous.map(|previous| (previous.snapshot.parts(), &previous.record));
+        let mut record = CommitRecord {
+            format: FORMAT_VERSION,
+            report: report.clone(),
+            primary_key: parts.primary_key.clone(),
+            // A side file that would hold the same is kept.
+            settings: kept.and_then(|(old, record)| {
+                record.settings.clone().filter(|_| old.settings.raw == parts.settings.raw)
+            }),
+            fields: kept.and_then(|(old, record)| {
+                record.fields.clone().filter(|_| old.fields.len() == parts.fields.len())
+            }),
+            long: parts.long.as_ref().clone(),
+        };
+        directory.write_parts(&mut record, &parts)?;
+        directory.commit(writer, &record)?;
+        let snapshot = directory.snapshot(parts, previous.map(|previous| &previous.snapshot))?;
+        let committed = Some(Committed { record, snapshot });
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::new(Current { directory, committed }));
+        Ok(report)
+    }
+
+    /// Lets go of what writing keeps between batches: threads, and memory for segments.
+    pub fn rest(&self) {
+        self.writing().writer = None;
+    }
+
+    /// The report inside the newest commit as JSON; None if there is no commit.
+    pub fn last_commit(&self) -> Result<Option<Vec<u8>>> {
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        let report = committed.map(|committed| serde_json::to_vec(&committed.record.report));
+        report.transpose().context("a report cannot be written as JSON")
+    }
+
+    /// The settings of the newest commit as JSON; None if none were ever set.
+    pub fn settings(&self) -> Result<Option<String>> {
+        let snapshot = self.snapshot()?;
+        let raw = &snapshot.settings().raw;
+        Ok((!raw.is_empty()).then(|| raw.clone()))
+    }
+
+    /// Answers a `SearchRequest` given as JSON that began at `started`.
+    ///
+    /// # Errors
+    /// See [`search::run`].
+    pub fn search(&self, request: &[u8], started: Instant) -> Result<Answer> {
+        search::run(&self.snapshot()?, request, started)
+    }
+
+    /// Answers a `FacetSearchRequest` given as JSON that began at `started`.
+    ///
+    /// # Errors
+    /// See [`search::facet_search`].
+    pub fn facet_search(&self, request: &[u8], started: Instant) -> Result<Answer> {
+        search::facet_search(&self.snapshot()?, request, started)
+    }
+
+    /// Answers a `SimilarRequest` given as JSON. There are no embedders yet, so none has the name asked for.
+    ///
+    /// # Errors
+    /// `invalid_similar_embedder`.
+    pub fn similar(&self, request: &[u8]) -> Result<Answer> {
+        #[derive(serde::Deserialize)]
+        struct Asked {
+            embedder: String,
+        }
+        let Asked { embedder } = serde_json::from_slice(request).context("a request does not parse")?;
+        let message = format!("Cannot find embedder with name `{embedder}`.");
+        Err(Error::user("invalid_similar_embedder", message))
+    }
+
+    /// Lists documents: a `DocumentsRequest` given as JSON.
+    ///
+    /// # Errors
+    /// See [`search::documents`].
+    pub fn documents(&self, request: &[u8]) -> Result<Vec<u8>> {
+        search::documents(&self.snapshot()?, request)
+    }
+
+    /// One document: a `DocumentRequest` given as JSON. None if there is none.
+    ///
+    /// # Errors
+    /// Internal only.
+    pub fn document(&self, request: &[u8]) -> Result<Option<Vec<u8>>> {
+        search::document(&self.snapshot()?, request)
+    }
+
+    /// Numbers about the newest commit.
+    pub fn stats(&self) -> Result<IndexStats> {
+        let snapshot = self.snapshot()?;
+        let (index_size, raw_document_db_size) = match self.current() {
+            Some(current) => current.directory.sizes()?,
+            None => (0, 0),
+        };
+        Ok(IndexStats {
+            number_of_documents: snapshot.documents().len(),
+            raw_document_db_size,
+            index_size,
+            number_of_embeddings: 0,
+            number_of_embedded_documents: 0,
+            field_distribution: snapshot.presence_counts(Presence::TopLevel)?,
+        })
+    }
+
+    /// Names of all fields of all documents, dotted paths included, sorted.
+    pub fn fields(&self) -> Result<Vec<String>> {
+        Ok(self.snapshot()?.presence_counts(Presence::Exists)?.into_keys().collect())
+    }
+
+    /// Copies the newest commit to a directory, which must not exist.
+    pub fn copy_to(&self, target: &Path) -> Result<()> {
+        match self.current() {
+            Some(current) => current.directory.copy_to(target),
+            None => {
+                Err(Error::internal(format!("{} cannot be copied", self.path.display()), "nothing is there"))
+            }
+        }
+    }
+
+    /// Reads everything and reports what does not decode.
+    pub fn verify(&self) -> Result<Vec<Damage>> {
+        let Some(current) = self.current() else { return Ok(Vec::new()) };
+        let path_text = |path: &Path| path.display().to_string();
+        let mut damages: Vec<Damage> = current
+            .directory
+            .damaged_files()?
+            .iter()
+            .map(|path| Damage {
+                path: path_text(path),
+                reason: "its checksum does not match its content".to_owned(),
+            })
+            .collect();
+        let Some(committed) = &current.committed else { return Ok(damages) };
+        if let Err(error) = current.directory.parts(&committed.record) {
+            damages.push(Damage { path: path_text(&self.path), reason: error.to_string() });
+        }
+        for docid in committed.snapshot.documents() {
+            if let Err(error) = committed.snapshot.document(docid) {
+                let reason = format!("document {docid}: {error}");
+                damages.push(Damage { path: path_text(&self.path), reason });
+            }
+        }
+        Ok(damages)
+    }
+}
+
+/// Segments being built get this part of the memory for indexing; the rest is for drafts, documents on
+/// their way, and the merge that may run beside it.
+const SEGMENT_MEMORY_SHARE: usize = 4;

@@ -1,0 +1,429 @@
+//! A batch merged and validated in memory, not yet written: who will be there, under which docid, made of
+//! which pieces of which bodies.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use serde_json::{Map, Value};
+
+use super::batch::{Batch, Failure, Method, Operation, Outcome};
+use super::flatten::each_path;
+use super::payload::{Payload, Slice, Spool};
+use super::{primary_key, special};
+use crate::error::{Error, Result};
+use crate::fields::{FieldMap, is_same_or_below};
+use crate::filter::{self, Features, Scope};
+use crate::settings::{FilterableRule, Settings};
+use crate::store::Snapshot;
+
+/// Everything a commit will change. Dropping it leaves no trace.
+pub struct Draft {
+    /// Batch it came from.
+    pub batch_uid: u64,
+    /// Commit it builds on; None for an index that has none.
+    pub base: Option<Snapshot>,
+    /// All documents of `base` are gone, unless an entry says otherwise.
+    pub cleared: bool,
+    /// What changes, by document id.
+    pub entries: HashMap<Box<str>, Entry>,
+    /// All fields, those of new documents included.
+    pub fields: Arc<FieldMap>,
+    /// Settings from here on.
+    pub settings: Arc<Settings>,
+    /// Primary key from here on.
+    pub primary_key: Option<String>,
+    /// Bodies that pieces lie in.
+    pub spools: Vec<Spool>,
+    /// How each task ended.
+    pub outcomes: Vec<Outcome>,
+    docids: Docids,
+    index_uid: String,
+}
+
+/// What becomes of one document id.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its docid from here on; None: there is no such document any more.
+    pub docid: Option<u32>,
+    /// Its docid in the base; None if it was not there.
+    pub base: Option<u32>,
+    /// Whether the first piece builds on the base document.
+    pub on_base: bool,
+    /// Pieces merged one after another.
+    pub pieces: Vec<Piece>,
+}
+
+/// A document of a body.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Which of [`Draft::spools`].
+    pub spool: u32,
+    /// Where in it.
+    pub slice: Slice,
+}
+
+/// Docids in use, and the lowest that is not.
+#[derive(Clone, Default)]
+struct Docids {
+    used: RoaringBitmap,
+    lowest_free: u32,
+}
+
+impl Docids {
+    fn new(used: RoaringBitmap) -> Self {
+        Self { used, lowest_free: 0 }
+    }
+
+    fn take(&mut self) -> u32 {
+        while self.used.contains(self.lowest_free) {
+            self.lowest_free += 1;
+        }
+        self.used.insert(self.lowest_free);
+        self.lowest_free
+    }
+
+    fn free(&mut self, docid: u32) {
+        self.used.remove(docid);
+        self.lowest_free = self.lowest_free.min(docid);
+    }
+}
+
+impl Draft {
+    /// Nothing changed yet.
+    pub fn new(batch: &Batch, base: Option<Snapshot>) -> Self {
+        let parts = base.as_ref().map(|base| base.parts().clone()).unwrap_or_default();
+        let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
+        Self {
+            batch_uid: batch.uid,
+            base,
+            cleared: false,
+            entries: HashMap::new(),
+            fields: parts.fields,
+            settings: parts.settings,
+            primary_key: parts.primary_key,
+            spools: Vec::new(),
+            outcomes: Vec::new(),
+            docids: Docids::new(used),
+            index_uid: batch.index_uid.clone(),
+        }
+    }
+
+    /// Documents there will be.
+    pub fn documents(&self) -> u64 {
+        self.docids.used.len()
+    }
+
+    /// Carries out the tasks of a batch, one after another. A task that fails changes nothing.
+    ///
+    /// # Errors
+    /// Only internal ones; mistakes of users are in the outcomes.
+    pub fn apply(&mut self, batch: Batch) -> Result<()> {
+        for task in batch.operations {
+            let nothing = nothing_done(&task.operation);
+            let outcome = match self.operation(task.operation) {
+                Ok(outcome) => outcome,
+                Err(error @ Error::User(_)) => Outcome { error: Some(Failure::from(&error)), ..nothing },
+                Err(error) => return Err(error),
+            };
+            self.outcomes.push(Outcome { task_uid: task.task_uid, ..outcome });
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, operation: Operation) -> Result<Outcome> {
+        match operation {
+            Operation::Documents { method, payload, primary_key, skip_creation } => {
+                self.put(&payload, method, primary_key.as_deref(), skip_creation)
+            }
+            Operation::DeleteByIds { ids } => {
+                let mut removed = 0;
+                for id in ids {
+                    removed += u64::from(self.remove(&id)?);
+                }
+                Ok(deleted(removed))
+            }
+            Operation::DeleteByFilter { filter } => {
+                let ids = self.ids_matching(&filter)?;
+                let mut removed = 0;
+                for id in ids {
+                    removed += u64::from(self.remove(&id)?);
+                }
+                Ok(deleted(removed))
+            }
+            Operation::Clear => {
+                let removed = self.documents();
+                self.cleared = true;
+                self.entries.clear();
+                self.docids = Docids::default();
+                Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
+            }
+            Operation::Settings { settings } => {
+                let settings = Settings::parse(&settings.to_string())?;
+                self.check_documents(&settings)?;
+                self.settings = Arc::new(settings);
+                Ok(Outcome { touched: true, ..Outcome::default() })
+            }
+            Operation::PrimaryKey { primary_key } => self.declare_primary_key(primary_key),
+        }
+    }
+
+    /// Settings that give a field a meaning of its own ask for documents that suit it.
+    fn check_documents(&self, settings: &Settings) -> Result<()> {
+        let (before, after) = (Checks::new(&self.settings), Checks::new(settings));
+        let has = |field: &str| self.fields.id(field).is_some();
+        let fresh = Checks {
+            geo: after.geo && !before.geo && has("_geo"),
+            geojson: after.geojson && !before.geojson && has("_geojson"),
+        };
+        if !fresh.geo && !fresh.geojson {
+            return Ok(());
+        }
+        for (id, entry) in self.entries.iter().filter(|(_, entry)| entry.docid.is_some()) {
+            fresh.run(id, &self.merged(entry)?)?;
+        }
+        let Some(base) = self.base.as_ref().filter(|_| !self.cleared) else { return Ok(()) };
+        for docid in base.documents() {
+            let id = id_in(base, docid)?;
+            if !self.entries.contains_key(id.as_str()) {
+                fresh.run(&id, &base.document(docid)?.unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn declare_primary_key(&mut self, wanted: Option<String>) -> Result<Outcome> {
+        let Some(wanted) = wanted else { return Ok(Outcome::default()) };
+        if self.documents() > 0 && self.primary_key.as_ref().is_some_and(|stored| *stored != wanted) {
+            return Err(self.has_primary_key());
+        }
+        self.primary_key = Some(wanted);
+        Ok(Outcome { touched: true, ..Outcome::default() })
+    }
+
+    fn has_primary_key(&self) -> Error {
+        let stored = self.primary_key.as_deref().unwrap_or_default();
+        let message = format!("Index `{}`: Index already has a primary key: `{stored}`.", self.index_uid);
+        Error::user("index_primary_key_already_exists", message)
+    }
+
+    fn put(
+        &mut self,
+        payload: &Payload,
+        method: Method,
+        wanted_key: Option<&str>,
+        skip_creation: bool,
+    ) -> Result<Outcome> {
+        if let (Some(stored), Some(wanted)) = (&self.primary_key, wanted_key)
+            && stored != wanted
+        {
+            return Err(self.has_primary_key());
+        }
+        let mut key = self.primary_key.clone().or_else(|| wanted_key.map(str::to_owned));
+        let mut fields = Arc::clone(&self.fields);
+        let checks = Checks::new(&self.settings);
+        let spool = Spool::open(payload)?;
+        let number = self.spools.len() as u32;
+
+        // First everything is read, so that a fault in the last document undoes nothing.
+        let mut puts: Vec<(Box<str>, Piece)> = Vec::new();
+        spool.each(&mut |slice| {
+            let document = spool.document(slice)?;
+            let key = match &key {
+                Some(key) => key,
+                None => key.insert(primary_key::infer(&self.index_uid, &document)?),
+            };
+            let id = primary_key::id_of(key, &document)?;
+            checks.run(&id, &document)?;
+            learn_fields(&mut fields, &document)?;
+            puts.push((id.into_boxed_str(), Piece { spool: number, slice }));
+            Ok(())
+        })?;
+
+        let distinct = puts.iter().map(|(id, _)| &**id).collect::<HashSet<_>>().len() as u64;
+        self.spools.push(spool);
+        self.fields = fields;
+        self.primary_key = key;
+        for (id, piece) in puts {
+            self.put_piece(id, piece, method, skip_creation)?;
+        }
+        Ok(Outcome { indexed_documents: Some(distinct), touched: true, ..Outcome::default() })
+    }
+
+    fn put_piece(&mut self, id: Box<str>, piece: Piece, method: Method, skip_creation: bool) -> Result<()> {
+        let mut entry = match self.entries.remove(&id) {
+            Some(entry) => entry,
+            None => self.base_entry(&id)?,
+        };
+        if entry.docid.is_some() || !skip_creation {
+            if entry.docid.is_none() {
+                entry.docid = Some(self.docids.take());
+                entry.on_base = false;
+                entry.pieces.clear();
+            } else if method == Method::Replace {
+                entry.on_base = false;
+                entry.pieces.clear();
+            }
+            entry.pieces.push(piece);
+        } else if entry.base.is_none() {
+            // Nothing is known about it and nothing shall be.
+            return Ok(());
+        }
+        self.entries.insert(id, entry);
+        Ok(())
+    }
+
+    /// What the base says about an id that has no entry.
+    fn base_entry(&self, id: &str) -> Result<Entry> {
+        let base = match &self.base {
+            Some(base) if !self.cleared => base.docid_of(id)?,
+            _ => None,
+        };
+        Ok(Entry { docid: base, base, on_base: base.is_some(), pieces: Vec::new() })
+    }
+
+    fn remove(&mut self, id: &str) -> Result<bool> {
+        let mut entry = match self.entries.remove(id) {
+            Some(entry) => entry,
+            None => self.base_entry(id)?,
+        };
+        let docid = entry.docid.take();
+        if let Some(docid) = docid {
+            self.docids.free(docid);
+        }
+        entry.on_base = false;
+        entry.pieces = Vec::new();
+        if entry.base.is_some() {
+            self.entries.insert(id.into(), entry);
+        }
+        Ok(docid.is_some())
+    }
+
+    /// Ids of the documents, as they are now, that a filter matches.
+    fn ids_matching(&self, filter: &Value) -> Result<Vec<String>> {
+        // The route has already refused what needs a feature that is off.
+        let features = Features { contains_filter: true, legacy_search: false, multimodal: true };
+        let scope = Scope { code: "invalid_document_filter", index_uid: Some(&self.index_uid), features };
+        let Some(expression) = filter::parse(filter, &scope)? else { return Ok(Vec::new()) };
+        let preview = super::write::preview(self)?;
+        let mut ids = Vec::new();
+        if let Some(base) = &preview.base {
+            for docid in filter::select(base, &expression, &scope)?.iter() {
+                let id = id_in(base, docid)?;
+                // Those with an entry have changed: the other half of the preview shows how.
+                if !self.entries.contains_key(id.as_str()) {
+                    ids.push(id);
+                }
+            }
+        }
+        if let Some(changed) = &preview.changed {
+            for docid in filter::select(changed, &expression, &scope)?.iter() {
+                ids.push(id_in(changed, docid)?);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The document an entry stands for, from here on.
+    pub fn merged(&self, entry: &Entry) -> Result<Map<String, Value>> {
+        let mut document = match (&self.base, entry.base) {
+            (Some(base), Some(docid)) if entry.on_base => base.document(docid)?.unwrap_or_default(),
+            _ => Map::new(),
+        };
+        let mut pieces = entry.pieces.iter();
+        if document.is_empty()
+            && let Some(first) = pieces.next()
+        {
+            document = self.piece(first)?;
+        }
+        for piece in pieces {
+            merge(&mut document, self.piece(piece)?);
+        }
+        Ok(document)
+    }
+
+    fn piece(&self, piece: &Piece) -> Result<Map<String, Value>> {
+        self.spools[piece.spool as usize].document(piece.slice)
+    }
+}
+
+/// The document id behind a docid of a snapshot.
+pub fn id_in(snapshot: &Snapshot, docid: u32) -> Result<String> {
+    let document = snapshot.document(docid)?.unwrap_or_default();
+    primary_key::id_of(snapshot.primary_key().unwrap_or_default(), &document)
+        .map_err(|source| Error::internal(format!("document {docid} has lost its id"), source))
+}
+
+/// Counters of a task that failed.
+fn nothing_done(operation: &Operation) -> Outcome {
+    match operation {
+        Operation::Documents { .. } => Outcome { indexed_documents: Some(0), ..Outcome::default() },
+        Operation::DeleteByIds { .. } | Operation::DeleteByFilter { .. } | Operation::Clear => deleted(0),
+        Operation::Settings { .. } | Operation::PrimaryKey { .. } => Outcome::default(),
+    }
+}
+
+fn deleted(removed: u64) -> Outcome {
+    Outcome { deleted_documents: Some(removed), touched: removed > 0, ..Outcome::default() }
+}
+
+/// Top-level fields overwrite; of `_vectors`, embedders do.
+fn merge(document: &mut Map<String, Value>, update: Map<String, Value>) {
+    for (key, value) in update {
+        match (document.get_mut(&key), value) {
+            (Some(Value::Object(vectors)), Value::Object(update)) if key == "_vectors" => {
+                vectors.extend(update);
+            }
+            (_, value) => {
+                document.insert(key, value);
+            }
+        }
+    }
+}
+
+fn learn_fields(fields: &mut Arc<FieldMap>, document: &Map<String, Value>) -> Result<()> {
+    each_path(document, &mut |path| {
+        if fields.id(path).is_none() {
+            Arc::make_mut(fields).insert(path)?;
+        }
+        Ok(())
+    })
+}
+
+/// Which special fields have to be well formed under the settings.
+struct Checks {
+    geo: bool,
+    geojson: bool,
+}
+
+impl Checks {
+    fn new(settings: &Settings) -> Self {
+        Self {
+            geo: is_filterable(settings, "_geo")
+                || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
+            geojson: is_filterable(settings, "_geojson"),
+        }
+    }
+
+    fn run(&self, id: &str, document: &Map<String, Value>) -> Result<()> {
+        match document.get("_geo") {
+            Some(geo) if self.geo => special::check_geo(id, geo)?,
+            _ => {}
+        }
+        match document.get("_geojson") {
+            Some(shape) if self.geojson => special::check_geojson(id, shape)?,
+            _ => {}
+        }
+        document.get("_vectors").map_or(Ok(()), |vectors| special::check_vectors(id, vectors))
+    }
+}
+
+/// Whether a rule names the field or matches it by a pattern.
+pub fn is_filterable(settings: &Settings, field: &str) -> bool {
+    settings.filterable_attributes.iter().any(|rule| match rule {
+        FilterableRule::Field(name) => is_same_or_below(name, field),
+        FilterableRule::Patterns { attribute_patterns, .. } => {
+            attribute_patterns.iter().any(|pattern| crate::fields::matches_pattern(pattern, field))
+        }
+    })
+}

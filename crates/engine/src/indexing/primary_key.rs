@@ -1,0 +1,90 @@
+//! Which field holds the document id, and what does it say?
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::fields::{ID_BYTES_MAX, at_most, is_id};
+
+/// The only field of `document` whose name ends in `id`, whatever the case.
+pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
+    let mut candidates: Vec<&str> =
+        document.keys().map(String::as_str).filter(|name| name.to_lowercase().ends_with("id")).collect();
+    candidates.sort_unstable();
+    match candidates.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => Err(Error::user(
+            "index_primary_key_no_candidate_found",
+            format!(
+                "Index `{index_uid}`: The primary key inference failed as the engine did not find any \
+                 field ending with `id` in its name. Please specify the primary key manually using the \
+                 `primaryKey` query parameter."
+            ),
+        )),
+        [first, second, ..] => Err(Error::user(
+            "index_primary_key_multiple_candidates_found",
+            format!(
+                "Index `{index_uid}`: The primary key inference failed as the engine found {} fields \
+                 ending with `id` in their names: '{first}' and '{second}'. Please specify the primary key \
+                 manually using the `primaryKey` query parameter.",
+                candidates.len()
+            ),
+        )),
+    }
+}
+
+/// The id of `document` as text.
+pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String> {
+    let mut found = Vec::new();
+    collect(primary_key, document, &mut found);
+    match found.as_slice() {
+        [] => Err(Error::user(
+            "missing_document_id",
+            format!(
+                "Document doesn't have a `{primary_key}` attribute: `{}`.",
+                shortened(&Value::Object(document.clone()))
+            ),
+        )),
+        [value] => parse_id(value),
+        _ => Err(Error::user(
+            "invalid_document_id",
+            format!(
+                "Document identifier is ambiguous: the primary key `{primary_key}` matches {} values of \
+                 the document.",
+                found.len()
+            ),
+        )),
+    }
+}
+
+/// Every way to read a dotted name: `a.b` is the key `a.b`, or `b` inside `a`.
+fn collect<'d>(name: &str, object: &'d Map<String, Value>, found: &mut Vec<&'d Value>) {
+    found.extend(object.get(name));
+    for (dot, _) in name.match_indices('.') {
+        if let Some(Value::Object(inner)) = object.get(&name[..dot]) {
+            collect(&name[dot + 1..], inner, found);
+        }
+    }
+}
+
+fn parse_id(value: &Value) -> Result<String> {
+    match value {
+        Value::String(text) if is_id(text) => Ok(text.clone()),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Ok(number.to_string()),
+        other => Err(Error::user(
+            "invalid_document_id",
+            format!(
+                "Document identifier `{}` is invalid. A document identifier can be of type integer or \
+                 string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and \
+                 underscores (_), and can not be more than {ID_BYTES_MAX} bytes.",
+                shortened(other)
+            ),
+        )),
+    }
+}
+
+/// Messages are stored with tasks: a document of megabytes shall not be.
+fn shortened(value: &Value) -> String {
+    const BYTES_MAX: usize = 1000;
+    let text = value.to_string();
+    if text.len() <= BYTES_MAX { text } else { format!("{}…", at_most(&text, BYTES_MAX)) }
+}

@@ -1,0 +1,146 @@
+//! Fields with a meaning of their own: are they well formed?
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+/// A latitude or longitude: a finite number, or a string holding one.
+pub fn coordinate(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
+}
+
+/// `_geo`: null, or exactly `lat` and `lng`. Checked where `_geo` is filterable or sortable.
+pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
+    let fault = match geo {
+        Value::Null => return Ok(()),
+        Value::Object(object) => match (object.get("lat"), object.get("lng")) {
+            (Some(_), Some(_)) if object.len() > 2 => "contains more than `lat` and `lng`".to_owned(),
+            (Some(lat), Some(lng)) => match (coordinate(lat), coordinate(lng)) {
+                (Some(_), Some(_)) => return Ok(()),
+                (None, Some(_)) => format!("has a latitude that is not a number: `{lat}`"),
+                (_, None) => format!("has a longitude that is not a number: `{lng}`"),
+            },
+            (None, Some(_)) => "has no `lat`".to_owned(),
+            (Some(_), None) => "has no `lng`".to_owned(),
+            (None, None) => "has neither `lat` nor `lng`".to_owned(),
+        },
+        other => format!("must be an object with `lat` and `lng` or null, but is `{other}`"),
+    };
+    let message = format!("The `_geo` field in the document with the id: `\"{id}\"` {fault}.");
+    Err(Error::user("invalid_document_geo_field", message))
+}
+
+/// `_geojson`: a geometry, feature or collection. Checked where `_geojson` is filterable.
+pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
+    if is_geojson(shape) {
+        return Ok(());
+    }
+    let message =
+        format!("The `_geojson` field in the document with the id: `\"{id}\"` is not valid GeoJSON.");
+    Err(Error::user("invalid_document_geo_field", message))
+}
+
+fn is_geojson(shape: &Value) -> bool {
+    let Value::Object(object) = shape else { return false };
+    let all = |key: &str, test: fn(&Value) -> bool| {
+        object.get(key).and_then(Value::as_array).is_some_and(|items| items.iter().all(test))
+    };
+    match object.get("type").and_then(Value::as_str) {
+        Some("Feature") => object.get("geometry").is_some_and(|it| it.is_null() || is_geometry(it)),
+        Some("FeatureCollection") => all("features", is_geojson),
+        _ => is_geometry(shape),
+    }
+}
+
+fn is_geometry(shape: &Value) -> bool {
+    let Value::Object(object) = shape else { return false };
+    let Some(kind) = object.get("type").and_then(Value::as_str) else { return false };
+    if kind == "GeometryCollection" {
+        let members = object.get("geometries").and_then(Value::as_array);
+        return members.is_some_and(|members| members.iter().all(is_geometry));
+    }
+    let Some(coordinates) = object.get("coordinates") else { return false };
+    match kind {
+        "Point" => is_position(coordinates),
+        "MultiPoint" => is_list(coordinates, 0, &is_position),
+        "LineString" => is_list(coordinates, 2, &is_position),
+        "MultiLineString" => is_list(coordinates, 0, &|line| is_list(line, 2, &is_position)),
+        "Polygon" => is_polygon(coordinates),
+        "MultiPolygon" => is_list(coordinates, 0, &is_polygon),
+        _ => false,
+    }
+}
+
+fn is_polygon(rings: &Value) -> bool {
+    is_list(rings, 1, &|ring| {
+        is_list(ring, 4, &is_position) && ring.as_array().is_some_and(|ring| ring.first() == ring.last())
+    })
+}
+
+fn is_position(position: &Value) -> bool {
+    is_list(position, 2, &|number| number.as_f64().is_some_and(f64::is_finite))
+}
+
+fn is_list(value: &Value, least: usize, test: &dyn Fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|items| items.len() >= least && items.iter().all(test))
+}
+
+/// `_vectors`: an object of embedder names; each value one vector, several, null, or an object with
+/// `regenerate` and perhaps `embeddings`.
+pub fn check_vectors(id: &str, vectors: &Value) -> Result<()> {
+    let refuse = |fault: String| {
+        let message = format!("Bad embedder configuration in the document with id: `\"{id}\"`. {fault}");
+        Err(Error::user("invalid_vectors_type", message))
+    };
+    let Value::Object(embedders) = vectors else {
+        return refuse(format!("`_vectors` must be an object, but is `{}`.", kind_of(vectors)));
+    };
+    for (name, value) in embedders {
+        let fault = match value {
+            Value::Object(object) => explicit_fault(object),
+            value => (!is_embeddings(value)).then(|| "expected an array of numbers".to_owned()),
+        };
+        if let Some(fault) = fault {
+            return refuse(format!("Invalid value at `._vectors.{name}`: {fault}."));
+        }
+    }
+    Ok(())
+}
+
+fn explicit_fault(object: &Map<String, Value>) -> Option<String> {
+    if let Some(key) = object.keys().find(|key| !matches!(key.as_str(), "regenerate" | "embeddings")) {
+        return Some(format!("unknown key `{key}`, expected `regenerate` or `embeddings`"));
+    }
+    match object.get("regenerate") {
+        None => return Some("`regenerate` is missing".to_owned()),
+        Some(Value::Bool(_)) => {}
+        Some(other) => return Some(format!("`regenerate` must be a boolean, but is {}", kind_of(other))),
+    }
+    let embeddings = object.get("embeddings").unwrap_or(&Value::Null);
+    (!is_embeddings(embeddings)).then(|| "`embeddings` must be an array of numbers".to_owned())
+}
+
+fn is_embeddings(value: &Value) -> bool {
+    let is_vector = |value: &Value| value.as_array().is_some_and(|row| row.iter().all(Value::is_number));
+    match value {
+        Value::Null => true,
+        Value::Array(rows) => is_vector(value) || rows.iter().all(is_vector),
+        _ => false,
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

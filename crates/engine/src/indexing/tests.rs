@@ -1,0 +1,311 @@
+//! 1. Words take the places of search-semantics.md §3.2, whatever they are nested in.
+//! 2. A commit is all or nothing, and is applied once.
+//! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::{Flattener, each_path_of};
+use crate::analysis::Analyzer;
+use crate::fields::FieldMap;
+use crate::settings::Settings;
+use crate::store::IndexedDocument;
+use crate::store::schema::COLUMN_BYTES_MAX;
+use crate::{Index, Limits};
+
+const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 2 };
+
+fn flatten(settings: &Settings, document: Value) -> (IndexedDocument, FieldMap) {
+    let Value::Object(document) = document else { panic!("not an object") };
+    let mut fields = FieldMap::default();
+    each_path_of(&document, &mut fields);
+    let analyzer = Analyzer::new(settings).unwrap();
+    let flattener = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| false };
+    (flattener.flatten(0, "1", &document).unwrap().document, fields)
+}
+
+/// `field: word@position …`, fields in order of appearance.
+fn places(settings: &Settings, document: Value) -> String {
+    let (document, fields) = flatten(settings, document);
+    let mut drawn: Vec<String> = Vec::new();
+    for (field, name) in fields.iter() {
+        let words: Vec<String> = document
+            .text
+            .words()
+            .into_iter()
+            .filter(|(_, of, _)| *of == field)
+            .map(|(word, _, position)| format!("{word}@{position}"))
+            .collect();
+        if !words.is_empty() {
+            drawn.push(format!("{name}: {}", words.join(" ")));
+        }
+    }
+    drawn.join(", ")
+}
+
+#[test]
+fn words_take_the_recorded_places() {
+    let cases = [
+        (json!({"t": "Wi-Fi 6E, router! Tri_band"}), "t: wi@0 fi@1 6e@2 router@10 tri@18 band@19"),
+        (json!({"t": "wait... what? ok"}), "t: wait@0 what@8 ok@16"),
+        (json!({"t": "C++ and C#, 24/7"}), "t: c@0 and@1 c@2 24@10 7@11"),
+        (json!({"tags": ["red wine", "dry"]}), "tags: red@0 wine@1 dry@9"),
+        (
+            json!({"n": {"b": [{"c": "x y"}, {"c": "z"}]}, "price": 3.5, "ok": true}),
+            "n.b.c: x@0 y@1 z@9, price: 3@0 5@1, ok: true@0",
+        ),
+        (json!({"meta": {"tags": ["blue lamp", "red"]}}), "meta.tags: blue@8 lamp@9 red@17"),
+        (json!({"meta": {"tags": ["a", "b"]}}), "meta.tags: a@8 b@16"),
+        (json!({"a": {"b": "x"}, "a.b": "y"}), "a.b: x@0 y@8"),
+        (json!({"t": [null, "x"]}), "t: x@8"),
+        (json!({"t": [1e3, 1e20, -2]}), "t: 1000@0 0@1 1e@9 20@10 2@18"),
+        (json!({"_geo": {"lat": 1, "lng": 2}, "t": "x"}), "t: x@0"),
+    ];
+    for (document, expected) in cases {
+        assert_eq!(places(&Settings::default(), document.clone()), expected, "{document}");
+    }
+}
+
+#[test]
+fn stop_words_take_places_and_leave_no_word() {
+    let settings = Settings { stop_words: vec!["the".to_owned()], ..Settings::default() };
+    assert_eq!(
+        places(&settings, json!({"t": "Stop the world. The end, my friend"})),
+        "t: stop@0 world@2 the@10 end@11 my@19 friend@20"
+    );
+}
+
+#[test]
+fn words_beyond_the_last_place_and_too_long_ones_are_left_out() {
+    let long = "w".repeat(251);
+    assert_eq!(places(&Settings::default(), json!({"t": format!("a {long} b")})), "t: a@0 b@2");
+    let many = vec!["x"; 10_000];
+    let (document, _) = flatten(&Settings::default(), json!({ "t": many }));
+    let words = document.text.words();
+    assert_eq!(words.len(), 65_536 / 8);
+    assert_eq!(words.last().map(|(_, _, position)| *position), Some(65_528));
+}
+
+#[test]
+fn presence_marks_keys_and_not_elements() {
+    let (document, _) = flatten(
+        &Settings::default(),
+        json!({"a": {"b": null, "c": [null, ""]}, "d": "", "e": [], "f": [{"g": null}]}),
+    );
+    let expected = [
+        "e\0a", "e\0a.b", "e\0a.c", "e\0d", "e\0e", "e\0f", "e\0f.g", "m\0d", "m\0e", "n\0a.b", "n\0f.g",
+        "t\0a", "t\0d", "t\0e", "t\0f",
+    ];
+    assert_eq!(document.presence, expected);
+}
+
+#[test]
+fn strings_in_columns_are_cut_between_characters() {
+    let settings = Settings::default();
+    let text = "é".repeat(120);
+    let (document, _) = flatten(&settings, json!({ "t": text }));
+    assert_eq!(document.columns.len(), 1);
+    let analyzer = Analyzer::new(&settings).unwrap();
+    let mut fields = FieldMap::default();
+    let Value::Object(long) = json!({ "t": "é".repeat(400) }) else { unreachable!() };
+    each_path_of(&long, &mut fields);
+    let wanting = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| true };
+    let flat = wanting.flatten(0, "1", &long).unwrap();
+    let crate::store::ColumnValue::String(value) = &flat.document.columns[0].1 else { panic!("no string") };
+    let (normalised, original) = value.split_once('\0').unwrap();
+    assert!(normalised.len() <= COLUMN_BYTES_MAX && original.len() <= COLUMN_BYTES_MAX);
+    let not_wanting = Flattener { wants_column: &|_| false, ..wanting };
+    let flat = not_wanting.flatten(0, "1", &long).unwrap();
+    assert!(flat.document.columns.is_empty());
+    assert_eq!(flat.long.len(), 1);
+}
+
+/// An index in a directory of its own, and batches for it.
+struct House {
+    directory: tempfile::TempDir,
+    index: Index,
+    batches: u64,
+}
+
+impl House {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let index = Index::open(&directory.path().join("index"), LIMITS).unwrap();
+        Self { directory, index, batches: 0 }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("index")
+    }
+
+    fn spool(&mut self, body: &str) -> Value {
+        let path = self.directory.path().join(format!("body-{}", self.batches));
+        std::fs::write(&path, body).unwrap();
+        json!({ "path": path, "format": "json" })
+    }
+
+    fn put(&mut self, method: &str, documents: Value) -> Value {
+        let payload = self.spool(&documents.to_string());
+        json!({ "kind": "documents", "method": method, "payload": payload, "primaryKey": "id",
+                "skipCreation": false })
+    }
+
+    fn batch(&mut self, operations: &[Value]) -> Vec<u8> {
+        self.batches += 1;
+        let tasks: Vec<Value> = operations
+            .iter()
+            .zip(0..)
+            .map(|(operation, uid)| {
+                let mut task = operation.clone();
+                task["taskUid"] = json!(uid);
+                task
+            })
+            .collect();
+        json!({ "uid": self.batches, "indexUid": "things", "operations": tasks }).to_string().into_bytes()
+    }
+
+    fn apply(&mut self, operations: &[Value]) -> Value {
+        let batch = self.batch(operations);
+        let ticket = self.index.prepare(&batch).unwrap();
+        serde_json::from_slice(&self.index.commit(ticket).unwrap()).unwrap()
+    }
+
+    fn replace(&mut self, documents: Value) -> Value {
+        let operation = self.put("replace", documents);
+        self.apply(&[operation])
+    }
+
+    /// docid → document
+    fn documents(&self) -> Vec<(u32, Map<String, Value>)> {
+        let snapshot = self.index.snapshot().unwrap();
+        snapshot.documents().iter().map(|docid| (docid, snapshot.document(docid).unwrap().unwrap())).collect()
+    }
+
+    fn ids(&self) -> Vec<(u32, Value)> {
+        self.documents().into_iter().map(|(docid, document)| (docid, document["id"].clone())).collect()
+    }
+}
+
+#[test]
+fn docids_follow_the_payload_and_are_given_out_again_lowest_first() {
+    let mut house = House::new();
+    house.replace(json!([{"id": "c"}, {"id": "a"}, {"id": "b"}]));
+    assert_eq!(house.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
+    house.replace(json!([{"id": "a", "x": 1}]));
+    assert_eq!(house.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
+    house.apply(&[json!({"kind": "deleteByIds", "ids": ["c", "a", "ghost"]})]);
+    house.replace(json!([{"id": "d"}, {"id": "e"}, {"id": "f"}]));
+    assert_eq!(house.ids(), [(0, json!("d")), (1, json!("e")), (2, json!("b")), (3, json!("f"))]);
+}
+
+#[test]
+fn updates_merge_and_replacements_swap_within_one_batch() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "a": 1, "o": {"x": 1, "y": 2}}]));
+    let update = house.put("update", json!([{"id": 1, "b": null, "o": {"x": 5}}, {"id": 2, "n": 1}]));
+    house.apply(&[update]);
+    let text = |house: &House| serde_json::to_string(&house.documents()).unwrap();
+    assert_eq!(text(&house), r#"[[0,{"id":1,"a":1,"o":{"x":5},"b":null}],[1,{"id":2,"n":1}]]"#);
+}
+
+#[test]
+fn a_document_that_did_not_change_is_not_written_again() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
+    house.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
+    let snapshot = house.index.snapshot().unwrap();
+    assert_eq!(snapshot.segments().len(), 1);
+    assert!(!snapshot.segments()[0].reader.has_deletes());
+}
+
+#[test]
+fn a_batch_that_was_abandoned_leaves_no_trace() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1}]));
+    let operation = house.put("replace", json!([{"id": 2, "fresh": 1}]));
+    let batch = house.batch(&[operation]);
+    let ticket = house.index.prepare(&batch).unwrap();
+    house.index.abandon(ticket);
+    assert!(house.index.commit(ticket).is_err());
+    assert_eq!(house.ids(), [(0, json!(1))]);
+    assert_eq!(house.index.fields().unwrap(), ["id"]);
+    house.replace(json!([{"id": 3}]));
+    assert_eq!(house.ids(), [(0, json!(1)), (1, json!(3))]);
+}
+
+#[test]
+fn a_batch_that_comes_again_after_a_restart_is_answered_and_not_applied() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1}]));
+    let operation = json!({"kind": "deleteByIds", "ids": ["1"]});
+    let report = house.apply(std::slice::from_ref(&operation));
+    assert_eq!(report["outcomes"][0]["deletedDocuments"], 1);
+    let path = house.path();
+    house.index.rest();
+    house.index = Index::open(&path, LIMITS).unwrap();
+    house.batches -= 1;
+    let again = house.apply(&[operation]);
+    assert_eq!(again, report);
+}
+
+#[test]
+fn a_newer_format_is_refused_with_its_path() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1}]));
+    let path = house.path();
+    house.index.rest();
+    let meta = path.join("meta.json");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    std::fs::write(&meta, text.replace(r#"{\"format\":1,"#, r#"{\"format\":99,"#)).unwrap();
+    let error = Index::open(&path, LIMITS).err().expect("it is refused").to_string();
+    assert!(error.contains("format 99") && error.contains(path.to_str().unwrap()), "{error}");
+}
+
+#[test]
+fn damage_is_found_and_named() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "t": "some words"}]));
+    assert_eq!(house.index.verify().unwrap(), []);
+    let is_terms = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "term");
+    let terms = list(&house.path()).into_iter().find(is_terms).unwrap();
+    let mut bytes = std::fs::read(&terms).unwrap();
+    bytes[8] ^= 0xff;
+    std::fs::write(&terms, bytes).unwrap();
+    let damages = house.index.verify().unwrap();
+    assert!(damages.iter().any(|damage| damage.path == terms.display().to_string()), "{damages:?}");
+}
+
+fn list(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
+    let select = |house: &House| {
+        let filter = json!("t = short OR t STARTS WITH long");
+        let scope = crate::filter::Scope {
+            code: "invalid_search_filter",
+            index_uid: None,
+            features: crate::filter::Features::default(),
+        };
+        let expression = crate::filter::parse(&filter, &scope).unwrap().unwrap();
+        let snapshot = house.index.snapshot().unwrap();
+        crate::filter::select(&snapshot, &expression, &scope).map(|documents| documents.len())
+    };
+    assert!(select(&house).is_err());
+    let settings = json!({ "filterableAttributes": ["t"] });
+    house.apply(&[json!({ "kind": "settings", "settings": settings })]);
+    assert_eq!(select(&house).unwrap(), 2);
+}
+
+#[test]
+fn deeply_nested_documents_are_refused() {
+    let mut house = House::new();
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let payload = house.spool(&format!(r#"[{{"id":1,"t":{deep}}}]"#));
+    let report = super::inspect(&serde_json::from_value(payload).unwrap()).unwrap();
+    assert_eq!(report.error.unwrap().code, "malformed_payload");
+}

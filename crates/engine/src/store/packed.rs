@@ -1,0 +1,128 @@
+//! Terms and positions of a document, packed into the one string tantivy takes.
+//!
+//! ```text
+//! text   = word*
+//! word   = length position term
+//! length   = 2 bytes, position = 3 bytes: 0x30 + six bits each, most significant first
+//! ```
+//!
+//! The analysis happened before: this only carries its outcome through tantivy's tokenizer interface,
+//! which would otherwise clone every token.
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use super::schema::{WORD_BYTES_MAX, attribute_suffix};
+use crate::fields::FieldId;
+
+const LENGTH_BYTES: usize = 2;
+const POSITION_BYTES: usize = 3;
+const HEAD_BYTES: usize = LENGTH_BYTES + POSITION_BYTES;
+
+/// Collects the words of one document.
+#[derive(Debug, Clone, Default)]
+pub struct PackedText {
+    packed: String,
+}
+
+impl PackedText {
+    /// Adds a word of at most [`WORD_BYTES_MAX`] bytes at a position below 2¹⁸.
+    ///
+    /// Positions of one word in one field must not decrease.
+    pub fn push(&mut self, word: &str, field: FieldId, position: u32) {
+        debug_assert!(word.len() <= WORD_BYTES_MAX && position < 1 << (6 * POSITION_BYTES));
+        let suffix = attribute_suffix(field);
+        let length = (word.len() + 1 + suffix.len()) as u32;
+        push_digits(&mut self.packed, length, LENGTH_BYTES);
+        push_digits(&mut self.packed, position, POSITION_BYTES);
+        self.packed.push_str(word);
+        self.packed.push('\0');
+        self.packed.extend(suffix.map(char::from));
+    }
+
+    /// What tantivy is given.
+    pub fn as_str(&self) -> &str {
+        &self.packed
+    }
+
+    /// Words, fields and positions that were pushed.
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> Vec<(String, FieldId, u32)> {
+        let mut tokenizer = PackedTokenizer::default();
+        let mut stream = tokenizer.token_stream(&self.packed);
+        let mut words = Vec::new();
+        stream.process(&mut |token| {
+            let (word, field) = super::schema::parse_term(token.text.as_bytes()).unwrap();
+            words.push((word.to_owned(), field, token.position as u32));
+        });
+        words
+    }
+}
+
+fn push_digits(packed: &mut String, number: u32, digits: usize) {
+    for digit in (0..digits).rev() {
+        packed.push(char::from(0x30 + ((number >> (6 * digit)) & 0x3f) as u8));
+    }
+}
+
+fn read_digits(digits: &[u8]) -> usize {
+    digits.iter().fold(0, |number, digit| number << 6 | usize::from(digit.wrapping_sub(0x30) & 0x3f))
+}
+
+/// Unpacks what [`PackedText`] packed.
+#[derive(Debug, Clone, Default)]
+pub struct PackedTokenizer {
+    token: Token,
+}
+
+/// Words of one document.
+pub struct PackedStream<'a> {
+    rest: &'a str,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for PackedTokenizer {
+    type TokenStream<'a> = PackedStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> PackedStream<'a> {
+        self.token.reset();
+        PackedStream { rest: text, token: &mut self.token }
+    }
+}
+
+impl TokenStream for PackedStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((head, rest)) = self.rest.split_at_checked(HEAD_BYTES) else { return false };
+        let (length, position) = head.as_bytes().split_at(LENGTH_BYTES);
+        let Some((term, rest)) = rest.split_at_checked(read_digits(length)) else { return false };
+        self.token.position = read_digits(position);
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        self.rest = rest;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_out_as_they_went_in() {
+        let words = [("a", 0, 0), ("tøken", 1, 65_535), (&"ü".repeat(125), u16::MAX, 7)];
+        let mut packed = PackedText::default();
+        for (word, field, position) in words {
+            packed.push(word, field, position);
+        }
+        let expected: Vec<_> =
+            words.iter().map(|&(word, field, position)| (word.to_owned(), field, position)).collect();
+        assert_eq!(packed.words(), expected);
+    }
+}

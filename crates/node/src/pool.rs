@@ -1,0 +1,40 @@
+//! Threads of our own, so that neither the event loop nor libuv's small pool ever waits for the engine.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Documents and filters nest to a bounded depth; this is generous for both.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A fixed number of threads over one queue. They end once the pool is dropped and the queue is empty.
+pub struct Pool {
+    queue: Sender<Job>,
+}
+
+impl Pool {
+    /// Starts `threads` threads called `name`.
+    pub fn start(name: &str, threads: usize) -> std::io::Result<Self> {
+        let (queue, jobs) = channel::<Job>();
+        let jobs = Arc::new(Mutex::new(jobs));
+        for _ in 0..threads.max(1) {
+            let jobs = Arc::clone(&jobs);
+            let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+            builder.spawn(move || while run_next(&jobs) {})?;
+        }
+        Ok(Self { queue })
+    }
+
+    /// Runs `job` as soon as a thread is free. Jobs see to their own panics.
+    pub fn run(&self, job: impl FnOnce() + Send + 'static) {
+        // Threads live as long as the queue, so there is always one to take it.
+        let _ = self.queue.send(Box::new(job));
+    }
+}
+
+fn run_next(jobs: &Mutex<Receiver<Job>>) -> bool {
+    let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    job.map(|job| job()).is_ok()
+}
