@@ -114,14 +114,19 @@ async function runCase(
   compare(t, name, expect, JSON.parse(text) as SearchAnswer, text)
 }
 
+/** Parts an engine does not have yet. Their tests are expected to fail, and are noticed once they pass. */
+export interface KnownToFail {
+  readonly federation?: boolean
+}
+
 /**
  * Declares all tests of the suite for one engine. They run one after another: an engine has threads and
  * memory of its own, and a hundred at once would only get in each other's way.
  */
-export function conformance(name: string, open: OpenEngine): void {
+export function conformance(name: string, open: OpenEngine, knownToFail: KnownToFail = {}): void {
   golden(name, open)
   documents(name, open)
-  federation(name, open)
+  federation(name, open, knownToFail.federation === true)
   commits(name, open)
 }
 
@@ -443,7 +448,8 @@ function documents(name: string, open: OpenEngine): void {
   })
 }
 
-function federation(name: string, open: OpenEngine): void {
+function federation(name: string, open: OpenEngine, isKnownToFail: boolean): void {
+  const merging = isKnownToFail ? test.serial.failing : test.serial
   const request = (q: string, rest: SearchBody = {}): Uint8Array =>
     Buffer.from(JSON.stringify(completeRequest({ q, ...rest })))
   const start = async (t: ExecutionContext): Promise<TestEngine> => {
@@ -523,7 +529,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
   })
 
-  test.serial(`${name}: federated hits are merged by score, ties by query`, async (t) => {
+  merging(`${name}: federated hits are merged by score, ties by query`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [right('copper'), left('copper')])
     t.deepEqual(places(answer), [
@@ -534,14 +540,14 @@ function federation(name: string, open: OpenEngine): void {
     t.is(answer.estimatedTotalHits, 3)
   })
 
-  test.serial(`${name}: a weight lifts the hits of its query`, async (t) => {
+  merging(`${name}: a weight lifts the hits of its query`, async (t) => {
     const engine = await start(t)
     const [index, bytes] = right('copper')
     const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
     t.deepEqual(places(answer)[0], ['right', 1, 1])
   })
 
-  test.serial(`${name}: a document found twice appears once`, async (t) => {
+  merging(`${name}: a document found twice appears once`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), left('copper kettle')])
     t.deepEqual(places(answer), [
@@ -551,7 +557,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is(answer.estimatedTotalHits, 2)
   })
 
-  test.serial(`${name}: sorted queries are merged by their values`, async (t) => {
+  merging(`${name}: sorted queries are merged by their values`, async (t) => {
     const engine = await start(t)
     const sort = { sort: ['n:desc'] }
     const answer = await federated(engine, [left('', sort), right('', sort)])
@@ -563,7 +569,7 @@ function federation(name: string, open: OpenEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
   })
 
-  test.serial(`${name}: facets of a federation stand by index or merged`, async (t) => {
+  merging(`${name}: facets of a federation stand by index or merged`, async (t) => {
     const engine = await start(t)
     const facetsByIndex = { left: ['kind'], right: ['kind'] }
     const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
@@ -576,7 +582,7 @@ function federation(name: string, open: OpenEngine): void {
     t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
   })
 
-  test.serial(`${name}: distinct acts over all indexes of a federation`, async (t) => {
+  merging(`${name}: distinct acts over all indexes of a federation`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
     t.deepEqual(places(answer), [

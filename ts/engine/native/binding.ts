@@ -1,0 +1,73 @@
+/** What the native module exports. Kept in step with `crates/node/src/lib.rs` by hand and by the tests. */
+
+/** The outcome of any call: a failure, or bytes where there are any. */
+export interface Reply {
+  /** UTF-8 JSON. */
+  readonly body?: Uint8Array
+  readonly facts?: NativeFacts
+  readonly failure?: NativeFailure
+}
+
+export interface NativeFacts {
+  readonly degraded: boolean
+  readonly usedNegativeOperator: boolean
+  readonly terms: number
+  /** Absent for a search by words alone. */
+  readonly semanticHits?: number
+  readonly hits: number
+}
+
+export interface NativeFailure {
+  /** Of the error table. */
+  readonly code: string
+  readonly message: string
+}
+
+export interface NativeSetup {
+  readonly directory: string
+  readonly indexingMemoryBytes: number
+  readonly indexingThreads: number
+}
+
+export interface NativeRequest {
+  readonly index: string
+  readonly request: Uint8Array
+}
+
+/** All indexes of one directory, and the threads that serve them. */
+export interface EngineHandle {
+  inspect(payload: Uint8Array): Promise<Reply>
+  checkFilter(filter: Uint8Array): Promise<Reply>
+  prepare(index: string, batch: Uint8Array): Promise<Reply>
+  commit(index: string, ticket: number): Promise<Reply>
+  abandon(index: string, ticket: number): Promise<Reply>
+  lastCommit(index: string): Promise<Reply>
+  settings(index: string): Promise<Reply>
+  search(index: string, request: Uint8Array): Promise<Reply>
+  multiSearch(requests: readonly NativeRequest[]): Promise<Reply>
+  facetSearch(index: string, request: Uint8Array): Promise<Reply>
+  similar(index: string, request: Uint8Array): Promise<Reply>
+  documents(index: string, request: Uint8Array): Promise<Reply>
+  document(index: string, request: Uint8Array): Promise<Reply>
+  stats(index: string): Promise<Reply>
+  fields(index: string): Promise<Reply>
+  snapshot(index: string, directory: string): Promise<Reply>
+  verify(index: string): Promise<Reply>
+  drop(index: string): Promise<Reply>
+  list(): Promise<Reply>
+  close(): Promise<Reply>
+}
+
+export interface Binding {
+  readonly EngineHandle: new (setup: NativeSetup) => EngineHandle
+}
+
+/** Whether a loaded module is the one we mean: a binary of another version may lie at its place. */
+export function isBinding(addon: unknown): addon is Binding {
+  return (
+    typeof addon === 'object' &&
+    addon !== null &&
+    'EngineHandle' in addon &&
+    typeof addon.EngineHandle === 'function'
+  )
+}

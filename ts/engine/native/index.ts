@@ -1,0 +1,165 @@
+/** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
+import { codes, type ErrorCode } from '../../errors/index.js'
+import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type {
+  Answer,
+  Batch,
+  BatchReport,
+  Damage,
+  Engine,
+  IndexedRequest,
+  IndexId,
+  IndexStats,
+  Payload,
+  PayloadReport,
+  Prepared,
+} from '../engine.js'
+import { EngineError } from '../engine-error.js'
+import type { EngineSetup } from '../setup.js'
+import { type EngineHandle, isBinding, type Reply } from './binding.js'
+
+/**
+ * Opens the engine of a loaded native module.
+ * @param addon what `loadAddon` loaded
+ */
+export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
+  if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
+  const { directory, indexingMemoryBytes, indexingThreads } = setup
+  return new NativeEngine(new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads }))
+}
+
+const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
+
+/** Throws a failed reply: the caller's mistake as `EngineError`, a fault of ours as plain `Error`. */
+async function succeeded(reply: Promise<Reply>): Promise<Reply> {
+  const settled = await reply
+  const { failure } = settled
+  if (failure === undefined) return settled
+  const { code, message } = failure
+  if (code === 'internal' || !isErrorCode(code)) throw new Error(message)
+  throw new EngineError(code, message)
+}
+
+const encoded = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+async function body(reply: Promise<Reply>): Promise<Uint8Array> {
+  const { body: bytes } = await succeeded(reply)
+  if (bytes === undefined) throw new Error('the native engine answered without a body')
+  return bytes
+}
+
+async function bodyOrNull(reply: Promise<Reply>): Promise<Uint8Array | null> {
+  return (await succeeded(reply)).body ?? null
+}
+
+const text = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+
+/** Shapes are those of `engine.ts`, written by the engine's own serialisers. */
+async function decoded<T>(reply: Promise<Reply>): Promise<T> {
+  return JSON.parse(text(await body(reply))) as T
+}
+
+async function decodedOrNull<T>(reply: Promise<Reply>): Promise<T | null> {
+  const bytes = await bodyOrNull(reply)
+  return bytes === null ? null : (JSON.parse(text(bytes)) as T)
+}
+
+async function answer(reply: Promise<Reply>): Promise<Answer> {
+  const { body: bytes, facts } = await succeeded(reply)
+  if (bytes === undefined || facts === undefined) throw new Error('the native engine gave no answer')
+  return { body: bytes, facts: { ...facts, semanticHits: facts.semanticHits ?? null } }
+}
+
+class NativeEngine implements Engine {
+  readonly kind = 'native'
+  private readonly handle: EngineHandle
+  private closing: Promise<void> | null = null
+
+  constructor(handle: EngineHandle) {
+    this.handle = handle
+  }
+
+  async inspect(payload: Payload): Promise<PayloadReport> {
+    return decoded(this.handle.inspect(encoded(payload)))
+  }
+
+  async checkFilter(filter: Uint8Array): Promise<void> {
+    await succeeded(this.handle.checkFilter(filter))
+  }
+
+  async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
+    const ticket = await decoded<number>(this.handle.prepare(index, encoded(batch)))
+    return { index, ticket, work: [] }
+  }
+
+  async commit({ index, ticket }: Prepared): Promise<BatchReport> {
+    return decoded(this.handle.commit(index, ticket))
+  }
+
+  async abandon({ index, ticket }: Prepared): Promise<void> {
+    await succeeded(this.handle.abandon(index, ticket))
+  }
+
+  async lastCommit(index: IndexId): Promise<BatchReport | null> {
+    return decodedOrNull(this.handle.lastCommit(index))
+  }
+
+  async settings(index: IndexId): Promise<IndexSettings> {
+    return (await decodedOrNull<IndexSettings>(this.handle.settings(index))) ?? defaultIndexSettings
+  }
+
+  async search(index: IndexId, request: Uint8Array): Promise<Answer> {
+    return answer(this.handle.search(index, request))
+  }
+
+  async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
+    if (federation !== null) throw new Error('federated searches are not built into the native engine yet')
+    return answer(this.handle.multiSearch(requests))
+  }
+
+  async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {
+    return answer(this.handle.facetSearch(index, request))
+  }
+
+  async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
+    return answer(this.handle.similar(index, request))
+  }
+
+  async documents(index: IndexId, request: Uint8Array): Promise<Uint8Array> {
+    return body(this.handle.documents(index, request))
+  }
+
+  async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
+    return bodyOrNull(this.handle.document(index, request))
+  }
+
+  async stats(index: IndexId): Promise<IndexStats> {
+    return decoded(this.handle.stats(index))
+  }
+
+  async fields(index: IndexId): Promise<readonly string[]> {
+    return decoded(this.handle.fields(index))
+  }
+
+  async snapshot(index: IndexId, directory: string): Promise<void> {
+    await succeeded(this.handle.snapshot(index, directory))
+  }
+
+  async verify(index: IndexId): Promise<readonly Damage[]> {
+    return decoded(this.handle.verify(index))
+  }
+
+  async drop(index: IndexId): Promise<void> {
+    await succeeded(this.handle.drop(index))
+  }
+
+  async list(): Promise<readonly IndexId[]> {
+    return decoded(this.handle.list())
+  }
+
+  async close(): Promise<void> {
+    this.closing ??= succeeded(this.handle.close()).then(() => undefined)
+    await this.closing
+  }
+}
