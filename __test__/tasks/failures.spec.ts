@@ -1,0 +1,250 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'ava'
+import { EngineError } from '../../ts/engine/index.js'
+import { openTasks, type TaskLog } from '../../ts/tasks/index.js'
+import { openFake } from './fake-engine.js'
+import {
+  add,
+  clear,
+  create,
+  deleteIds,
+  ended,
+  gate,
+  house,
+  quiet,
+  settings,
+  temporaryDirectory,
+} from './house.js'
+
+const diskFull = () => {
+  throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+}
+
+const failures: readonly (readonly [string, () => void, string])[] = [
+  [
+    'a mistake found at the commit',
+    () => {
+      throw new EngineError('invalid_document_geo_field', 'the latitude is missing')
+    },
+    'invalid_document_geo_field',
+  ],
+  [
+    'a fault of the engine',
+    () => {
+      throw new Error('a secret path is broken')
+    },
+    'internal',
+  ],
+  ['a full disk', diskFull, 'no_space_left_on_device'],
+]
+
+for (const stage of ['prepare', 'commit'] as const) {
+  for (const [name, fail, code] of failures) {
+    test(`${name} at ${stage} fails every task of the batch, and the queue goes on`, async (t) => {
+      const logged: object[] = []
+      const log: TaskLog = { ...quiet, error: (facts) => void logged.push(facts) }
+      const { tasks, start, hooks, engine } = await house(t, { log })
+      start()
+      await ended(tasks, (await add(tasks, 'ferries', [{ id: 0 }])).taskUid)
+      hooks[stage] = (batch) => {
+        if (batch.operations.length === 2) fail()
+      }
+      const held = gate(t)
+      hooks.committed = () => held.passed
+      await add(tasks, 'other', [{ id: 1 }])
+      await add(tasks, 'ferries', [{ id: 1 }])
+      await tasks.enqueue(deleteIds('ferries', '0'))
+      held.open()
+      const failed = [await ended(tasks, 2), await ended(tasks, 3)]
+      for (const task of failed) t.like(task, { status: 'failed', error: { code } })
+      t.deepEqual(
+        failed.map(({ details }) => details),
+        [
+          { receivedDocuments: 1, indexedDocuments: 0 },
+          { providedIds: 1, deletedDocuments: 0, originalFilter: null },
+        ],
+      )
+      t.false(JSON.stringify(failed).includes('secret'))
+      t.is(logged.length, code === 'invalid_document_geo_field' ? 0 : 1)
+      t.is((await ended(tasks, (await add(tasks, 'ferries', [{ id: 2 }])).taskUid)).status, 'succeeded')
+      const { documents } = await engine.read(tasks.index('ferries')?.id ?? '')
+      t.deepEqual(Object.keys(documents), ['0', '2'])
+    })
+  }
+}
+
+test('an index asked for by a batch that fails as a whole exists, empty', async (t) => {
+  const { tasks, start, hooks } = await house(t)
+  hooks.commit = (batch) => {
+    if (batch.operations[0]?.kind === 'documents') throw new EngineError('invalid_document_geo_field', 'no')
+  }
+  await add(tasks, 'ferries', [{ id: 1 }], { primaryKey: 'id' })
+  start()
+  t.is((await ended(tasks, 0)).status, 'failed')
+  t.is(tasks.index('ferries')?.primaryKey, null)
+})
+
+test('an index that cannot be created leaves nothing behind', async (t) => {
+  const { tasks, start, hooks, engine, close } = await house(t)
+  hooks.commit = diskFull
+  await tasks.enqueue(create('ferries'))
+  await add(tasks, 'boats', [{ id: 1 }])
+  start()
+  for (const uid of [0, 1]) t.is((await ended(tasks, uid)).error?.code, 'no_space_left_on_device')
+  await close()
+  t.deepEqual(tasks.indexes(), [])
+  t.deepEqual(await engine.list(), [])
+})
+
+test('settings that do not fit the stored ones fail alone', async (t) => {
+  const { tasks, start, engine } = await house(t)
+  await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
+  await tasks.enqueue(settings('ferries', { typoTolerance: { minWordSizeForTypos: { oneTypo: 10 } } }))
+  await tasks.enqueue(settings('ferries', { searchCutoffMs: 7 }))
+  start()
+  t.is((await ended(tasks, 2)).status, 'succeeded')
+  t.is((await tasks.get(0, null))?.status, 'succeeded')
+  t.is((await tasks.get(1, null))?.error?.code, 'invalid_settings_typo_tolerance')
+  const { settings: stored } = await engine.read(tasks.index('ferries')?.id ?? '')
+  t.deepEqual([stored.stopWords, stored.searchCutoffMs], [['of'], 7])
+})
+
+test('a commit whose outcome was not recorded is recorded at the next start, not run again', async (t) => {
+  const { tasks, start, directory, close } = await house(t)
+  start()
+  await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
+  await close()
+
+  const report = {
+    batchUid: 7,
+    outcomes: [
+      { taskUid: 2, touched: true, deletedDocuments: 1 },
+      { taskUid: 3, touched: true, deletedDocuments: 1 },
+      { taskUid: 4, touched: false, error: { code: 'missing_document_id' as const, message: 'no id' } },
+    ],
+    primaryKey: 'id',
+    documents: 0,
+  }
+  const held = await house(t, { directory })
+  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: swallowed by the clear, so the engine never saw it
+  await held.tasks.enqueue(deleteIds('ferries', '1')) // 2
+  await held.tasks.enqueue(clear('ferries')) // 3
+  await add(held.tasks, 'ferries', [{}]) // 4
+  await add(held.tasks, 'ferries', [{ id: 5 }]) // 5: came later
+  const id = held.tasks.index('ferries')?.id ?? ''
+  const file = join(directory, 'indexes', id, 'index.json')
+  await held.close()
+  // The commit of a process that died before it could record the outcome.
+  const state = JSON.parse(await readFile(file, 'utf8')) as object
+  await writeFile(file, JSON.stringify({ ...state, documents: {}, lastCommit: report }))
+
+  const again = await house(t, { directory })
+  const seen = await Promise.all([1, 2, 3, 4, 5].map((uid) => again.tasks.get(uid, null)))
+  t.deepEqual(
+    seen.map((task) => [task?.status, task?.batchUid, task?.error?.code]),
+    [
+      ['succeeded', 7, undefined],
+      ['succeeded', 7, undefined],
+      ['succeeded', 7, undefined],
+      ['failed', 7, 'missing_document_id'],
+      ['enqueued', null, undefined],
+    ],
+  )
+  t.deepEqual(seen[0]?.details, { receivedDocuments: 1, indexedDocuments: 0 })
+  t.deepEqual(seen[2]?.details, { deletedDocuments: 1 })
+  t.is((await readdir(join(directory, 'update_files'))).length, 1)
+  again.start()
+  t.like(await ended(again.tasks, 5), { status: 'succeeded', batchUid: 8 })
+  t.deepEqual(
+    again.engine.commits.map(({ operations }) => operations.map(({ taskUid }) => taskUid)),
+    [[5]],
+  )
+})
+
+test('what belongs to no index and no task is removed at the start', async (t) => {
+  const directory = await temporaryDirectory(t)
+  await mkdir(join(directory, 'indexes', 'stray'), { recursive: true })
+  await mkdir(join(directory, 'update_files'))
+  await writeFile(join(directory, 'update_files', 'stray.json'), '[]')
+  const first = await house(t, { directory })
+  await add(first.tasks, 'ferries', [{ id: 1 }])
+  await first.close()
+  const { engine, tasks, start } = await house(t, { directory })
+  t.deepEqual(await engine.list(), [])
+  t.is((await readdir(join(directory, 'update_files'))).length, 1)
+  start()
+  t.is((await ended(tasks, 0)).status, 'succeeded')
+})
+
+for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
+  test(`${driver}: a second owner of the directory is refused, the first goes on`, async (t) => {
+    const first = await house(t, { driver })
+    const engine = await openFake(join(first.directory, 'indexes'))
+    await t.throwsAsync(openTasks({ directory: first.directory, engine, log: quiet, driver }), {
+      message: /in use by process \d+/,
+    })
+    first.start()
+    await first.tasks.enqueue(create('ferries'))
+    t.is((await ended(first.tasks, 0)).status, 'succeeded')
+  })
+
+  test(`${driver}: a lock whose process is gone is taken over`, async (t) => {
+    const first = await house(t, { driver })
+    const lock = join(first.directory, 'tasks', 'lock')
+    const owner = JSON.parse(await readFile(lock, 'utf8')) as { pid: number; started: string }
+    await first.close()
+    // The same pid in a later life, as after a restart of a container.
+    await writeFile(lock, JSON.stringify({ ...owner, started: '1' }))
+    const second = await house(t, { directory: first.directory, driver })
+    t.is(second.driver, driver)
+  })
+
+  test(`${driver}: a damaged store is refused and left as it is`, async (t) => {
+    const first = await house(t, { driver })
+    for (let i = 0; i < 20; i++) await first.tasks.enqueue(create(`boats-${i}`))
+    await first.close()
+    const path = join(first.directory, 'tasks', 'tasks.db')
+    const intact = await readFile(path)
+    const garbled = Buffer.from(intact)
+    garbled.fill(0xaa, 4096, 20_480)
+    const engine = await openFake(join(first.directory, 'indexes'))
+    for (const damaged of [
+      Buffer.from('this was never a database, yet it is long enough to be read'),
+      garbled,
+    ]) {
+      await writeFile(path, damaged)
+      await t.throwsAsync(openTasks({ directory: first.directory, engine, log: quiet, driver }), {
+        message: /damaged/,
+      })
+      t.deepEqual(await readFile(path), damaged)
+    }
+  })
+}
+
+test('stores move between drivers', async (t) => {
+  const first = await house(t, { driver: 'libsql' })
+  await first.tasks.enqueue(create('ferries'))
+  await first.close()
+  const second = await house(t, { directory: first.directory, driver: 'node-sqlite3-wasm' })
+  t.is((await second.tasks.get(0, null))?.type, 'indexCreation')
+})
+
+test('closing waits for the step under way and loses nothing', async (t) => {
+  const { tasks, start, hooks, directory, close } = await house(t)
+  const [committing, held] = [gate(t), gate(t)]
+  hooks.commit = () => {
+    committing.open()
+    return held.passed
+  }
+  await add(tasks, 'ferries', [{ id: 1 }])
+  start()
+  await committing.passed
+  await tasks.enqueue(create('later'))
+  const closed = close()
+  held.open()
+  await closed
+  const again = await house(t, { directory })
+  t.is((await again.tasks.get(0, null))?.status, 'succeeded')
+  t.is((await again.tasks.get(1, null))?.status, 'enqueued')
+})
