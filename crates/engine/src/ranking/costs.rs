@@ -143,6 +143,9 @@ impl CostBucket {
     }
 }
 
+/// Paths in the order they are tried, each with its narrowed nodes and the documents found by it.
+type PathDocids = BTreeMap<PathKey, (Vec<Node>, Vec<u32>)>;
+
 /// Puts the documents of `universe` in buckets, cheapest first. None if time runs out on the way.
 pub(super) fn buckets(
     rule: &dyn CostRule,
@@ -153,7 +156,7 @@ pub(super) fn buckets(
 ) -> Result<Option<Vec<CostBucket>>> {
     let layout = Layout::new(rule, graph);
     let rows_max = (CELLS_MAX / layout.columns.len().max(1)).clamp(1, ROWS_MAX);
-    let mut found: BTreeMap<u32, BTreeMap<PathKey, (Vec<Node>, Vec<u32>)>> = BTreeMap::new();
+    let mut found: BTreeMap<u32, PathDocids> = BTreeMap::new();
     let dearest = cost_max(rule, lexicon, graph);
     let mut docids = universe.iter().peekable();
     while docids.peek().is_some() {
@@ -294,7 +297,10 @@ impl<'a> Solver<'a> {
         let cost = self.least_from(None, 0);
         let mut steps: Vec<Step> = Vec::new();
         let mut left = cost;
-        while cost != NEVER {
+        if cost == NEVER {
+            return Solved { cost, steps };
+        }
+        loop {
             let (from, given_up) = steps.last().map_or((None, 0), |step| (Some(step.node), step.given_up));
             let cheapest = self.steps(from, given_up).into_iter().find(|step| {
                 step.cost <= left && self.least_from(Some(step.node), step.given_up) == left - step.cost

@@ -131,14 +131,12 @@ pub(super) fn project(
             }
             continue;
         }
-        if let (Event::OpenObject | Event::OpenArray | Event::Scalar(_), Some(frame)) = (event, frames.last())
-        {
-            if !frame.object {
-                if let Some(index) = indices.last_mut() {
-                    *index = index.wrapping_add(1);
-                }
-                seen = if frame.whole { Seen::Whole } else { Seen::Part };
+        let begins_a_value = matches!(event, Event::OpenObject | Event::OpenArray | Event::Scalar(_));
+        if let Some(array) = frames.last().filter(|frame| begins_a_value && !frame.object) {
+            if let Some(index) = indices.last_mut() {
+                *index = index.wrapping_add(1);
             }
+            seen = if array.whole { Seen::Whole } else { Seen::Part };
         }
         match event {
             Event::Key(raw) => {

@@ -158,7 +158,7 @@ fn texts_are_cropped_around_their_best_matches() {
 fn nested_values_are_formatted_leaf_by_leaf() {
     let document =
         json!({"id": 1, "title": "Blue Moon", "meta": {"tags": ["blue lamp", "red"], "n": 7, "ok": true}});
-    let snapshot = snapshot_of(&[&[document.clone()]], Settings::default());
+    let snapshot = snapshot_of(&[std::slice::from_ref(&document)], Settings::default());
     let found =
         hits(&snapshot, &json!({"q": "blue", "attributesToHighlight": ["*"], "showMatchesPosition": true}));
     let formatted = json!({
@@ -193,7 +193,10 @@ fn a_hit_shows_what_is_asked_for_and_displayed() {
         "z": 1.50, "id": 1, "a": {"b": [1, {"c": 2, "d": 3}], "e": "x"}, "a.b": "literal", "_vectors": {"m": [1]}
     });
     let of = |displayed: Json, retrieve: Json| {
-        let snapshot = snapshot_of(&[&[source.clone()]], settings(json!({"displayedAttributes": displayed})));
+        let snapshot = snapshot_of(
+            &[std::slice::from_ref(&source)],
+            settings(json!({"displayedAttributes": displayed})),
+        );
         let text = text(&snapshot, &json!({"attributesToRetrieve": retrieve}));
         text.split_once("\"hits\":[").unwrap().1.split_once("],\"query\"").unwrap().0.to_owned()
     };
