@@ -148,7 +148,11 @@ export class Scheduler {
       running.trace(done.finishedAt),
     )
     await this.#insist(() =>
-      store.call('conclude', [conclusion], () => catalogue.apply(done.removed, done.written)),
+      store.call('conclude', [conclusion], () => {
+        catalogue.apply(done.removed, done.written)
+        // Whoever sees the outcome must not see the index busy with it any more.
+        this.#running = null
+      }),
     )
   }
 
