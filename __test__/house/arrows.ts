@@ -59,7 +59,9 @@ export const rustRooms: House = closed({
   ranking: ['analysis', 'postings', 'facets', 'vector', 'filter'],
   indexing: ['analysis', 'postings', 'facets', 'vector', 'filter'],
   search: ['ranking', 'filter'],
-  lib: ['indexing', 'search'],
+  index: ['indexing', 'search'],
+  engine: ['index'],
+  lib: ['engine'],
 })
 
 function closed(rooms: House): House {

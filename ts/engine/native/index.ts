@@ -114,7 +114,12 @@ class NativeEngine implements Engine {
   }
 
   async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
-    if (federation !== null) throw new Error('federated searches are not built into the native engine yet')
+    if (federation !== null) {
+      throw new EngineError(
+        'feature_not_enabled',
+        'federated searches need the fallback engine for now: start with `--engine fallback`, or leave `federation` out',
+      )
+    }
     return answer(this.handle.multiSearch(requests))
   }
 
