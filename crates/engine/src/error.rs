@@ -1,5 +1,12 @@
 //! Whose fault is it, and what to tell them.
 
+use std::error::Error as StdError;
+use std::path::Path;
+
+/// A write that failed with less room than this on its disk failed for want of it: tantivy writes through
+/// buffers of 8 KiB and maps nothing smaller than a page.
+const ROOM_BYTES_MIN: u64 = 1 << 20;
+
 /// Any error of another library.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
@@ -41,6 +48,28 @@ impl Error {
     /// A fault of ours or of the machine.
     pub fn internal(context: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Internal { context: context.into(), source: source.into() }
+    }
+
+    /// The same error, unless it came of a disk without room: then one that says so.
+    ///
+    /// tantivy's threads keep their reasons to themselves, so that beside a reason that names it, a disk
+    /// with next to no room left counts too. `path` lies on that disk.
+    pub fn or_full_disk(self, path: &Path) -> Self {
+        let Self::Internal { source, .. } = &self else { return self };
+        let mut reason: Option<&(dyn StdError + 'static)> = Some(&**source);
+        let mut named = false;
+        while let Some(cause) = reason {
+            let io = cause.downcast_ref::<std::io::Error>();
+            named |= io.is_some_and(|io| io.kind() == std::io::ErrorKind::StorageFull);
+            reason = cause.source();
+        }
+        if named || fs4::available_space(path).is_ok_and(|bytes| bytes < ROOM_BYTES_MIN) {
+            return Self::user(
+                "no_space_left_on_device",
+                format!("there is no space left on the disk: {self}"),
+            );
+        }
+        self
     }
 
     /// The code of the API's table this error shows as.

@@ -196,13 +196,33 @@ impl Index {
             Prepared::Draft(draft) => match self.write(&mut writing, &draft) {
                 Ok(report) => report,
                 Err(error) => {
+                    // Asked before anything is undone, which makes room again.
+                    let error = error.or_full_disk(&self.path);
                     // Dropping the writer undoes what it holds.
                     writing.writer = None;
+                    self.clear_leftovers();
                     return Err(error);
                 }
             },
         };
         serde_json::to_vec(&report).context("a report cannot be written as JSON")
+    }
+
+    fn writer_limits(&self) -> WriterLimits {
+        WriterLimits {
+            memory_bytes: self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE,
+            threads: self.limits.indexing_threads.max(1).div_ceil(2),
+        }
+    }
+
+    /// Removes the files of a commit that failed. They would go with the next one anyway, but on a full disk
+    /// there is no next one, nor room to write down that this one failed, until they are gone.
+    fn clear_leftovers(&self) {
+        let Some(current) = self.current() else { return };
+        if let Ok(writer) = current.directory.writer(self.writer_limits()) {
+            // What cannot be removed now is found by the next commit.
+            let _ = writer.garbage_collect_files().wait();
+        }
     }
 
     fn write(&self, writing: &mut Writing, draft: &Draft) -> Result<Value> {
@@ -214,11 +234,7 @@ impl Index {
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         let threads = self.limits.indexing_threads.max(1);
         if writing.writer.is_none() {
-            let limits = WriterLimits {
-                memory_bytes: self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE,
-                threads: threads.div_ceil(2),
-            };
-            writing.writer = Some(directory.writer(limits)?);
+            writing.writer = Some(directory.writer(self.writer_limits())?);
         }
         let writer = writing.writer.as_mut().expect("it was opened above");
         let options = WriteOptions { threads, stop: &self.stop };
