@@ -92,10 +92,17 @@ if (rust) {
 }
 if (compiled) {
   // Its usual report leaves out how many passed as soon as one fails.
-  await step('ava', process.execPath, [bin('ava/entrypoints/cli.mjs'), '--tap'], {
-    counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
-    // Tests of the native engine skip themselves where there is none, but not where there should be one.
-    env: { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' },
-  })
+  const ava = (name, args, env) =>
+    step(name, process.execPath, [bin('ava/entrypoints/cli.mjs'), '--tap', ...args], {
+      counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
+      env,
+    })
+  // Tests of the native engine skip themselves where there is none, but not where there should be one.
+  await ava('ava', [], { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' })
+  if (addon === 'ready' || addon === 'prebuilt') {
+    await ava('ava, HTTP over the native engine', ['dist/__test__/http/*.spec.js'], {
+      SIFTD_TEST_ENGINE: 'native',
+    })
+  }
 }
 finish()
