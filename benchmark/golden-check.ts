@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
+import { completeRequest } from '../__test__/support/engine.js'
 import type { PayloadFormat } from '../ts/engine/engine.js'
 import { openFallback } from '../ts/engine/fallback/index.js'
-import type { Paging, SearchRequest } from '../ts/engine/requests.js'
 import { defaultIndexSettings, type IndexSettings } from '../ts/settings/index.js'
 
 interface Hit {
@@ -81,45 +81,6 @@ function complete(settings: Partial<IndexSettings>): IndexSettings {
         ...faceting?.sortFacetValuesBy,
       },
     },
-  }
-}
-
-function requestOf(indexUid: string, body: Record<string, unknown>): SearchRequest {
-  const { page, hitsPerPage, offset = 0, limit = 20, ...rest } = body
-  const paging =
-    page !== undefined || hitsPerPage !== undefined
-      ? { kind: 'page', page: page ?? 1, hitsPerPage: hitsPerPage ?? 20 }
-      : { kind: 'offset', offset, limit }
-  return {
-    indexUid,
-    q: null,
-    attributesToRetrieve: null,
-    attributesToCrop: null,
-    cropLength: 10,
-    cropMarker: '…',
-    attributesToHighlight: null,
-    highlightPreTag: '<em>',
-    highlightPostTag: '</em>',
-    showMatchesPosition: false,
-    filter: null,
-    sort: null,
-    distinct: null,
-    facets: null,
-    matchingStrategy: 'last',
-    attributesToSearchOn: null,
-    rankingScoreThreshold: null,
-    locales: null,
-    hybrid: null,
-    vector: null,
-    retrieveVectors: false,
-    showRankingScore: false,
-    showRankingScoreDetails: false,
-    showPerformanceDetails: false,
-    features: { containsFilter: false, legacySearch: false },
-    requestUid: '00000000-0000-7000-8000-000000000000',
-    metadata: null,
-    ...rest,
-    paging: paging as Paging,
   }
 }
 
@@ -200,7 +161,10 @@ for (const { id, kind, index, request, expect } of golden.queries) {
   const started = performance.now()
   let got: Answer
   try {
-    const { body } = await engine.search(index, Buffer.from(JSON.stringify(requestOf(index, request))))
+    const { body } = await engine.search(
+      index,
+      Buffer.from(JSON.stringify(completeRequest({ ...request, indexUid: index }))),
+    )
     got = JSON.parse(Buffer.from(body).toString()) as Answer
   } catch (error) {
     console.log(`#${id} ${kind} ${JSON.stringify(request)}: ${(error as Error).stack}`)

@@ -7,7 +7,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SearchRequest } from '../ts/engine/index.js'
+import { completeRequest } from '../__test__/support/engine.js'
 import { openEngine } from '../ts/engine/select.js'
 import { defaultIndexSettings } from '../ts/settings/index.js'
 import { benchSettings, readCorpus, requestsFrom } from './corpus.js'
@@ -25,42 +25,6 @@ export interface TrialResult {
 }
 
 const silent = { info() {}, warn() {}, error: console.error, debug() {} }
-
-/** A complete request out of the few fields that a workload sets. */
-function complete(fields: Readonly<Record<string, unknown>>): Uint8Array {
-  const request: SearchRequest = {
-    indexUid: 'films',
-    q: null,
-    paging: { kind: 'offset', offset: 0, limit: 20 },
-    attributesToRetrieve: null,
-    attributesToCrop: null,
-    cropLength: 10,
-    cropMarker: '…',
-    attributesToHighlight: null,
-    highlightPreTag: '<em>',
-    highlightPostTag: '</em>',
-    showMatchesPosition: false,
-    filter: null,
-    sort: null,
-    distinct: null,
-    facets: null,
-    matchingStrategy: 'last',
-    attributesToSearchOn: null,
-    rankingScoreThreshold: null,
-    locales: null,
-    hybrid: null,
-    vector: null,
-    retrieveVectors: false,
-    showRankingScore: false,
-    showRankingScoreDetails: false,
-    showPerformanceDetails: false,
-    features: { containsFilter: false, legacySearch: false },
-    requestUid: '00000000-0000-7000-8000-000000000000',
-    metadata: null,
-    ...fields,
-  }
-  return new TextEncoder().encode(JSON.stringify(request))
-}
 
 async function trial(
   choice: 'native' | 'fallback',
@@ -105,7 +69,7 @@ async function trial(
   const times = new Map<string, number[]>()
   const answers: { ids: unknown[]; total: number }[] = []
   for (const { workload, body } of requests) {
-    const request = complete(body)
+    const request = new TextEncoder().encode(JSON.stringify(completeRequest(body)))
     const asked = performance.now()
     const { body: answer } = await engine.search(index, request)
     const took = performance.now() - asked

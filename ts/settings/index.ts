@@ -1,6 +1,6 @@
 /** What may an index or a launch be told, and what holds when nothing was said? */
 export { kindOf, missingField, unknownField, wrongType } from './decode.js'
-export type { SettingsFeatures } from './embedders.js'
+export { maskSecret, type SettingsFeatures } from './embedders.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
