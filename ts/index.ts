@@ -8,7 +8,8 @@ import { type Instance, openInstance } from './cli/instance.js'
 import { machine, packageVersion } from './cli/surroundings.js'
 import { ApiError } from './errors/index.js'
 import { type Features, isIndexUid, openFeatures, readSearch } from './http/index.js'
-import { parseLaunchOptions, parseSettingsPatch, renderSettings } from './settings/index.js'
+import { readBody } from './parse/index.js'
+import { parseLaunchOptions, renderSettings, settingsBody, settingsChange } from './settings/index.js'
 import type { IndexEntry, Task, TaskContent, TaskSummary, TaskType } from './tasks/index.js'
 import { openLog } from './telemetry/index.js'
 
@@ -200,7 +201,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
       return parsed(body) as SearchAnswer
     },
     async updateSettings(patch) {
-      const change = parseSettingsPatch(parsed(bytes(patch)), features.flags)
+      const change = settingsChange(readBody(bytes(patch), settingsBody), features.flags)
       return enqueue('settingsUpdate', { kind: 'settings', ...change, isReset: false, mayCreateIndex: true })
     },
     settings: async () => renderSettings(await engine.settings(entry().id), features.flags),

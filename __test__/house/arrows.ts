@@ -8,7 +8,8 @@ export type House = Readonly<Record<string, readonly string[]>>
 /** Rooms of ts/. `index` is ts/index.ts, the in-process entry beside the daemon. */
 export const tsRooms: House = {
   errors: [],
-  settings: ['errors'],
+  parse: ['errors'],
+  settings: ['parse', 'errors'],
   telemetry: ['settings'],
   engine: ['settings', 'errors'],
   outbound: ['settings', 'errors'],
@@ -27,6 +28,7 @@ export const tsRooms: House = {
     'engine',
     'telemetry',
     'settings',
+    'parse',
     'errors',
   ],
   cli: [
@@ -40,9 +42,10 @@ export const tsRooms: House = {
     'engine',
     'telemetry',
     'settings',
+    'parse',
     'errors',
   ],
-  index: ['cli', 'http', 'tasks', 'engine', 'telemetry', 'settings', 'errors'],
+  index: ['cli', 'http', 'tasks', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
 }
 
 /** Rooms of crates/engine/src, each with what it names and what those name: the table is transitive. */

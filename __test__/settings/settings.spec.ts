@@ -1,19 +1,30 @@
 import test from 'ava'
 import { ApiError } from '../../ts/errors/index.js'
+import { readBody } from '../../ts/parse/index.js'
 import {
   defaultIndexSettings,
   type IndexSettings,
   mergeSettings,
-  parseSetting,
-  parseSettingsPatch,
   renderSettings,
   resetAllSettings,
   type SettingName,
-  settingSegments,
+  type SettingsChange,
+  settingRoutes,
+  settingsBody,
+  settingsChange,
 } from '../../ts/settings/index.js'
 
 const off = { foreignKeys: false, chatCompletions: false, compositeEmbedders: false, multimodal: false }
 const on = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
+
+const bytes = (body: unknown): Uint8Array =>
+  Buffer.from(typeof body === 'string' && body.startsWith('{') ? body : JSON.stringify(body))
+
+const parseSettingsPatch = (body: unknown, features: typeof off): SettingsChange =>
+  settingsChange(readBody(bytes(body), settingsBody), features)
+
+const parseSetting = (name: SettingName, body: unknown, features: typeof off): SettingsChange =>
+  settingsChange(readBody(bytes(body), settingRoutes.find((route) => route.name === name)!.body), features)
 
 /** The code a body is refused with, or null. */
 function refusal(act: () => unknown): string | null {
@@ -182,9 +193,9 @@ for (const body of [[], 3, 'text', null, { colour: 1 }]) {
 }
 
 test('every setting has a way to be wrong that names its own code', (t) => {
-  for (const { name, code } of settingSegments) {
+  for (const { name, code } of settingRoutes) {
     t.is(
-      refusal(() => parseSettingsPatch({ [name]: Symbol('no JSON') }, on)),
+      refusal(() => parseSettingsPatch({ [name]: { '?': 1.5 } }, on)),
       code,
     )
   }
@@ -208,6 +219,17 @@ test('locations name the setting in the whole object and leave it out in its own
   const alone = t.throws(() => parseSetting('pagination', { maxTotalHits: 'x' }, off))
   t.regex(alone.message, /at `\.maxTotalHits`/)
   t.regex(alone.message, /positive integer.*string: `"x"`/)
+})
+
+test('a number that is written as a fraction is no integer', (t) => {
+  t.is(
+    refusal(() => parseSettingsPatch('{"searchCutoffMs":50.0}', off)),
+    'invalid_settings_search_cutoff_ms',
+  )
+  t.is(
+    refusal(() => parseSettingsPatch('{"pagination":{"maxTotalHits":1e2}}', off)),
+    'invalid_settings_pagination',
+  )
 })
 
 test('an unknown key is answered with the nearest one', (t) => {

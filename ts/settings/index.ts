@@ -1,5 +1,4 @@
 /** What may an index or a launch be told, and what holds when nothing was said? */
-export { kindOf, missingField, unknownField, wrongType } from './decode.js'
 export { maskSecret, type SettingsFeatures } from './embedders.js'
 export {
   defaultIndexSettings,
@@ -18,12 +17,13 @@ export type { Address, Machine } from './launch-values.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'
 export {
-  parseSetting,
-  parseSettingsPatch,
   resetAllSettings,
   resetSetting,
+  type SentSettings,
   type SettingName,
   type SettingRoute,
   type SettingsChange,
-  settingSegments,
+  settingRoutes,
+  settingsBody,
+  settingsChange,
 } from './validate.js'

@@ -1,5 +1,5 @@
 import { parse as parseToml } from 'smol-toml'
-import { choices } from './decode.js'
+import { choices } from '../parse/index.js'
 import {
   address,
   bytes,

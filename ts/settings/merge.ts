@@ -1,23 +1,24 @@
+import type { EmbedderFields } from './embedder-rules.js'
 import {
   defaultDocumentTemplate,
-  type EmbedderFields,
   mergeEmbedders,
   renderEmbedder,
   type SettingsFeatures,
 } from './embedders.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
-import { checkChatTemplate, checkTypoWordSizes, type SettingName, settingSegments } from './validate.js'
+import { checkChatTemplate, checkTypoWordSizes } from './setting-types.js'
+import { type SettingName, settingRoutes } from './validate.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * The complete settings after `patch`, which `parseSettingsPatch` and its kin have validated: values
+ * The complete settings after `patch`, which `settingsChange` made of a validated body: values
  * replace, nested objects merge key by key, null resets. All or nothing: throws `ApiError` for what only
  * shows against the stored settings, such as typo sizes in the wrong order, and then nothing changed.
  */
 export function mergeSettings(current: IndexSettings, patch: JsonObject): IndexSettings {
   const merged = Object.fromEntries(
-    settingSegments.map(({ name }) => [
+    settingRoutes.map(({ name }) => [
       name,
       Object.hasOwn(patch, name) ? merge(name, current[name], patch[name]) : current[name],
     ]),
@@ -99,7 +100,7 @@ export function renderSettings(settings: IndexSettings, features: SettingsFeatur
     ...(features.chatCompletions ? [] : ['chat']),
   ]
   return Object.fromEntries(
-    settingSegments
+    settingRoutes
       .filter(({ name }) => !hidden.includes(name))
       .map(({ name }) => [name, renderSetting(settings, name)]),
   )

@@ -1,5 +1,3 @@
-/** Here is a request, what does it ask for, or what is its first mistake? */
-export * from './fields.js'
-export * from './json.js'
-export * from './types.js'
+/** Here is a request, what does it ask for, or what is its first mistake? The general part is the room `parse`. */
+export * from '../../parse/index.js'
 export * from './values.js'

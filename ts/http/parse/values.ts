@@ -1,6 +1,17 @@
 import type { FilterValue } from '../../engine/index.js'
-import { type JsonNode, toText, toValue } from './json.js'
-import { badValue, integer, list, refined, string, type Type, U32_MAX, wrongType } from './types.js'
+import {
+  badValue,
+  integer,
+  type JsonNode,
+  list,
+  refined,
+  string,
+  type Type,
+  toText,
+  toValue,
+  U32_MAX,
+  wrongType,
+} from '../../parse/index.js'
 
 /** Bytes of an index uid. The published texts say 512; the service refuses 401. */
 const INDEX_UID_BYTES_MAX = 400
@@ -16,10 +27,14 @@ export const indexUidRule =
   'an index uid is 1 to 400 characters long and made of a-z, A-Z, 0-9, hyphens and underscores'
 
 /** The uid of an index. */
-export const indexUid: Type<string> = refined(string, (text, at) => {
-  if (!isIndexUid(text)) throw badValue(`\`${text}\` is not a valid index uid; ${indexUidRule}`, at)
-  return text
-})
+export const indexUid: Type<string> = refined(
+  string,
+  (text, at) => {
+    if (!isIndexUid(text)) throw badValue(`\`${text}\` is not a valid index uid; ${indexUidRule}`, at)
+    return text
+  },
+  { pattern: '^[A-Za-z0-9_-]{1,400}$' },
+)
 
 /** An index uid, the start of one followed by `*`, or `*`. */
 export const indexPattern: Type<string> = refined(string, (text, at) => {
@@ -42,6 +57,7 @@ const isDocumentId = (text: string): boolean =>
 /** A document id as text: sent as a string or as an integer. */
 export const documentId: Type<string> = {
   expected: 'a string or an integer',
+  schema: { type: ['string', 'integer'] },
   json(node, at) {
     if (node.kind === 'number' && /^-?\d+$/.test(node.text)) return node.text
     if (node.kind !== 'string') throw wrongType(this.expected, node, at)
@@ -61,6 +77,7 @@ export const strings = list(string)
 /** A filter's shape: a string, or an array; what an array may hold is for the filter parser to say. */
 export const filter: Type<FilterValue> = {
   expected: 'a string or an array',
+  schema: { type: ['string', 'array'] },
   json(node, at) {
     if (node.kind !== 'string' && node.kind !== 'array') throw wrongType(this.expected, node, at)
     return toValue(node) as FilterValue
@@ -74,15 +91,20 @@ export const filter: Type<FilterValue> = {
  */
 export const sortList: Type<readonly string[]> = {
   expected: strings.expected,
+  schema: strings.schema,
   json: (node, at) => strings.json(node, at),
   text: (text) => text.split(/,(?![^(]*\))/).map((one) => one.trim()),
 }
 
 /** A UUID of any version, in any case, as lower-case text. */
-export const uuid: Type<string> = refined(string, (text, at) => {
-  if (!isUuid(text)) throw badValue(`\`${text}\` is not a valid UUID`, at)
-  return text.toLowerCase()
-})
+export const uuid: Type<string> = refined(
+  string,
+  (text, at) => {
+    if (!isUuid(text)) throw badValue(`\`${text}\` is not a valid UUID`, at)
+    return text.toLowerCase()
+  },
+  { format: 'uuid' },
+)
 
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
@@ -98,6 +120,7 @@ const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[
 export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   return {
     expected: 'a date',
+    schema: { type: 'string' },
     json: (node: JsonNode, at) => dateBound(kind).text(toText(node), at),
     text(text, at) {
       if (text === '*') return null

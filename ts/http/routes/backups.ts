@@ -22,6 +22,7 @@ import type { RouteServices } from '../services.js'
 /** A size: bytes as an integer, or text with a unit such as `24MiB`. */
 const payloadSize: Type<number> = {
   expected: 'a positive integer or a string such as `24MiB`',
+  schema: { type: ['string', 'integer'] },
   json: (node, at) => (node.kind === 'string' ? payloadSize.text(node.value, at) : integer().json(node, at)),
   text(text, at) {
     const parts = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*$/i.exec(text)

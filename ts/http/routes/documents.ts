@@ -110,6 +110,7 @@ const editionBody = shape({
 /** Ids to delete: what can be no id is kept as text and will match nothing. */
 const batchOfIds: Type<readonly string[]> = list({
   expected: 'an id',
+  schema: {},
   json: (node) => (node.kind === 'string' ? node.value : toText(node)),
   text: (text) => text,
 })

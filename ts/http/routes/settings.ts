@@ -1,18 +1,19 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import {
   type IndexSettings,
-  parseSetting,
-  parseSettingsPatch,
   renderSetting,
   renderSettings,
   resetAllSettings,
   resetSetting,
+  type SentSettings,
   type SettingsChange,
-  settingSegments,
+  settingsBody,
+  settingsChange,
+  settingRoutes as settingTable,
 } from '../../settings/index.js'
-import { jsonNode } from '../body.js'
+import { jsonBody } from '../body.js'
 import { param, reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
-import { toValue } from '../parse/index.js'
+import type { Type } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
 /** The settings of an index, whole and one by one. */
@@ -23,16 +24,16 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   app.get(path, async (request, reply) =>
     sendJson(reply, renderSettings(await stored(request), features.flags)),
   )
-  app.patch(path, (request, reply) => write(request, reply, (raw) => parseSettingsPatch(raw, features.flags)))
+  app.patch(path, (request, reply) => write(request, reply, settingsBody))
   app.delete(path, (request, reply) => reset(request, reply, resetAllSettings()))
 
-  for (const { segment, name, verb } of settingSegments) {
+  for (const { segment, name, verb, body } of settingTable) {
     const url = `${path}/${segment}`
     app.get(url, async (request, reply) => sendJson(reply, renderSetting(await stored(request), name)))
     app.route({
       method: verb,
       url,
-      handler: (request, reply) => write(request, reply, (raw) => parseSetting(name, raw, features.flags)),
+      handler: (request, reply) => write(request, reply, body),
     })
     app.delete(url, (request, reply) => reset(request, reply, resetSetting(name)))
   }
@@ -46,11 +47,12 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   async function write(
     request: FastifyRequest,
     reply: FastifyReply,
-    parse: (raw: unknown) => SettingsChange,
+    body: Type<SentSettings>,
   ): Promise<FastifyReply> {
     const uid = param(request, 'indexUid')
     const access = await auth.require(request.headers.authorization, 'settings.update', uid)
-    const change = parse(toValue(await jsonNode(request, options.payloadBytesMax)))
+    const sent = await jsonBody(request, options.payloadBytesMax, body)
+    const change = settingsChange(sent, features.flags)
     return enqueue(reply, requireIndexUid(uid), change, false, access.mayCreate(uid))
   }
 

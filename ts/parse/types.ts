@@ -1,6 +1,7 @@
-import { ApiError, type ErrorCode } from '../../errors/index.js'
+import { ApiError, type ErrorCode } from '../errors/index.js'
 import { found, isUnsigned, type JsonNode, readJsonText, toValue } from './json.js'
-import { suggestion } from './suggestion.js'
+import { namedSchema, orNull, type Schema } from './schema.js'
+import { choices } from './suggestion.js'
 
 /** Where a value stands in the request, and the code its errors carry. */
 export interface At {
@@ -13,6 +14,8 @@ export interface At {
 export interface Type<T> {
   /** What was expected, in the words of error messages: `a positive integer`. */
   readonly expected: string
+  /** What is accepted, for documents that describe the API. */
+  readonly schema: Schema
   json(node: JsonNode, at: At): T
   text(text: string, at: At): T
 }
@@ -34,18 +37,19 @@ export function badValue(reason: string, at: At): ApiError {
 
 /** A name that is none of the accepted ones, with the nearest of them. `what`: `field`, `parameter`, `value`. */
 export function unknownName(what: string, name: string, accepted: readonly string[], at: At): ApiError {
-  const near = suggestion(name, accepted)
   const inside = at.path === '' ? '' : ` inside \`${at.path}\``
-  const hint = near === null ? '' : `did you mean \`${near}\`? `
-  const list = accepted.map((one) => `\`${one}\``).join(', ')
-  return new ApiError(at.code, `unknown ${what} \`${name}\`${inside}: ${hint}expected one of ${list}`)
+  return new ApiError(at.code, `unknown ${what} \`${shortened(name)}\`${inside}: ${choices(name, accepted)}`)
 }
+
+/** Long values are cut so that a message cannot be larger than a log line. */
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
 
 const textNode = (text: string): JsonNode => ({ kind: 'string', value: text })
 
 /** Any text. */
 export const string: Type<string> = {
   expected: 'a string',
+  schema: { type: 'string' },
   json(node, at) {
     if (node.kind !== 'string') throw wrongType(this.expected, node, at)
     return node.value
@@ -56,6 +60,7 @@ export const string: Type<string> = {
 /** `true` or `false`, in lower case in query strings. */
 export const boolean: Type<boolean> = {
   expected: 'a boolean',
+  schema: { type: 'boolean' },
   json(node, at) {
     if (node.kind !== 'boolean') throw wrongType(this.expected, node, at)
     return node.value
@@ -80,6 +85,7 @@ export function integer(max?: number): Type<number> {
   }
   return {
     expected: 'a positive integer',
+    schema: { type: 'integer', minimum: 0, ...(max !== undefined && { maximum: max }) },
     json(node, at) {
       if (node.kind !== 'number' || !isUnsigned(node.text)) throw wrongType(this.expected, node, at)
       return read(node.text, at)
@@ -93,13 +99,18 @@ export function integer(max?: number): Type<number> {
 }
 
 /** A number, integers included, that `accepts` lets through. `range` words the condition. */
-export function number(accepts: (value: number) => boolean = () => true, range = 'a number'): Type<number> {
+export function number(
+  accepts: (value: number) => boolean = () => true,
+  range = 'a number',
+  bounds: Schema = {},
+): Type<number> {
   const check = (value: number, shown: string, at: At): number => {
     if (!accepts(value)) throw badValue(`\`${shown}\` is not ${range}`, at)
     return value
   }
   return {
     expected: 'a number',
+    schema: { type: 'number', ...bounds },
     json(node, at) {
       if (node.kind !== 'number') throw wrongType(this.expected, node, at)
       return check(Number(node.text), node.text, at)
@@ -114,7 +125,10 @@ export function number(accepts: (value: number) => boolean = () => true, range =
 }
 
 /** A score or ratio: 0 to 1. */
-export const unitInterval = number((value) => value >= 0 && value <= 1, 'between 0 and 1')
+export const unitInterval = number((value) => value >= 0 && value <= 1, 'between 0 and 1', {
+  minimum: 0,
+  maximum: 1,
+})
 
 /** One of a closed set of names. With `ignoreCase`, `TRUE` reads as `true`. */
 export function oneOf<const T extends string>(names: readonly T[], ignoreCase = false): Type<T> {
@@ -126,6 +140,7 @@ export function oneOf<const T extends string>(names: readonly T[], ignoreCase = 
   }
   return {
     expected: `a string among ${names.map((name) => `\`${name}\``).join(', ')}`,
+    schema: { type: 'string', enum: names },
     json: (node, at) => read(string.json(node, at), at),
     text: read,
   }
@@ -135,6 +150,7 @@ export function oneOf<const T extends string>(names: readonly T[], ignoreCase = 
 export function list<T>(item: Type<T>): Type<readonly T[]> {
   return {
     expected: 'an array',
+    schema: { type: 'array', items: item.schema },
     json(node, at) {
       if (node.kind !== 'array') throw wrongType(this.expected, node, at)
       return node.items.map((one, i) => item.json(one, { ...at, path: `${at.path}[${i}]` }))
@@ -156,6 +172,7 @@ export function list<T>(item: Type<T>): Type<readonly T[]> {
 export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
   return {
     expected: 'an array',
+    schema: { type: 'array', items: item.schema },
     json(node, at) {
       return list(item).json(node, at)
     },
@@ -174,6 +191,7 @@ export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
 export function mapOf<T>(item: Type<T>): Type<ReadonlyMap<string, T>> {
   return {
     expected: 'an object',
+    schema: { type: 'object', additionalProperties: item.schema },
     json(node, at) {
       if (node.kind !== 'object') throw wrongType(this.expected, node, at)
       return new Map(
@@ -190,6 +208,7 @@ export function mapOf<T>(item: Type<T>): Type<ReadonlyMap<string, T>> {
 export function nullable<T>(type: Type<T>): Type<T | null> {
   return {
     expected: `${type.expected} or null`,
+    schema: orNull(type.schema),
     json: (node, at) => (node.kind === 'null' ? null : type.json(node, at)),
     text: (text, at) => type.text(text, at),
   }
@@ -198,14 +217,60 @@ export function nullable<T>(type: Type<T>): Type<T | null> {
 /** Whatever JSON is sent, as a plain value. */
 export const anything: Type<unknown> = {
   expected: 'any JSON',
+  schema: {},
   json: (node) => toValue(node),
   text: (text) => text,
 }
 
-/** `type` followed by `convert`, which throws `badValue` for what it refuses. */
-export function refined<T, U>(type: Type<T>, convert: (value: T, at: At) => U): Type<U> {
+/** `type` under a name, which documents that describe the API refer to. */
+export function named<T>(name: string, type: Type<T>): Type<T> {
   return {
     expected: type.expected,
+    schema: namedSchema(name, type.schema),
+    json: (node, at) => type.json(node, at),
+    text: (text, at) => type.text(text, at),
+  }
+}
+
+/** What is read depends on the JSON kind of the value: `byKind({ string, object: rule })`. */
+export function byKind<T>(types: Readonly<Partial<Record<JsonNode['kind'], Type<T>>>>): Type<T> {
+  const known = Object.values(types)
+  return {
+    expected: known.map(({ expected }) => expected).join(' or '),
+    schema: { anyOf: known.map(({ schema }) => schema) },
+    json(node, at) {
+      const type = types[node.kind]
+      if (type === undefined) throw wrongType(this.expected, node, at)
+      return type.json(node, at)
+    },
+    text(text, at) {
+      return this.json(textNode(text), at)
+    },
+  }
+}
+
+/** `type`, whose mistakes carry `code` wherever it stands. */
+export function coded<T>(type: Type<T>, code: ErrorCode): Type<T> {
+  return {
+    expected: type.expected,
+    schema: type.schema,
+    json: (node, at) => type.json(node, { ...at, code }),
+    text: (text, at) => type.text(text, { ...at, code }),
+  }
+}
+
+/**
+ * `type` followed by `convert`, which throws `badValue` for what it refuses.
+ * @param narrowed keywords that say as much of `convert` as a schema can
+ */
+export function refined<T, U>(
+  type: Type<T>,
+  convert: (value: T, at: At) => U,
+  narrowed: Schema = {},
+): Type<U> {
+  return {
+    expected: type.expected,
+    schema: { ...type.schema, ...narrowed },
     json: (node, at) => convert(type.json(node, at), at),
     text: (text, at) => convert(type.text(text, at), at),
   }
@@ -215,6 +280,7 @@ export function refined<T, U>(type: Type<T>, convert: (value: T, at: At) => U): 
 export function jsonOrText<T>(type: Type<T>): Type<T> {
   return {
     expected: type.expected,
+    schema: type.schema,
     json: (node, at) => type.json(node, at),
     text(text, at) {
       let node: JsonNode

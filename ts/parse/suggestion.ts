@@ -27,6 +27,13 @@ export function suggestion(received: string, accepted: readonly string[]): strin
   return best
 }
 
+/** "did you mean …" where an accepted name is near, then all accepted names. */
+export function choices(received: string, accepted: readonly string[]): string {
+  const near = suggestion(received, accepted)
+  const hint = near === null ? '' : `did you mean \`${near}\`? `
+  return `${hint}expected one of ${accepted.map((name) => `\`${name}\``).join(', ')}`
+}
+
 /** Damerau-Levenshtein distance: insertions, deletions, replacements, swaps of neighbours. */
 function editsBetween(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => {

@@ -1,5 +1,6 @@
-import { ApiError, type ErrorCode } from '../../errors/index.js'
+import { ApiError, type ErrorCode } from '../errors/index.js'
 import { type JsonNode, readJson } from './json.js'
+import { orNull, type Schema, type SchemaValue } from './schema.js'
 import { type At, type Type, unknownName, wrongType } from './types.js'
 
 /** One field of a request: its type, the code of its mistakes, and what holds when it is not there. */
@@ -24,6 +25,7 @@ export function optional<T>(type: Type<T>, code: ErrorCode): Field<T | null> {
   return {
     type: {
       expected: type.expected,
+      schema: orNull(type.schema),
       json: (node, at) => (node.kind === 'null' ? null : type.json(node, at)),
       text: (text, at) => type.text(text, at),
     },
@@ -53,7 +55,7 @@ export function immutable(code: ErrorCode): Field<undefined> {
     throw new ApiError(code, 'the field cannot be changed')
   }
   return {
-    type: { expected: 'nothing', json: refuse, text: refuse },
+    type: { expected: 'nothing', schema: { not: {} }, json: refuse, text: refuse },
     code,
     absent: { kind: 'value', value: undefined },
     immutable: true,
@@ -69,6 +71,7 @@ export interface ObjectOptions {
 export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}): Type<Values<F>> {
   return {
     expected: 'an object',
+    schema: objectSchema(fields, options),
     json(node, at) {
       if (node.kind !== 'object') throw wrongType('an object', node, at)
       const values = new Map<string, unknown>()
@@ -88,6 +91,29 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
       throw wrongType('an object', { kind: 'string', value: text }, at)
     },
   }
+}
+
+/** The keys of `values` whose value is not undefined: a partial object as it was sent. */
+export function sentOnly<T extends object>(values: T): Partial<T> {
+  const sent = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(sent) as Partial<T>
+}
+
+function objectSchema(fields: Fields, { ignoreUnknown }: ObjectOptions): Schema {
+  const names = acceptedNames(fields)
+  const needed = names.filter((name) => fields[name]?.absent.kind === 'error')
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, fieldSchema(fields[name]!)])),
+    ...(needed.length > 0 && { required: needed }),
+    ...(!ignoreUnknown && { additionalProperties: false }),
+  }
+}
+
+/** What a field accepts, and what holds when it is not there. */
+export function fieldSchema({ type, absent }: Field<unknown>): Schema {
+  const known = absent.kind === 'value' && absent.value !== undefined && absent.value !== null
+  return known ? { ...type.schema, default: absent.value as SchemaValue } : type.schema
 }
 
 /** The root of a body: JSON bytes read as `type`, mistakes without a code of their own being `bad_request`. */

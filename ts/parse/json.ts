@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors/index.js'
+import { ApiError } from '../errors/index.js'
 
 /**
  * A JSON value as it was written: keys in payload order, numbers as their own text.

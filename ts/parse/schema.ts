@@ -1,0 +1,20 @@
+/** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. Derived from what validates, never written beside it. */
+export interface Schema {
+  readonly [keyword: string]: SchemaValue
+}
+export type SchemaValue = string | number | boolean | null | Schema | readonly SchemaValue[]
+
+/** A schema that many requests share: documents refer to it by `name` instead of repeating it. */
+export function namedSchema(name: string, schema: Schema): Schema {
+  return { title: name, ...schema }
+}
+
+/** What `schema` allows, and null. */
+export function orNull(schema: Schema): Schema {
+  const { type, title, enum: values, ...rest } = schema
+  if (typeof type !== 'string' || title !== undefined) {
+    return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] }
+  }
+  const withNull = Array.isArray(values) ? { enum: [...values, null] } : {}
+  return { type: [type, 'null'], ...withNull, ...rest }
+}

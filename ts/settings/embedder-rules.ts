@@ -1,0 +1,144 @@
+import { ApiError } from '../errors/index.js'
+import { type At, badValue } from '../parse/index.js'
+
+/** Fields of one embedder, in the order they are rendered. A patch may hold null: back to the default. */
+export type EmbedderFields = Readonly<Record<string, unknown>>
+
+export const sources = ['openAi', 'huggingFace', 'ollama', 'userProvided', 'rest', 'composite'] as const
+export type Source = (typeof sources)[number]
+
+export const fragmentFields: readonly string[] = ['indexingFragments', 'searchFragments']
+export const templateFields: readonly string[] = ['documentTemplate', 'documentTemplateMaxBytes']
+const anywhere = ['source', 'distribution', 'binaryQuantized']
+
+/** Which fields mean something for which source. */
+export const allowed: Readonly<Record<Source, readonly string[]>> = {
+  openAi: [...anywhere, 'model', 'apiKey', 'url', 'dimensions', ...templateFields],
+  huggingFace: [...anywhere, 'model', 'revision', 'pooling', ...templateFields],
+  ollama: [...anywhere, 'model', 'url', 'apiKey', 'dimensions', ...templateFields],
+  userProvided: [...anywhere, 'dimensions'],
+  rest: [
+    ...anywhere,
+    'url',
+    'request',
+    'response',
+    'apiKey',
+    'headers',
+    'dimensions',
+    ...templateFields,
+    ...fragmentFields,
+  ],
+  composite: [...anywhere, 'searchEmbedder', 'indexingEmbedder'],
+}
+
+const mandatory: Readonly<Record<Source, readonly string[]>> = {
+  openAi: [],
+  huggingFace: [],
+  ollama: ['model'],
+  userProvided: ['dimensions'],
+  rest: ['url', 'request', 'response'],
+  composite: ['searchEmbedder', 'indexingEmbedder'],
+}
+
+const openAiModels: Readonly<Record<string, { dimensions: number; mayShrink: boolean }>> = {
+  'text-embedding-ada-002': { dimensions: 1536, mayShrink: false },
+  'text-embedding-3-small': { dimensions: 1536, mayShrink: true },
+  'text-embedding-3-large': { dimensions: 3072, mayShrink: true },
+}
+
+export const defaultModel = {
+  openAi: 'text-embedding-3-small',
+  huggingFace: 'BAAI/bge-base-en-v1.5',
+} as const
+
+/** Where an embedder stands: by itself, or as one half of a composite one. */
+export type EmbedderRole = 'top' | 'nested'
+
+export const sourceOf = (fields: EmbedderFields): Source => (fields.source ?? 'openAi') as Source
+
+/**
+ * Judges an embedder as sent.
+ * @throws ApiError `invalid_settings_embedders`; `vector_embedding_error` for a faulty request template
+ */
+export function checkSent(fields: EmbedderFields, at: At, role: EmbedderRole): void {
+  if (role === 'nested') checkNested(fields, at)
+  // Without a source it may be a change to an embedder we cannot see from here: judged once merged.
+  else if (Object.hasOwn(fields, 'source')) checkComplete(fields, at)
+  checkPlaceholders(fields, at)
+}
+
+/** Judges an embedder whose source is known: nothing forbidden, nothing missing, a model that exists. */
+export function checkComplete(fields: EmbedderFields, at: At): void {
+  const source = sourceOf(fields)
+  const forbidden = Object.keys(fields).find((name) => !allowed[source].includes(name))
+  if (forbidden !== undefined) throw notForSource(at, forbidden, source)
+  const lacking = mandatory[source].find((name) => isUnset(fields[name]))
+  if (lacking !== undefined) throw missingField(at, lacking)
+  if (source === 'openAi') checkOpenAi(fields, at)
+}
+
+/** The refusal of a field that means nothing for `source`. */
+export function notForSource(at: At, name: string, source: Source): ApiError {
+  const fitting = sources.filter((candidate) => allowed[candidate].includes(name))
+  return new ApiError(
+    at.code,
+    `\`${at.path.slice(1)}\`: field \`${name}\` is not available for source \`${source}\` ` +
+      `(only for ${fitting.join(', ')}); available fields: ${allowed[source].join(', ')}`,
+  )
+}
+
+const isUnset = (value: unknown): boolean => value === undefined || value === null
+const below = (at: At, name: string): At => ({ path: `${at.path}.${name}`, code: at.code })
+
+function missingField(at: At, name: string): ApiError {
+  const inside = at.path === '' ? '' : ` inside \`${at.path}\``
+  return new ApiError(at.code, `missing field \`${name}\`${inside}`)
+}
+
+function checkOpenAi(fields: EmbedderFields, at: At): void {
+  const name = (fields.model ?? defaultModel.openAi) as string
+  const model = Object.hasOwn(openAiModels, name) ? openAiModels[name] : undefined
+  if (model === undefined) {
+    const known = Object.keys(openAiModels).join(', ')
+    throw badValue(`unknown OpenAI model \`${name}\`, known ones: ${known}`, below(at, 'model'))
+  }
+  const dimensions = (fields.dimensions ?? model.dimensions) as number
+  if (dimensions > model.dimensions || (!model.mayShrink && dimensions !== model.dimensions)) {
+    const wanted = model.mayShrink ? `at most ${model.dimensions}` : `exactly ${model.dimensions}`
+    const reason = `model \`${name}\` has ${wanted} dimensions, found ${dimensions}`
+    throw badValue(reason, below(at, 'dimensions'))
+  }
+}
+
+function checkNested(fields: EmbedderFields, at: At): void {
+  if (isUnset(fields.source)) throw missingField(at, 'source')
+  if (fields.source === 'composite' || fields.source === 'userProvided') {
+    throw badValue(`a nested embedder cannot have source \`${fields.source}\``, below(at, 'source'))
+  }
+  checkComplete(fields, at)
+}
+
+/** `rest` only: without its placeholders a request carries no text and an answer yields no vector. */
+function checkPlaceholders(fields: EmbedderFields, at: At): void {
+  const usesFragments = fragmentFields.some((name) => !isUnset(fields[name]))
+  if (usesFragments && !isUnset(fields.documentTemplate)) {
+    throw placeholderError(at, 'fragments and `documentTemplate` exclude each other')
+  }
+  const input = usesFragments ? '{{fragment}}' : '{{text}}'
+  if (!isUnset(fields.request) && !holds(fields.request, input)) {
+    throw placeholderError(below(at, 'request'), `there is no \`"${input}"\` in it`)
+  }
+  if (!isUnset(fields.response) && !holds(fields.response, '{{embedding}}')) {
+    throw placeholderError(below(at, 'response'), 'there is no `"{{embedding}}"` in it')
+  }
+}
+
+const placeholderError = (at: At, reason: string): ApiError =>
+  badValue(reason, { path: at.path, code: 'vector_embedding_error' })
+
+/** Looks at most 64 levels deep: no provider's request is deeper, and the stack is not endless. */
+function holds(value: unknown, placeholder: string, levels = 64): boolean {
+  if (typeof value === 'string') return value === placeholder
+  if (typeof value !== 'object' || value === null || levels === 0) return false
+  return Object.values(value).some((inner) => holds(inner, placeholder, levels - 1))
+}

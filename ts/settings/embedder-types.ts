@@ -1,0 +1,87 @@
+import { Liquid } from 'liquidjs'
+import type { ErrorCode } from '../errors/index.js'
+import {
+  anything,
+  badValue,
+  boolean,
+  named,
+  nullable,
+  number,
+  oneOf,
+  refined,
+  required,
+  shape,
+  string,
+  type Type,
+  unitInterval,
+} from '../parse/index.js'
+import { absoluteUrl, byName, partial, positive, type TypesByName } from './common-types.js'
+import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
+
+const code: ErrorCode = 'invalid_settings_embedders'
+const liquid = new Liquid()
+
+/** A Liquid template that parses. */
+export const template: Type<string> = refined(string, (text, at) => {
+  try {
+    liquid.parse(text)
+  } catch (error) {
+    throw badValue(`the template does not parse: ${error instanceof Error ? error.message : error}`, at)
+  }
+  return text
+})
+
+/** Named parts of a document or search, each with the JSON that stands for it; null removes one. */
+const fragments = byName(nullable(shape({ value: required(anything, code) })))
+
+const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1', {
+  exclusiveMinimum: 0,
+  maximum: 1,
+})
+
+/** What every embedder can be told, in the order it is rendered. */
+const everywhere = {
+  source: oneOf(sources),
+  model: string,
+  revision: string,
+  pooling: oneOf(['useModel', 'forceCls', 'forceMean']),
+  apiKey: string,
+  dimensions: positive,
+  binaryQuantized: boolean,
+  documentTemplate: template,
+  documentTemplateMaxBytes: positive,
+  url: absoluteUrl,
+  indexingFragments: fragments,
+  searchFragments: fragments,
+  request: anything,
+  response: anything,
+  headers: byName(string),
+} as const
+
+const { binaryQuantized: _, searchFragments, ...inIndexing } = everywhere
+const { documentTemplate: _t, documentTemplateMaxBytes: _b, indexingFragments: _f, ...inBoth } = inIndexing
+
+/** The two halves of a composite embedder know less than one that stands alone. */
+const searchEmbedder = named('SearchEmbedder', judged('nested', { ...inBoth, searchFragments }))
+const indexingEmbedder = named('IndexingEmbedder', judged('nested', inIndexing))
+
+/**
+ * One embedder of a patch: known fields of the right types, in rendering order; null where sent. Refuses with
+ * `invalid_settings_embedders`, or `vector_embedding_error` for a faulty request template.
+ */
+export const embedder: Type<EmbedderFields> = named(
+  'Embedder',
+  judged('top', {
+    ...everywhere,
+    searchEmbedder,
+    indexingEmbedder,
+    distribution: shape({ mean: required(unitInterval, code), sigma: required(sigma, code) }),
+  }),
+)
+
+function judged(role: EmbedderRole, types: TypesByName): Type<EmbedderFields> {
+  return refined(partial(code, types), (fields: EmbedderFields, at) => {
+    checkSent(fields, at, role)
+    return fields
+  })
+}

@@ -1,0 +1,206 @@
+import { ApiError } from '../errors/index.js'
+import {
+  badValue,
+  boolean,
+  byKind,
+  defaulted,
+  integer,
+  list,
+  mapOf,
+  named,
+  nullable,
+  oneOf,
+  refined,
+  required,
+  shape,
+  string,
+  type Type,
+  unitInterval,
+} from '../parse/index.js'
+import { byName, partial, positive, sortedKeys, stringSet, strings } from './common-types.js'
+import { embedder, template } from './embedder-types.js'
+import type { FilterableRule } from './index-settings.js'
+import { acceptedLocales } from './locales.js'
+import { isTypoWordSizeOrder } from './typo-words.js'
+
+// What each setting may be sent. Types that merely are strings, booleans or lists stand in the table itself.
+
+const filterableCode = 'invalid_settings_filterable_attributes'
+const noFilters = { equality: true, comparison: false } as const
+
+const filterablePatterns = named(
+  'FilterablePatterns',
+  shape({
+    attributePatterns: required(strings, filterableCode),
+    features: defaulted(
+      shape({
+        facetSearch: defaulted(boolean, false, filterableCode),
+        filter: defaulted(
+          shape({
+            equality: defaulted(boolean, noFilters.equality, filterableCode),
+            comparison: defaulted(boolean, noFilters.comparison, filterableCode),
+          }),
+          noFilters,
+          filterableCode,
+        ),
+      }),
+      { facetSearch: false, filter: noFilters },
+      filterableCode,
+    ),
+  }),
+)
+
+/** A field with all features, or patterns with chosen ones; defaults filled in. */
+export const filterableAttributes: Type<readonly FilterableRule[]> = list(
+  byKind<FilterableRule>({ string, object: filterablePatterns }),
+)
+
+const foreignKeysCode = 'invalid_settings_foreign_keys'
+
+export const foreignKeys = list(
+  named(
+    'ForeignKey',
+    shape({
+      foreignIndexUid: required(string, foreignKeysCode),
+      fieldName: required(string, foreignKeysCode),
+    }),
+  ),
+)
+
+const ruleNames = [
+  'words',
+  'typo',
+  'proximity',
+  'attribute',
+  'attributeRank',
+  'wordPosition',
+  'sort',
+  'exactness',
+]
+
+/** Names and calls of geo search, which a custom rule cannot order by. */
+const reservedNames = /^_geo(json|Distance|Point|Radius|BoundingBox|Polygon)?$/
+const reservedCalls = /^_geo(Distance|Point|Radius|BoundingBox)?\(/
+
+const rankingRule: Type<string> = refined(string, (rule, at) => {
+  if (ruleNames.includes(rule)) return rule
+  const [, name] = /^(.*):(?:asc|desc)$/s.exec(rule) ?? []
+  if (name === undefined) {
+    const known = ruleNames.map((one) => `\`${one}\``).join(', ')
+    throw badValue(
+      `\`${rule}\` is not a ranking rule: expected one of ${known}, \`<field>:asc\`, \`<field>:desc\``,
+      at,
+    )
+  }
+  if (reservedNames.test(name) || reservedCalls.test(name)) {
+    throw badValue(`\`${rule}\` is reserved: \`${name}\` can only be used in the \`sort\` of a search`, at)
+  }
+  return rule
+})
+
+/** Built-in rules by name, custom ones as `field:asc` or `field:desc`. */
+export const rankingRules: Type<readonly string[]> = refined(list(rankingRule), (rules, at) => {
+  const part = rules.find((rule) => rule === 'attributeRank' || rule === 'wordPosition')
+  if (rules.includes('attribute') && part !== undefined) {
+    throw badValue(`\`attribute\` already contains \`${part}\`, the two cannot be used together`, at)
+  }
+  return rules
+})
+
+export const synonyms = byName(strings)
+
+const localizedCode = 'invalid_settings_localized_attributes'
+
+/** Locales stay in the form they were sent in. */
+export const localizedAttributes = list(
+  named(
+    'LocalizedAttributes',
+    shape({
+      attributePatterns: required(strings, localizedCode),
+      locales: required(list(oneOf(acceptedLocales)), localizedCode),
+    }),
+  ),
+)
+
+const typoCode = 'invalid_settings_typo_tolerance'
+const wordSize = integer(255)
+
+export const typoTolerance = named(
+  'TypoTolerance',
+  partial(typoCode, {
+    enabled: boolean,
+    minWordSizeForTypos: refined(
+      partial(typoCode, { oneTypo: wordSize, twoTypos: wordSize }),
+      (sizes, at) => {
+        const { oneTypo, twoTypos } = sizes
+        if (!isTypoWordSizeOrder(oneTypo ?? 0, twoTypos ?? 255)) {
+          throw badValue(`\`oneTypo\` (${oneTypo}) must not be larger than \`twoTypos\` (${twoTypos})`, at)
+        }
+        return sizes
+      },
+    ),
+    disableOnWords: stringSet,
+    disableOnAttributes: stringSet,
+    disableOnNumbers: boolean,
+  }),
+)
+
+export const faceting = named(
+  'Faceting',
+  partial('invalid_settings_faceting', {
+    maxValuesPerFacet: integer(),
+    sortFacetValuesBy: byName(oneOf(['alpha', 'count'])),
+  }),
+)
+
+export const pagination = named(
+  'Pagination',
+  partial('invalid_settings_pagination', { maxTotalHits: positive }),
+)
+
+/** By name; null removes one. */
+export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
+  if (map.has('')) throw badValue('an embedder needs a name', at)
+  return sortedKeys(Object.fromEntries(map))
+})
+
+const chatCode = 'invalid_settings_index_chat'
+
+const chatTemplateBytes: Type<number> = refined(integer(), (bytes, at) => {
+  // The service reports this one mistake of a chat under the code of the embedders.
+  if (bytes === 0) throw badValue('must be at least 1', { ...at, code: 'invalid_settings_embedders' })
+  return bytes
+})
+
+export const chat = named(
+  'ChatSettings',
+  partial(chatCode, {
+    description: string,
+    // A template that does not parse is told by the task.
+    documentTemplate: string,
+    documentTemplateMaxBytes: chatTemplateBytes,
+    searchParameters: partial(chatCode, {
+      hybrid: partial(chatCode, { embedder: string, semanticRatio: unitInterval }),
+      limit: integer(),
+      sort: strings,
+      distinct: string,
+      matchingStrategy: oneOf(['last', 'all', 'frequency']),
+      attributesToSearchOn: strings,
+      rankingScoreThreshold: unitInterval,
+    }),
+  }),
+)
+
+/** Told by the task, not by the request: a chat template that does not parse. */
+export function checkChatTemplate(text: string): void {
+  template.text(text, { path: '.chat.documentTemplate', code: 'invalid_chat_setting_document_template' })
+}
+
+/** Told by the task: sizes that conflict only with the stored ones. */
+export function checkTypoWordSizes(oneTypo: number, twoTypos: number): void {
+  if (isTypoWordSizeOrder(oneTypo, twoTypos)) return
+  throw new ApiError(
+    typoCode,
+    `\`minWordSizeForTypos\` is invalid: \`oneTypo\` (${oneTypo}) must not be larger than \`twoTypos\` (${twoTypos})`,
+  )
+}
