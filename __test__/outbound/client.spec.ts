@@ -1,0 +1,208 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import {
+  type Outbound,
+  type OutboundFault,
+  type OutboundRequest,
+  type OutboundSetup,
+  openOutbound,
+  pauseMs,
+  retryAfterMs,
+  retrying,
+} from '../../ts/outbound/index.js'
+
+type Seen = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { readonly body: string }
+
+/** A server that remembers what it was asked. */
+async function receiver(t: ExecutionContext, answer: (seen: Seen, response: ServerResponse) => void) {
+  const seen: Seen[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method, url, headers } = request
+      const one = { method, url, headers, body: Buffer.concat(chunks).toString() }
+      seen.push(one)
+      answer(one, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { seen, port, url: `http://127.0.0.1:${port}` }
+}
+
+function outbound(t: ExecutionContext, setup: Partial<OutboundSetup> = {}): Outbound {
+  const opened = openOutbound({ allowedNetworks: ['127.0.0.0/8'], ...setup })
+  t.teardown(() => opened.close())
+  return opened
+}
+
+const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
+  method: 'GET',
+  url,
+  timeoutMs: 5_000,
+  answerBytesMax: 1_000,
+  ...more,
+})
+
+async function fails(t: ExecutionContext, call: Promise<unknown>, fault: OutboundFault): Promise<void> {
+  const error = await t.throwsAsync(call, { name: 'OutboundError' })
+  t.is((error as { fault?: string } | undefined)?.fault, fault, error?.message)
+}
+
+test('a call brings back status, headers and body, whatever the status', async (t) => {
+  const { url, seen } = await receiver(t, (_, response) => response.writeHead(418, { 'x-a': 'b' }).end('tea'))
+  const answer = await outbound(t).call(
+    get(`${url}/p?q=1`, { method: 'POST', body: 'in', headers: { k: 'v' } }),
+  )
+  t.deepEqual([answer.status, answer.headers['x-a'], answer.body.toString()], [418, 'b', 'tea'])
+  t.like(seen[0], { method: 'POST', url: '/p?q=1', body: 'in' })
+  t.is(seen[0]?.headers.k, 'v')
+})
+
+test('a streamed body goes in chunks, again after a redirect that keeps the method', async (t) => {
+  const { url, seen } = await receiver(t, (one, response) =>
+    one.url === '/from' ? response.writeHead(307, { location: '/to' }).end() : response.end(),
+  )
+  async function* body() {
+    yield Buffer.from('one ')
+    yield Buffer.from('two')
+  }
+  await outbound(t).call(get(`${url}/from`, { method: 'POST', body, headers: { authorization: 'me' } }))
+  t.deepEqual(
+    seen.map(({ url: path, body: sent, headers }) => [
+      path,
+      sent,
+      headers['transfer-encoding'],
+      headers.authorization,
+    ]),
+    [
+      ['/from', 'one two', 'chunked', 'me'],
+      ['/to', 'one two', 'chunked', 'me'],
+    ],
+  )
+})
+
+test('a redirect to another place takes no header of the caller along', async (t) => {
+  const other = await receiver(t, (_, response) => response.end())
+  const first = await receiver(t, (_, response) =>
+    response.writeHead(302, { location: `${other.url}/there` }).end(),
+  )
+  const headers = { authorization: 'secret', 'x-token': 'secret', 'content-type': 'a/b' }
+  await outbound(t).call(get(first.url, { method: 'POST', body: 'x', headers }))
+  const [there] = other.seen
+  t.deepEqual([there?.method, there?.body], ['GET', ''])
+  t.false(JSON.stringify(there?.headers).includes('secret'))
+})
+
+test('addresses that are not public are refused, written out, resolved or redirected to', async (t) => {
+  const { url, port, seen } = await receiver(t, (one, response) =>
+    response
+      .writeHead(302, { location: one.url === '/meta' ? 'http://169.254.169.254/' : 'http://10.0.0.1/' })
+      .end(),
+  )
+  const names: Record<string, string[]> = {
+    'inside.example': ['127.0.0.1'],
+    'both.example': ['93.184.215.14', '127.0.0.1'],
+    'loop.example': ['127.0.0.1'],
+  }
+  const resolve: OutboundSetup['resolve'] = (name, _, callback) =>
+    callback(
+      null,
+      (names[name] ?? []).map((address) => ({ address, family: 4 })),
+    )
+  const strict = outbound(t, { allowedNetworks: [], resolve })
+  for (const target of [
+    url,
+    `http://[::ffff:127.0.0.1]:${port}/`,
+    `http://0x7f000001:${port}/`,
+    `http://2130706433:${port}/`,
+    `http://inside.example:${port}/`,
+    `http://both.example:${port}/`,
+  ]) {
+    await fails(t, strict.call(get(target)), 'refused')
+  }
+  t.is(seen.length, 0)
+  const lenient = outbound(t, { resolve })
+  await fails(t, lenient.call(get(`${url}/meta`)), 'refused')
+  await fails(t, lenient.call(get(`http://loop.example:${port}/x`)), 'refused')
+  t.is(seen.length, 2, 'the first hop was allowed')
+})
+
+test('a call without an answer says why', async (t) => {
+  const { url } = await receiver(t, (one, response) => {
+    if (one.url === '/silent') return
+    if (one.url === '/round') response.writeHead(302, { location: '/round' }).end()
+    else if (one.url === '/cut')
+      response.writeHead(200, { 'content-length': '10' }).write('x', () => response.destroy())
+    else response.end('x'.repeat(2_000))
+  })
+  const client = outbound(t)
+  await fails(t, client.call(get(`${url}/silent`, { timeoutMs: 50 })), 'timeout')
+  await fails(t, client.call(get(`${url}/round`)), 'redirects')
+  await fails(t, client.call(get(`${url}/large`)), 'too_large')
+  await fails(t, client.call(get(`${url}/cut`)), 'unreachable')
+  await fails(t, client.call(get('http://127.0.0.1:1/')), 'unreachable')
+  await fails(t, client.call(get('ftp://127.0.0.1/')), 'url')
+  await fails(t, client.call(get('nowhere')), 'url')
+  const abort = new AbortController()
+  const call = client.call(get(`${url}/silent`, { signal: abort.signal }))
+  abort.abort()
+  await fails(t, call, 'aborted')
+  t.is((await client.call(get(`${url}/large`, { answerBytesMax: null }))).body.length, 0)
+})
+
+test('pauses double up to the last, half of them by chance', (t) => {
+  const backoff = { firstMs: 100, lastMs: 1_000 }
+  t.deepEqual(
+    [1, 2, 3, 4, 5, 5_000].map((failures) => pauseMs(failures, backoff, () => 1)),
+    [100, 200, 400, 800, 1_000, 1_000],
+  )
+  t.is(
+    pauseMs(1, backoff, () => 0),
+    50,
+  )
+})
+
+test('what is worth it is tried again, up to a number of attempts', async (t) => {
+  const policy = {
+    firstMs: 1,
+    lastMs: 2,
+    attemptsMax: 3,
+    worthRetrying: (error: unknown) => error !== 'final',
+  }
+  const attempts: number[] = []
+  const outcome = retrying(async (attempt) => {
+    attempts.push(attempt)
+    if (attempt < 3) throw 'again'
+    return 'done'
+  }, policy)
+  t.is(await outcome, 'done')
+  t.deepEqual(attempts, [1, 2, 3])
+  let calls = 0
+  const hopeless = async (error: string) => {
+    calls++
+    throw error
+  }
+  await t.throwsAsync(
+    retrying(() => hopeless('again'), policy),
+    { any: true },
+  )
+  await t.throwsAsync(
+    retrying(() => hopeless('final'), policy),
+    { any: true },
+  )
+  t.is(calls, 4)
+})
+
+test('Retry-After is read in seconds and as a date', (t) => {
+  t.is(retryAfterMs({ 'retry-after': '3' }), 3_000)
+  t.is(retryAfterMs({ 'retry-after': 'Thu, 01 Jan 1970 00:00:09 GMT' }, 4_000), 5_000)
+  t.is(retryAfterMs({ 'retry-after': 'soon' }), null)
+  t.is(retryAfterMs({}), null)
+})

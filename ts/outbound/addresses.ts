@@ -1,0 +1,133 @@
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Networks that calls may reach beside the public ones: CIDR or single addresses. `any`: no policy. */
+export type AllowedNetworks = 'any' | readonly string[]
+
+/** Which addresses our calls may reach. */
+export interface AddressPolicy {
+  /** @param address an IPv4 or IPv6 address as text, without brackets; anything else is refused */
+  allows(address: string): boolean
+}
+
+/** An address lies in a network that calls must not reach. */
+export class AddressRefusedError extends Error {
+  override readonly name = 'AddressRefusedError'
+
+  /** @param host as the caller wrote it; what it resolved to is not told */
+  constructor(readonly host: string) {
+    super(
+      `\`${host}\` leads to an address that is not public; --experimental-allowed-ip-networks can allow its network`,
+    )
+  }
+}
+
+// What IANA's registries of special-purpose addresses do not call globally reachable.
+const privateNetworks = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '240.0.0.0/4',
+  '::/128',
+  '::1/128',
+  '::ffff:0:0/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
+  'fc00::/7',
+  'fe80::/10',
+].map(network)
+
+// Public parts of the networks above.
+const publicNetworks = [
+  '192.0.0.9/32',
+  '192.0.0.10/32',
+  '2001:1::1/128',
+  '2001:1::2/128',
+  '2001:3::/32',
+  '2001:4:112::/48',
+  '2001:20::/28',
+  '2001:30::/28',
+].map(network)
+
+/** IPv4 addresses behind a translator of the well-known prefix (RFC 6052) are judged as IPv4. */
+const translated = network('64:ff9b::/96')
+
+type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+function network(text: string): Network {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.parse(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+const within = (address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Network): boolean =>
+  address.kind() === base.kind() && address.match(base, bits)
+
+/**
+ * Public addresses, and those of `allowed`.
+ * @throws Error if an entry of `allowed` is not a network
+ */
+export function addressPolicy(allowed: AllowedNetworks): AddressPolicy {
+  if (allowed === 'any') return { allows: () => true }
+  const added = allowed.map(network)
+  return {
+    allows(text) {
+      if (!ipaddr.isValid(text)) return false
+      const address = embedded(ipaddr.process(text))
+      if (added.some((one) => within(address, one))) return true
+      if (publicNetworks.some((one) => within(address, one))) return true
+      return !privateNetworks.some((one) => within(address, one))
+    },
+  }
+}
+
+function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+  return within(address, translated) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
+}
+
+/** Turns a name into all of its addresses. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
+) => void
+
+const systemResolve: Resolve = (hostname, options, callback) =>
+  lookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses ?? []))
+
+/**
+ * A lookup for sockets that refuses a name as soon as one of its addresses is refused. The socket connects
+ * to the addresses handed over here, so an answer that changes meanwhile gains nothing.
+ */
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemResolve): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, options, (error, addresses) => {
+      const [first] = addresses
+      if (error !== null || first === undefined) {
+        callback(error ?? Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), '')
+      } else if (!addresses.every(({ address }) => policy.allows(address))) {
+        callback(new AddressRefusedError(hostname), '')
+      } else if (options.all) {
+        callback(null, [...addresses])
+      } else {
+        callback(null, first.address, first.family)
+      }
+    })
+  }
+}

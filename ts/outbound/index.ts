@@ -1,0 +1,11 @@
+/** Here is a request to somewhere else, may it go there, and what came back? */
+export { AddressRefusedError, type AllowedNetworks, addressPolicy, type Resolve } from './addresses.js'
+export {
+  type Backoff,
+  isTransientStatus,
+  pauseMs,
+  type RetryPolicy,
+  retryAfterMs,
+  retrying,
+} from './backoff.js'
+export * from './client.js'
