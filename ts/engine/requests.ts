@@ -15,6 +15,14 @@ export type Paging =
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
   | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
 
+/** Experimental features that change how a request is read. */
+export interface RequestFeatures {
+  readonly containsFilter: boolean
+  readonly legacySearch: boolean
+  /** Filters may ask for `_vectors`. */
+  readonly multimodal: boolean
+}
+
 export interface SearchRequest {
   /** Names the index in error messages; the answer never depends on it. */
   readonly indexUid: string
@@ -43,8 +51,7 @@ export interface SearchRequest {
   readonly showRankingScore: boolean
   readonly showRankingScoreDetails: boolean
   readonly showPerformanceDetails: boolean
-  /** Experimental features that change how a request is read. */
-  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+  readonly features: RequestFeatures
   /** UUID v7, echoed at its place in the answer. */
   readonly requestUid: string
   /** Raw `metadata` object, echoed at its place in the answer; null when the header was not sent. */
@@ -76,13 +83,15 @@ export interface FacetSearchRequest {
   readonly exhaustiveFacetCount: boolean
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
-  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+  readonly features: RequestFeatures
 }
 
 export interface SimilarRequest {
   readonly indexUid: string
   readonly id: string
   readonly embedder: string
+  /** What the caller may see at all; the document itself must pass it, unlike `filter`. */
+  readonly visible: FilterValue | null
   readonly offset: number
   readonly limit: number
   readonly filter: FilterValue | null
@@ -90,8 +99,9 @@ export interface SimilarRequest {
   readonly retrieveVectors: boolean
   readonly showRankingScore: boolean
   readonly showRankingScoreDetails: boolean
+  readonly showPerformanceDetails: boolean
   readonly rankingScoreThreshold: number | null
-  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+  readonly features: RequestFeatures
 }
 
 export interface DocumentsRequest {
@@ -105,7 +115,7 @@ export interface DocumentsRequest {
   readonly ids: readonly string[] | null
   readonly filter: FilterValue | null
   readonly sort: readonly string[] | null
-  readonly features: { readonly containsFilter: boolean; readonly legacySearch: boolean }
+  readonly features: RequestFeatures
 }
 
 export interface DocumentRequest {

@@ -27,7 +27,7 @@ export interface SearchContext {
 export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
   const { entry, features } = context
   requireSensible(search, features)
-  const { containsFilter, legacySearch } = features.flags
+  const { containsFilter, legacySearch, multimodal } = features.flags
   return {
     indexUid: entry.uid,
     q: search.q,
@@ -54,7 +54,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     showRankingScore: search.showRankingScore,
     showRankingScoreDetails: search.showRankingScoreDetails,
     showPerformanceDetails: search.showPerformanceDetails,
-    features: { containsFilter, legacySearch },
+    features: { containsFilter, legacySearch, multimodal },
     requestUid: uuidV7(),
     metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
   }

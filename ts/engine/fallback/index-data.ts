@@ -12,6 +12,7 @@ import { Tokenizer } from './analysis/tokenize.js'
 import type { Column } from './columns.js'
 import { DocSet } from './doc-set.js'
 import { TermDictionary } from './postings.js'
+import type { VectorSet, VectorState } from './vector/index.js'
 
 /** A stored document: its id as text and its JSON as bytes. */
 export interface StoredDocument {
@@ -58,6 +59,8 @@ export interface IndexData {
   readonly pathCounts: Map<string, number>
   text: TextIndex
   columns: ColumnIndex
+  /** Vectors by embedder. */
+  readonly vectors: Map<string, VectorSet>
 }
 
 export function emptyIndex(settings: IndexSettings = defaultIndexSettings): IndexData {
@@ -77,8 +80,26 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
     pathCounts: new Map(),
     text: { dictionary: new TermDictionary(), lengths: [] },
     columns: { byPath: new Map(), points: [] },
+    vectors: new Map(),
   }
 }
+
+/** The part of an index that filters read. */
+export interface FilterView {
+  readonly settings: IndexSettings
+  readonly alive: DocSet
+  readonly columns: ColumnIndex
+  /** What is known of the documents' vectors under one embedder. */
+  vectorStates(embedder: string): Iterable<readonly [docid: number, state: VectorState]>
+}
+
+/** A whole index as filters read it. */
+export const viewOf = ({ settings, alive, columns, vectors }: IndexData): FilterView => ({
+  settings,
+  alive,
+  columns,
+  vectorStates: (embedder) => vectors.get(embedder)?.states() ?? [],
+})
 
 /** The number of a field, given at first sight. */
 export function fieldId(index: Pick<IndexData, 'fieldIds' | 'fieldPaths'>, path: string): number {

@@ -25,3 +25,5 @@ export const FIELDS_MAX = 65_535
 export const ID_BYTES_MAX = 511
 /** When no setting says otherwise. */
 export const SEARCH_CUTOFF_MS = 1500
+/** Vectors of one document under one embedder. Source: spec/vectors.md §4; a count of them fits a byte. */
+export const VECTORS_MAX = 255

@@ -42,8 +42,10 @@ import { listDocuments, oneDocument } from './search/documents.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
 import { search } from './search/search.js'
+import { similar } from './search/similar.js'
 import { type Commit, CommitLog, DamagedLogError, readLog, syncDirectory } from './store/log.js'
 import { compareUtf8 } from './text-order.js'
+import { allVectorPayloads, embeddersOf, VectorReplay, vectorPayloads } from './vector/index.js'
 
 const LOG = 'commits.log'
 /** A log is rewritten once it is this many times what the documents need, but not below the floor. */
@@ -106,7 +108,7 @@ export class LocalEngine implements Engine {
 
   async checkFilter(filter: Uint8Array): Promise<void> {
     try {
-      parseFilter(decoded(filter), { containsFilter: true })
+      parseFilter(decoded(filter), { containsFilter: true, multimodal: true })
     } catch (error) {
       if (error instanceof FilterError)
         throw new EngineError(error.code('invalid_search_filter'), error.message)
@@ -199,12 +201,8 @@ export class LocalEngine implements Engine {
   }
 
   async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
-    await this.existing(index)
-    const { embedder, indexUid } = decoded<SimilarRequest>(request)
-    throw new EngineError(
-      'invalid_similar_embedder',
-      `index \`${indexUid}\`: cannot find embedder with name \`${embedder}\``,
-    )
+    const { json, facts } = similar(await this.existing(index), decoded<SimilarRequest>(request))
+    return { body: Buffer.from(json), facts }
   }
 
   async documents(index: IndexId, request: Uint8Array): Promise<Uint8Array> {
@@ -222,8 +220,7 @@ export class LocalEngine implements Engine {
       numberOfDocuments: data.docids.size,
       rawDocumentDbSize: data.sourceBytes,
       indexSize: log.bytes,
-      numberOfEmbeddings: 0,
-      numberOfEmbeddedDocuments: 0,
+      ...embeddingCounts(data.vectors),
       fieldDistribution: Object.fromEntries(
         [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
       ),
@@ -300,8 +297,10 @@ const commitOf = (plan: BatchPlan): Commit => ({
     cleared: plan.cleared,
     deleted: [...plan.changes].flatMap(([docid, document]) => (document === null ? [docid] : [])),
     ...(plan.settings === null ? {} : { settings: plan.settings }),
+    ...(plan.droppedEmbedders.length === 0 ? {} : { dropped: plan.droppedEmbedders }),
   },
   documents: logged(plan.changes),
+  vectors: vectorPayloads(plan.vectors),
 })
 
 const wholeState = (data: IndexData): Commit => ({
@@ -313,6 +312,7 @@ const wholeState = (data: IndexData): Commit => ({
     deleted: [],
   },
   documents: logged(data.documents.entries()),
+  vectors: allVectorPayloads(data.vectors),
 })
 
 function* logged(documents: Iterable<readonly [number, StoredDocument | null | undefined]>) {
@@ -328,10 +328,13 @@ async function openIndex(path: string): Promise<OpenIndex> {
   let settings: IndexSettings | null = null
   let primaryKey: string | null = null
   let report: BatchReport | null = null
+  const vectors = new VectorReplay()
   const log = await CommitLog.open(join(path, LOG), (commit) => {
     const { record } = commit
     if (record.cleared) documents.clear()
     for (const docid of record.deleted) documents.delete(docid)
+    vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
+    for (const payload of commit.vectors) vectors.read(payload)
     // The frame's memory lives as long as its newest document: copied, so that old versions can go.
     for (const { docid, id, source } of commit.documents)
       documents.set(docid, { id, source: Buffer.from(source) })
@@ -345,12 +348,36 @@ async function openIndex(path: string): Promise<OpenIndex> {
     const change = { settings: data.settings, cleared: true, changes }
     const indexes = await planIndexes(data, change, new Pacer())
     if (report !== null)
-      applyPlan(data, { report, primaryKey, settings: null, cleared: true, changes, indexes })
+      applyPlan(data, {
+        report,
+        primaryKey,
+        settings: null,
+        cleared: true,
+        changes,
+        indexes,
+        vectors: vectors.result(embeddersOf(data.settings)),
+        droppedEmbedders: [],
+      })
     return new OpenIndex(data, log)
   } catch (error) {
     await log.close()
     throw error
   }
+}
+
+/** Source: spec/vectors.md §9.2. Opt-outs count for nothing. */
+function embeddingCounts(
+  sets: IndexData['vectors'],
+): Pick<IndexStats, 'numberOfEmbeddings' | 'numberOfEmbeddedDocuments'> {
+  const embedded = new Set<number>()
+  let numberOfEmbeddings = 0
+  for (const set of sets.values())
+    for (const docid of set.docids()) {
+      const count = set.count(docid)
+      numberOfEmbeddings += count
+      if (count > 0) embedded.add(docid)
+    }
+  return { numberOfEmbeddings, numberOfEmbeddedDocuments: embedded.size }
 }
 
 /** Names the query of a multi-search that failed. */

@@ -194,7 +194,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   ): Promise<FastifyReply> {
     const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
-      const { containsFilter, legacySearch } = features.flags
+      const { containsFilter, legacySearch, multimodal } = features.flags
       const body: DocumentsRequest = {
         indexUid: entry.uid,
         offset,
@@ -204,7 +204,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         ids,
         filter: wanted.filter,
         sort,
-        features: { containsFilter, legacySearch },
+        features: { containsFilter, legacySearch, multimodal },
       }
       return engine.documents(entry.id, encode(body))
     }

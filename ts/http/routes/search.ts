@@ -71,7 +71,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
     const body = await readInTurn(request, reply, access, async (entry) => {
       requireSensible(wanted, features)
-      const { containsFilter, legacySearch } = features.flags
+      const { containsFilter, legacySearch, multimodal } = features.flags
       const facetSearch: FacetSearchRequest = {
         indexUid: entry.uid,
         facetName: wanted.facetName,
@@ -85,7 +85,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         exhaustiveFacetCount: wanted.exhaustiveFacetCount ?? false,
         hybrid: wanted.hybrid,
         vector: wanted.vector,
-        features: { containsFilter, legacySearch },
+        features: { containsFilter, legacySearch, multimodal },
       }
       return (await engine.facetSearch(entry.id, encode(facetSearch))).body
     })
@@ -141,7 +141,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     access: Access,
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
-    const { containsFilter, legacySearch } = features.flags
+    const { containsFilter, legacySearch, multimodal } = features.flags
     const body = await reading(tasks, requireIndexUid(param(request, 'indexUid')), async (entry) => {
       const complete: SimilarRequest = {
         indexUid: entry.uid,
@@ -150,12 +150,14 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         offset: wanted.offset,
         limit: wanted.limit,
         filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+        visible: bothFilters(null, access.forcedFilter(entry.uid)),
         attributesToRetrieve: wanted.attributesToRetrieve?.includes('*') ? null : wanted.attributesToRetrieve,
         retrieveVectors: wanted.retrieveVectors,
         showRankingScore: wanted.showRankingScore,
         showRankingScoreDetails: wanted.showRankingScoreDetails,
+        showPerformanceDetails: wanted.showPerformanceDetails,
         rankingScoreThreshold: wanted.rankingScoreThreshold,
-        features: { containsFilter, legacySearch },
+        features: { containsFilter, legacySearch, multimodal },
       }
       return (await engine.similar(entry.id, encode(complete))).body
     })

@@ -11,9 +11,18 @@ import { DocSet } from '../doc-set.js'
 import { operandForm } from '../fields/flatten.js'
 import { filterFeatures, usesGeo } from '../fields/rules.js'
 import { metresBetween } from '../geo.js'
-import type { FilterView } from '../indexing/prepare.js'
+import type { FilterView } from '../index-data.js'
 import { compareUtf8 } from '../text-order.js'
-import { type Condition, type Filter, FilterError, type LatLng, numberIn, type Span } from './parse.js'
+import { embeddersOf, type VectorState } from '../vector/index.js'
+import {
+  type Condition,
+  type Filter,
+  FilterError,
+  type LatLng,
+  numberIn,
+  type Span,
+  type VectorKind,
+} from './parse.js'
 
 /** Documents that pass. @throws FilterError if a field or an operator is not allowed by the settings */
 export function documentsMatching(index: FilterView, filter: Filter): DocSet {
@@ -39,10 +48,49 @@ export function documentsMatching(index: FilterView, filter: Filter): DocSet {
       requireGeo(index, filter.at)
       return pointsWhere(index, inBox(filter.topRight, filter.bottomLeft))
     }
+    case 'vectors':
+      return withVectors(index, filter.embedder, filter.which, filter.at)
     case 'polygon':
       if (!index.settings.filterableAttributes.includes('_geojson'))
         throw notFilterable(index, '_geojson', filter.at)
       return new DocSet(0)
+  }
+}
+
+/** Source: spec/vectors.md §9.1. */
+function withVectors(index: FilterView, embedder: string | null, which: VectorKind, at: Span): DocSet {
+  const found = new DocSet(index.alive.words.length * 32)
+  const embedders = embeddersOf(index.settings)
+  if (embedder !== null && !embedders.has(embedder))
+    throw new FilterError(`there is no embedder named \`${embedder}\``, at)
+  for (const { name, fragments } of embedders.values()) {
+    if (embedder !== null && embedder !== name) continue
+    if (which.kind === 'fragment') {
+      if (fragments?.includes(which.name) !== true)
+        throw new FilterError(`the embedder \`${name}\` has no fragment named \`${which.name}\``, at)
+      // No vectors are made from fragments here, and those that clients send come from none.
+      continue
+    }
+    for (const [docid, state] of index.vectorStates(name))
+      if (isOfKind(state, which.kind, fragments)) found.add(docid)
+  }
+  return found.intersect(index.alive)
+}
+
+function isOfKind(
+  { userProvided, skipRegenerate, count }: VectorState,
+  kind: Exclude<VectorKind['kind'], 'fragment'>,
+  fragments: readonly string[] | null,
+): boolean {
+  switch (kind) {
+    case 'any':
+      return count > 0
+    case 'userProvided':
+      return userProvided
+    case 'documentTemplate':
+      return count > 0 && !userProvided && fragments === null
+    case 'regenerate':
+      return count > 0 && !skipRegenerate
   }
 }
 

@@ -1,3 +1,3 @@
 /** Here is a filter: which documents pass it? */
 export { documentsMatching } from './evaluate.js'
-export { type Filter, FilterError, parseFilter } from './parse.js'
+export { type Filter, FilterError, type FilterFeatures, parseFilter, type VectorKind } from './parse.js'

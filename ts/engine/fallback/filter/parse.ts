@@ -27,6 +27,11 @@ export type Condition =
   | { readonly kind: 'contains'; readonly value: string }
   | { readonly kind: 'startsWith'; readonly value: string }
 
+/** Which of a document's vectors are asked for. Source: spec/vectors.md §9.1. */
+export type VectorKind =
+  | { readonly kind: 'any' | 'userProvided' | 'documentTemplate' | 'regenerate' }
+  | { readonly kind: 'fragment'; readonly name: string }
+
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly items: readonly Filter[] }
   | { readonly kind: 'not'; readonly item: Filter }
@@ -34,6 +39,13 @@ export type Filter =
   | { readonly kind: 'radius'; readonly center: LatLng; readonly metres: number; readonly at: Span }
   | { readonly kind: 'box'; readonly topRight: LatLng; readonly bottomLeft: LatLng; readonly at: Span }
   | { readonly kind: 'polygon'; readonly corners: readonly LatLng[]; readonly at: Span }
+  /** `embedder` null: any. */
+  | {
+      readonly kind: 'vectors'
+      readonly embedder: string | null
+      readonly which: VectorKind
+      readonly at: Span
+    }
 
 export type LatLng = readonly [lat: number, lng: number]
 
@@ -72,6 +84,8 @@ function position({ text, start, end }: Span): string {
 
 export interface FilterFeatures {
   readonly containsFilter: boolean
+  /** Allows conditions on `_vectors`. */
+  readonly multimodal: boolean
 }
 
 /** Source: the reference's stack guard. A pair of parentheses costs 4, a `NOT` 1, a condition 3. */
@@ -308,11 +322,65 @@ class ExpressionParser {
           '`_geoBoundingBox([lat, lng], [lat, lng])`',
         token,
       )
-    if (token.kind === 'word' && /^_vectors(\.|$)/.test(field))
-      throw this.missing('using `_vectors`', 'multimodal', token)
+    if (token.kind === 'word' && /^_vectors(\.|$)/.test(field)) return this.vectors(token)
     const { condition, negated } = this.condition()
     const filter: Filter = { kind: 'condition', field, condition, at: this.span(token) }
     return negated ? { kind: 'not', item: filter } : filter
+  }
+
+  /** `_vectors[.embedder[.kind]] [NOT] EXISTS`; each name may be quoted. */
+  private vectors(start: Lexeme): Filter {
+    if (!this.features.multimodal) throw this.missing('using `_vectors`', 'multimodal', start)
+    const names = this.restOfNames(start)
+    const at = this.span(start, this.tokens[this.at - 1])
+    const negated = this.take('NOT')
+    if (!this.take('EXISTS'))
+      throw this.error(`\`_vectors\` can only be asked for \`EXISTS\`, found \`${this.found}\``)
+    const [embedder = null, kind = null, name = null, ...more] = names
+    const filter: Filter = { kind: 'vectors', embedder, which: this.vectorKind(kind, name, start), at }
+    if (more.length > 0 || (name !== null && filter.which.kind !== 'fragment'))
+      throw this.error('only one kind of vectors can be asked for', start)
+    return negated ? { kind: 'not', item: filter } : filter
+  }
+
+  private vectorKind(kind: string | null, name: string | null, start: Lexeme): VectorKind {
+    if (kind === null) return { kind: 'any' }
+    if (kind === 'userProvided' || kind === 'documentTemplate' || kind === 'regenerate') return { kind }
+    if (kind !== 'fragments')
+      throw this.error(
+        `\`${kind}\` is no kind of vectors: expected \`userProvided\`, \`documentTemplate\`, ` +
+          '`regenerate` or `fragments`',
+        start,
+      )
+    if (name === null) throw this.error('`fragments` needs the name of one', start)
+    return { kind: 'fragment', name }
+  }
+
+  /** Names after `_vectors`: dots and names by turns, up to the first white space. */
+  private restOfNames(start: Lexeme): string[] {
+    const DOT = null
+    const parts: (string | typeof DOT)[] = []
+    const addWord = (text: string): void => {
+      for (const [at, name] of text.split('.').entries()) {
+        if (at > 0) parts.push(DOT)
+        if (name !== '') parts.push(name)
+      }
+    }
+    addWord(start.text.slice('_vectors'.length))
+    for (
+      let end = start.end;
+      this.token.start === end && /^(word|quoted)$/.test(this.token.kind);
+      this.at++
+    ) {
+      const { kind, text } = this.token
+      end = this.token.end
+      if (kind === 'word') addWord(text)
+      else parts.push(text)
+    }
+    const names = parts.filter((part) => part !== DOT)
+    if (parts.some((part, at) => (part === DOT) !== (at % 2 === 0)) || names.length * 2 !== parts.length)
+      throw this.error('after `_vectors` come names, each behind a dot', start)
+    return names
   }
 
   private condition(): { condition: Condition; negated: boolean } {

@@ -2,6 +2,7 @@
 import { Column } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import type { IndexData } from '../index-data.js'
+import { applyVectors } from '../vector/index.js'
 import type { BatchPlan } from './prepare.js'
 
 /** Changes `index` to what `plan` says. The plan must have been made for its present version. */
@@ -49,6 +50,7 @@ export function applyPlan(index: IndexData, plan: BatchPlan): void {
   }
   replace(index.fieldCounts, plan.indexes.fieldCounts)
   replace(index.pathCounts, plan.indexes.pathCounts)
+  applyVectors(index.vectors, plan.vectors)
   index.tokenizer = plan.indexes.tokenizer
   if (plan.settings !== null) index.settings = plan.settings
   index.primaryKey = plan.primaryKey

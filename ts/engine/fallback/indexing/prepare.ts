@@ -15,11 +15,12 @@ import { facetLeaves } from '../fields/flatten.js'
 import { GeoError, geoPoint } from '../fields/geo.js'
 import { needsColumn, usesGeo } from '../fields/rules.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
-import type { ColumnIndex, GeoPoint, IndexData, StoredDocument } from '../index-data.js'
+import { type FilterView, type GeoPoint, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
 import { type JsonObject, parseJson, writeJson } from '../json.js'
 import { FIELDS_MAX } from '../limits.js'
 import type { Pacer } from '../pacer.js'
 import { documentsOf, PayloadError } from '../payload.js'
+import { type EmbedderChange, Lacking, type StagedVectors, VectorDraft } from '../vector/index.js'
 import { type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 
@@ -34,6 +35,10 @@ export interface BatchPlan {
   /** Docid → new document, or null if it is deleted. Ascending. */
   readonly changes: ReadonlyMap<number, StoredDocument | null>
   readonly indexes: IndexPlan
+  /** All embedders there are after the batch, by name. */
+  readonly vectors: ReadonlyMap<string, EmbedderChange>
+  /** Embedders that lose the vectors they had. */
+  readonly droppedEmbedders: readonly string[]
 }
 
 /** What operations have done so far. */
@@ -41,6 +46,7 @@ class Draft {
   primaryKey: string | null
   settings: IndexSettings
   cleared = false
+  readonly vectors: VectorDraft
   readonly changes = new Map<number, StoredDocument | null>()
   private readonly ids = new Map<string, number | null>()
   private readonly index: IndexData
@@ -50,6 +56,7 @@ class Draft {
     this.index = index
     this.primaryKey = index.primaryKey
     this.settings = index.settings
+    this.vectors = new VectorDraft(index.settings, index.vectors)
   }
 
   /** Documents there would be now. */
@@ -94,6 +101,7 @@ class Draft {
     if (document === undefined) return false
     this.changes.set(docid, null)
     this.ids.set(document.id, null)
+    this.vectors.remove(docid)
     return true
   }
 
@@ -102,6 +110,7 @@ class Draft {
     this.cleared = true
     this.changes.clear()
     this.ids.clear()
+    this.vectors.clear()
     this.nextFree = 0
     return count
   }
@@ -153,6 +162,8 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     cleared: draft.cleared,
     changes,
     indexes,
+    vectors: draft.vectors.changes,
+    droppedEmbedders: draft.vectors.droppedSince(index.vectors),
   }
 }
 
@@ -192,6 +203,7 @@ async function carryOut(
       return { touched: true, deletedDocuments: draft.clear() }
     case 'settings':
       await checkGeo(operation.settings, draft, pacer)
+      await changeEmbedders(operation.settings, draft, pacer)
       draft.settings = operation.settings
       return { touched: true }
     case 'primaryKey':
@@ -224,6 +236,8 @@ async function addDocuments(
     throw alreadyHasKey(primaryKey)
   primaryKey ??= operation.primaryKey
   const found = new Map<string, JsonObject | null>()
+  const vectors = new Map<string, StagedVectors>()
+  const lacking = new Lacking()
   const withGeo = usesGeo(draft.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
@@ -238,14 +252,23 @@ async function addDocuments(
     const merged = operation.method === 'update' ? mergedInto(before(found, draft, id), document) : document
     if (withGeo) readPoint(merged, id)
     paths.note(document)
+    const isNew = docid === undefined && !found.has(id)
+    const earlier = vectors.get(id)
+    const known = (name: string) =>
+      earlier?.get(name) ?? (docid === undefined ? undefined : draft.vectors.state(name, docid))
+    const taking = draft.vectors.take(merged, id, isNew ? undefined : known)
+    for (const embedder of taking.lacking) lacking.note(id, embedder)
+    if (taking.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...taking.staged]))
     found.set(id, merged)
   }
+  lacking.throwIfAny()
   const taken = new Set<number>()
   for (const [id, document] of found) {
     if (document === null) continue
     const docid = draft.docid(id) ?? draft.freeDocid(taken)
     taken.add(docid)
     draft.put(docid, { id, source: Buffer.from(writeJson(document)) })
+    draft.vectors.put(docid, vectors.get(id) ?? new Map())
     if (pacer.due()) await pacer.pause()
   }
   draft.primaryKey = primaryKey
@@ -313,6 +336,19 @@ async function checkGeo(settings: IndexSettings, draft: Draft, pacer: Pacer): Pr
   }
 }
 
+/** Documents give what a new embedder needs, and take back what one that goes has kept. */
+async function changeEmbedders(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
+  async function* documents() {
+    for (const [docid, document] of draft.documents()) {
+      yield { docid, id: document.id, document: parsed(document) }
+      if (pacer.due()) await pacer.pause()
+    }
+  }
+  const rewritten = await draft.vectors.reconfigure(settings, documents)
+  for (const { docid, id, document } of rewritten)
+    draft.put(docid, { id, source: Buffer.from(writeJson(document)) })
+}
+
 async function deleteByFilter(
   value: unknown,
   draft: Draft,
@@ -322,7 +358,7 @@ async function deleteByFilter(
   const view = await draftView(draft, index, pacer)
   let matching: DocSet
   try {
-    const filter = parseFilter(value, { containsFilter: true })
+    const filter = parseFilter(value, { containsFilter: true, multimodal: true })
     matching = filter === null ? new DocSet(0) : documentsMatching(view, filter)
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
@@ -335,7 +371,7 @@ async function deleteByFilter(
 
 /** What a filter has to see: the index itself if no operation came before, else columns made for it. */
 async function draftView(draft: Draft, index: IndexData, pacer: Pacer): Promise<FilterView> {
-  if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return index
+  if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return viewOf(index)
   const rows = new Map<string, RowChange[]>()
   const points: (GeoPoint | undefined)[] = []
   const docids: number[] = []
@@ -358,12 +394,10 @@ async function draftView(draft: Draft, index: IndexData, pacer: Pacer): Promise<
     column.apply(changes, bound)
     byPath.set(path, column)
   }
-  return { settings: draft.settings, alive: DocSet.of(bound, docids), columns: { byPath, points } }
-}
-
-/** The part of an index that filters read. */
-export interface FilterView {
-  readonly settings: IndexSettings
-  readonly alive: DocSet
-  readonly columns: ColumnIndex
+  return {
+    settings: draft.settings,
+    alive: DocSet.of(bound, docids),
+    columns: { byPath, points },
+    vectorStates: (embedder) => draft.vectors.states(embedder, docids),
+  }
 }

@@ -26,6 +26,8 @@ export type ScoreDetail =
       readonly value: GeoPoint | null
       readonly distance: number | null
     }
+  /** Likeness of vectors, null for a document without any. */
+  | { readonly rule: 'vector'; readonly similarity: number | null }
   | { readonly rule: 'skipped' }
 
 /** Documents a rule holds equal. */

@@ -15,9 +15,11 @@ export interface Rank {
 
 const SKIPPED: Rank = { rank: 0, max: 1 }
 
-/** The rank an entry contributes, null for sorted values. */
-export const rankOf = (detail: ScoreDetail): Rank | null =>
-  detail.rule === 'sort' || detail.rule === 'geo' ? null : detail.rule === 'skipped' ? SKIPPED : detail
+/** The rank an entry contributes, null for sorted values and vectors. */
+export function rankOf(detail: ScoreDetail): Rank | null {
+  if (detail.rule === 'sort' || detail.rule === 'geo' || detail.rule === 'vector') return null
+  return detail.rule === 'skipped' ? SKIPPED : detail
+}
 
 /** Merges ranks, most important first: a later one only divides what an earlier one left equal. */
 export function mergedScore(ranks: readonly Rank[]): number {
@@ -42,9 +44,12 @@ function exactScore(first: readonly Rank[], rest: readonly Rank[]): number {
   return Number(rank) / Number(max)
 }
 
-/** The score of a document after the rules of `details`; 1 without any. */
-export const globalScore = (details: readonly ScoreDetail[]): number =>
-  mergedScore(details.map(rankOf).filter((rank) => rank !== null))
+/** The score of a document after the rules of `details`: its likeness if vectors were compared; 1 without any. */
+export function globalScore(details: readonly ScoreDetail[]): number {
+  const vector = details.find((detail) => detail.rule === 'vector')
+  if (vector !== undefined) return vector.similarity ?? 0
+  return mergedScore(details.map(rankOf).filter((rank) => rank !== null))
+}
 
 const score = ({ rank, max }: Rank): string => floatText(rank / max)
 
@@ -127,6 +132,11 @@ export function detailsJson(details: readonly ScoreDetail[], view: DetailsView):
             : `{"lat":${floatText(detail.value[0])},"lng":${floatText(detail.value[1])}}`
         const distance = detail.distance === null ? 'null' : floatText(detail.distance)
         entries.push(`${JSON.stringify(key)}:{"order":${order},"value":${value},"distance":${distance}}`)
+        break
+      }
+      case 'vector': {
+        const shown = detail.similarity === null ? 'null' : floatText(detail.similarity)
+        entries.push(`"vectorSort":{"order":${order},"similarity":${shown}}`)
         break
       }
       case 'skipped':

@@ -9,7 +9,8 @@ import type { FilterValue, MatchingStrategy } from '../../requests.js'
 import { DocSet } from '../doc-set.js'
 import { covers, matchesPattern } from '../fields/patterns.js'
 import { customRule, localesOf, searchesEverything, searchWeight } from '../fields/rules.js'
-import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
+import { documentsMatching, FilterError, type FilterFeatures, parseFilter } from '../filter/index.js'
+import { viewOf } from '../index-data.js'
 import type { OpenIndex } from '../open-index.js'
 import { buildGraph, type QueryGraph, removalGroups } from '../query/graph.js'
 import { Matcher } from '../query/matcher.js'
@@ -38,7 +39,7 @@ export interface CandidateRequest {
   readonly matchingStrategy: MatchingStrategy
   readonly attributesToSearchOn: readonly string[] | null
   readonly locales: readonly string[] | null
-  readonly features: { readonly containsFilter: boolean }
+  readonly features: FilterFeatures
 }
 
 export interface Candidates {
@@ -54,19 +55,19 @@ export interface Candidates {
 /** How messages about an index begin. */
 export const prefixOf = (indexUid: string): string => `index \`${indexUid}\`: `
 
-/** Documents that pass a filter; the set is the caller's. @throws EngineError `invalid_search_filter` */
+/** Documents that pass a filter; the set is the caller's. @throws EngineError with `code` */
 export function filteredDocuments(
   { data, cache }: OpenIndex,
   filter: FilterValue | null,
-  features: { readonly containsFilter: boolean },
+  features: FilterFeatures,
+  code: 'invalid_search_filter' | 'invalid_similar_filter' = 'invalid_search_filter',
 ): DocSet {
   try {
     const parsed = parseFilter(filter, features)
     if (parsed === null) return data.alive.clone()
-    return cache.filter(JSON.stringify(filter), () => documentsMatching(data, parsed)).clone()
+    return cache.filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed)).clone()
   } catch (error) {
-    if (error instanceof FilterError)
-      throw new EngineError(error.code('invalid_search_filter'), error.message)
+    if (error instanceof FilterError) throw new EngineError(error.code(code), error.message)
     throw error
   }
 }
@@ -156,12 +157,13 @@ function queryLocales({ data }: OpenIndex, allowed: Uint8Array | null): readonly
   return [...locales]
 }
 
-/** The rules that act on a search, in order. Source: §6.4. */
+/** The rules that act on a search, in order. Source: §6.4; with `vector`, spec/vectors.md §6.6. */
 export function effectiveRules(
   { data }: OpenIndex,
   { query, matcher }: Pick<Candidates, 'query' | 'matcher'>,
   sort: readonly SortCriterion[],
   strategy: MatchingStrategy,
+  vector: RankingRule | null = null,
 ): RankingRule[] {
   const { settings, columns } = data
   const rules: RankingRule[] = []
@@ -191,6 +193,8 @@ export function effectiveRules(
       byField(custom.field, custom.ascending)
       continue
     }
+    // One rule by meaning stands where the first rule by words did.
+    if (vector !== null) once('vector', () => vector)
     if (query === null) continue
     words()
     const byAttribute = settings.proximityPrecision === 'byAttribute'

@@ -3,10 +3,12 @@ import { EngineError } from '../../engine-error.js'
 import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
 import { DocSet } from '../doc-set.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
+import { type IndexData, viewOf } from '../index-data.js'
 import { isValidId } from '../indexing/primary-key.js'
 import { type JsonObject, parseJson, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
+import { shownVectors } from '../vector/index.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
 
@@ -34,7 +36,7 @@ export function listDocuments(index: OpenIndex, request: DocumentsRequest): stri
     page = Uint32Array.from(ranked, ({ docid }) => docid)
   }
   const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) =>
-    documentText(data.documents[docid]!.source, request),
+    documentText(data, docid, request),
   )
   return `{"results":[${results.join(',')}],"offset":${request.offset},"limit":${request.limit},"total":${total}}`
 }
@@ -42,14 +44,14 @@ export function listDocuments(index: OpenIndex, request: DocumentsRequest): stri
 /** Bare JSON, null if there is no such document. */
 export function oneDocument({ data }: OpenIndex, request: DocumentRequest): string | null {
   const docid = data.docids.get(request.id)
-  return docid === undefined ? null : documentText(data.documents[docid]!.source, request)
+  return docid === undefined ? null : documentText(data, docid, request)
 }
 
 function matching({ data }: OpenIndex, request: DocumentsRequest): DocSet {
   let documents: DocSet
   try {
     const filter = parseFilter(request.filter, request.features)
-    documents = filter === null ? data.alive.clone() : documentsMatching(data, filter).clone()
+    documents = filter === null ? data.alive.clone() : documentsMatching(viewOf(data), filter).clone()
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     throw new EngineError(error.code('invalid_document_filter'), error.message)
@@ -66,13 +68,14 @@ function matching({ data }: OpenIndex, request: DocumentsRequest): DocSet {
 }
 
 function documentText(
-  source: Uint8Array,
+  data: IndexData,
+  docid: number,
   { fields, retrieveVectors }: { fields: readonly string[] | null; retrieveVectors: boolean },
 ): string {
-  const document = parseJson(Buffer.from(source).toString()) as JsonObject
+  const document = parseJson(Buffer.from(data.documents[docid]!.source).toString()) as JsonObject
   const vectors = document.get('_vectors')
   document.delete('_vectors')
   const selected = fields === null ? document : selectPaths(document, fields)
-  if (retrieveVectors) selected.set('_vectors', vectors ?? new Map())
+  if (retrieveVectors) selected.set('_vectors', shownVectors(data, docid, vectors))
   return writeJson(selected)
 }

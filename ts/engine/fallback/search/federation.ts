@@ -13,7 +13,7 @@ import type { FederationRequest, Paging, SearchRequest } from '../../requests.js
 import type { DocSet } from '../doc-set.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
-import { globalScore, mergedScore, type Ranked, rankOf, type ScoreDetail } from '../ranking/index.js'
+import { type Comparable, compareValues, globalScore, type Ranked, valuesOf } from '../ranking/index.js'
 import { compareUtf8 } from '../text-order.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
@@ -33,17 +33,9 @@ interface RankedQuery extends FederatedQuery {
   readonly writer: HitWriter
 }
 
-/** What two hits are compared by, most important first. */
-type Value =
-  | { readonly kind: 'score'; readonly score: number }
-  | { readonly kind: 'sort'; readonly ascending: boolean; readonly value: number | string | null }
-  | { readonly kind: 'geo'; readonly ascending: boolean; readonly value: number | null }
-
-interface Candidate {
+interface Candidate extends Comparable {
   readonly query: RankedQuery
   readonly ranked: Ranked
-  readonly values: readonly Value[]
-  readonly score: number
 }
 
 export function federatedSearch(
@@ -58,8 +50,11 @@ export function federatedSearch(
   const byIndex = candidatesByIndex(ranked)
   for (const { index, docid } of dropped) byIndex.get(index)?.documents.delete(docid)
   const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
+  const semanticHits = ranked.every(({ found }) => found.byMeaning === null)
+    ? null
+    : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
   const json =
-    `{"hits":[${page.map(hitText).join(',')}],"processingTimeMs":${Math.round(performance.now() - started)},` +
+    `{"hits":[${page.map(hitText).join(',')}],${queryVectorsText(ranked)}"processingTimeMs":${Math.round(performance.now() - started)},` +
     windowText(federation.paging, total) +
     facetsText(byIndex, federation) +
     `,"requestUid":${JSON.stringify(federation.requestUid)}` +
@@ -67,6 +62,7 @@ export function federatedSearch(
     (federation.showPerformanceDetails
       ? `,"performanceDetails":{"search":"${(performance.now() - started).toFixed(2)}ms"}`
       : '') +
+    (semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`) +
     '}'
   const parses = ranked.map(({ found }) => found.candidates.parsed)
   return {
@@ -77,10 +73,20 @@ export function federatedSearch(
         ({ negativeWords, negativePhrases }) => negativeWords.length + negativePhrases.length > 0,
       ),
       terms: Math.max(0, ...parses.map(({ terms }) => terms.length)),
-      semanticHits: null,
+      semanticHits,
       hits: page.length,
     },
   }
+}
+
+/** The vectors that queries were compared by, where vectors are asked for. Source: spec/vectors.md §6.7. */
+function queryVectorsText(queries: readonly RankedQuery[]): string {
+  const shown = queries.flatMap(({ position, request, found }) =>
+    found.comparedVectors && request.retrieveVectors
+      ? [`"${position}":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}]`]
+      : [],
+  )
+  return shown.length === 0 ? '' : `"queryVectors":{${shown.join(',')}},`
 }
 
 function windowOf(paging: Paging): { from: number; to: number } {
@@ -124,61 +130,9 @@ function rankQuery(
 
 // ——— comparing ———
 
-/** Consecutive ranks fold into one score; sort values stand between. */
-function valuesOf(details: readonly ScoreDetail[], weight: number): Value[] {
-  const values: Value[] = []
-  let ranks: { rank: number; max: number }[] = []
-  const fold = (): void => {
-    if (ranks.length > 0) values.push({ kind: 'score', score: mergedScore(ranks) * weight })
-    ranks = []
-  }
-  for (const detail of details) {
-    const rank = rankOf(detail)
-    if (rank !== null) ranks.push(rank)
-    else {
-      fold()
-      if (detail.rule === 'sort')
-        values.push({ kind: 'sort', ascending: detail.ascending, value: detail.value })
-      else if (detail.rule === 'geo')
-        values.push({ kind: 'geo', ascending: detail.ascending, value: detail.distance })
-    }
-  }
-  fold()
-  return values
-}
-
-/** Numbers before strings before nothing, in both directions. */
-function compareSorted(a: number | string | null, b: number | string | null, ascending: boolean): number {
-  const kind = (value: number | string | null): number =>
-    typeof value === 'number' ? 0 : value === null ? 2 : 1
-  if (kind(a) !== kind(b)) return kind(a) - kind(b)
-  if (a === null || b === null) return 0
-  const order = typeof a === 'number' && typeof b === 'number' ? a - b : compareUtf8(a as string, b as string)
-  return ascending ? order : -order
-}
-
 /** Negative if `a` comes first. */
-function compareCandidates(a: Candidate, b: Candidate): number {
-  for (let at = 0; at < a.values.length || at < b.values.length; at++) {
-    const [left, right] = [a.values[at], b.values[at]]
-    if (left === undefined) return 1
-    if (right === undefined) return -1
-    if (left.kind === 'score' && right.kind === 'score') {
-      if (Math.abs(left.score - right.score) > Number.EPSILON) return right.score - left.score
-      continue
-    }
-    if (
-      left.kind === 'score' ||
-      right.kind === 'score' ||
-      left.kind !== right.kind ||
-      left.ascending !== right.ascending
-    )
-      return b.values.length - a.values.length || b.score - a.score
-    const order = compareSorted(left.value, right.value, left.ascending)
-    if (order !== 0) return order
-  }
-  return a.query.position - b.query.position
-}
+const compareCandidates = (a: Candidate, b: Candidate): number =>
+  compareValues(a, b) || a.query.position - b.query.position
 
 /** Refuses queries that sort the same place in opposite directions: no order would be right. */
 function requireComparable(queries: readonly RankedQuery[]): void {

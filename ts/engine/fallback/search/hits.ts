@@ -8,6 +8,7 @@ import type { GeoPoint } from '../index-data.js'
 import { floatText, type JsonObject, parseJson, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
+import { shownVectors } from '../vector/index.js'
 import { Formatter } from './format.js'
 import { selectPaths } from './projection.js'
 import type { RankedSearch } from './search.js'
@@ -20,7 +21,11 @@ export class HitWriter {
   private readonly retrieved: readonly string[] | null
   private readonly target: GeoPoint | null
 
-  constructor(index: OpenIndex, request: SearchRequest, { candidates, sort }: RankedSearch) {
+  constructor(
+    index: OpenIndex,
+    request: SearchRequest,
+    { candidates, sort }: Pick<RankedSearch, 'candidates' | 'sort'>,
+  ) {
     this.index = index
     this.request = request
     this.retrieved =
@@ -46,7 +51,7 @@ export class HitWriter {
     const parts: string[] = []
     for (const [name, value] of shown) parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
     if (this.request.retrieveVectors && this.showsVectors())
-      parts.push(`"_vectors":${vectors === undefined ? '{}' : writeJson(vectors)}`)
+      parts.push(`"_vectors":${writeJson(shownVectors(this.index.data, docid, vectors))}`)
     const distance = this.target === null ? null : distanceOf(shown, this.target)
     if (distance !== null) parts.push(`"_geoDistance":${distance}`)
     // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
@@ -69,10 +74,10 @@ export class HitWriter {
   }
 
   private showsVectors(): boolean {
-    const { settings, fieldCounts } = this.index.data
+    const { settings, fieldCounts, vectors } = this.index.data
     if (displaysEverything(settings)) return true
     const named = settings.displayedAttributes.includes('_vectors')
-    return fieldCounts.has('_vectors') ? !named : named
+    return fieldCounts.has('_vectors') || vectors.size > 0 ? !named : named
   }
 }
 

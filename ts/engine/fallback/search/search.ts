@@ -9,12 +9,15 @@ import type { SearchRequest } from '../../requests.js'
 import type { Column } from '../columns.js'
 import type { DocSet } from '../doc-set.js'
 import { isFilterable } from '../fields/rules.js'
+import { floatText } from '../json.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
-import { bucketSort, Distinct, type Ranked } from '../ranking/index.js'
+import { bucketSort, Distinct, type Ranked, type RankingRule } from '../ranking/index.js'
 import { type Candidates, effectiveRules, findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
+import { mergeHits, wordsSuffice } from './hybrid.js'
+import { kindOf } from './semantic.js'
 import { parseSort, type SortCriterion } from './sort-request.js'
 
 /** A ranked page before it is written. */
@@ -26,6 +29,10 @@ export interface RankedSearch {
   /** Matching documents without those excluded or dropped. */
   readonly counted: DocSet
   readonly degraded: boolean
+  /** Whether a hit came from vectors; null for a search by words alone. */
+  readonly byMeaning: ((docid: number) => boolean) | null
+  /** Whether vectors were looked at. */
+  readonly comparedVectors: boolean
 }
 
 /** Where the page is among the ranked documents. */
@@ -40,19 +47,51 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
 }
 
-/** Ranks the first `wanted` documents of a search. */
+/** Ranks the first `wanted` documents of a search: by words, by meaning, or by both. */
 export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: number): RankedSearch {
+  const kind = kindOf(index, request)
+  if (kind.kind === 'words') {
+    const found = rankBy(index, request, wanted, null)
+    return { ...found, byMeaning: kind.semanticHits === null ? null : () => false, comparedVectors: false }
+  }
+  if (kind.kind === 'meaning') {
+    const found = rankBy(index, { ...request, q: null }, wanted, kind.rule)
+    return { ...found, byMeaning: () => true, comparedVectors: true }
+  }
+  const byWords = rankBy(index, request, wanted, null)
+  if (wordsSuffice(byWords.ranked, wanted, kind.ratio))
+    return { ...byWords, byMeaning: () => false, comparedVectors: false }
+  const byMeaning = rankBy(index, { ...request, q: null }, wanted, kind.rule)
+  const column = distinctColumn(index, request, prefixOf(request.indexUid))
+  const distinct = column === null ? null : new Distinct(column)
+  const merged = mergeHits(byWords.ranked, byMeaning.ranked, {
+    ratio: kind.ratio,
+    wanted,
+    keep: (docid) => distinct?.keep(docid) ?? true,
+  })
+  const counted = byWords.counted.clone().union(byMeaning.counted)
+  if (distinct !== null)
+    for (const docid of counted.toArray()) if (distinct.excludes(docid)) counted.delete(docid)
+  const semantic = new Set(merged.filter((hit) => hit.byMeaning).map(({ docid }) => docid))
+  return {
+    ...byWords,
+    ranked: merged,
+    counted,
+    degraded: byWords.degraded || byMeaning.degraded,
+    byMeaning: (docid) => semantic.has(docid),
+    comparedVectors: true,
+  }
+}
+
+/** Ranks by words, or by `vector` where words would be looked at. */
+function rankBy(
+  index: OpenIndex,
+  request: SearchRequest,
+  wanted: number,
+  vector: RankingRule | null,
+): Omit<RankedSearch, 'byMeaning' | 'comparedVectors'> {
   const { settings } = index.data
   const prefix = prefixOf(request.indexUid)
-  if (
-    request.hybrid !== null &&
-    request.hybrid.semanticRatio > 0 &&
-    (request.vector !== null || request.q?.trim())
-  )
-    throw new EngineError(
-      'invalid_search_embedder',
-      `${prefix}cannot find embedder with name \`${request.hybrid.embedder}\``,
-    )
   const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
   if (sort.length > 0 && !settings.rankingRules.includes('sort'))
     throw new EngineError(
@@ -68,7 +107,7 @@ export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: num
   const result = bucketSort({
     docids,
     graph: candidates.query?.graph ?? null,
-    rules: effectiveRules(index, candidates, sort, request.matchingStrategy),
+    rules: effectiveRules(index, candidates, sort, request.matchingStrategy, vector),
     wanted: everything ? settings.pagination.maxTotalHits : wanted,
     distinct,
     threshold: request.rankingScoreThreshold,
@@ -132,12 +171,19 @@ export function search(index: OpenIndex, request: SearchRequest): { json: string
       ? `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
       : `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},` +
         `"totalPages":${paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)},"totalHits":${total}`
+  const { byMeaning } = found
+  const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
+  const queryVector =
+    found.comparedVectors && request.retrieveVectors
+      ? `"queryVector":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}],`
+      : ''
   const json =
-    `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},` +
+    `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},${queryVector}` +
     `"processingTimeMs":${Math.round(performance.now() - started)},${window}${facets},` +
     `"requestUid":${JSON.stringify(request.requestUid)}` +
     `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
-    `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}}`
+    `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
+    `${semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`}}`
   const { parsed } = found.candidates
   return {
     json,
@@ -145,7 +191,7 @@ export function search(index: OpenIndex, request: SearchRequest): { json: string
       degraded: found.degraded,
       usedNegativeOperator: parsed.negativeWords.length + parsed.negativePhrases.length > 0,
       terms: parsed.terms.length,
-      semanticHits: null,
+      semanticHits,
       hits: page.length,
     },
   }

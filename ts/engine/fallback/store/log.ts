@@ -6,6 +6,7 @@
  *     frame  = kind u8, length u32 LE, crc32 u32 LE of kind, length and payload; payload
  *     kind   = 1 documents: (docid u32 LE, id length u16 LE, source length u32 LE, id, source)*
  *            | 2 commit: JSON, see `CommitRecord`; makes itself and the frames since the last commit count
+ *            | 3 vectors: see `vector/frames.ts`
  *
  * A tail without a commit frame, or one that was cut while writing, is a commit that never happened: it is
  * cut off on opening. A frame that does not check out before that is damage, and an error.
@@ -20,6 +21,7 @@ const HEADER = Buffer.from('SIFTLOG1')
 const FRAME_HEAD = 9
 const DOCUMENTS = 1
 const COMMIT = 2
+const VECTORS = 3
 const FRAME_BYTES = 4 * 1024 * 1024
 
 /** A document as a commit writes it. */
@@ -38,11 +40,15 @@ export interface CommitRecord {
   /** All documents before this commit are gone. */
   readonly cleared: boolean
   readonly deleted: readonly number[]
+  /** Embedders whose vectors from before this commit are gone. */
+  readonly dropped?: readonly string[]
 }
 
 export interface Commit {
   readonly record: CommitRecord
   readonly documents: Iterable<LoggedDocument>
+  /** Payloads of vector frames. */
+  readonly vectors: Iterable<Buffer>
 }
 
 /** A log that cannot be read; `path` says which. */
@@ -139,10 +145,11 @@ export class CommitLog {
   }
 
   /** Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen. */
-  async append({ record, documents }: Commit): Promise<void> {
+  async append({ record, documents, vectors }: Commit): Promise<void> {
     let at = this.end
     try {
       for (const part of documentFrames(documents)) at = await this.write(part, at)
+      for (const payload of vectors) at = await this.write(frame(VECTORS, payload), at)
       // A commit frame must never reach the disk before its documents: it would vouch for a torn frame.
       if (at > this.end) await this.file.datasync()
       at = await this.write(frame(COMMIT, Buffer.from(JSON.stringify(record))), at)
@@ -208,6 +215,7 @@ async function readCommits(
   let at = HEADER.length
   let committed = at
   let pending: Buffer[] = []
+  let vectors: Buffer[] = []
   while (at + FRAME_HEAD <= size) {
     const head = await bytesAt(file, at, FRAME_HEAD)
     const length = head.readUInt32LE(1)
@@ -221,16 +229,19 @@ async function readCommits(
     }
     at = end
     if (head[0] === DOCUMENTS) pending.push(payload)
+    else if (head[0] === VECTORS) vectors.push(payload)
     else if (head[0] === COMMIT) {
       const record = JSON.parse(payload.toString()) as CommitRecord
       const frames = pending
       await replay({
         record,
+        vectors,
         documents: (function* () {
           for (const documents of frames) yield* documentsIn(documents)
         })(),
       })
       pending = []
+      vectors = []
       committed = at
     } else throw new DamagedLogError(path, `the frame at byte ${at - length} is of an unknown kind`)
   }

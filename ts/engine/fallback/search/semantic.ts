@@ -1,0 +1,62 @@
+/**
+ * Here is a search with `hybrid`: is it one by words, by meaning, or by both?
+ *
+ * Source: spec/vectors.md §6.2, §6.3. The first line that holds decides:
+ *  1. no `hybrid`, or a ratio of 0: words.
+ *  2. nothing to search for: words, which is a placeholder search.
+ *  3. an embedder that is not there, a vector of another length: refused.
+ *  4. a ratio of 1, or no words: meaning; without a vector that is refused.
+ *  5. else both; without a vector, words alone.
+ */
+import { EngineError } from '../../engine-error.js'
+import type { SearchRequest } from '../../requests.js'
+import type { OpenIndex } from '../open-index.js'
+import { type RankingRule, vectorRule } from '../ranking/index.js'
+import { type Embedder, embeddersOf } from '../vector/index.js'
+import { prefixOf } from './candidates.js'
+
+export type SearchKind =
+  | { readonly kind: 'words'; readonly semanticHits: 0 | null }
+  | { readonly kind: 'meaning'; readonly rule: RankingRule }
+  | { readonly kind: 'both'; readonly rule: RankingRule; readonly ratio: number }
+
+type Asked = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
+
+export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked): SearchKind {
+  const blank = q === null || q.trim() === ''
+  if (hybrid === null || hybrid.semanticRatio === 0 || (blank && vector === null))
+    return { kind: 'words', semanticHits: null }
+  const embedder = embedderNamed(index, hybrid.embedder, 'invalid_search_embedder', indexUid)
+  const set = index.data.vectors.get(embedder.name)
+  const dimensions = embedder.dimensions ?? set?.dimensions ?? 0
+  if (vector !== null && dimensions > 0 && vector.length !== dimensions)
+    throw new EngineError(
+      'invalid_vector_dimensions',
+      `${prefixOf(indexUid)}expected ${dimensions} dimensions for the embedder \`${embedder.name}\`, ` +
+        `found ${vector.length}`,
+    )
+  const onlyMeaning = hybrid.semanticRatio === 1 || blank
+  if (vector === null) {
+    if (!onlyMeaning) return { kind: 'words', semanticHits: 0 }
+    throw new EngineError(
+      'vector_embedding_error',
+      `${prefixOf(indexUid)}the embedder \`${embedder.name}\` of source \`${embedder.source}\` cannot turn the ` +
+        'query into a vector here: give one in `vector`',
+    )
+  }
+  const rule = vectorRule(set, embedder, [Float32Array.from(vector)])
+  return onlyMeaning ? { kind: 'meaning', rule } : { kind: 'both', rule, ratio: hybrid.semanticRatio }
+}
+
+/** @throws EngineError with `code` if there is no such embedder */
+export function embedderNamed(
+  { data }: OpenIndex,
+  name: string,
+  code: 'invalid_search_embedder' | 'invalid_similar_embedder',
+  indexUid: string,
+): Embedder {
+  const embedder = embeddersOf(data.settings).get(name)
+  if (embedder === undefined)
+    throw new EngineError(code, `${prefixOf(indexUid)}cannot find embedder with name \`${name}\``)
+  return embedder
+}

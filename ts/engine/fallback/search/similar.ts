@@ -1,0 +1,115 @@
+/** Here is a document: which others are like it? Source: spec/vectors.md §7. */
+import type { SearchFacts } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
+import type { SearchRequest, SimilarRequest } from '../../requests.js'
+import type { OpenIndex } from '../open-index.js'
+import { bucketSort, type Ranked, vectorRule } from '../ranking/index.js'
+import type { Embedder } from '../vector/index.js'
+import { filteredDocuments, findCandidates, prefixOf } from './candidates.js'
+import { HitWriter } from './hits.js'
+import { embedderNamed } from './semantic.js'
+
+export function similar(index: OpenIndex, request: SimilarRequest): { json: string; facts: SearchFacts } {
+  const started = performance.now()
+  const { indexUid, offset, limit } = request
+  const embedder = embedderNamed(index, request.embedder, 'invalid_similar_embedder', indexUid)
+  const candidates = filteredDocuments(index, request.filter, request.features, 'invalid_similar_filter')
+  const target = visibleTarget(index, request)
+  candidates.delete(target)
+  const found = nearest(index, request, { embedder, target, docids: candidates.toArray() })
+  const asked = asSearch(request)
+  const writer = new HitWriter(index, asked, {
+    candidates: findCandidates(index, { ...asked, filter: null }),
+    sort: [],
+  })
+  const page = found.ranked.slice(offset, offset + limit)
+  const total = Math.min(found.total, index.data.settings.pagination.maxTotalHits)
+  return {
+    json:
+      `{"hits":[${page.map((ranked) => writer.hit(ranked)).join(',')}],"id":${JSON.stringify(request.id)},` +
+      `"processingTimeMs":${Math.round(performance.now() - started)},"limit":${limit},"offset":${offset},` +
+      `"estimatedTotalHits":${total}` +
+      (request.showPerformanceDetails
+        ? `,"performanceDetails":{"search":"${(performance.now() - started).toFixed(2)}ms"}`
+        : '') +
+      '}',
+    facts: {
+      degraded: false,
+      usedNegativeOperator: false,
+      terms: 0,
+      semanticHits: page.length,
+      hits: page.length,
+    },
+  }
+}
+
+function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: SimilarRequest): number {
+  const docid = index.data.docids.get(id)
+  if (docid !== undefined && filteredDocuments(index, visible, features).has(docid)) return docid
+  throw new EngineError(
+    'not_found_similar_id',
+    `${prefixOf(indexUid)}there is no document with the id \`${id}\``,
+  )
+}
+
+/** Documents with vectors in order, and how many are counted. */
+function nearest(
+  index: OpenIndex,
+  { offset, limit, rankingScoreThreshold: threshold }: SimilarRequest,
+  { embedder, target, docids }: { embedder: Embedder; target: number; docids: Uint32Array },
+): { ranked: readonly Ranked[]; total: number } {
+  const set = index.data.vectors.get(embedder.name)
+  const rows = set?.get(target)?.rows ?? new Float32Array(0)
+  const dimensions = set?.dimensions ?? 0
+  if (rows.length === 0) return { ranked: [], total: docids.length }
+  const vectors = Array.from({ length: rows.length / dimensions }, (_, at) =>
+    rows.slice(at * dimensions, (at + 1) * dimensions),
+  )
+  const result = bucketSort({
+    docids,
+    graph: null,
+    rules: [vectorRule(set, embedder, vectors)],
+    wanted: offset + limit,
+    distinct: null,
+    threshold,
+    expired: () => false,
+  })
+  // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
+  const total =
+    threshold === null
+      ? docids.length
+      : bucketSort({
+          docids,
+          graph: null,
+          rules: [vectorRule(set, embedder, vectors)],
+          wanted: docids.length,
+          distinct: null,
+          threshold,
+          expired: () => false,
+        }).ranked.length
+  return { ranked: result.ranked.filter(({ docid }) => set!.count(docid) > 0), total }
+}
+
+/** What the hits of similar documents look like: like those of a search that asks for nothing else. */
+const asSearch = (request: SimilarRequest): SearchRequest => ({
+  ...request,
+  q: null,
+  paging: { kind: 'offset', offset: request.offset, limit: request.limit },
+  attributesToCrop: null,
+  cropLength: 10,
+  cropMarker: '…',
+  attributesToHighlight: null,
+  highlightPreTag: '<em>',
+  highlightPostTag: '</em>',
+  showMatchesPosition: false,
+  sort: null,
+  distinct: null,
+  facets: null,
+  matchingStrategy: 'last',
+  attributesToSearchOn: null,
+  locales: null,
+  hybrid: null,
+  vector: null,
+  requestUid: '',
+  metadata: null,
+})

@@ -1,0 +1,294 @@
+/**
+ * What becomes of vectors in a batch? Nothing of the index is changed here.
+ *
+ * Source: spec/vectors.md §2.6, §2.7, §2.10, §4.
+ *  1. What a document says of a configured embedder is taken out of it and kept apart.
+ *  2. Vectors that are never made anew survive whatever else happens to their document.
+ *  3. An embedder that goes writes those back into the documents; one that comes finds them there.
+ */
+import type { IndexSettings } from '../../../settings/index.js'
+import { OperationError } from '../indexing/primary-key.js'
+import type { Json, JsonObject } from '../json.js'
+import { quantized } from './distance.js'
+import { type Embedder, embeddersOf } from './embedder.js'
+import { vectorEntry } from './readback.js'
+import { keptRaw, readSent, type Sent, vectorsIn } from './sent.js'
+import { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'
+
+/** Vectors of one document by embedder; only those that change. */
+export type StagedVectors = ReadonlyMap<string, DocumentVectors>
+
+/** One embedder after the batch. */
+export interface EmbedderChange {
+  readonly embedder: Embedder
+  /** What it starts from; null: nothing. */
+  readonly base: VectorSet | null
+  /** Docid → new vectors, null if they are gone. */
+  readonly changes: ReadonlyMap<number, DocumentVectors | null>
+}
+
+interface EmbedderDraft extends EmbedderChange {
+  base: VectorSet | null
+  readonly changes: Map<number, DocumentVectors | null>
+}
+
+/** A document with its docid, for settings that concern all of them. */
+export interface DraftDocument {
+  readonly docid: number
+  readonly id: string
+  /** Parsed for the caller, who may change it. */
+  readonly document: JsonObject
+}
+
+export class VectorDraft {
+  private embedders: Map<string, EmbedderDraft>
+
+  constructor(settings: IndexSettings, sets: ReadonlyMap<string, VectorSet>) {
+    this.embedders = new Map(
+      [...embeddersOf(settings)].map(([name, embedder]) => [
+        name,
+        { embedder, base: sets.get(name) ?? null, changes: new Map() },
+      ]),
+    )
+  }
+
+  /** Embedders whose vectors in `sets` are gone, whether or not one of their name goes on. */
+  droppedSince(sets: ReadonlyMap<string, VectorSet>): readonly string[] {
+    return [...sets.keys()].filter((name) => (this.embedders.get(name)?.base ?? null) === null)
+  }
+
+  get changes(): ReadonlyMap<string, EmbedderChange> {
+    return this.embedders
+  }
+
+  state(name: string, docid: number): DocumentVectors | undefined {
+    const embedder = this.embedders.get(name)
+    return embedder === undefined ? undefined : stateOf(embedder, docid)
+  }
+
+  /** What is known of these documents under one embedder. */
+  *states(name: string, docids: Iterable<number>): Generator<readonly [docid: number, state: VectorState]> {
+    for (const docid of docids) {
+      const state = this.state(name, docid)
+      if (state !== undefined) yield [docid, { ...state, count: state.rows.length }]
+    }
+  }
+
+  put(docid: number, vectors: StagedVectors): void {
+    for (const [name, state] of vectors) this.embedders.get(name)?.changes.set(docid, state)
+  }
+
+  remove(docid: number): void {
+    for (const { base, changes } of this.embedders.values()) {
+      if (base?.flags(docid) !== undefined) changes.set(docid, null)
+      else changes.delete(docid)
+    }
+  }
+
+  clear(): void {
+    for (const embedder of this.embedders.values()) {
+      embedder.base = null
+      embedder.changes.clear()
+    }
+  }
+
+  /**
+   * Takes what `document` says of configured embedders out of it.
+   * @param before vectors of the document so far; undefined for a new document
+   * @returns vectors that change, and whether the client has to be asked for some
+   * @throws OperationError for a malformed entry
+   */
+  take(
+    document: JsonObject,
+    id: string,
+    before: ((name: string) => DocumentVectors | undefined) | undefined,
+  ): { readonly staged: Map<string, DocumentVectors>; readonly lacking: readonly Embedder[] } {
+    const vectors = vectorsIn(document, id)
+    const staged = new Map<string, DocumentVectors>()
+    const lacking: Embedder[] = []
+    for (const [name, { embedder }] of this.embedders) {
+      const value = vectors?.get(name)
+      const sent = value === undefined ? null : readSent(id, embedder, value)
+      const outcome = stateAfter(before?.(name), sent, before === undefined, embedder)
+      if (outcome === 'lacking') lacking.push(embedder)
+      else if (outcome !== 'same') staged.set(name, outcome)
+    }
+    if (vectors !== null) document.set('_vectors', this.unclaimed(vectors, id))
+    if (vectors !== null && (document.get('_vectors') as JsonObject).size === 0) document.delete('_vectors')
+    return { staged, lacking }
+  }
+
+  private unclaimed(vectors: JsonObject, id: string): JsonObject {
+    const kept: JsonObject = new Map()
+    for (const [name, value] of vectors)
+      if (!this.embedders.has(name)) kept.set(name, keptRaw(id, name, value))
+    return kept
+  }
+
+  /**
+   * Moves to the embedders of `settings`.
+   * @param documents all there are, parsed only if they have to be looked at
+   * @returns documents that changed by it
+   * @throws OperationError if stored documents do not suit a new embedder; then nothing changed
+   */
+  async reconfigure(
+    settings: IndexSettings,
+    documents: () => AsyncIterable<DraftDocument>,
+  ): Promise<readonly DraftDocument[]> {
+    const wanted = embeddersOf(settings)
+    const before = this.embedders
+    const after = new Map<string, EmbedderDraft>()
+    const fresh: EmbedderDraft[] = []
+    for (const [name, embedder] of wanted) {
+      const old = before.get(name)
+      const draft = old === undefined ? { embedder, base: null, changes: new Map() } : changed(old, embedder)
+      if (old === undefined) fresh.push(draft)
+      after.set(name, draft)
+    }
+    const gone = [...before].filter(([name]) => !wanted.has(name))
+    const remade = [...after.values()].filter((draft) => {
+      const old = before.get(draft.embedder.name)
+      return old !== undefined && old.embedder.source !== draft.embedder.source
+    })
+    const rewritten: DraftDocument[] = []
+    if (fresh.length + gone.length + remade.length > 0) {
+      const lacking = new Lacking()
+      for await (const one of documents()) {
+        for (const draft of remade)
+          if (stateOf(draft, one.docid)?.skipRegenerate !== true) lacking.note(one.id, draft.embedder)
+        const taken = takeFresh(one, fresh, lacking)
+        const returned = giveBack(one, gone)
+        if (taken || returned) rewritten.push(one)
+      }
+      lacking.throwIfAny()
+    }
+    this.embedders = after
+    return rewritten
+  }
+}
+
+/** Puts the vectors of a planned batch in place. */
+export function applyVectors(
+  sets: Map<string, VectorSet>,
+  embedders: ReadonlyMap<string, EmbedderChange>,
+): void {
+  for (const name of sets.keys()) if (!embedders.has(name)) sets.delete(name)
+  for (const [name, { embedder, base, changes }] of embedders) {
+    const set = base ?? new VectorSet(embedder.dimensions ?? 0)
+    sets.set(name, set)
+    for (const [docid, state] of changes)
+      if (state === null) set.delete(docid)
+      else set.put(docid, state)
+  }
+}
+
+const stateOf = ({ base, changes }: EmbedderDraft, docid: number): DocumentVectors | undefined =>
+  changes.has(docid) ? (changes.get(docid) ?? undefined) : base?.get(docid)
+
+/** What a document has after it was sent. */
+function stateAfter(
+  before: DocumentVectors | undefined,
+  sent: Sent | null,
+  isNew: boolean,
+  { source }: Embedder,
+): DocumentVectors | 'same' | 'lacking' {
+  if (sent === null) {
+    // What the client once gave stays for an embedder that makes nothing itself.
+    const kept = before !== undefined && (before.skipRegenerate || source === 'userProvided')
+    return kept ? 'same' : 'lacking'
+  }
+  if (sent.rows !== null) return { userProvided: true, skipRegenerate: !sent.regenerate, rows: sent.rows }
+  if (sent.regenerate) return 'lacking'
+  if (!isNew && before !== undefined) return 'same'
+  return { userProvided: false, skipRegenerate: true, rows: new Float32Array(0) }
+}
+
+/** An embedder whose settings changed. @throws OperationError where stored vectors do not allow it */
+function changed(old: EmbedderDraft, embedder: Embedder): EmbedderDraft {
+  const stored = new Set([...(old.base?.docids() ?? []), ...old.changes.keys()])
+  const hasVectors = [...stored].some((docid) => (stateOf(old, docid)?.rows.length ?? 0) > 0)
+  if (hasVectors && old.embedder.dimensions !== embedder.dimensions)
+    throw new OperationError(
+      'invalid_settings_embedders',
+      `\`.embedders.${embedder.name}.dimensions\`: vectors of ${old.embedder.dimensions} dimensions are ` +
+        `stored; remove them before changing to ${embedder.dimensions}`,
+    )
+  if (old.embedder.dimensions !== embedder.dimensions)
+    return { ...old, embedder, base: old.base?.withDimensions(embedder.dimensions ?? 0) ?? null }
+  if (!embedder.binary || old.embedder.binary) return { ...old, embedder }
+  const changes = new Map(
+    [...old.changes].map(([docid, state]) => [
+      docid,
+      state === null ? null : { ...state, rows: quantized(state.rows) },
+    ]),
+  )
+  return { embedder, base: old.base?.quantized() ?? null, changes }
+}
+
+/** What an embedder that comes finds in a stored document. */
+function takeFresh(
+  { docid, id, document }: DraftDocument,
+  fresh: readonly EmbedderDraft[],
+  lacking: Lacking,
+): boolean {
+  if (fresh.length === 0) return false
+  const vectors = vectorsIn(document, id)
+  let found = false
+  for (const { embedder, changes } of fresh) {
+    const value = vectors?.get(embedder.name)
+    const sent = value === undefined ? null : readSent(id, embedder, value)
+    const state = stateAfter(undefined, sent, true, embedder)
+    if (state === 'lacking') lacking.note(id, embedder)
+    else if (state !== 'same') changes.set(docid, state)
+    found = vectors?.delete(embedder.name) === true || found
+  }
+  if (vectors?.size === 0) document.delete('_vectors')
+  return found
+}
+
+/** Writes vectors of embedders that go into the document, for one that may come. */
+function giveBack(
+  { docid, document }: DraftDocument,
+  gone: readonly (readonly [string, EmbedderDraft])[],
+): boolean {
+  let written = false
+  for (const [name, draft] of gone) {
+    const state = stateOf(draft, docid)
+    if (state?.skipRegenerate !== true) continue
+    const vectors = new Map<string, Json>(document.get('_vectors') as JsonObject | undefined)
+    vectors.set(name, vectorEntry(state, draft.embedder.dimensions ?? 0))
+    document.set('_vectors', vectors)
+    written = true
+  }
+  return written
+}
+
+const NAMED_MAX = 10
+
+/** Documents without vectors that nobody can make. */
+export class Lacking {
+  private readonly ids: string[] = []
+  private embedder: Embedder | null = null
+
+  note(id: string, embedder: Embedder): void {
+    this.embedder ??= embedder
+    if (this.embedder === embedder) this.ids.push(id)
+  }
+
+  /** @throws OperationError `vector_embedding_error` naming the documents */
+  throwIfAny(): void {
+    const { ids, embedder } = this
+    if (embedder === null) return
+    const named = ids.slice(0, NAMED_MAX).map((id) => `\`${id}\``)
+    const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : ''
+    const reason =
+      embedder.source === 'userProvided'
+        ? 'its source is `userProvided`, so each document brings them under ' +
+          `\`_vectors.${embedder.name}\`, or \`null\` to have none`
+        : `this version does not make vectors with the source \`${embedder.source}\` itself`
+    throw new OperationError(
+      'vector_embedding_error',
+      `the embedder \`${embedder.name}\` has no vectors for document(s) ${named.join(', ')}${more}: ${reason}`,
+    )
+  }
+}

@@ -1,0 +1,56 @@
+/** What of an embedder's settings decides about its vectors? Source: spec/vectors.md §2. */
+import type { IndexSettings } from '../../../settings/index.js'
+
+/** How likenesses are spread before they are shown. */
+export interface Shift {
+  readonly mean: number
+  readonly sigma: number
+}
+
+export interface Embedder {
+  readonly name: string
+  readonly source: string
+  /** Null as long as nobody has asked the model. */
+  readonly dimensions: number | null
+  /** One bit per component is kept. */
+  readonly binary: boolean
+  readonly shift: Shift | null
+  /** Names of its indexing fragments, null if it renders documents by a template. */
+  readonly fragments: readonly string[] | null
+}
+
+/** What is known of models without asking them. Source: spec/vectors.md §2.3. */
+const knownModels: Readonly<Record<string, { dimensions: number | null; shift: Shift }>> = {
+  'text-embedding-ada-002': { dimensions: 1536, shift: { mean: 0.9, sigma: 0.08 } },
+  'text-embedding-3-small': { dimensions: 1536, shift: { mean: 0.75, sigma: 0.1 } },
+  'text-embedding-3-large': { dimensions: 3072, shift: { mean: 0.7, sigma: 0.1 } },
+  'BAAI/bge-base-en-v1.5': { dimensions: 768, shift: { mean: 0.85, sigma: 0.1 } },
+}
+const defaultModels: Readonly<Record<string, string>> = {
+  openAi: 'text-embedding-3-small',
+  huggingFace: 'BAAI/bge-base-en-v1.5',
+}
+
+/** All embedders of an index, by name, names ascending. */
+export function embeddersOf({ embedders }: IndexSettings): ReadonlyMap<string, Embedder> {
+  return new Map(
+    Object.entries(embedders)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, fields]) => [name, embedderOf(name, fields)]),
+  )
+}
+
+function embedderOf(name: string, fields: Readonly<Record<string, unknown>>): Embedder {
+  const source = (fields.source ?? 'openAi') as string
+  const model = (fields.model ?? defaultModels[source]) as string | undefined
+  const known = model === undefined || !Object.hasOwn(knownModels, model) ? undefined : knownModels[model]
+  const fragments = fields.indexingFragments as Readonly<Record<string, unknown>> | undefined
+  return {
+    name,
+    source,
+    dimensions: ((fields.dimensions as number | undefined) ?? known?.dimensions) || null,
+    binary: fields.binaryQuantized === true,
+    shift: ((fields.distribution as Shift | undefined) ?? known?.shift) || null,
+    fragments: fragments === undefined ? null : Object.keys(fragments),
+  }
+}

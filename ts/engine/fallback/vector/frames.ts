@@ -1,0 +1,129 @@
+/**
+ * Vectors as a log keeps them.
+ *
+ *     payload = name length u16 LE, name, dimensions u32 LE, entry*
+ *     entry   = docid u32 LE, flags u8, count u8, rows: count × dimensions f32 LE
+ *     flags   = 1 came from the client | 2 never made anew | 4 gone: no vectors and no flags
+ */
+import type { EmbedderChange } from './draft.js'
+import type { Embedder } from './embedder.js'
+import { type DocumentVectors, VectorSet } from './vector-set.js'
+
+const USER_PROVIDED = 1
+const SKIP_REGENERATE = 2
+const GONE = 4
+const ENTRY_HEAD = 6
+const FRAME_BYTES = 4 * 1024 * 1024
+
+type Entry = readonly [docid: number, state: DocumentVectors | null]
+
+/** The payloads that say what a batch does to vectors. */
+export function* vectorPayloads(embedders: ReadonlyMap<string, EmbedderChange>): Generator<Buffer> {
+  for (const [name, { embedder, changes }] of embedders)
+    yield* payloadsOf(name, embedder.dimensions ?? 0, changes)
+}
+
+/** The payloads that hold all vectors of an index. */
+export function* allVectorPayloads(sets: ReadonlyMap<string, VectorSet>): Generator<Buffer> {
+  for (const [name, set] of sets) yield* payloadsOf(name, set.dimensions, everything(set))
+}
+
+function* everything(set: VectorSet): Generator<Entry> {
+  for (const docid of set.docids()) yield [docid, set.get(docid)!]
+}
+
+function* payloadsOf(name: string, dimensions: number, entries: Iterable<Entry>): Generator<Buffer> {
+  const nameBytes = Buffer.from(name)
+  const head = Buffer.alloc(6 + nameBytes.length)
+  head.writeUInt16LE(nameBytes.length, 0)
+  nameBytes.copy(head, 2)
+  head.writeUInt32LE(dimensions, 2 + nameBytes.length)
+  let parts: Buffer[] = [head]
+  let size = 0
+  for (const [docid, state] of entries) {
+    const entry = entryBytes(docid, state, dimensions)
+    parts.push(entry)
+    size += entry.length
+    if (size < FRAME_BYTES) continue
+    yield Buffer.concat(parts)
+    parts = [head]
+    size = 0
+  }
+  if (size > 0) yield Buffer.concat(parts)
+}
+
+function entryBytes(docid: number, state: DocumentVectors | null, dimensions: number): Buffer {
+  const rows = state?.rows ?? new Float32Array(0)
+  const bytes = Buffer.alloc(ENTRY_HEAD + rows.length * 4)
+  const flags =
+    state === null
+      ? GONE
+      : (state.userProvided ? USER_PROVIDED : 0) | (state.skipRegenerate ? SKIP_REGENERATE : 0)
+  bytes.writeUInt32LE(docid, 0)
+  bytes.writeUInt8(flags, 4)
+  bytes.writeUInt8(dimensions === 0 ? 0 : rows.length / dimensions, 5)
+  for (const [at, component] of rows.entries()) bytes.writeFloatLE(component, ENTRY_HEAD + at * 4)
+  return bytes
+}
+
+/** Rebuilds the vectors of an index from the payloads of its log. */
+export class VectorReplay {
+  private readonly sets = new Map<string, VectorSet>()
+
+  /** @param dropped embedders whose vectors from before count no more */
+  forget(dropped: readonly string[], deleted: readonly number[], cleared: boolean): void {
+    if (cleared) this.sets.clear()
+    for (const name of dropped) this.sets.delete(name)
+    for (const set of this.sets.values()) for (const docid of deleted) set.delete(docid)
+  }
+
+  read(payload: Buffer): void {
+    const nameEnd = 2 + payload.readUInt16LE(0)
+    const name = payload.toString('utf8', 2, nameEnd)
+    const dimensions = payload.readUInt32LE(nameEnd)
+    const set = this.setOf(name, dimensions)
+    for (let at = nameEnd + 4; at < payload.length; ) {
+      const docid = payload.readUInt32LE(at)
+      const flags = payload.readUInt8(at + 4)
+      const rows = new Float32Array(payload.readUInt8(at + 5) * dimensions)
+      for (let component = 0; component < rows.length; component++)
+        rows[component] = payload.readFloatLE(at + ENTRY_HEAD + component * 4)
+      if ((flags & GONE) !== 0) set.delete(docid)
+      else
+        set.put(docid, {
+          userProvided: (flags & USER_PROVIDED) !== 0,
+          skipRegenerate: (flags & SKIP_REGENERATE) !== 0,
+          rows,
+        })
+      at += ENTRY_HEAD + rows.length * 4
+    }
+  }
+
+  private setOf(name: string, dimensions: number): VectorSet {
+    let set = this.sets.get(name)
+    // The number of components only changes while there are no vectors.
+    if (set === undefined || set.dimensions !== dimensions)
+      set = set === undefined ? new VectorSet(dimensions) : set.withDimensions(dimensions)
+    this.sets.set(name, set)
+    return set
+  }
+
+  /** What is left, as changes to an empty index. */
+  result(embedders: ReadonlyMap<string, Embedder>): Map<string, EmbedderChange> {
+    return new Map(
+      [...embedders].map(([name, embedder]) => {
+        const set = this.sets.get(name)
+        return [
+          name,
+          { embedder, base: set === undefined ? null : suited(set, embedder), changes: new Map() },
+        ]
+      }),
+    )
+  }
+}
+
+/** Settings may have changed since the vectors were written. */
+function suited(set: VectorSet, { dimensions, binary }: Embedder): VectorSet {
+  if (set.dimensions !== (dimensions ?? 0)) return set.withDimensions(dimensions ?? 0)
+  return binary ? set.quantized() : set
+}

@@ -1,0 +1,15 @@
+/** Here is a document or a vector: which vectors are its, and which are near? */
+
+export { similarity } from './distance.js'
+export {
+  applyVectors,
+  type DraftDocument,
+  type EmbedderChange,
+  Lacking,
+  type StagedVectors,
+  VectorDraft,
+} from './draft.js'
+export { type Embedder, embeddersOf } from './embedder.js'
+export { allVectorPayloads, VectorReplay, vectorPayloads } from './frames.js'
+export { shownVectors } from './readback.js'
+export { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'
