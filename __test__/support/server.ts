@@ -14,7 +14,9 @@ import {
   type HttpOptions,
   openFeatures,
 } from '../../ts/http/index.js'
+import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks } from '../../ts/tasks/index.js'
+import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {
   readonly masterKey?: string
@@ -23,6 +25,10 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly now?: () => number
   /** Stands between the server and its engine, to see or hold back what passes. */
   readonly wrapEngine?: (engine: Engine) => Engine
+  /** The webhook of the command line. */
+  readonly taskWebhook?: LaunchWebhook
+  /** Default: no address that is not public. */
+  readonly allowedNetworks?: AllowedNetworks
 }
 
 export interface TestAnswer {
@@ -78,7 +84,15 @@ const TASK_POLL_MS = 5
 
 /** Starts a server with an empty data directory; closed and removed when the test ends. */
 export async function startServer(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
-  const { masterKey, features, now = Date.now, wrapEngine = (engine) => engine, ...httpOptions } = options
+  const {
+    masterKey,
+    features,
+    now = Date.now,
+    wrapEngine = (engine) => engine,
+    taskWebhook = null,
+    allowedNetworks = [],
+    ...httpOptions
+  } = options
   const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
   const log = pino({ level: 'silent' })
   const { engine } = await openEngine(testEngine, {
@@ -88,10 +102,13 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingThreads: 1,
   })
   const queue = await openTasks({ directory, engine, log })
+  const outbound = openOutbound({ allowedNetworks })
+  const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const app = buildServer({
     engine: wrapEngine(engine),
     tasks: queue.tasks,
     instance: queue.instance,
+    webhooks,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },
@@ -104,6 +121,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   t.teardown(async () => {
     app.server.closeAllConnections()
     await app.close()
+    await webhooks.close()
+    await outbound.close()
     await queue.close()
     await engine.close()
     await rm(directory, { recursive: true, force: true })

@@ -2,8 +2,10 @@ import type { AddressInfo } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
 import { buildServer, type Feature, type HttpOptions, openFeatures } from '../http/index.js'
+import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
 import type { Logger } from '../telemetry/index.js'
+import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
 import { startScreen } from './start-screen.js'
@@ -60,10 +62,20 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log,
     })
     closers.push(close)
+    const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
+    closers.push(() => outbound.close())
+    const webhooks = await openWebhooks({
+      store: queue.webhooks,
+      outbound,
+      launch: launchWebhook(options),
+      log,
+    })
+    closers.push(() => webhooks.close())
     const app = buildServer({
       engine: opened.engine,
       tasks: queue.tasks,
       instance: queue.instance,
+      webhooks,
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
@@ -123,15 +135,21 @@ function forcedFeatures(options: LaunchOptions): readonly Feature[] {
   return byOption.filter(([on]) => on).map(([, feature]) => feature)
 }
 
+function launchWebhook({
+  taskWebhookUrl,
+  taskWebhookAuthorizationHeader,
+}: LaunchOptions): LaunchWebhook | null {
+  return taskWebhookUrl === null
+    ? null
+    : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
+}
+
 function httpOptions(options: LaunchOptions, { cores }: Machine): HttpOptions {
-  const { taskWebhookUrl, taskWebhookAuthorizationHeader } = options
   return {
     payloadBytesMax: options.httpPayloadSizeLimit,
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
-    taskWebhook:
-      taskWebhookUrl === null ? null : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader },
   }
 }
 

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
+import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import type { Metrics } from './metrics.js'
 import type { SearchQueue } from './search-queue.js'
@@ -17,8 +18,6 @@ export interface HttpOptions {
   readonly searchesWaitingMax: number
   /** A search that waited this long is refused. */
   readonly searchWaitMsMax: number
-  /** The webhook given on the command line, if any. */
-  readonly taskWebhook: { readonly url: string; readonly authorization: string | null } | null
 }
 
 /** Defaults of the options above. Source: the service's option table. */
@@ -27,7 +26,6 @@ export const defaultHttpOptions: HttpOptions = {
   searchesRunningMax: 8,
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,
-  taskWebhook: null,
 }
 
 /** Which build answers; unknown parts are the word `unknown`. */
@@ -42,6 +40,7 @@ export interface Services {
   readonly engine: Engine
   readonly tasks: Tasks
   readonly instance: InstanceStore
+  readonly webhooks: Webhooks
   readonly auth: Auth
   readonly features: Features
   readonly options: HttpOptions

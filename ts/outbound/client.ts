@@ -207,7 +207,20 @@ function parsedUrl(text: string, base?: URL): URL {
   return url
 }
 
-function headersOf({ headers = {} }: OutboundRequest, url: URL): Readonly<Record<string, string>> {
+/** Headers that belong to the connection; users may name them, only the client may set them. */
+const connectionHeaders = [
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'upgrade',
+  'expect',
+]
+
+function headersOf({ headers: given = {} }: OutboundRequest, url: URL): Readonly<Record<string, string>> {
+  const headers = Object.fromEntries(
+    Object.entries(given).filter(([name]) => !connectionHeaders.includes(name.toLowerCase())),
+  )
   const named = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
   if (url.username === '' || named) return headers
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

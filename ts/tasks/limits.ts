@@ -16,3 +16,9 @@ export const FOREIGN_LOCK_WATCH_MS = 3_500
 /** Pauses of the scheduler after a failure that was nobody's task: doubled from the first to the last. */
 export const RETRY_FIRST_MS = 250
 export const RETRY_LAST_MS = 10_000
+
+/** Deleted tasks kept because a webhook has not been told of them yet; beyond, the oldest are given up. */
+export const WEBHOOK_BACKLOG_TASKS_MAX = 100_000
+
+/** Uploads up to this size lie in the task store too, where one sync carries many of them. */
+export const INLINE_PAYLOAD_BYTES_MAX = 16 * 1024

@@ -6,12 +6,12 @@ import { Catalogue } from './catalogue.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { Embed, Surroundings, TaskLog } from './execute.js'
 import { BATCHED_BYTES_MAX, BATCHED_TASKS_MAX } from './limits.js'
-import { instanceStore, queue } from './queue.js'
+import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
 import { Scheduler } from './scheduler.js'
 import { openSpool } from './spool.js'
 import { openStoreClient } from './store-client.js'
-import type { InstanceStore, Tasks } from './tasks.js'
+import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 
 export interface TasksSetup {
   /** The data directory; the queue uses `tasks/` and `update_files/` in it. */
@@ -29,6 +29,7 @@ export interface TasksSetup {
 export interface OpenedTasks {
   readonly tasks: Tasks
   readonly instance: InstanceStore
+  readonly webhooks: WebhookStore
   /** The build of SQLite in use. */
   readonly driver: DriverName
   /** Begins to work on the queue. Until then tasks are accepted and wait. */
@@ -63,10 +64,14 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
       payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
     }
-    const scheduler = new Scheduler(around, limits, nextBatchUid)
+    const listeners = new Set<() => void>()
+    const scheduler = new Scheduler(around, limits, nextBatchUid, () => {
+      for (const listener of listeners) listener()
+    })
     return {
       tasks: queue({ store, spool, catalogue, scheduler, path }),
       instance: instanceStore(store),
+      webhooks: webhookStore(store, listeners),
       driver: store.driver,
       start: () => scheduler.start(),
       async close() {

@@ -6,7 +6,7 @@ import type { Scheduler } from './scheduler.js'
 import { type Spool, sizeOf } from './spool.js'
 import type { StoreClient } from './store-client.js'
 import type { TaskContent } from './task.js'
-import type { InstanceStore, NewTask, Page, TaskPaging, Tasks } from './tasks.js'
+import type { InstanceStore, NewTask, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 import { batchView, taskSummary, taskView } from './view.js'
 
@@ -86,6 +86,23 @@ export function instanceStore(store: StoreClient): InstanceStore {
     deleteKey: (uid) => store.call('deleteKey', [uid]),
     value: (name) => store.call('value', [name]),
     putValue: (name, value) => store.call('putValue', [name, value]),
+  }
+}
+
+/** Webhooks and their cursors. @param listeners run by whoever records batches */
+export function webhookStore(store: StoreClient, listeners: Set<() => void>): WebhookStore {
+  return {
+    all: () => store.call('webhooks', []),
+    put: (webhook, webhooksMax) => store.call('putWebhook', [webhook, webhooksMax]),
+    delete: (uuid) => store.call('deleteWebhook', [uuid]),
+    launch: (isGiven) => store.call('launchWebhook', [isGiven]),
+    next: (uuid) => store.call('nextDelivery', [uuid]),
+    tasks: async (...given) => (await store.call('deliveryRows', given)).map(taskView),
+    delivered: (uuid, batchUid) => store.call('delivered', [uuid, batchUid]),
+    onBatch(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
   }
 }
 

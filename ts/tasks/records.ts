@@ -96,6 +96,17 @@ export interface Relabel {
   readonly before: number
 }
 
+/** What a webhook is made of. Secrets are kept as they are. */
+export interface WebhookBody {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface StoredWebhook extends WebhookBody {
+  /** UUIDv4, lower case. */
+  readonly uuid: string
+}
+
 /** Everything that changes when a batch has ended; written as one transaction. */
 export interface Conclusion {
   readonly batch: BatchRow
@@ -139,7 +150,8 @@ export interface StoreCalls {
   pending(uids: readonly number[]): readonly PendingTask[]
   /** Uids among `uids` whose tasks have ended. */
   ended(uids: readonly number[]): readonly number[]
-  conclude(conclusion: Conclusion): void
+  /** @returns deleted tasks that some webhook will now never be told of */
+  conclude(conclusion: Conclusion): number
   task(uid: number, visible: readonly string[] | null): TaskRow | null
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow>
   match(filter: TaskFilter): readonly number[]
@@ -150,6 +162,15 @@ export interface StoreCalls {
   deleteKey(uid: string): void
   value(name: string): unknown
   putValue(name: string, value: unknown): void
+  webhooks(): readonly StoredWebhook[]
+  /** False if there are `webhooksMax` others already. */
+  putWebhook(webhook: StoredWebhook, webhooksMax: number): boolean
+  /** Whether there was such a webhook. */
+  deleteWebhook(uuid: string): boolean
+  launchWebhook(isGiven: boolean): void
+  nextDelivery(uuid: string): number | null
+  deliveryRows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[]
+  delivered(uuid: string, batchUid: number): void
 }
 
 export type StoreCall = keyof StoreCalls
@@ -164,6 +185,11 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   putKey: 'durable',
   deleteKey: 'durable',
   putValue: 'durable',
+  putWebhook: 'durable',
+  deleteWebhook: 'durable',
+  launchWebhook: 'durable',
+  // Lost with the power, it is said once more.
+  delivered: 'relaxed',
 }
 
 export interface Request {

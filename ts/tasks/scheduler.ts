@@ -10,6 +10,7 @@ import { batchStats, mergedDetails, parsedDetails } from './view.js'
 export class Scheduler {
   readonly #around: Surroundings
   readonly #limits: BatchLimits
+  readonly #concluded: () => void
   readonly #left = new Map<string, Promise<void>>()
   #nextBatchUid: number
   #running: Running | null = null
@@ -18,8 +19,10 @@ export class Scheduler {
   #woken: () => void = () => undefined
   #isWoken = false
 
-  constructor(around: Surroundings, limits: BatchLimits, nextBatchUid: number) {
+  /** @param concluded runs after the outcome of a batch has been recorded */
+  constructor(around: Surroundings, limits: BatchLimits, nextBatchUid: number, concluded: () => void) {
     this.#around = around
+    this.#concluded = concluded
     this.#limits = limits
     this.#nextBatchUid = nextBatchUid
   }
@@ -141,26 +144,30 @@ export class Scheduler {
 
   /** Writes down what happened. */
   async #record(running: Running, picked: PickedBatch, done: Effects): Promise<void> {
-    const { store, catalogue } = this.#around
+    const { store, catalogue, log } = this.#around
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
       running.trace(done.finishedAt),
     )
-    await this.#insist(() =>
+    const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {
         catalogue.apply(done.removed, done.written)
         // Whoever sees the outcome must not see the index busy with it any more.
         this.#running = null
       }),
     )
+    if (givenUp > 0) {
+      log.warn({ tasks: givenUp }, 'tasks were deleted that a webhook out of reach had not been told of')
+    }
+    this.#concluded()
   }
 
   /**
    * Tries a write until it works or the process ends: it tells of something that has happened already, so
    * nothing else can go on without it. After a restart the engine's own report tells the same.
    */
-  async #insist(write: () => Promise<void>): Promise<void> {
+  async #insist<T>(write: () => Promise<T>): Promise<T> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
       try {
         return await write()

@@ -1,11 +1,42 @@
 /** Version of the tables below, kept in the file; another one is refused rather than guessed at. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
+
+const webhookTables = `
+CREATE TABLE webhooks (uuid TEXT PRIMARY KEY, body TEXT, delivered INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE undelivered (
+  uid INTEGER PRIMARY KEY,
+  batch_uid INTEGER NOT NULL,
+  index_uid TEXT,
+  status TEXT NOT NULL,
+  type TEXT NOT NULL,
+  canceled_by INTEGER,
+  enqueued_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER,
+  details TEXT,
+  error TEXT,
+  custom_metadata TEXT
+) STRICT;
+CREATE INDEX undelivered_batch ON undelivered (batch_uid);
+`
+
+/** What turns a store of an older version into one of the next. */
+export const MIGRATIONS: Readonly<Record<number, string>> = {
+  1: `${webhookTables}
+    ALTER TABLE contents ADD COLUMN inline BLOB;
+    INSERT INTO webhooks SELECT hook.key, hook.value, (SELECT ifnull(max(uid), -1) FROM batches)
+      FROM instance, json_each(instance.body) AS hook WHERE instance.name = 'webhooks';
+    DELETE FROM instance WHERE name = 'webhooks';`,
+}
 
 /**
  * Dates are microseconds since 1970. `tasks` holds what listings need; `contents` what is needed to run
  * a task, and only until it has ended. `new_index_uid` is the second name of a finished rename, under
  * which it is listed as well. `counts` and `totals` are kept by triggers, so that no listing has to count
  * rows; an index name there is '' for tasks without one.
+ *
+ * `contents.inline` is a small upload itself. `webhooks.delivered` is the last batch a webhook was told of;
+ * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
  *
  * `enqueued_at` never falls with growing `uid`, which turns its bounds into bounds of `uid`.
  */
@@ -45,7 +76,8 @@ CREATE TABLE contents (
   payload_bytes INTEGER NOT NULL,
   primary_key TEXT,
   may_create INTEGER NOT NULL,
-  touches TEXT
+  touches TEXT,
+  inline BLOB
 ) STRICT;
 CREATE INDEX contents_touches ON contents (uid) WHERE touches IS NOT NULL;
 
@@ -71,6 +103,7 @@ CREATE TABLE catalogue (
 CREATE TABLE keys (uid TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE instance (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
+${webhookTables}
 CREATE TABLE counts (
   index_uid TEXT NOT NULL,
   new_index_uid TEXT NOT NULL,

@@ -1,4 +1,4 @@
-import type { Connection, Row, Statement, Value } from './driver.js'
+import type { Connection, Row } from './driver.js'
 import { CHECKED_STORE_BYTES_MAX } from './limits.js'
 import {
   all,
@@ -17,7 +17,6 @@ import {
 } from './listing.js'
 import type {
   BatchRow,
-  CatalogueRow,
   Conclusion,
   NewBatch,
   PendingTask,
@@ -27,10 +26,23 @@ import type {
   StoreCalls,
   TaskRow,
 } from './records.js'
-import { SCHEMA, SCHEMA_VERSION } from './schema.js'
+import {
+  batchColumns,
+  batchRow,
+  catalogueRow,
+  number,
+  queuedColumns,
+  queuedTask,
+  taskColumns,
+  taskRow,
+  text,
+} from './rows.js'
+import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { Sql } from './sql.js'
 import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
 import { now } from './time.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
+import { WebhookTable } from './webhook-table.js'
 
 /** The task store cannot be used as it is: damaged, or written by another version. Nothing was changed. */
 export class StoreUnusableError extends Error {
@@ -42,12 +54,6 @@ export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
-const taskColumns =
-  'uid, batch_uid, index_uid, status, type, canceled_by, enqueued_at, started_at, finished_at, details, error, custom_metadata'
-const batchColumns = 'uid, started_at, finished_at, strategy, details, stats'
-const queuedColumns =
-  't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
-
 /** Types that the queue takes before the lowest uid; see `nextBatch`. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
@@ -58,7 +64,8 @@ const urgentTypes =
  */
 export class Store implements StoreCalls {
   readonly #connection: Connection
-  readonly #statements = new Map<string, Statement>()
+  readonly #sql: Sql
+  readonly #webhooks: WebhookTable
 
   /**
    * @param bytes size of the file before it was opened, 0 if it is new
@@ -66,27 +73,30 @@ export class Store implements StoreCalls {
    */
   constructor(connection: Connection, path: string, bytes: number) {
     this.#connection = connection
+    this.#sql = new Sql(connection)
+    this.#webhooks = new WebhookTable(this.#sql)
     // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
     // makes any other process that opens this file fail at once.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec('PRAGMA temp_store = MEMORY')
-    const version = this.#number('PRAGMA user_version', 'user_version')
-    const tables = this.#number('SELECT count(*) AS n FROM sqlite_schema', 'n')
+    const version = this.#sql.number('PRAGMA user_version', 'user_version')
+    const tables = this.#sql.number('SELECT count(*) AS n FROM sqlite_schema', 'n')
     if (version === 0 && tables === 0) {
       connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
       return
     }
-    if (version !== SCHEMA_VERSION) {
+    if (version !== SCHEMA_VERSION && MIGRATIONS[version] === undefined) {
       throw new StoreUnusableError(
         `the task store ${path} has version ${version}, this program reads version ${SCHEMA_VERSION}`,
       )
     }
     if (bytes <= CHECKED_STORE_BYTES_MAX) {
-      const verdict = this.#all('PRAGMA quick_check(1)', [])[0]?.quick_check
+      const verdict = this.#sql.all('PRAGMA quick_check(1)', [])[0]?.quick_check
       if (verdict !== 'ok') throw new StoreUnusableError(`the task store ${path} is damaged: ${verdict}`)
     }
+    migrate(connection, version)
   }
 
   close(): void {
@@ -130,44 +140,43 @@ export class Store implements StoreCalls {
   }
 
   start(): ReturnType<StoreCalls['start']> {
-    const interrupted = this.#all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL', []).map(
-      (row) => ({
+    const interrupted = this.#sql
+      .all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL', [])
+      .map((row) => ({
         uid: number(row.uid),
         startedAt: number(row.started_at),
-      }),
-    )
+      }))
     for (const batch of interrupted) this.revert(batch.uid)
-    this.#run('DELETE FROM counts WHERE n = 0', [])
-    const highest = this.#number(
+    this.#sql.run('DELETE FROM counts WHERE n = 0', [])
+    const highest = this.#sql.number(
       'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
       'n',
     )
     return {
       interrupted,
       nextBatchUid: highest + 1,
-      catalogue: this.#all(
-        'SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid',
-        [],
-      ).map(catalogueRow),
+      catalogue: this.#sql
+        .all('SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid', [])
+        .map(catalogueRow),
     }
   }
 
   payloads(): readonly string[] {
-    return this.#all('SELECT payload FROM contents WHERE payload IS NOT NULL', []).map((row) =>
-      text(row.payload),
-    )
+    return this.#sql
+      .all('SELECT payload FROM contents WHERE payload IS NOT NULL', [])
+      .map((row) => text(row.payload))
   }
 
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
-    const last = this.#all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
+    const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
     const uid = last === undefined ? 0 : number(last.uid) + 1
     // A clock set back must not let dates fall while uids rise.
     const enqueuedAt = Math.max(now(), last === undefined ? 0 : number(last.enqueued_at))
-    this.#run(
+    this.#sql.run(
       "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
       [uid, row.indexUid, row.type, enqueuedAt, row.details, row.customMetadata],
     )
-    this.#run(
+    this.#sql.run(
       'INSERT INTO contents (uid, body, kind, payload, payload_bytes, primary_key, may_create, touches) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       [
         uid,
@@ -189,34 +198,35 @@ export class Store implements StoreCalls {
       for (const row of rows) found.set(number(row.uid), queuedTask(row))
     }
     add(
-      this.#all(
+      this.#sql.all(
         `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting_type JOIN contents c ON c.uid = t.uid
          WHERE t.status = 'enqueued' AND t.type IN ${urgentTypes}`,
         [],
       ),
     )
-    const first = this.#all(
+    const first = this.#sql.all(
       `SELECT uid, index_uid FROM tasks INDEXED BY tasks_status
        WHERE status = 'enqueued' AND +type NOT IN ${urgentTypes} ORDER BY uid LIMIT 1`,
       [],
     )[0]
     if (first !== undefined) {
       add(
-        this.#all(`SELECT ${queuedColumns} FROM tasks t JOIN contents c ON c.uid = t.uid WHERE t.uid = ?`, [
-          number(first.uid),
-        ]),
+        this.#sql.all(
+          `SELECT ${queuedColumns} FROM tasks t JOIN contents c ON c.uid = t.uid WHERE t.uid = ?`,
+          [number(first.uid)],
+        ),
       )
       const indexUid = first.index_uid ?? null
       if (indexUid !== null) {
         add(
-          this.#all(
+          this.#sql.all(
             `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
              WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid LIMIT ?`,
             [indexUid, tasksMax + 1],
           ),
         )
         add(
-          this.#all(
+          this.#sql.all(
             `SELECT ${queuedColumns} FROM contents c JOIN tasks t ON t.uid = c.uid
              WHERE c.touches IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(c.touches) WHERE value = ?)
              ORDER BY c.uid LIMIT 1`,
@@ -229,16 +239,18 @@ export class Store implements StoreCalls {
   }
 
   waitingOf(indexUid: string): ReturnType<StoreCalls['waitingOf']> {
-    return this.#all(
-      `SELECT t.uid, c.kind FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
+    return this.#sql
+      .all(
+        `SELECT t.uid, c.kind FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
        WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid`,
-      [indexUid],
-    ).map((row) => ({ uid: number(row.uid), kind: text(row.kind) as QueuedTask['kind'] }))
+        [indexUid],
+      )
+      .map((row) => ({ uid: number(row.uid), kind: text(row.kind) as QueuedTask['kind'] }))
   }
 
   begin(batch: NewBatch, uids: readonly number[]): readonly PendingTask[] {
     const members = JSON.stringify(uids)
-    this.#run(
+    this.#sql.run(
       "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
       [batch.uid, batch.startedAt, members],
     )
@@ -254,37 +266,41 @@ export class Store implements StoreCalls {
   }
 
   revert(batchUid: number): void {
-    this.#run(
+    this.#sql.run(
       "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE batch_uid = ? AND status = 'processing'",
       [batchUid],
     )
-    this.#run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
+    this.#sql.run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
   }
 
   pending(uids: readonly number[]): readonly PendingTask[] {
-    return this.#all(
-      `SELECT ${taskColumns
-        .split(', ')
-        .map((column) => `t.${column}`)
-        .join(', ')}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
+    return this.#sql
+      .all(
+        `SELECT ${taskColumns
+          .split(', ')
+          .map((column) => `t.${column}`)
+          .join(', ')}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
        WHERE c.uid IN (SELECT value FROM json_each(?)) ORDER BY c.uid`,
-      [JSON.stringify(uids)],
-    ).map((row) => ({ row: taskRow(row), content: JSON.parse(text(row.body)) as PendingTask['content'] }))
+        [JSON.stringify(uids)],
+      )
+      .map((row) => ({ row: taskRow(row), content: JSON.parse(text(row.body)) as PendingTask['content'] }))
   }
 
   ended(uids: readonly number[]): readonly number[] {
-    return this.#all(
-      `SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
+    return this.#sql
+      .all(
+        `SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
        AND +status IN ('succeeded', 'failed', 'canceled') ORDER BY uid`,
-      [JSON.stringify(uids)],
-    ).map((row) => number(row.uid))
+        [JSON.stringify(uids)],
+      )
+      .map((row) => number(row.uid))
   }
 
-  conclude(conclusion: Conclusion): void {
+  conclude(conclusion: Conclusion): number {
     const { batch } = conclusion
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
     for (const ending of conclusion.endings) {
-      this.#run(
+      this.#sql.run(
         `UPDATE tasks SET status = ?, details = ?, error = ?, canceled_by = ?, batch_uid = ?, started_at = ?,
          finished_at = ?, new_index_uid = ? WHERE uid = ?`,
         [
@@ -299,24 +315,25 @@ export class Store implements StoreCalls {
           ending.uid,
         ],
       )
-      this.#run('DELETE FROM contents WHERE uid = ?', [ending.uid])
+      this.#sql.run('DELETE FROM contents WHERE uid = ?', [ending.uid])
     }
-    for (const uid of conclusion.removed) this.#run('DELETE FROM catalogue WHERE uid = ?', [uid])
+    for (const uid of conclusion.removed) this.#sql.run('DELETE FROM catalogue WHERE uid = ?', [uid])
     for (const entry of conclusion.written) {
-      this.#run(
+      this.#sql.run(
         `INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (uid) DO UPDATE SET id = excluded.id, primary_key = excluded.primary_key,
          created_at = excluded.created_at, updated_at = excluded.updated_at`,
         [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt],
       )
     }
-    this.#forget(conclusion.deletedTasks)
+    const givenUp = this.#forget(conclusion.deletedTasks)
     this.#writeBatch(batch)
+    return givenUp
   }
 
   task(uid: number, visible: readonly string[] | null): TaskRow | null {
     const condition = visibility(visible)
-    const row = this.#all(`SELECT ${taskColumns} FROM tasks WHERE uid = ? AND ${condition.sql}`, [
+    const row = this.#sql.all(`SELECT ${taskColumns} FROM tasks WHERE uid = ? AND ${condition.sql}`, [
       uid,
       ...condition.parameters,
     ])[0]
@@ -328,7 +345,7 @@ export class Store implements StoreCalls {
     const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
     const total = isCounted(filter) ? this.#counted(filter) : this.#count('tasks', all(conditions))
     const page = all([...conditions, ...pageStart(paging)])
-    const rows = this.#all(
+    const rows = this.#sql.all(
       `SELECT ${taskColumns} FROM tasks WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
       [...page.parameters, paging.limit + 1],
     )
@@ -337,14 +354,14 @@ export class Store implements StoreCalls {
 
   match(filter: TaskFilter): readonly number[] {
     const condition = all([...countedConditions(filter, 'planner'), ...otherConditions(filter)])
-    return this.#all(`SELECT uid FROM tasks WHERE ${condition.sql} ORDER BY uid`, condition.parameters).map(
-      (row) => number(row.uid),
-    )
+    return this.#sql
+      .all(`SELECT uid FROM tasks WHERE ${condition.sql} ORDER BY uid`, condition.parameters)
+      .map((row) => number(row.uid))
   }
 
   batch(uid: number, visible: readonly string[] | null): BatchRow | null {
     const members = membership(seesAll(visible) ? [] : [visibility(visible)])
-    const row = this.#all(`SELECT ${batchColumns} FROM batches WHERE uid = ? AND ${members.sql}`, [
+    const row = this.#sql.all(`SELECT ${batchColumns} FROM batches WHERE uid = ? AND ${members.sql}`, [
       uid,
       ...members.parameters,
     ])[0]
@@ -356,10 +373,10 @@ export class Store implements StoreCalls {
     const conditions = [...batchConditions(filter), ...(members.length === 0 ? [] : [membership(members)])]
     const total =
       conditions.length === 0
-        ? this.#number("SELECT n FROM totals WHERE name = 'batches'", 'n')
+        ? this.#sql.number("SELECT n FROM totals WHERE name = 'batches'", 'n')
         : this.#count('batches', all(conditions))
     const page = all([...conditions, ...pageStart(paging)])
-    const rows = this.#all(
+    const rows = this.#sql.all(
       `SELECT ${batchColumns} FROM batches WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
       [...page.parameters, paging.limit + 1],
     )
@@ -367,41 +384,49 @@ export class Store implements StoreCalls {
   }
 
   keys(): readonly StoredKey[] {
-    return this.#all('SELECT body FROM keys ORDER BY uid', []).map(
-      (row) => JSON.parse(text(row.body)) as StoredKey,
-    )
+    return this.#sql
+      .all('SELECT body FROM keys ORDER BY uid', [])
+      .map((row) => JSON.parse(text(row.body)) as StoredKey)
   }
 
   putKey(key: StoredKey): void {
-    this.#run('INSERT INTO keys VALUES (?, ?) ON CONFLICT (uid) DO UPDATE SET body = excluded.body', [
+    this.#sql.run('INSERT INTO keys VALUES (?, ?) ON CONFLICT (uid) DO UPDATE SET body = excluded.body', [
       key.uid,
       JSON.stringify(key),
     ])
   }
 
   deleteKey(uid: string): void {
-    this.#run('DELETE FROM keys WHERE uid = ?', [uid])
+    this.#sql.run('DELETE FROM keys WHERE uid = ?', [uid])
   }
 
   value(name: string): unknown {
-    const row = this.#all('SELECT body FROM instance WHERE name = ?', [name])[0]
+    const row = this.#sql.all('SELECT body FROM instance WHERE name = ?', [name])[0]
     return row === undefined ? null : (JSON.parse(text(row.body)) as unknown)
   }
 
   putValue(name: string, value: unknown): void {
-    this.#run('INSERT INTO instance VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body', [
-      name,
-      JSON.stringify(value ?? null),
-    ])
+    this.#sql.run(
+      'INSERT INTO instance VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
+      [name, JSON.stringify(value ?? null)],
+    )
   }
 
+  webhooks: StoreCalls['webhooks'] = () => this.#webhooks.all()
+  putWebhook: StoreCalls['putWebhook'] = (webhook, max) => this.#webhooks.put(webhook, max)
+  deleteWebhook: StoreCalls['deleteWebhook'] = (uuid) => this.#webhooks.delete(uuid)
+  launchWebhook: StoreCalls['launchWebhook'] = (isGiven) => this.#webhooks.launch(isGiven)
+  nextDelivery: StoreCalls['nextDelivery'] = (uuid) => this.#webhooks.next(uuid)
+  deliveryRows: StoreCalls['deliveryRows'] = (...given) => this.#webhooks.rows(...given)
+  delivered: StoreCalls['delivered'] = (uuid, batch) => this.#webhooks.delivered(uuid, batch)
+
   #writeBatch(batch: BatchRow): void {
-    const arrival = this.#all(
+    const arrival = this.#sql.all(
       'SELECT min(enqueued_at) AS oldest, max(enqueued_at) AS newest FROM tasks WHERE batch_uid = ?',
       [batch.uid],
     )[0]
-    this.#run('DELETE FROM batches WHERE uid = ?', [batch.uid])
-    this.#run(
+    this.#sql.run('DELETE FROM batches WHERE uid = ?', [batch.uid])
+    this.#sql.run(
       `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details, stats)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       [
@@ -417,19 +442,23 @@ export class Store implements StoreCalls {
     )
   }
 
-  #forget(uids: readonly number[]): void {
-    if (uids.length === 0) return
+  #forget(uids: readonly number[]): number {
+    if (uids.length === 0) return 0
     const members = JSON.stringify(uids)
-    const batches = this.#all(
-      'SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL',
-      [members],
-    ).map((row) => number(row.batch_uid))
-    this.#run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
-    this.#run(
+    const givenUp = this.#webhooks.keep(members)
+    const batches = this.#sql
+      .all(
+        'SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL',
+        [members],
+      )
+      .map((row) => number(row.batch_uid))
+    this.#sql.run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
+    this.#sql.run(
       `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
        AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,
       [JSON.stringify(batches)],
     )
+    return givenUp
   }
 
   #relabel({ from, to, swap, before }: Relabel): void {
@@ -437,16 +466,18 @@ export class Store implements StoreCalls {
     const renamed = (name: string) => (name === from ? to : swap && name === to ? from : name)
     const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
     const pairs = swap ? [from, to, to, from] : [from, to, from, to]
-    this.#run(
+    this.#sql.run(
       `UPDATE tasks SET index_uid = ${changed('index_uid')}, new_index_uid = ${changed('new_index_uid')}
        WHERE uid < ? AND (index_uid IN (SELECT value FROM json_each(?)) OR new_index_uid IN (SELECT value FROM json_each(?)))`,
       [...pairs, ...pairs, before, JSON.stringify(names), JSON.stringify(names)],
     )
-    const swaps = this.#all("SELECT uid, details FROM tasks WHERE type = 'indexSwap' AND uid < ?", [before])
+    const swaps = this.#sql.all("SELECT uid, details FROM tasks WHERE type = 'indexSwap' AND uid < ?", [
+      before,
+    ])
     for (const row of swaps) {
       const details = JSON.parse(text(row.details)) as { swaps: { indexes: string[]; rename: boolean }[] }
       const renamedSwaps = details.swaps.map((pair) => ({ ...pair, indexes: pair.indexes.map(renamed) }))
-      this.#run('UPDATE tasks SET details = ? WHERE uid = ?', [
+      this.#sql.run('UPDATE tasks SET details = ? WHERE uid = ?', [
         JSON.stringify({ ...details, swaps: renamedSwaps }),
         number(row.uid),
       ])
@@ -484,31 +515,17 @@ export class Store implements StoreCalls {
   #counted(filter: TaskFilter): number {
     const condition = all(countedConditions(filter, 'planner'))
     const { sql, parameters } = condition
-    return this.#number(`SELECT ifnull(sum(n), 0) AS n FROM counts WHERE ${sql}`, 'n', parameters)
+    return this.#sql.number(`SELECT ifnull(sum(n), 0) AS n FROM counts WHERE ${sql}`, 'n', parameters)
   }
 
   #count(table: 'tasks' | 'batches', { sql, parameters }: Condition): number {
-    return this.#number(`SELECT count(*) AS n FROM ${table} WHERE ${sql}`, 'n', parameters)
+    return this.#sql.number(`SELECT count(*) AS n FROM ${table} WHERE ${sql}`, 'n', parameters)
   }
+}
 
-  #number(sql: string, column: string, parameters: readonly Value[] = []): number {
-    return number(this.#all(sql, parameters)[0]?.[column])
-  }
-
-  #all(sql: string, parameters: readonly Value[]): readonly Row[] {
-    return this.#statement(sql).all(parameters)
-  }
-
-  #run(sql: string, parameters: readonly Value[]): void {
-    this.#statement(sql).run(parameters)
-  }
-
-  #statement(sql: string): Statement {
-    const known = this.#statements.get(sql)
-    if (known !== undefined) return known
-    const statement = this.#connection.prepare(sql)
-    this.#statements.set(sql, statement)
-    return statement
+function migrate(connection: Connection, version: number): void {
+  for (let from = version; from < SCHEMA_VERSION; from++) {
+    connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]} PRAGMA user_version = ${from + 1}; COMMIT;`)
   }
 }
 
@@ -524,69 +541,4 @@ function membership(conditions: readonly Condition[]): Condition {
 
 function pageStart({ from, reverse }: TaskPaging): readonly Condition[] {
   return from === null ? [] : [{ sql: reverse ? 'uid >= ?' : 'uid <= ?', parameters: [from] }]
-}
-
-function number(value: Value | undefined): number {
-  if (typeof value === 'number') return value
-  throw new TypeError(`expected a number of the task store, found ${typeof value}`)
-}
-
-function text(value: Value | undefined): string {
-  if (typeof value === 'string') return value
-  throw new TypeError(`expected text of the task store, found ${typeof value}`)
-}
-
-const orNull = <T>(read: (value: Value | undefined) => T, value: Value | undefined): T | null =>
-  value === null || value === undefined ? null : read(value)
-
-function taskRow(row: Row): TaskRow {
-  return {
-    uid: number(row.uid),
-    batchUid: orNull(number, row.batch_uid),
-    indexUid: orNull(text, row.index_uid),
-    status: text(row.status) as TaskRow['status'],
-    type: text(row.type) as TaskRow['type'],
-    canceledBy: orNull(number, row.canceled_by),
-    enqueuedAt: number(row.enqueued_at),
-    startedAt: orNull(number, row.started_at),
-    finishedAt: orNull(number, row.finished_at),
-    details: orNull(text, row.details),
-    error: orNull(text, row.error),
-    customMetadata: orNull(text, row.custom_metadata),
-  }
-}
-
-function batchRow(row: Row): BatchRow {
-  return {
-    uid: number(row.uid),
-    startedAt: number(row.started_at),
-    finishedAt: orNull(number, row.finished_at),
-    strategy: text(row.strategy),
-    details: text(row.details),
-    stats: text(row.stats),
-  }
-}
-
-function catalogueRow(row: Row): CatalogueRow {
-  return {
-    uid: text(row.uid),
-    id: text(row.id),
-    primaryKey: orNull(text, row.primary_key),
-    createdAt: number(row.created_at),
-    updatedAt: number(row.updated_at),
-  }
-}
-
-function queuedTask(row: Row): QueuedTask {
-  const touches = orNull(text, row.touches)
-  return {
-    uid: number(row.uid),
-    type: text(row.type) as QueuedTask['type'],
-    kind: text(row.kind) as QueuedTask['kind'],
-    indexUid: orNull(text, row.index_uid),
-    payloadBytes: number(row.payload_bytes),
-    primaryKey: orNull(text, row.primary_key),
-    mayCreateIndex: number(row.may_create) === 1,
-    touches: touches === null ? [] : (JSON.parse(touches) as string[]),
-  }
 }

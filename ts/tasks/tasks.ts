@@ -1,4 +1,5 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
+import type { StoredWebhook } from './records.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
 
 /** An index as the catalogue knows it. Dates are RFC 3339, UTC. */
@@ -111,4 +112,24 @@ export interface InstanceStore {
   /** A JSON value by name (`experimentalFeatures`, `network`, …), null if never set. */
   value(name: string): Promise<unknown>
   putValue(name: string, value: unknown): Promise<void>
+}
+
+/** Who is told about finished batches, durably, and what each has still to be told. */
+export interface WebhookStore {
+  /** Those made over HTTP, ascending by uuid. */
+  all(): Promise<readonly StoredWebhook[]>
+  /** Makes or replaces one; false if there are `webhooksMax` others already. */
+  put(webhook: StoredWebhook, webhooksMax: number): Promise<boolean>
+  /** Whether there was such a webhook. */
+  delete(uuid: string): Promise<boolean>
+  /** Keeps the place of the webhook of the command line while there is one, forgets it otherwise. */
+  launch(isGiven: boolean): Promise<void>
+  /** The oldest finished batch that this webhook has not been told of, null if there is none. */
+  next(uuid: string): Promise<number | null>
+  /** At most `limit` tasks of a batch, ascending, after that uid. */
+  tasks(batchUid: number, afterUid: number, limit: number): Promise<readonly Task[]>
+  /** Moves the webhook's cursor behind that batch. */
+  delivered(uuid: string, batchUid: number): Promise<void>
+  /** `listener` runs whenever a batch has been recorded. Returns how to stop that. */
+  onBatch(listener: () => void): () => void
 }

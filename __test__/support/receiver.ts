@@ -1,0 +1,72 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import type { ExecutionContext } from 'ava'
+
+/** One call a webhook got. */
+export interface Receipt {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** The lines of the body, read. */
+  readonly tasks: readonly (Readonly<Record<string, unknown>> & { readonly uid: number })[]
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly receipts: readonly Receipt[]
+  /** Uids of all tasks of all calls that were answered well. */
+  uids(): readonly number[]
+  /** Resolves once that holds. */
+  until(holds: () => boolean): Promise<void>
+}
+
+/** A place that webhooks call. @param status of the answer to each call, by its number from 0 */
+export async function startReceiver(
+  t: ExecutionContext,
+  status: (call: number, receipt: Receipt) => number | Promise<number> = () => 200,
+): Promise<Receiver> {
+  const receipts: Receipt[] = []
+  const accepted: number[] = []
+  const waiting = new Set<() => void>()
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      const lines = gunzipSync(Buffer.concat(chunks)).toString().split('\n')
+      if (lines.pop() !== '') throw new Error('the last line has no end')
+      const tasks = lines.map((line) => JSON.parse(line) as Receipt['tasks'][number])
+      const receipt = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        headers: request.headers,
+        tasks,
+      }
+      const answer = await status(receipts.push(receipt) - 1, receipt)
+      if (answer < 400) accepted.push(...tasks.map(({ uid }) => uid))
+      response.writeHead(answer).end('ignored')
+      for (const check of waiting) check()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    receipts,
+    uids: () => accepted,
+    until: (holds) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (!holds()) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+      }),
+  }
+}
