@@ -1,13 +1,15 @@
-/** What the fallback engine's log survives, and what it refuses to read. */
-import { readFile, stat, truncate, writeFile } from 'node:fs/promises'
+/** What the fallback engine's files survive, and what it refuses to read. */
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import type { Operation } from '../../ts/engine/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
+import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
 import { type OpenEngine, TestEngine } from '../support/engine.js'
 
 const open: OpenEngine = (directory) => openFallback({ directory, log: { error: () => undefined } })
 
+const snapshotOf = (engine: TestEngine): string => join(engine.directory, 'indexes/things/built.snapshot')
 const logOf = (engine: TestEngine): string => join(engine.directory, 'indexes/things/commits.log')
 
 async function twoCommits(engine: TestEngine): Promise<{ firstEnd: number; end: number }> {
@@ -80,3 +82,155 @@ test.serial('a log full of history is written anew', async (t) => {
   t.regex((await engine.documentText('things', '1', { fields: ['round'] })) ?? '', /19/)
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 20)
 })
+
+/** Settings under which every part of an index has something in it. */
+const settings = {
+  filterableAttributes: ['year', 'tags', 'note', '_geo'],
+  sortableAttributes: ['year', '_geo'],
+  synonyms: { film: ['movie'] },
+}
+
+/** Everything a client could see. */
+async function everything(engine: TestEngine): Promise<unknown> {
+  const searches = await Promise.all([
+    engine.search('things', { q: '', facets: ['*'], sort: ['year:desc'], limit: 1000 }),
+    engine.search('things', { q: 'quiet film', facets: ['tags'], showRankingScoreDetails: true, limit: 50 }),
+    engine.search('things', { q: '"first part"', filter: 'year > 1950 AND note IS NULL', limit: 50 }),
+    engine.search('things', { q: 'q', filter: '_geoRadius(45, 9, 90000)', sort: ['_geoPoint(45, 9):asc'] }),
+    engine.search('things', { q: '', filter: 'tags = DARK AND NOT year EXISTS' }),
+  ])
+  return {
+    searches: searches.map(({ hits, estimatedTotalHits, facetDistribution, facetStats }) => ({
+      hits,
+      estimatedTotalHits,
+      facetDistribution,
+      facetStats,
+    })),
+    stats: { ...(await engine.engine.stats('things')), indexSize: 0, rawDocumentDbSize: 0 },
+    fields: await engine.engine.fields('things'),
+    commit: await engine.engine.lastCommit('things'),
+  }
+}
+
+// Longer than any word that is indexed: it makes the log long and costs no time.
+const FILLER = 'x'.repeat(3500)
+const thing = (id: number) => ({
+  id,
+  title: `The ${['quiet', 'loud', 'first', 'last'][id % 4]} part of film ${id}`,
+  ...(id % 5 === 0 ? {} : { year: 1900 + (id % 120) }),
+  tags: id % 3 === 0 ? ['dark', 'Öl'] : 'dark',
+  note: id % 7 === 0 ? null : id % 11 === 0 ? '' : 'x',
+  _geo: { lat: 45 + (id % 10) / 10, lng: 9 },
+  text: `${FILLER} ${id}`,
+})
+
+/** An index with a snapshot, and commits of every kind after it. */
+async function snapshotAndTail(engine: TestEngine): Promise<void> {
+  await engine.configure('things', settings)
+  await engine.put('things', ...Array.from({ length: 400 }, (_, id) => thing(id)))
+  await engine.reopen()
+  await stat(snapshotOf(engine))
+  await engine.put('things', { ...thing(4), title: 'another quiet film' }, thing(9001))
+  await engine.apply('things', { kind: 'deleteByIds', ids: ['1', '2', '399'] })
+}
+
+test.serial('an index opened from its snapshot answers as one built from its log', async (t) => {
+  const engine = await TestEngine.start(t, open)
+  await snapshotAndTail(engine)
+  const before = await everything(engine)
+  await engine.reopen()
+  t.deepEqual(await everything(engine), before, 'snapshot and tail')
+  await engine.engine.close()
+  await rm(snapshotOf(engine))
+  engine.engine = await open(join(engine.directory, 'indexes'))
+  t.deepEqual(await everything(engine), before, 'log alone')
+  await engine.configure('things', {
+    ...settings,
+    stopWords: ['quiet'],
+    filterableAttributes: ['tags', 'note', 'year', '_geo'],
+  })
+  const settled = await everything(engine)
+  await engine.reopen()
+  t.deepEqual(await everything(engine), settled, 'settings after the snapshot')
+  await engine.apply('things', { kind: 'clear' })
+  await engine.put('things', thing(3))
+  const cleared = await everything(engine)
+  await engine.reopen()
+  t.deepEqual(await everything(engine), cleared, 'cleared after the snapshot')
+})
+
+test.serial('a damaged, cut or foreign snapshot is passed over, and told of', async (t) => {
+  const engine = await TestEngine.start(t, open)
+  await snapshotAndTail(engine)
+  const before = await everything(engine)
+  await engine.engine.close()
+  const whole = await readFile(snapshotOf(engine))
+  const places = [0, 30, 200, Math.floor(whole.length / 2), whole.length - 20, whole.length - 2]
+  const flipped = places.map((at) => {
+    const bytes = Buffer.from(whole)
+    bytes[at]! ^= 0x10
+    return { name: `flipped at ${at}`, bytes, told: 1 }
+  })
+  const cut = [0, 7, 40, Math.floor(whole.length / 3), whole.length - 1].map((at) => ({
+    name: `cut at ${at}`,
+    bytes: whole.subarray(0, at),
+    told: 1,
+  }))
+  for (const { name, bytes, told } of [...flipped, ...cut]) {
+    await writeFile(snapshotOf(engine), bytes)
+    engine.engine = await open(join(engine.directory, 'indexes'))
+    const damage = await engine.engine.verify('things')
+    t.deepEqual(
+      damage.map(({ path }) => path),
+      Array(told).fill(snapshotOf(engine)),
+      name,
+    )
+    t.deepEqual(await everything(engine), before, name)
+    await engine.engine.close()
+    t.deepEqual((await readdir(join(engine.directory, 'indexes/things'))).sort(), [
+      'built.snapshot',
+      'commits.log',
+    ])
+  }
+  engine.engine = await open(join(engine.directory, 'indexes'))
+  t.deepEqual(await engine.engine.verify('things'), [], 'written anew')
+})
+
+test.serial(
+  'whatever byte of a log is flipped, an index is whole up to a commit or refuses by name',
+  async (t) => {
+    const engine = await TestEngine.start(t, open)
+    const states = new Map<number, unknown>()
+    for (const at of [1, 2, 3]) {
+      await engine.put('things', { id: at, t: `word${at}` })
+      states.set(at, await engine.idsFor('things', 'word'))
+    }
+    await engine.engine.close()
+    const whole = await readFile(logOf(engine))
+    let refused = 0
+    for (let at = 0; at < whole.length; at++) {
+      const bytes = Buffer.from(whole)
+      bytes[at]! ^= 1 << (at % 8)
+      await writeFile(logOf(engine), bytes)
+      const reader = await LocalEngine.open({ directory: join(engine.directory, 'indexes') })
+      try {
+        const uid = (await reader.lastCommit('things'))?.batchUid
+        // Only the last commit cannot be told from one that was never finished.
+        t.is(uid, 2, `flipped at ${at}`)
+      } catch (error) {
+        t.regex((error as Error).message, /commits\.log is damaged/, `flipped at ${at}`)
+        refused++
+      }
+      await reader.close()
+    }
+    t.true(refused > whole.length / 2)
+    for (let cut = whole.length; cut >= 0; cut--) {
+      await writeFile(logOf(engine), whole.subarray(0, cut))
+      engine.engine = await LocalEngine.open({ directory: join(engine.directory, 'indexes') })
+      const uid = (await engine.engine.lastCommit('things'))?.batchUid
+      t.deepEqual(uid === undefined ? [] : await engine.idsFor('things', 'word'), states.get(uid ?? 0) ?? [])
+      await engine.engine.close()
+    }
+    engine.engine = await open(join(engine.directory, 'indexes'))
+  },
+)

@@ -18,22 +18,70 @@ export interface RowChange {
   readonly leaf: FacetLeaf | undefined
 }
 
+/** The dictionary of a column. */
+interface ColumnValues {
+  readonly groupOf: number[]
+  readonly spelling: string[]
+  readonly numbers: number[]
+  readonly forms: string[]
+}
+
 export class Column {
   private readonly entryIds = new Map<string, number>()
   private readonly groupIds = new Map<string, number>()
   /** Entry → its group. */
-  readonly groupOf: number[] = []
+  readonly groupOf: number[]
   /** Entry → the value as it was spelled; empty for numbers. */
-  readonly spelling: string[] = []
+  readonly spelling: string[]
   /** Group → the number, NaN for strings. */
-  readonly numbers: number[] = []
+  readonly numbers: number[]
   /** Group → the comparable form, empty for numbers. */
-  readonly forms: string[] = []
-  private readonly rows: Row[] = []
+  readonly forms: string[]
+  private rows: Row[] = []
   private existing = new DocSet(0)
   private nulls = new DocSet(0)
   private empties = new DocSet(0)
   private ranked: Uint32Array | null = null
+
+  constructor(values: ColumnValues = { groupOf: [], spelling: [], numbers: [], forms: [] }) {
+    this.groupOf = values.groupOf
+    this.spelling = values.spelling
+    this.numbers = values.numbers
+    this.forms = values.forms
+  }
+
+  /**
+   * A column whose entries are numbered as in `entries`: numbers, or strings as they were spelled.
+   * @param sets documents where the field exists, is null, is empty
+   */
+  static from(
+    entries: readonly (number | string)[],
+    rows: Row[],
+    sets: readonly [exists: DocSet, isNull: DocSet, isEmpty: DocSet],
+  ): Column {
+    const column = new Column()
+    for (const value of entries)
+      if (typeof value === 'number') column.numberEntry(value)
+      else column.stringEntry(value, facetForm(value))
+    column.rows = rows
+    ;[column.existing, column.nulls, column.empties] = sets
+    return column
+  }
+
+  /** A column that stays as this one is now, for reading. */
+  copy(): Column {
+    const { groupOf, spelling, numbers, forms } = this
+    const copy = new Column({
+      groupOf: groupOf.slice(),
+      spelling: spelling.slice(),
+      numbers: numbers.slice(),
+      forms: forms.slice(),
+    })
+    copy.rows = this.rows.slice()
+    // `apply` replaces the sets before it marks them.
+    ;[copy.existing, copy.nulls, copy.empties] = [this.existing, this.nulls, this.empties]
+    return copy
+  }
 
   /** Puts values in place of those that documents had before. `bound`: docids are below it. */
   apply(changes: readonly RowChange[], bound: number): void {
@@ -50,13 +98,21 @@ export class Column {
 
   private row(leaf: FacetLeaf): Row {
     const entries = new Set<number>()
-    for (const value of leaf.numbers) entries.add(this.entry(`n${value === 0 ? 0 : value}`, value, ''))
+    for (const value of leaf.numbers) entries.add(this.numberEntry(value))
     for (const value of leaf.strings) {
       const form = facetForm(value)
-      if (form !== '') entries.add(this.entry(`s${value}`, Number.NaN, value, form))
+      if (form !== '') entries.add(this.stringEntry(value, form))
     }
     if (entries.size === 0) return undefined
     return entries.size === 1 ? [...entries][0] : [...entries]
+  }
+
+  private numberEntry(value: number): number {
+    return this.entry(`n${value === 0 ? 0 : value}`, value, '')
+  }
+
+  private stringEntry(spelling: string, form: string): number {
+    return this.entry(`s${spelling}`, Number.NaN, spelling, form)
   }
 
   private entry(key: string, value: number, spelling: string, form = ''): number {

@@ -6,7 +6,7 @@
  */
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type { IndexSettings } from '../../settings/index.js'
 import type {
   Answer,
   Batch,
@@ -31,11 +31,10 @@ import type {
   SimilarRequest,
 } from '../requests.js'
 import { FilterError, parseFilter } from './filter/index.js'
-import { emptyIndex, type IndexData, type StoredDocument } from './index-data.js'
+import type { IndexData, StoredDocument } from './index-data.js'
 import { applyPlan } from './indexing/apply.js'
-import { planIndexes } from './indexing/plan.js'
 import { type BatchPlan, planBatch } from './indexing/prepare.js'
-import { OpenIndex } from './open-index.js'
+import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { Pacer } from './pacer.js'
 import { inspectPayload } from './payload.js'
 import { listDocuments, oneDocument } from './search/documents.js'
@@ -43,11 +42,12 @@ import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
 import { search } from './search/search.js'
 import { similar } from './search/similar.js'
-import { type Commit, CommitLog, DamagedLogError, readLog, syncDirectory } from './store/log.js'
+import { DamagedFileError, syncDirectory } from './store/frames.js'
+import { type Commit, CommitLog, readLog } from './store/log.js'
+import { readSnapshot } from './store/snapshot.js'
 import { compareUtf8 } from './text-order.js'
-import { allVectorPayloads, embeddersOf, VectorReplay, vectorPayloads } from './vector/index.js'
+import { allVectorPayloads, vectorPayloads } from './vector/index.js'
 
-const LOG = 'commits.log'
 /** A log is rewritten once it is this many times what the documents need, but not below the floor. */
 const REWRITE_FACTOR = 3
 const REWRITE_BYTES_MIN = 16 * 1024 * 1024
@@ -140,6 +140,7 @@ export class LocalEngine implements Engine {
     await open.log.append(commitOf(plan))
     applyPlan(open.data, plan)
     await this.shorten(open)
+    open.snapshotIfDue(plan.indexes.rebuilt)
     return plan.report
   }
 
@@ -159,7 +160,7 @@ export class LocalEngine implements Engine {
   private async shorten(open: OpenIndex): Promise<void> {
     const { data, log } = open
     if (log.bytes < REWRITE_BYTES_MIN || log.bytes < data.sourceBytes * REWRITE_FACTOR) return
-    open.log = await log.rewritten(wholeState(data))
+    open.replaceLog(await log.rewritten(wholeState(data)))
   }
 
   async lastCommit(index: IndexId): Promise<BatchReport | null> {
@@ -215,11 +216,12 @@ export class LocalEngine implements Engine {
   }
 
   async stats(index: IndexId): Promise<IndexStats> {
-    const { data, log } = await this.existing(index)
+    const open = await this.existing(index)
+    const { data, log } = open
     return {
       numberOfDocuments: data.docids.size,
       rawDocumentDbSize: data.sourceBytes,
-      indexSize: log.bytes,
+      indexSize: log.bytes + open.snapshotBytes,
       ...embeddingCounts(data.vectors),
       fieldDistribution: Object.fromEntries(
         [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
@@ -237,7 +239,11 @@ export class LocalEngine implements Engine {
   async snapshot(index: IndexId, directory: string): Promise<void> {
     const open = await this.existing(index)
     await mkdir(directory)
-    const target = join(directory, LOG)
+    // First what was built, then the log: the copied log must have the commit that the other is of.
+    await open.settled()
+    if (open.snapshotBytes > 0)
+      await cp(join(this.path(index), SNAPSHOT_FILE), join(directory, SNAPSHOT_FILE))
+    const target = join(directory, LOG_FILE)
     await cp(open.log.path, target, { errorOnExist: true, force: false })
     // A commit may have been half written while the copy was made; opening cuts such a tail off.
     const copy = await CommitLog.open(target, () => undefined)
@@ -246,16 +252,16 @@ export class LocalEngine implements Engine {
   }
 
   async verify(index: IndexId): Promise<readonly Damage[]> {
-    const path = join(this.path(index), LOG)
-    try {
-      await readLog(path, ({ documents }) => {
-        for (const { source } of documents) JSON.parse(Buffer.from(source).toString())
-      })
-      return []
-    } catch (error) {
-      const reason = error instanceof DamagedLogError ? error.message : String(error)
-      return [{ path, reason }]
-    }
+    const log = join(this.path(index), LOG_FILE)
+    const snapshot = join(this.path(index), SNAPSHOT_FILE)
+    return [
+      ...(await damage(log, () =>
+        readLog(log, ({ documents }) => {
+          for (const { source } of documents) JSON.parse(Buffer.from(source).toString())
+        }),
+      )),
+      ...(await damage(snapshot, () => readSnapshot(snapshot))),
+    ]
   }
 
   async drop(index: IndexId): Promise<void> {
@@ -263,7 +269,7 @@ export class LocalEngine implements Engine {
     this.indexes.delete(index)
     if (opening !== undefined) {
       const open = await opening.catch(() => null)
-      await open?.log.close()
+      await open?.close()
     }
     await rm(this.path(index), { recursive: true, force: true })
     await syncDirectory(this.directory)
@@ -278,7 +284,7 @@ export class LocalEngine implements Engine {
     const opening = [...this.indexes.values()]
     this.indexes.clear()
     for (const index of await Promise.allSettled(opening))
-      if (index.status === 'fulfilled') await index.value.log.close()
+      if (index.status === 'fulfilled') await index.value.close()
   }
 }
 
@@ -287,6 +293,16 @@ async function isDirectory(path: string): Promise<boolean> {
     return (await stat(path)).isDirectory()
   } catch {
     return false
+  }
+}
+
+/** What reading a file brings to light; nothing if it is whole. */
+async function damage(path: string, read: () => Promise<unknown>): Promise<Damage[]> {
+  try {
+    await read()
+    return []
+  } catch (error) {
+    return [{ path, reason: error instanceof DamagedFileError ? error.message : String(error) }]
   }
 }
 
@@ -318,51 +334,6 @@ const wholeState = (data: IndexData): Commit => ({
 function* logged(documents: Iterable<readonly [number, StoredDocument | null | undefined]>) {
   for (const [docid, document] of documents)
     if (document !== null && document !== undefined) yield { docid, id: document.id, source: document.source }
-}
-
-/** Reads a log and builds what it says. */
-async function openIndex(path: string): Promise<OpenIndex> {
-  await mkdir(path, { recursive: true })
-  await syncDirectory(join(path, '..'))
-  const documents = new Map<number, StoredDocument>()
-  let settings: IndexSettings | null = null
-  let primaryKey: string | null = null
-  let report: BatchReport | null = null
-  const vectors = new VectorReplay()
-  const log = await CommitLog.open(join(path, LOG), (commit) => {
-    const { record } = commit
-    if (record.cleared) documents.clear()
-    for (const docid of record.deleted) documents.delete(docid)
-    vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
-    for (const payload of commit.vectors) vectors.read(payload)
-    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
-    for (const { docid, id, source } of commit.documents)
-      documents.set(docid, { id, source: Buffer.from(source) })
-    settings = record.settings ?? settings
-    primaryKey = record.primaryKey
-    report = record.report
-  })
-  try {
-    const data = emptyIndex(settings ?? defaultIndexSettings)
-    const changes = new Map([...documents].sort(([a], [b]) => a - b))
-    const change = { settings: data.settings, cleared: true, changes }
-    const indexes = await planIndexes(data, change, new Pacer())
-    if (report !== null)
-      applyPlan(data, {
-        report,
-        primaryKey,
-        settings: null,
-        cleared: true,
-        changes,
-        indexes,
-        vectors: vectors.result(embeddersOf(data.settings)),
-        droppedEmbedders: [],
-      })
-    return new OpenIndex(data, log)
-  } catch (error) {
-    await log.close()
-    throw error
-  }
 }
 
 /** Source: spec/vectors.md §9.2. Opt-outs count for nothing. */

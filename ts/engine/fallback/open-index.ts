@@ -1,20 +1,66 @@
-/** An index in memory, its log, and what is about to happen to it. */
-import type { IndexData } from './index-data.js'
+/** An index in memory, the files it lives in, and what is about to happen to it. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type { BatchReport } from '../engine.js'
+import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data.js'
+import { applyPlan } from './indexing/apply.js'
+import { planIndexes } from './indexing/plan.js'
 import type { BatchPlan } from './indexing/prepare.js'
-import type { CommitLog } from './store/log.js'
+import { Pacer } from './pacer.js'
+import { builtOf } from './store/built.js'
+import { DamagedFileError, syncDirectory } from './store/frames.js'
+import { type Commit, CommitLog, type LogPosition } from './store/log.js'
+import { readSnapshot, type Snapshot, writeSnapshot } from './store/snapshot.js'
+import { embeddersOf, VectorReplay } from './vector/index.js'
 import { VersionCache } from './version-cache.js'
+
+/** Names within an index's directory. */
+export const LOG_FILE = 'commits.log'
+export const SNAPSHOT_FILE = 'built.snapshot'
+
+/**
+ * A new snapshot is worth its writing once opening would have to work through as many bytes of the log, and
+ * as large a part of it: a megabyte takes about half a second.
+ */
+const TAIL_BYTES_MAX = 1024 * 1024
+const TAIL_PART_MAX = 1 / 8
 
 export class OpenIndex {
   readonly data: IndexData
-  log: CommitLog
+  private commits: CommitLog
   /** The prepared batch, if there is one. */
   pending: { readonly ticket: number; readonly plan: BatchPlan | null } | null = null
+  /** Bytes of the snapshot file. */
+  snapshotBytes: number
+  private readonly directory: string
+  /** Where the log was when the snapshot was made; null without a snapshot that is of use. */
+  private covered: LogPosition | null
+  private writing: Promise<void> | null = null
   private versionCache: VersionCache
 
-  constructor(data: IndexData, log: CommitLog) {
+  constructor(
+    directory: string,
+    data: IndexData,
+    log: CommitLog,
+    snapshot: { readonly position: LogPosition; readonly bytes: number } | null,
+  ) {
+    this.directory = directory
     this.data = data
-    this.log = log
+    this.commits = log
+    this.covered = snapshot?.position ?? null
+    this.snapshotBytes = snapshot?.bytes ?? 0
     this.versionCache = new VersionCache(data.version)
+  }
+
+  get log(): CommitLog {
+    return this.commits
+  }
+
+  /** Goes on with a log written anew, of which there is no snapshot. */
+  replaceLog(log: CommitLog): void {
+    this.commits = log
+    this.covered = null
   }
 
   /** Good for the present version only. */
@@ -23,4 +69,182 @@ export class OpenIndex {
       this.versionCache = new VersionCache(this.data.version)
     return this.versionCache
   }
+
+  /**
+   * Begins to write a snapshot if opening would otherwise take long. Nobody waits for it.
+   * @param rebuilt whether the tail of the log cannot be worked through without the whole index
+   */
+  snapshotIfDue(rebuilt: boolean): void {
+    if (this.writing !== null) return
+    const { end } = this.log.position
+    const covered = this.covered?.end ?? 0
+    const tail = end - covered
+    const large = tail > TAIL_BYTES_MAX && tail > covered * TAIL_PART_MAX
+    if (!large && !(rebuilt && end > TAIL_BYTES_MAX)) return
+    this.writing = this.writeSnapshot().finally(() => {
+      this.writing = null
+    })
+  }
+
+  private async writeSnapshot(): Promise<void> {
+    const { log } = this
+    const snapshot: Snapshot = { position: log.position, built: builtOf(this.data) }
+    try {
+      this.snapshotBytes = await writeSnapshot(join(this.directory, SNAPSHOT_FILE), snapshot, new Pacer())
+      if (log === this.log) this.covered = snapshot.position
+    } catch {
+      // It only saves time, and a full disk shows where it matters; the next large commit tries again.
+    }
+  }
+
+  /** Resolves once nothing is being written that nobody waited for. */
+  async settled(): Promise<void> {
+    await this.writing
+  }
+
+  async close(): Promise<void> {
+    await this.settled()
+    await this.log.close()
+  }
+}
+
+/** Documents and records of a log, as far as it was read. */
+class Replayed {
+  readonly documents = new Map<number, StoredDocument>()
+  readonly vectors = new VectorReplay()
+  settings: IndexSettings | null = null
+  primaryKey: string | null = null
+  report: BatchReport | null = null
+  /** Changes since `mark`, null where nothing was marked. */
+  private since: { cleared: boolean; readonly docids: Set<number> } | null = null
+  /** The state when it was marked. */
+  marked: {
+    readonly documents: ReadonlyMap<number, StoredDocument>
+    readonly settings: IndexSettings
+  } | null = null
+
+  apply({ record, documents, vectors }: Commit): void {
+    if (record.cleared) {
+      this.documents.clear()
+      this.since?.docids.clear()
+      if (this.since !== null) this.since.cleared = true
+    }
+    for (const docid of record.deleted) {
+      this.documents.delete(docid)
+      this.since?.docids.add(docid)
+    }
+    this.vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
+    for (const payload of vectors) this.vectors.read(payload)
+    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
+    for (const { docid, id, source } of documents) {
+      this.documents.set(docid, { id, source: Buffer.from(source) })
+      this.since?.docids.add(docid)
+    }
+    this.settings = record.settings ?? this.settings
+    this.primaryKey = record.primaryKey
+    this.report = record.report
+  }
+
+  mark(): void {
+    this.marked = {
+      documents: new Map(this.documents),
+      settings: this.settings ?? defaultIndexSettings,
+    }
+    this.since = { cleared: false, docids: new Set() }
+  }
+
+  /** What happened since the mark, ascending by docid; everything, if nothing was marked. */
+  get changes(): { readonly cleared: boolean; readonly changes: Map<number, StoredDocument | null> } {
+    const docids = this.since === null ? this.documents.keys() : this.since.docids
+    const ascending = Uint32Array.from(docids).sort()
+    const changes = new Map<number, StoredDocument | null>()
+    for (const docid of ascending) changes.set(docid, this.documents.get(docid) ?? null)
+    return { cleared: this.since?.cleared ?? true, changes }
+  }
+}
+
+/** Reads what `directory` holds, which is made if missing. @throws DamagedFileError */
+export async function openIndex(directory: string): Promise<OpenIndex> {
+  await mkdir(directory, { recursive: true })
+  await syncDirectory(join(directory, '..'))
+  const snapshot = await usableSnapshot(join(directory, SNAPSHOT_FILE))
+  const replayed = new Replayed()
+  const log = await CommitLog.open(join(directory, LOG_FILE), (commit, { end, check }) => {
+    replayed.apply(commit)
+    if (snapshot !== null && end === snapshot.position.end && check === snapshot.position.check)
+      replayed.mark()
+  })
+  try {
+    const used = replayed.marked === null ? null : snapshot
+    const data =
+      used === null || replayed.marked === null
+        ? emptyIndex(replayed.settings ?? defaultIndexSettings)
+        : indexOf(used, replayed.marked)
+    const rebuilt = await catchUp(data, replayed)
+    const open = new OpenIndex(directory, data, log, used)
+    open.snapshotIfDue(rebuilt)
+    return open
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** A damaged one is as good as none: `verify` tells of it. */
+async function usableSnapshot(path: string): ReturnType<typeof readSnapshot> {
+  try {
+    return await readSnapshot(path)
+  } catch (error) {
+    if (error instanceof DamagedFileError) return null
+    throw error
+  }
+}
+
+/** The index as it was when the snapshot was made. */
+function indexOf(
+  { built }: Snapshot,
+  { documents, settings }: { documents: ReadonlyMap<number, StoredDocument>; settings: IndexSettings },
+): IndexData {
+  const data = emptyIndex(settings)
+  for (const path of built.fieldPaths) fieldId(data, path)
+  for (const [name, count] of built.fieldCounts) data.fieldCounts.set(name, count)
+  for (const [path, count] of built.pathCounts) data.pathCounts.set(path, count)
+  data.text = built.text
+  data.columns = built.columns
+  putDocuments(data, documents)
+  return data
+}
+
+function putDocuments(data: IndexData, documents: ReadonlyMap<number, StoredDocument>): void {
+  const ascending = Uint32Array.from(documents.keys()).sort()
+  data.alive = data.alive.resized((ascending.at(-1) ?? -1) + 1)
+  for (const docid of ascending) {
+    const document = documents.get(docid)!
+    while (data.documents.length < docid) data.documents.push(undefined)
+    data.documents.push(document)
+    data.docids.set(document.id, docid)
+    data.alive.add(docid)
+    data.sourceBytes += document.source.length
+  }
+}
+
+/** Brings `data` to the end of the log. @returns whether the whole index was worked through */
+async function catchUp(data: IndexData, replayed: Replayed): Promise<boolean> {
+  const { report, primaryKey } = replayed
+  if (report === null) return false
+  const { cleared, changes } = replayed.changes
+  const settings = replayed.settings ?? defaultIndexSettings
+  const indexes = await planIndexes(data, { settings, cleared, changes }, new Pacer())
+  const vectors = replayed.vectors.result(embeddersOf(settings))
+  applyPlan(data, {
+    report,
+    primaryKey,
+    settings,
+    cleared,
+    changes,
+    indexes,
+    vectors,
+    droppedEmbedders: [],
+  })
+  return indexes.rebuilt
 }

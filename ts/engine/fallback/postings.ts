@@ -58,6 +58,11 @@ export class TermDictionary {
     return this.lists.get(term)
   }
 
+  /** A dictionary that stays as this one is now. */
+  copy(): TermDictionary {
+    return new TermDictionary(new Map(this.lists), this.sorted)
+  }
+
   has(term: string): boolean {
     return this.lists.has(term)
   }

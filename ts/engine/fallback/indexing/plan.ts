@@ -53,6 +53,8 @@ export interface IndexPlan {
       }
   readonly fieldCounts: ReadonlyMap<string, number>
   readonly pathCounts: ReadonlyMap<string, number>
+  /** Whether stored documents had to be gone through, not only those that changed. */
+  readonly rebuilt: boolean
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -146,6 +148,7 @@ export async function planIndexes(
       : { kind: 'changed', rows: rows.byPath, points: rows.points },
     fieldCounts: counts.topLevel,
     pathCounts: counts.allPaths,
+    rebuilt: rebuildText || rebuildColumns,
   }
 }
 

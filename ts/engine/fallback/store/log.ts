@@ -1,24 +1,23 @@
 /**
  * Here is a commit: will it survive a crash? An append-only log, one per index.
  *
- *     log    = header frame*
- *     header = "SIFTLOG1"
- *     frame  = kind u8, length u32 LE, crc32 u32 LE of kind, length and payload; payload
+ *     log    = header frame*                   frame: see `frames.ts`
+ *     header = "SIFTLOG2"
  *     kind   = 1 documents: (docid u32 LE, id length u16 LE, source length u32 LE, id, source)*
  *            | 2 commit: JSON, see `CommitRecord`; makes itself and the frames since the last commit count
  *            | 3 vectors: see `vector/frames.ts`
  *
- * A tail without a commit frame, or one that was cut while writing, is a commit that never happened: it is
- * cut off on opening. A frame that does not check out before that is damage, and an error.
+ * A commit frame reaches the disk after the frames it vouches for. So whatever does not check out and has no
+ * commit behind it is a commit that never happened, and is cut off on opening; with one behind it, it is
+ * damage, and an error.
  */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { crc32 } from 'node:zlib'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../engine.js'
+import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from './frames.js'
 
-const HEADER = Buffer.from('SIFTLOG1')
-const FRAME_HEAD = 9
+const HEADER = Buffer.from('SIFTLOG2')
 const DOCUMENTS = 1
 const COMMIT = 2
 const VECTORS = 3
@@ -51,24 +50,16 @@ export interface Commit {
   readonly vectors: Iterable<Buffer>
 }
 
-/** A log that cannot be read; `path` says which. */
-export class DamagedLogError extends Error {
-  readonly path: string
-  constructor(path: string, reason: string) {
-    super(`${path} is damaged: ${reason}`)
-    this.path = path
-  }
+/** A commit's place in a log; another commit never has both of these. */
+export interface LogPosition {
+  /** Offset past the commit. */
+  readonly end: number
+  /** Checksum of its commit frame. */
+  readonly check: number
 }
 
-function frame(kind: number, payload: Uint8Array): Buffer {
-  const head = Buffer.alloc(FRAME_HEAD)
-  head.writeUInt8(kind, 0)
-  head.writeUInt32LE(payload.length, 1)
-  head.writeUInt32LE(checksum(head, payload), 5)
-  return Buffer.concat([head, payload])
-}
-
-const checksum = (head: Uint8Array, payload: Uint8Array): number => crc32(payload, crc32(head.subarray(0, 5)))
+/** Gets every commit of a log, oldest first. */
+export type Replay = (commit: Commit, position: LogPosition) => void | Promise<void>
 
 function* documentFrames(documents: Iterable<LoggedDocument>): Generator<Buffer> {
   let parts: Buffer[] = []
@@ -103,20 +94,20 @@ function* documentsIn(payload: Buffer): Generator<LoggedDocument> {
 /** The writer's end of a log. One per index, used by one commit at a time. */
 export class CommitLog {
   private readonly file: FileHandle
-  private end: number
+  private last: LogPosition
   readonly path: string
 
-  private constructor(path: string, file: FileHandle, end: number) {
+  private constructor(path: string, file: FileHandle, last: LogPosition) {
     this.path = path
     this.file = file
-    this.end = end
+    this.last = last
   }
 
   /**
    * Opens or creates a log and hands every commit in it to `replay`, oldest first.
-   * @throws DamagedLogError if anything before the last commit does not check out
+   * @throws DamagedFileError if anything before the last commit does not check out
    */
-  static async open(path: string, replay: (commit: Commit) => void | Promise<void>): Promise<CommitLog> {
+  static async open(path: string, replay: Replay): Promise<CommitLog> {
     const file = await open(path, (await exists(path)) ? 'r+' : 'w+')
     try {
       const { size } = await file.stat()
@@ -125,14 +116,14 @@ export class CommitLog {
         await file.write(HEADER, 0, HEADER.length, 0)
         await file.sync()
         await syncDirectory(dirname(path))
-        return new CommitLog(path, file, HEADER.length)
+        return new CommitLog(path, file, { end: HEADER.length, check: 0 })
       }
-      const end = await readCommits(path, file, size, replay)
-      if (end < size) {
-        await file.truncate(end)
+      const last = await readCommits(path, file, replay)
+      if (last.end < size) {
+        await file.truncate(last.end)
         await file.sync()
       }
-      return new CommitLog(path, file, end)
+      return new CommitLog(path, file, last)
     } catch (error) {
       await file.close()
       throw error
@@ -141,31 +132,31 @@ export class CommitLog {
 
   /** Bytes of the log. */
   get bytes(): number {
-    return this.end
+    return this.last.end
+  }
+
+  /** Where the newest commit is. */
+  get position(): LogPosition {
+    return this.last
   }
 
   /** Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen. */
   async append({ record, documents, vectors }: Commit): Promise<void> {
-    let at = this.end
+    const start = this.last.end
+    let at = start
     try {
-      for (const part of documentFrames(documents)) at = await this.write(part, at)
-      for (const payload of vectors) at = await this.write(frame(VECTORS, payload), at)
+      for (const part of documentFrames(documents)) at = await writeAt(this.file, part, at)
+      for (const payload of vectors) at = await writeAt(this.file, frame(VECTORS, payload), at)
       // A commit frame must never reach the disk before its documents: it would vouch for a torn frame.
-      if (at > this.end) await this.file.datasync()
-      at = await this.write(frame(COMMIT, Buffer.from(JSON.stringify(record))), at)
+      if (at > start) await this.file.datasync()
+      const bytes = frame(COMMIT, Buffer.from(JSON.stringify(record)))
+      at = await writeAt(this.file, bytes, at)
       await this.file.datasync()
-      this.end = at
+      this.last = { end: at, check: bytes.readUInt32LE(5) }
     } catch (error) {
-      await this.file.truncate(this.end)
+      await this.file.truncate(start)
       throw error
     }
-  }
-
-  private async write(bytes: Buffer, at: number): Promise<number> {
-    let written = 0
-    while (written < bytes.length)
-      written += (await this.file.write(bytes, written, bytes.length - written, at + written)).bytesWritten
-    return at + bytes.length
   }
 
   /** A log in place of this one that holds `commit` alone. This one is closed. */
@@ -182,7 +173,7 @@ export class CommitLog {
       throw error
     }
     await this.file.close()
-    return new CommitLog(this.path, log.file, log.end)
+    return new CommitLog(this.path, log.file, log.last)
   }
 
   async close(): Promise<void> {
@@ -190,81 +181,46 @@ export class CommitLog {
   }
 }
 
-/** Reads a log without opening it for writing. @returns bytes that count */
-export async function readLog(
-  path: string,
-  replay: (commit: Commit) => void | Promise<void>,
-): Promise<number> {
+/** Reads a log without opening it for writing. @throws DamagedFileError */
+export async function readLog(path: string, replay: Replay): Promise<void> {
   const file = await open(path, 'r')
   try {
-    return await readCommits(path, file, (await file.stat()).size, replay)
+    await readCommits(path, file, replay)
   } finally {
     await file.close()
   }
 }
 
-/** @returns offset past the last commit */
-async function readCommits(
-  path: string,
-  file: FileHandle,
-  size: number,
-  replay: (commit: Commit) => void | Promise<void>,
-): Promise<number> {
-  const header = await bytesAt(file, 0, HEADER.length)
-  if (!header.equals(HEADER)) throw new DamagedLogError(path, 'it does not begin as a log')
-  let at = HEADER.length
-  let committed = at
+/** @returns the place of the last commit */
+async function readCommits(path: string, file: FileHandle, replay: Replay): Promise<LogPosition> {
+  const reader = await FrameReader.over(file)
+  if (!(await reader.bytes(0, HEADER.length)).equals(HEADER))
+    throw new DamagedFileError(path, 'it does not begin as a log')
+  let last: LogPosition = { end: HEADER.length, check: 0 }
   let pending: Buffer[] = []
   let vectors: Buffer[] = []
-  while (at + FRAME_HEAD <= size) {
-    const head = await bytesAt(file, at, FRAME_HEAD)
-    const length = head.readUInt32LE(1)
-    const end = at + FRAME_HEAD + length
-    if (end > size) break
-    const payload = await bytesAt(file, at + FRAME_HEAD, length)
-    if (checksum(head, payload) !== head.readUInt32LE(5)) {
-      // Only the last write can have been cut short; anything behind this frame says that it was whole once.
-      if (end === size || (await onlyZeros(file, end, size))) break
-      throw new DamagedLogError(path, `the frame at byte ${at} does not match its checksum`)
+  for (let at = HEADER.length; ; ) {
+    const found = await reader.frame(at)
+    if (found === null) {
+      const later = await reader.find(COMMIT, at + 1)
+      if (later === null) return last
+      throw new DamagedFileError(path, `the frame at byte ${at} does not match its checksum`)
     }
-    at = end
-    if (head[0] === DOCUMENTS) pending.push(payload)
-    else if (head[0] === VECTORS) vectors.push(payload)
-    else if (head[0] === COMMIT) {
-      const record = JSON.parse(payload.toString()) as CommitRecord
-      const frames = pending
-      await replay({
-        record,
-        vectors,
-        documents: (function* () {
-          for (const documents of frames) yield* documentsIn(documents)
-        })(),
-      })
+    at = found.end
+    if (found.kind === DOCUMENTS) pending.push(found.payload)
+    else if (found.kind === VECTORS) vectors.push(found.payload)
+    else if (found.kind === COMMIT) {
+      last = { end: at, check: found.check }
+      const record = JSON.parse(found.payload.toString()) as CommitRecord
+      await replay({ record, documents: documentsOfFrames(pending), vectors }, last)
       pending = []
       vectors = []
-      committed = at
-    } else throw new DamagedLogError(path, `the frame at byte ${at - length} is of an unknown kind`)
+    } else throw new DamagedFileError(path, `the frame before byte ${at} is of an unknown kind`)
   }
-  return committed
 }
 
-async function bytesAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length)
-  let read = 0
-  while (read < length) {
-    const { bytesRead } = await file.read(bytes, read, length - read, at + read)
-    if (bytesRead === 0) break
-    read += bytesRead
-  }
-  return bytes
-}
-
-async function onlyZeros(file: FileHandle, from: number, to: number): Promise<boolean> {
-  for (let at = from; at < to; at += FRAME_BYTES) {
-    const bytes = await bytesAt(file, at, Math.min(FRAME_BYTES, to - at))
-    if (bytes.some((byte) => byte !== 0)) return false
-  }
-  return true
+function* documentsOfFrames(frames: readonly Buffer[]): Generator<LoggedDocument> {
+  for (const payload of frames) yield* documentsIn(payload)
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -273,22 +229,5 @@ async function exists(path: string): Promise<boolean> {
     return true
   } catch {
     return false
-  }
-}
-
-/** Makes a new or renamed entry of a directory durable; a no-op where directories cannot be opened. */
-export async function syncDirectory(path: string): Promise<void> {
-  let directory: FileHandle
-  try {
-    directory = await open(path, 'r')
-  } catch {
-    return
-  }
-  try {
-    await directory.sync()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
-  } finally {
-    await directory.close()
   }
 }

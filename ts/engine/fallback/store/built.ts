@@ -1,0 +1,288 @@
+/**
+ * What was worked out from the documents, as bytes: so that opening need not work it out again.
+ *
+ *     built    = head terms postings* lengths column* points
+ *     terms    = text*                                in dictionary order
+ *     postings = (documents, (docid − last, occurrences, (occurrence − last)*)*)*     lists of the terms, on
+ *     lengths  = (docid − last, numbers, number*)*
+ *     column   = path, entries, (1 double | 2 text)*, documents, (docid − last, entries, entry*)*,
+ *                the bitmaps exists, null, empty
+ *     points   = (docid − last, latitude, longitude)*
+ *
+ * Every section but the head is a run of numbers, texts and doubles as in `bytes.ts`; the head is JSON.
+ */
+import { Column, type Row } from '../columns.js'
+import { DocSet } from '../doc-set.js'
+import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from '../index-data.js'
+import { type PostingList, TermDictionary } from '../postings.js'
+import { ByteReader, ByteWriter } from './bytes.js'
+
+/** Kinds of sections; `end` says that all of them were written. */
+export const SECTION = {
+  head: 16,
+  terms: 17,
+  postings: 18,
+  lengths: 19,
+  column: 20,
+  points: 21,
+  end: 22,
+} as const
+
+/** A postings section is closed once it has as many bytes. */
+const SECTION_BYTES = 2 * 1024 * 1024
+/** Lists shorter than this share one array: an array of its own costs more than they hold. */
+const SHARED_NUMBERS_MAX = 4096
+const SHARED_NUMBERS = 64 * 1024
+
+/** The part of an index that documents and settings determine. */
+export interface BuiltIndex {
+  readonly fieldPaths: readonly string[]
+  readonly fieldCounts: ReadonlyMap<string, number>
+  readonly pathCounts: ReadonlyMap<string, number>
+  readonly text: TextIndex
+  readonly columns: ColumnIndex
+}
+
+interface Head {
+  readonly fieldPaths: readonly string[]
+  readonly fieldCounts: readonly (readonly [string, number])[]
+  readonly pathCounts: readonly (readonly [string, number])[]
+}
+
+export interface Section {
+  readonly kind: number
+  readonly payload: Uint8Array
+}
+
+/**
+ * A view of `data` as it is now, to be written while `data` goes on: what changes in place is copied, what is
+ * only ever replaced is not.
+ */
+export function builtOf(data: IndexData): BuiltIndex {
+  const columns = new Map([...data.columns.byPath].map(([path, column]) => [path, column.copy()]))
+  return {
+    fieldPaths: [...data.fieldPaths],
+    fieldCounts: new Map(data.fieldCounts),
+    pathCounts: new Map(data.pathCounts),
+    text: { dictionary: data.text.dictionary.copy(), lengths: data.text.lengths.slice() },
+    columns: { byPath: columns, points: data.columns.points.slice() },
+  }
+}
+
+/** All sections in order. A payload is good until the next one is asked for. */
+export function* sectionsOf(built: BuiltIndex): Generator<Section> {
+  const head: Head = {
+    fieldPaths: built.fieldPaths,
+    fieldCounts: [...built.fieldCounts],
+    pathCounts: [...built.pathCounts],
+  }
+  yield { kind: SECTION.head, payload: Buffer.from(JSON.stringify(head)) }
+  const writer = new ByteWriter()
+  const { dictionary, lengths } = built.text
+  for (const term of dictionary.sorted) writer.text(term)
+  yield { kind: SECTION.terms, payload: writer.take() }
+  for (const term of dictionary.sorted) {
+    writeList(writer, dictionary.get(term)!)
+    if (writer.length >= SECTION_BYTES) yield { kind: SECTION.postings, payload: writer.take() }
+  }
+  if (writer.length > 0) yield { kind: SECTION.postings, payload: writer.take() }
+  writeSparse(writer, lengths, (pairs) => writeNumbers(writer, pairs))
+  yield { kind: SECTION.lengths, payload: writer.take() }
+  for (const [path, column] of built.columns.byPath) {
+    writeColumn(writer, path, column)
+    yield { kind: SECTION.column, payload: writer.take() }
+  }
+  writeSparse(writer, built.columns.points, ([lat, lng]) => {
+    writer.double(lat)
+    writer.double(lng)
+  })
+  yield { kind: SECTION.points, payload: writer.take() }
+}
+
+function writeNumbers(writer: ByteWriter, numbers: ArrayLike<number>): void {
+  writer.number(numbers.length)
+  for (let at = 0; at < numbers.length; at++) writer.number(numbers[at]!)
+}
+
+/** Whatever documents have, with the docid as its distance from the one before. */
+function writeSparse<T>(
+  writer: ByteWriter,
+  items: readonly (T | undefined)[],
+  write: (item: T) => void,
+): void {
+  let last = 0
+  for (let docid = 0; docid < items.length; docid++) {
+    const item = items[docid]
+    if (item === undefined) continue
+    writer.number(docid - last)
+    last = docid
+    write(item)
+  }
+}
+
+function readSparse<T>(reader: ByteReader, read: () => T): (T | undefined)[] {
+  const items: (T | undefined)[] = []
+  for (let docid = 0; !reader.done; ) {
+    docid += reader.number()
+    while (items.length < docid) items.push(undefined)
+    items.push(read())
+  }
+  return items
+}
+
+function writeList(writer: ByteWriter, list: PostingList): void {
+  const count = list[0]!
+  writer.number(count)
+  let docid = 0
+  let at = 1 + 2 * count
+  for (let nth = 0; nth < count; nth++) {
+    writer.number(list[1 + nth]! - docid)
+    docid = list[1 + nth]!
+    const end = 1 + 2 * count + list[1 + count + nth]!
+    writer.number(end - at)
+    let last = 0
+    for (; at < end; at++) {
+      writer.number(list[at]! - last)
+      last = list[at]!
+    }
+  }
+}
+
+/** Gives out places for lists whose size is known only once they are read. */
+class ListReader {
+  private scratch = new Uint32Array(SHARED_NUMBERS)
+  private shared = new Uint32Array(SHARED_NUMBERS)
+  private used = 0
+
+  list(reader: ByteReader): PostingList {
+    const count = reader.number()
+    const base = 1 + 2 * count
+    this.reserve(base + count)
+    this.scratch[0] = count
+    let docid = 0
+    let size = base
+    for (let nth = 0; nth < count; nth++) {
+      docid += reader.number()
+      this.scratch[1 + nth] = docid
+      const occurrences = reader.number()
+      this.reserve(size + occurrences)
+      let last = 0
+      for (let left = occurrences; left > 0; left--) {
+        last += reader.number()
+        this.scratch[size++] = last
+      }
+      this.scratch[1 + count + nth] = size - base
+    }
+    return this.kept(size)
+  }
+
+  private kept(size: number): PostingList {
+    const list = this.scratch.subarray(0, size)
+    if (size >= SHARED_NUMBERS_MAX) return list.slice()
+    if (this.used + size > this.shared.length) {
+      this.shared = new Uint32Array(SHARED_NUMBERS)
+      this.used = 0
+    }
+    this.shared.set(list, this.used)
+    this.used += size
+    return this.shared.subarray(this.used - size, this.used)
+  }
+
+  private reserve(size: number): void {
+    if (size <= this.scratch.length) return
+    const larger = new Uint32Array(Math.max(size, this.scratch.length * 2))
+    larger.set(this.scratch)
+    this.scratch = larger
+  }
+}
+
+function writeColumn(writer: ByteWriter, path: string, column: Column): void {
+  writer.text(path)
+  const entries = column.groupOf.length
+  writer.number(entries)
+  for (let entry = 0; entry < entries; entry++) {
+    const group = column.groupOf[entry]!
+    writer.number(column.isNumber(group) ? 1 : 2)
+    if (column.isNumber(group)) writer.double(column.numbers[group]!)
+    else writer.text(column.spelling[entry]!)
+  }
+  const rows: (readonly number[] | undefined)[] = []
+  let documents = 0
+  for (let docid = 0; docid < column.bound; docid++) {
+    const row = column.at(docid)
+    if (row !== undefined) documents++
+    rows.push(typeof row === 'number' ? [row] : row)
+  }
+  writer.number(documents)
+  writeSparse(writer, rows, (row) => writeNumbers(writer, row))
+  for (const set of [column.exists, column.isNull, column.isEmpty]) writer.words(set.words)
+}
+
+function readColumn(reader: ByteReader): readonly [string, Column] {
+  const path = reader.text()
+  const entries: (number | string)[] = []
+  for (let left = reader.number(); left > 0; left--)
+    entries.push(reader.number() === 1 ? reader.double() : reader.text())
+  const rows: Row[] = []
+  let docid = 0
+  for (let left = reader.number(); left > 0; left--) {
+    docid += reader.number()
+    while (rows.length < docid) rows.push(undefined)
+    const row = Array.from({ length: reader.number() }, () => reader.number())
+    rows.push(row.length === 1 ? row[0] : row)
+  }
+  const sets = [reader.words(), reader.words(), reader.words()].map((words) => new DocSet(words))
+  return [path, Column.from(entries, rows, sets as [DocSet, DocSet, DocSet])]
+}
+
+/** Puts together what `sectionsOf` took apart, section by section. */
+export class BuiltReader {
+  private head: Head = { fieldPaths: [], fieldCounts: [], pathCounts: [] }
+  private terms: string[] = []
+  private readonly lists = new Map<string, PostingList>()
+  private readonly listReader = new ListReader()
+  private lengths: (Uint16Array | undefined)[] = []
+  private readonly byPath = new Map<string, Column>()
+  private points: (GeoPoint | undefined)[] = []
+
+  /** @returns whether the kind is known */
+  add({ kind, payload }: { readonly kind: number; readonly payload: Buffer }): boolean {
+    const reader = new ByteReader(payload)
+    switch (kind) {
+      case SECTION.head:
+        this.head = JSON.parse(payload.toString()) as Head
+        return true
+      case SECTION.terms:
+        while (!reader.done) this.terms.push(reader.text())
+        return true
+      case SECTION.postings:
+        while (!reader.done) this.lists.set(this.terms[this.lists.size]!, this.listReader.list(reader))
+        return true
+      case SECTION.lengths:
+        this.lengths = readSparse(reader, () =>
+          Uint16Array.from({ length: reader.number() }, () => reader.number()),
+        )
+        return true
+      case SECTION.column: {
+        const [path, column] = readColumn(reader)
+        this.byPath.set(path, column)
+        return true
+      }
+      case SECTION.points:
+        this.points = readSparse(reader, () => [reader.double(), reader.double()] as const)
+        return true
+      default:
+        return false
+    }
+  }
+
+  get built(): BuiltIndex {
+    return {
+      fieldPaths: this.head.fieldPaths,
+      fieldCounts: new Map(this.head.fieldCounts),
+      pathCounts: new Map(this.head.pathCounts),
+      text: { dictionary: new TermDictionary(this.lists, this.terms), lengths: this.lengths },
+      columns: { byPath: this.byPath, points: this.points },
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Here are bytes of a file: are they whole? Frames with checksums, for the log and for snapshots.
+ *
+ *     frame = kind u8, length u32 LE, crc32 u32 LE of the payload, crc32 u32 LE of those nine bytes; payload
+ *
+ * The head has a checksum of its own: a length that cannot be trusted would make everything behind it look
+ * like a write that was cut short.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+
+export const FRAME_HEAD_BYTES = 13
+/** Bytes read at once while frames are small. */
+const WINDOW_BYTES = 1024 * 1024
+
+/** A file of ours that does not check out; `path` says which. */
+export class DamagedFileError extends Error {
+  readonly path: string
+  constructor(path: string, reason: string) {
+    super(`${path} is damaged: ${reason}`)
+    this.path = path
+  }
+}
+
+/** One frame with its payload. */
+export function frame(kind: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length)
+  bytes.writeUInt8(kind, 0)
+  bytes.writeUInt32LE(payload.length, 1)
+  bytes.writeUInt32LE(crc32(payload), 5)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 9)), 9)
+  bytes.set(payload, FRAME_HEAD_BYTES)
+  return bytes
+}
+
+/** A frame that checked out. */
+export interface Frame {
+  readonly kind: number
+  readonly payload: Buffer
+  /** Offset past it. */
+  readonly end: number
+  /** Its payload's checksum, which tells it from another frame in the same place. */
+  readonly check: number
+}
+
+interface FrameHead {
+  readonly kind: number
+  readonly length: number
+  readonly check: number
+}
+
+function headOf(bytes: Buffer, at: number): FrameHead | null {
+  if (crc32(bytes.subarray(at, at + 9)) !== bytes.readUInt32LE(at + 9)) return null
+  return { kind: bytes[at]!, length: bytes.readUInt32LE(at + 1), check: bytes.readUInt32LE(at + 5) }
+}
+
+/** Reads a file front to back, a window at a time. */
+export class FrameReader {
+  private readonly file: FileHandle
+  readonly size: number
+  private window = Buffer.alloc(0)
+  /** Offset of the window in the file. */
+  private windowAt = 0
+
+  private constructor(file: FileHandle, size: number) {
+    this.file = file
+    this.size = size
+  }
+
+  static async over(file: FileHandle): Promise<FrameReader> {
+    return new FrameReader(file, (await file.stat()).size)
+  }
+
+  /** Bytes from `at` on, `length` of them or what the file has. Good until the next call. */
+  async bytes(at: number, length: number): Promise<Buffer> {
+    const end = Math.min(at + length, this.size)
+    if (at < this.windowAt || end > this.windowAt + this.window.length) {
+      this.window = await bytesAt(this.file, at, Math.min(Math.max(length, WINDOW_BYTES), this.size - at))
+      this.windowAt = at
+    }
+    return this.window.subarray(at - this.windowAt, end - this.windowAt)
+  }
+
+  /** The frame that starts at `at`; null if there is none that checks out. Its payload may be kept. */
+  async frame(at: number): Promise<Frame | null> {
+    if (at + FRAME_HEAD_BYTES > this.size) return null
+    const head = headOf(await this.bytes(at, FRAME_HEAD_BYTES), 0)
+    if (head === null) return null
+    const end = at + FRAME_HEAD_BYTES + head.length
+    if (end > this.size) return null
+    const payload = await this.bytes(at + FRAME_HEAD_BYTES, head.length)
+    return crc32(payload) === head.check ? { kind: head.kind, payload, end, check: head.check } : null
+  }
+
+  /** Offset of the first whole frame of `kind` that starts at or after `from`; null if there is none. */
+  async find(kind: number, from: number): Promise<number | null> {
+    for (let at = from; at + FRAME_HEAD_BYTES <= this.size; ) {
+      const bytes = await this.bytes(at, WINDOW_BYTES)
+      const last = bytes.length - FRAME_HEAD_BYTES
+      for (let within = 0; within <= last; within++) {
+        if (bytes[within] !== kind || headOf(bytes, within) === null) continue
+        if ((await this.frame(at + within)) !== null) return at + within
+      }
+      at += last + 1
+    }
+    return null
+  }
+}
+
+async function bytesAt(file: FileHandle, at: number, length: number): Promise<Buffer<ArrayBuffer>> {
+  const bytes = Buffer.allocUnsafe(Math.max(0, length))
+  let read = 0
+  while (read < bytes.length) {
+    const { bytesRead } = await file.read(bytes, read, bytes.length - read, at + read)
+    if (bytesRead === 0) throw new Error(`a file became shorter while it was read, at byte ${at + read}`)
+    read += bytesRead
+  }
+  return bytes
+}
+
+/** Writes all of `bytes` at `at`. @returns the offset past them */
+export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<number> {
+  let written = 0
+  while (written < bytes.length)
+    written += (await file.write(bytes, written, bytes.length - written, at + written)).bytesWritten
+  return at + bytes.length
+}
+
+/** Makes a new or renamed entry of a directory durable; a no-op where directories cannot be opened. */
+export async function syncDirectory(path: string): Promise<void> {
+  let directory: FileHandle
+  try {
+    directory = await open(path, 'r')
+  } catch {
+    return
+  }
+  try {
+    await directory.sync()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  } finally {
+    await directory.close()
+  }
+}
