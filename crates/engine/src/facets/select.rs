@@ -31,6 +31,11 @@ impl Columns {
         self.presence(Presence::Empty, path)
     }
 
+    /// Live documents whose reserved field `path` holds what makes no sense.
+    pub fn malformed(&self, path: &str) -> Result<RoaringBitmap> {
+        self.presence(Presence::Malformed, path)
+    }
+
     fn presence(&self, kind: Presence, path: &str) -> Result<RoaringBitmap> {
         let field = self.snapshot.schema().presence;
         let term = Term::from_field_text(field, &presence_term(kind, path));

@@ -12,6 +12,7 @@ use super::flatten::each_path;
 use super::payload::{Payload, Slice, Spool};
 use super::{primary_key, special};
 use crate::error::{Error, Result};
+use crate::facets::Columns;
 use crate::fields::{FieldMap, is_same_or_below};
 use crate::filter::{self, Features, Scope};
 use crate::settings::{FilterableRule, Settings};
@@ -183,10 +184,16 @@ impl Draft {
             fresh.run(id, &self.merged(entry)?)?;
         }
         let Some(base) = self.base.as_ref().filter(|_| !self.cleared) else { return Ok(()) };
-        for docid in base.documents() {
-            let id = id_in(base, docid)?;
-            if !self.entries.contains_key(id.as_str()) {
-                fresh.run(&id, &base.document(docid)?.unwrap_or_default())?;
+        let columns = Columns::new(base);
+        for (field, is_fresh) in [("_geo", fresh.geo), ("_geojson", fresh.geojson)] {
+            if !is_fresh {
+                continue;
+            }
+            for docid in columns.malformed(field)? {
+                let id = id_in(base, docid)?;
+                if !self.entries.contains_key(id.as_str()) {
+                    fresh.run(&id, &base.document(docid)?.unwrap_or_default())?;
+                }
             }
         }
         Ok(())

@@ -69,8 +69,13 @@ impl Flattener<'_> {
             visit.mark(value);
             if !is_reserved(key) {
                 visit.value(value, Parent::Document)?;
-            } else if key == "_geo" {
-                visit.columns.extend(geo_columns(value));
+            } else {
+                if key == "_geo" {
+                    visit.columns.extend(geo_columns(value));
+                }
+                if !super::special::is_well_formed(key, value) {
+                    visit.presence.push(schema::presence_term(Presence::Malformed, key));
+                }
             }
         }
         let mut lengths: Vec<String> = visit

@@ -14,6 +14,15 @@ pub fn coordinate(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
+/// Whether the value of a reserved field is one it can have once a setting gives the field its meaning.
+pub fn is_well_formed(field: &str, value: &Value) -> bool {
+    match field {
+        "_geo" => check_geo("", value).is_ok(),
+        "_geojson" => check_geojson("", value).is_ok(),
+        _ => true,
+    }
+}
+
 /// `_geo`: null, or exactly `lat` and `lng`. Checked where `_geo` is filterable or sortable.
 pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
     let fault = match geo {

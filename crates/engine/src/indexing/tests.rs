@@ -302,6 +302,27 @@ fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
 }
 
 #[test]
+fn a_setting_that_gives_a_field_its_meaning_finds_the_documents_that_make_no_sense() {
+    let mut house = House::new();
+    house.replace(json!([
+        {"id": 1, "_geo": {"lat": 1, "lng": "2"}},
+        {"id": 2, "_geo": {"lat": 1, "lng": 2, "alt": 3}, "_geojson": {"type": "Blob"}},
+        {"id": 3, "_geo": null, "_geojson": {"type": "Point", "coordinates": [1, 2]}},
+    ]));
+    let filterable =
+        |names: Value| json!({ "kind": "settings", "settings": { "filterableAttributes": names } });
+    for field in ["_geo", "_geojson"] {
+        let report = house.apply(&[filterable(json!([field]))]);
+        let error = &report["outcomes"][0]["error"];
+        assert_eq!(error["code"], "invalid_document_geo_field");
+        assert!(error["message"].as_str().unwrap().contains("\"2\""), "{error}");
+    }
+    house.replace(json!([{"id": 2, "_geo": {"lat": 1, "lng": 2}}]));
+    let report = house.apply(&[filterable(json!(["_geo", "_geojson"]))]);
+    assert_eq!(report["outcomes"][0]["error"], Value::Null);
+}
+
+#[test]
 fn deeply_nested_documents_are_refused() {
     let mut house = House::new();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));

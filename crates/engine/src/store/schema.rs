@@ -3,7 +3,8 @@
 //! ```text
 //! text      term = token ‖ 0x00 ‖ suffix      positions of the word in that attribute
 //! lengths   term = decimal ‖ 0x00 ‖ suffix    attribute holds exactly that many stored words (≤ 30)
-//! presence  term = kind ‖ 0x00 ‖ path         kind: e exists, n is null, m is empty, t top-level name
+//! presence  term = kind ‖ 0x00 ‖ path         kind: e exists, n is null, m is empty, t top-level name,
+//!                                             x is malformed
 //! suffix    = three bytes, each 0x30 + six bits of the field id, most significant first
 //! columns   string = normalised ‖ 0x00 ‖ original
 //! ```
@@ -146,6 +147,9 @@ pub enum Presence {
     Empty,
     /// A key of the document itself, whatever its value.
     TopLevel,
+    /// A reserved field whose value makes no sense. Nobody minds until a setting gives the field its
+    /// meaning; then this spares reading every document.
+    Malformed,
 }
 
 /// kind ‖ 0 ‖ path
@@ -160,6 +164,7 @@ pub fn presence_prefix(kind: Presence) -> &'static str {
         Presence::Null => "n\0",
         Presence::Empty => "m\0",
         Presence::TopLevel => "t\0",
+        Presence::Malformed => "x\0",
     }
 }
 
