@@ -114,19 +114,14 @@ async function runCase(
   compare(t, name, expect, JSON.parse(text) as SearchAnswer, text)
 }
 
-/** Parts an engine does not have yet. Their tests are expected to fail, and are noticed once they pass. */
-export interface KnownToFail {
-  readonly federation?: boolean
-}
-
 /**
  * Declares all tests of the suite for one engine. They run one after another: an engine has threads and
  * memory of its own, and a hundred at once would only get in each other's way.
  */
-export function conformance(name: string, open: OpenEngine, knownToFail: KnownToFail = {}): void {
+export function conformance(name: string, open: OpenEngine): void {
   golden(name, open)
   documents(name, open)
-  federation(name, open, knownToFail.federation === true)
+  federation(name, open)
   commits(name, open)
 }
 
@@ -448,8 +443,7 @@ function documents(name: string, open: OpenEngine): void {
   })
 }
 
-function federation(name: string, open: OpenEngine, isKnownToFail: boolean): void {
-  const merging = isKnownToFail ? test.serial.failing : test.serial
+function federation(name: string, open: OpenEngine): void {
   const request = (q: string, rest: SearchBody = {}): Uint8Array =>
     Buffer.from(JSON.stringify(completeRequest({ q, ...rest })))
   const start = async (t: ExecutionContext): Promise<TestEngine> => {
@@ -481,6 +475,9 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
           requestUid: '01900000-0000-7000-8000-000000000000',
           metadata: null,
           weights: queries.map(([, , weight]) => weight),
+          positions: queries.map((_, at) => at),
+          origin: null,
+          showScoreValues: false,
           ...rest,
         }),
       ),
@@ -529,7 +526,7 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
     t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
   })
 
-  merging(`${name}: federated hits are merged by score, ties by query`, async (t) => {
+  test.serial(`${name}: federated hits are merged by score, ties by query`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [right('copper'), left('copper')])
     t.deepEqual(places(answer), [
@@ -540,14 +537,36 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
     t.is(answer.estimatedTotalHits, 3)
   })
 
-  merging(`${name}: a weight lifts the hits of its query`, async (t) => {
+  test.serial(
+    `${name}: hits for another instance say where they are from and what they are compared by`,
+    async (t) => {
+      const engine = await start(t)
+      const rest = { positions: [7], origin: { remote: 'east' }, showScoreValues: true, distinct: 'kind' }
+      const [hit] = (
+        await federated(engine, [left('copper', { sort: ['n:desc'], showRankingScore: true })], rest)
+      ).hits
+      const { weightedScoreValues, ...place } = hit!._federation as Record<string, unknown>
+      t.deepEqual(place, {
+        indexUid: 'left',
+        queriesPosition: 7,
+        weightedRankingScore: hit!._rankingScore,
+        remote: 'east',
+        distinctValues: ['b'],
+      })
+      const [relevance, sorted] = weightedScoreValues as [{ score: number }, object]
+      t.is(typeof relevance.score, 'number')
+      t.deepEqual(sorted, { sort: { ascending: false, value: 4 } })
+    },
+  )
+
+  test.serial(`${name}: a weight lifts the hits of its query`, async (t) => {
     const engine = await start(t)
     const [index, bytes] = right('copper')
     const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
     t.deepEqual(places(answer)[0], ['right', 1, 1])
   })
 
-  merging(`${name}: a document found twice appears once`, async (t) => {
+  test.serial(`${name}: a document found twice appears once`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), left('copper kettle')])
     t.deepEqual(places(answer), [
@@ -557,7 +576,7 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
     t.is(answer.estimatedTotalHits, 2)
   })
 
-  merging(`${name}: sorted queries are merged by their values`, async (t) => {
+  test.serial(`${name}: sorted queries are merged by their values`, async (t) => {
     const engine = await start(t)
     const sort = { sort: ['n:desc'] }
     const answer = await federated(engine, [left('', sort), right('', sort)])
@@ -569,7 +588,7 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
     t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
   })
 
-  merging(`${name}: facets of a federation stand by index or merged`, async (t) => {
+  test.serial(`${name}: facets of a federation stand by index or merged`, async (t) => {
     const engine = await start(t)
     const facetsByIndex = { left: ['kind'], right: ['kind'] }
     const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
@@ -582,7 +601,7 @@ function federation(name: string, open: OpenEngine, isKnownToFail: boolean): voi
     t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
   })
 
-  merging(`${name}: distinct acts over all indexes of a federation`, async (t) => {
+  test.serial(`${name}: distinct acts over all indexes of a federation`, async (t) => {
     const engine = await start(t)
     const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
     t.deepEqual(places(answer), [

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { checkRefusals } from '../support/refusals.js'
-import { startServer, type TestServer, testEngine } from '../support/server.js'
+import { startServer, type TestServer } from '../support/server.js'
 
 const path = '/indexes/films/search'
 const documents = [
@@ -293,9 +293,7 @@ test('a multi-search answers every query, or none', async (t) => {
   ])
 })
 
-// The native engine answers it by a code so far; this test tells when that has changed.
-const federatedTest = testEngine === 'native' ? test.failing : test
-federatedTest('a federated search merges the hits of its queries into one list', async (t) => {
+test('a federated search merges the hits of its queries into one list', async (t) => {
   const server = await cinema(t)
   await server.settle(
     t,

@@ -68,6 +68,12 @@ export interface FederationRequest {
   readonly metadata: unknown
   /** Weight of each query, in query order. */
   readonly weights: readonly number[]
+  /** Place of each query as hits show it, in query order. */
+  readonly positions: readonly number[]
+  /** What hits say of the instance they come from; null: nothing. */
+  readonly origin: { readonly remote: string | null } | null
+  /** Hits carry `weightedScoreValues` and `distinctValues`, for another instance that merges them. */
+  readonly showScoreValues: boolean
 }
 
 export interface FacetSearchRequest {

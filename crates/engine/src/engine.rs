@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::{Context, Error, Result};
 use crate::index::{Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
-use crate::search::{self, Answer};
+use crate::search::{self, Answer, IndexedSearch};
+use crate::store::Snapshot;
 
 /// Keeps indexes, one directory each. One per process and directory.
 pub struct Engine {
@@ -73,13 +74,30 @@ impl Engine {
         crate::filter::check(filter)
     }
 
-    /// Answers several searches, each for itself: indexes, and `SearchRequest`s as JSON.
+    /// Answers several searches (indexes, and `SearchRequest`s as JSON): each for itself, or merged as
+    /// `federation` (`FederationRequest` as JSON) says. Searches of one index see the same commit.
     ///
     /// # Errors
     /// Those of the first search that fails, naming its place.
-    pub fn multi_search(&self, searches: Vec<(String, Vec<u8>)>) -> Result<Answer> {
-        let searches = searches.into_iter().map(|(id, request)| Ok((self.index(&id)?.snapshot()?, request)));
-        search::multi_search(&searches.collect::<Result<Vec<_>>>()?)
+    pub fn multi_search(
+        &self,
+        searches: Vec<(String, Vec<u8>)>,
+        federation: Option<&[u8]>,
+    ) -> Result<Answer> {
+        let mut snapshots: HashMap<String, Snapshot> = HashMap::new();
+        let mut indexed = Vec::with_capacity(searches.len());
+        for (index, request) in searches {
+            let snapshot = match snapshots.get(&index) {
+                Some(snapshot) => snapshot.clone(),
+                None => self.index(&index)?.snapshot()?,
+            };
+            snapshots.insert(index.clone(), snapshot.clone());
+            indexed.push(IndexedSearch { index, snapshot, request });
+        }
+        match federation {
+            Some(federation) => search::federated_search(&indexed, federation),
+            None => search::multi_search(&indexed),
+        }
     }
 
     /// Closes an index and removes its directory; does nothing if there is none.

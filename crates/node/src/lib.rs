@@ -168,11 +168,17 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.index(&index)?.search(&request, started).map(answer))
     }
 
-    /// Several searches, each for itself.
+    /// Several searches, each for itself, or merged as `federation` (`FederationRequest`) says.
     #[napi]
-    pub fn multi_search<'e>(&self, env: &'e Env, requests: Vec<IndexedRequest>) -> napi::Result<Object<'e>> {
+    pub fn multi_search<'e>(
+        &self,
+        env: &'e Env,
+        requests: Vec<IndexedRequest>,
+        federation: Option<Uint8Array>,
+    ) -> napi::Result<Object<'e>> {
         let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
-        self.searching(env, move |engine| engine.multi_search(requests).map(answer))
+        let federation = federation.map(|federation| federation.to_vec());
+        self.searching(env, move |engine| engine.multi_search(requests, federation.as_deref()).map(answer))
     }
 
     /// `request`: `FacetSearchRequest`.

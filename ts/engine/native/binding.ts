@@ -44,7 +44,7 @@ export interface EngineHandle {
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
   search(index: string, request: Uint8Array): Promise<Reply>
-  multiSearch(requests: readonly NativeRequest[]): Promise<Reply>
+  multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array): Promise<Reply>
   facetSearch(index: string, request: Uint8Array): Promise<Reply>
   similar(index: string, request: Uint8Array): Promise<Reply>
   documents(index: string, request: Uint8Array): Promise<Reply>

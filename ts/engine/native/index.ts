@@ -114,13 +114,7 @@ class NativeEngine implements Engine {
   }
 
   async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
-    if (federation !== null) {
-      throw new EngineError(
-        'feature_not_enabled',
-        'federated searches need the fallback engine for now: start with `--engine fallback`, or leave `federation` out',
-      )
-    }
-    return answer(this.handle.multiSearch(requests))
+    return answer(this.handle.multiSearch(requests, federation ?? undefined))
   }
 
   async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {

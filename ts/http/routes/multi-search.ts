@@ -256,6 +256,9 @@ function federationRequest(
     requestUid: uuidV7(),
     metadata,
     weights: queries.map((query) => query.federationOptions?.weight ?? 1),
+    positions: queries.map((query, i) => query.federationOptions?.queryPosition ?? i),
+    origin: null,
+    showScoreValues: false,
   }
 }
 

@@ -6,6 +6,7 @@
 mod answer;
 mod documents;
 mod facet;
+mod federation;
 mod format;
 mod multi;
 mod paging;
@@ -18,7 +19,8 @@ mod sort;
 pub use answer::{Answer, Facts};
 pub use documents::{document, documents};
 pub use facet::facet_search;
-pub use multi::multi_search;
+pub use federation::federated_search;
+pub use multi::{IndexedSearch, multi_search};
 pub use request::{
     DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, SearchRequest, Strategy, decode,
 };

@@ -8,16 +8,26 @@ use super::search_request::answer;
 use crate::error::{Error, Result, UserError};
 use crate::store::Snapshot;
 
-/// Answers each search (`SearchRequest` as UTF-8 JSON) for itself, in order.
+/// One search of several.
+pub struct IndexedSearch {
+    /// Tells indexes apart.
+    pub index: String,
+    /// The same for all searches of an index.
+    pub snapshot: Snapshot,
+    /// `SearchRequest` as UTF-8 JSON.
+    pub request: Vec<u8>,
+}
+
+/// Answers each search for itself, in order.
 ///
 /// # Errors
 /// Those of the first search that fails, naming its place.
-pub fn multi_search(searches: &[(Snapshot, Vec<u8>)]) -> Result<Answer> {
+pub fn multi_search(searches: &[IndexedSearch]) -> Result<Answer> {
     let mut body = b"{\"results\":[".to_vec();
     let mut facts = Facts::default();
-    for (at, (snapshot, request)) in searches.iter().enumerate() {
-        let request: SearchRequest = decode(request)?;
-        let one = answer(snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
+    for (at, search) in searches.iter().enumerate() {
+        let request: SearchRequest = decode(&search.request)?;
+        let one = answer(&search.snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);
         body.push(b',');

@@ -34,7 +34,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Inst
         if at > 0 {
             body.push(b',');
         }
-        page.write_hit(hit, &mut body)?;
+        page.write_hit(hit, None, &mut body)?;
     }
     body.extend_from_slice(b"],\"query\":");
     write_text(request.q.as_deref().unwrap_or_default(), &mut body);
@@ -238,15 +238,13 @@ impl<'a> Page<'a> {
         Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter })
     }
 
-    /// Writes one hit, complete.
-    pub fn write_hit(&mut self, hit: &RankedHit, out: &mut Vec<u8>) -> Result<()> {
-        self.write_open_hit(hit, out)?;
-        out.push(b'}');
-        Ok(())
-    }
-
-    /// Writes one hit but for its closing brace.
-    pub fn write_open_hit(&mut self, hit: &RankedHit, out: &mut Vec<u8>) -> Result<()> {
+    /// Writes one hit. `federation`: where it comes from, if it is one of several queries.
+    pub fn write_hit(
+        &mut self,
+        hit: &RankedHit,
+        federation: Option<&serde_json::Value>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let source = source_of(self.snapshot, hit.docid)?;
         project_plain(&source, &self.retrieved, &HIDDEN, out);
         // What follows goes inside the document's braces.
@@ -269,6 +267,10 @@ impl<'a> Page<'a> {
             members.begin("_matchesPosition", out);
             self.formatter.write_positions(&source, &HIDDEN, out);
         }
+        if let Some(federation) = federation {
+            members.begin("_federation", out);
+            write_json(federation, out);
+        }
         if self.request.show_ranking_score {
             members.begin("_rankingScore", out);
             write_json(&hit.score(), out);
@@ -277,6 +279,7 @@ impl<'a> Page<'a> {
             members.begin("_rankingScoreDetails", out);
             write_json(&ScoreDetail::render(&hit.scores, |path| self.displayed.covers(path)), out);
         }
+        out.push(b'}');
         Ok(())
     }
 

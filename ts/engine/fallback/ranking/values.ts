@@ -46,6 +46,13 @@ export function valuesOf(details: readonly ScoreDetail[], weight: number): Value
   return values
 }
 
+/** As another instance reads it that merges our hits with its own. */
+export function renderValue(value: Value): unknown {
+  if (value.kind === 'score') return { score: value.score }
+  const { kind, ascending, value: sorted } = value
+  return { [kind]: { ascending, value: sorted } }
+}
+
 /** Numbers before strings before nothing, in both directions. */
 function compareSorted(a: number | string | null, b: number | string | null, ascending: boolean): number {
   const kind = (value: number | string | null): number =>

@@ -13,7 +13,14 @@ import type { FederationRequest, Paging, SearchRequest } from '../../requests.js
 import type { DocSet } from '../doc-set.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
-import { type Comparable, compareValues, globalScore, type Ranked, valuesOf } from '../ranking/index.js'
+import {
+  type Comparable,
+  compareValues,
+  globalScore,
+  type Ranked,
+  renderValue,
+  valuesOf,
+} from '../ranking/index.js'
 import { compareUtf8 } from '../text-order.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
@@ -36,6 +43,8 @@ interface RankedQuery extends FederatedQuery {
 interface Candidate extends Comparable {
   readonly query: RankedQuery
   readonly ranked: Ranked
+  /** What the federation's `distinct` tells it apart by. */
+  readonly distinct: readonly (number | string)[]
 }
 
 export function federatedSearch(
@@ -54,7 +63,8 @@ export function federatedSearch(
     ? null
     : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
   const json =
-    `{"hits":[${page.map(hitText).join(',')}],${queryVectorsText(ranked)}"processingTimeMs":${Math.round(performance.now() - started)},` +
+    `{"hits":[${page.map((candidate) => hitText(candidate, federation)).join(',')}],${queryVectorsText(ranked, federation)}` +
+    `"processingTimeMs":${Math.round(performance.now() - started)},` +
     windowText(federation.paging, total) +
     facetsText(byIndex, federation) +
     `,"requestUid":${JSON.stringify(federation.requestUid)}` +
@@ -80,10 +90,12 @@ export function federatedSearch(
 }
 
 /** The vectors that queries were compared by, where vectors are asked for. Source: spec/vectors.md §6.7. */
-function queryVectorsText(queries: readonly RankedQuery[]): string {
+function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
   const shown = queries.flatMap(({ position, request, found }) =>
     found.comparedVectors && request.retrieveVectors
-      ? [`"${position}":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}]`]
+      ? [
+          `"${positions[position] ?? position}":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}]`,
+        ]
       : [],
   )
   return shown.length === 0 ? '' : `"queryVectors":{${shown.join(',')}},`
@@ -171,11 +183,12 @@ function merged(
       ranked,
       values: valuesOf(ranked.details, query.weight),
       score: globalScore(ranked.details) * query.weight,
+      distinct: distinctValues(query.index, federation.distinct, ranked.docid),
     })),
   )
   const next = lists.map(() => 0)
   const seen = new Map<OpenIndex, Set<number>>(queries.map(({ index }) => [index, new Set()]))
-  const taken = new Set<string>()
+  const taken = new Set<number | string>()
   const merged: Candidate[] = []
   const dropped: Dropped[] = []
   while (merged.length < to) {
@@ -191,32 +204,40 @@ function merged(
     const known = seen.get(index)!
     if (known.has(docid)) continue
     known.add(docid)
-    const values = distinctValues(index, federation.distinct, docid)
-    if (values.some((value) => taken.has(value))) {
+    if (best.distinct.some((value) => taken.has(value))) {
       dropped.push({ index, docid })
       continue
     }
-    for (const value of values) taken.add(value)
+    for (const value of best.distinct) taken.add(value)
     merged.push(best)
   }
   return { page: merged.slice(from, to), dropped }
 }
 
-function distinctValues({ data }: OpenIndex, field: string | null, docid: number): string[] {
+function distinctValues({ data }: OpenIndex, field: string | null, docid: number): (number | string)[] {
   const column = field === null ? undefined : data.columns.byPath.get(field)
   if (column === undefined) return []
   return column.entries(docid).map((entry) => {
     const group = column.groupOf[entry]!
-    return column.isNumber(group) ? `n${column.numbers[group]}` : `s${column.forms[group]}`
+    return column.isNumber(group) ? column.numbers[group]! : column.forms[group]!
   })
 }
 
-function hitText({ query, ranked, score }: Candidate): string {
-  return query.writer.hit(
-    ranked,
-    `"_federation":{"indexUid":${JSON.stringify(query.request.indexUid)},` +
-      `"queriesPosition":${query.position},"weightedRankingScore":${floatText(score)}}`,
-  )
+function hitText(candidate: Candidate, federation: FederationRequest): string {
+  const { query, ranked, score, values, distinct } = candidate
+  const position = federation.positions[query.position] ?? query.position
+  const extra = [
+    `"indexUid":${JSON.stringify(query.request.indexUid)}`,
+    `"queriesPosition":${position}`,
+    `"weightedRankingScore":${floatText(score)}`,
+  ]
+  if (federation.origin !== null) extra.push(`"remote":${JSON.stringify(federation.origin.remote)}`)
+  if (federation.showScoreValues)
+    extra.push(
+      `"weightedScoreValues":${JSON.stringify(values.map(renderValue))}`,
+      `"distinctValues":${JSON.stringify(distinct)}`,
+    )
+  return query.writer.hit(ranked, `"_federation":{${extra.join(',')}}`)
 }
 
 // ——— counting ———

@@ -1,0 +1,190 @@
+//! Which of two hits of different queries comes first?
+//!
+//! What the rules said of a hit is folded into a list of values: consecutive ranks make one score, which
+//! the query's weight multiplies; values that were sorted by stand between. Lists are compared entry by
+//! entry. Source: search-semantics §15, operations §17.
+
+use std::cmp::Ordering;
+
+use serde_json::{Value as Json, json};
+
+use crate::facets::SortValue;
+use crate::ranking::{Rank, ScoreDetail};
+
+/// What a hit is compared by, most important first.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    /// Greater is better.
+    Score(f64),
+    Sort {
+        ascending: bool,
+        value: SortValue,
+    },
+    /// Metres.
+    Geo {
+        ascending: bool,
+        distance: Option<f64>,
+    },
+}
+
+impl Value {
+    /// The values of a hit of a query that counts `weight` times.
+    pub fn list(details: &[ScoreDetail], weight: f64) -> Vec<Self> {
+        let mut values = Vec::new();
+        let mut ranks: Vec<Rank> = Vec::new();
+        for detail in details {
+            if let Some(rank) = detail.rank() {
+                ranks.push(rank);
+                continue;
+            }
+            fold(&mut ranks, weight, &mut values);
+            match detail {
+                ScoreDetail::Sort { ascending, value, .. } => {
+                    values.push(Self::Sort { ascending: *ascending, value: value.clone() });
+                }
+                ScoreDetail::Geo { ascending, nearest, .. } => {
+                    let distance = nearest.map(|(_, distance)| distance);
+                    values.push(Self::Geo { ascending: *ascending, distance });
+                }
+                ScoreDetail::Vector { similarity } => {
+                    values.push(Self::Score(similarity.map_or(0.0, f64::from) * weight));
+                }
+                _ => {}
+            }
+        }
+        fold(&mut ranks, weight, &mut values);
+        values
+    }
+
+    /// As another instance reads it that merges our hits with its own.
+    pub fn render(&self) -> Json {
+        match self {
+            Self::Score(score) => json!({"score": score}),
+            Self::Sort { ascending, value } => {
+                let value = match value {
+                    SortValue::Number(number) => json!(number),
+                    SortValue::String(text) => json!(text),
+                    SortValue::None => Json::Null,
+                };
+                json!({"sort": {"ascending": ascending, "value": value}})
+            }
+            Self::Geo { ascending, distance } => {
+                json!({"geo": {"ascending": ascending, "value": distance}})
+            }
+        }
+    }
+}
+
+fn fold(ranks: &mut Vec<Rank>, weight: f64, values: &mut Vec<Value>) {
+    if !ranks.is_empty() {
+        values.push(Value::Score(Rank::merged(ranks.drain(..)) * weight));
+    }
+}
+
+/// `Less` if the hit with `a` comes first. `scores`: those of both hits over all, weighted.
+pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering {
+    for at in 0..a.len().max(b.len()) {
+        let (left, right) = match (a.get(at), b.get(at)) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => return Ordering::Greater,
+            (Some(_), None) => return Ordering::Less,
+            (Some(left), Some(right)) => (left, right),
+        };
+        let order = match (left, right) {
+            (Value::Score(left), Value::Score(right)) if (left - right).abs() <= f64::EPSILON => continue,
+            (Value::Score(left), Value::Score(right)) => right.total_cmp(left),
+            (Value::Sort { ascending, value: left }, Value::Sort { ascending: same, value: right })
+                if ascending == same =>
+            {
+                compare_sorted(left, right, *ascending)
+            }
+            (Value::Geo { ascending, distance: left }, Value::Geo { ascending: same, distance: right })
+                if ascending == same =>
+            {
+                let value = |distance: &Option<f64>| distance.map_or(SortValue::None, SortValue::Number);
+                compare_sorted(&value(left), &value(right), *ascending)
+            }
+            // Nothing makes these two alike: the query that says more about its hit wins.
+            _ => return b.len().cmp(&a.len()).then(scores.1.total_cmp(&scores.0)),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+/// Numbers before strings before nothing, whichever the direction.
+fn compare_sorted(a: &SortValue, b: &SortValue, ascending: bool) -> Ordering {
+    let kind = |value: &SortValue| match value {
+        SortValue::Number(_) => 0,
+        SortValue::String(_) => 1,
+        SortValue::None => 2,
+    };
+    let order = match (a, b) {
+        (SortValue::Number(a), SortValue::Number(b)) => a.total_cmp(b),
+        (SortValue::String(a), SortValue::String(b)) => a.cmp(b),
+        _ => return kind(a).cmp(&kind(b)),
+    };
+    if ascending { order } else { order.reverse() }
+}
+
+#[cfg(test)]
+mod tests {
+    //! 1. A later entry decides only what those before leave equal.
+    //! 2. What sorts the same way is compared by value; a missing value comes last either way.
+    //! 3. Where entries are unlike, the longer list wins, then the greater score.
+
+    use super::*;
+
+    fn sort(ascending: bool, value: SortValue) -> Value {
+        Value::Sort { ascending, value }
+    }
+
+    #[test]
+    fn entries_decide_from_the_first_on() {
+        let cases = [
+            (vec![Value::Score(0.9)], vec![Value::Score(0.8)], Ordering::Less),
+            (vec![Value::Score(0.9)], vec![Value::Score(0.9)], Ordering::Equal),
+            (vec![Value::Score(0.9), Value::Score(0.1)], vec![Value::Score(0.9)], Ordering::Less),
+            (
+                vec![Value::Score(0.5), sort(true, SortValue::Number(2.0))],
+                vec![Value::Score(0.5), sort(true, SortValue::Number(1.0))],
+                Ordering::Greater,
+            ),
+            (
+                vec![sort(false, SortValue::Number(2.0))],
+                vec![sort(false, SortValue::Number(1.0))],
+                Ordering::Less,
+            ),
+            (
+                vec![sort(false, SortValue::String("b".into()))],
+                vec![sort(false, SortValue::None)],
+                Ordering::Less,
+            ),
+            (
+                vec![sort(true, SortValue::String("b".into()))],
+                vec![sort(true, SortValue::Number(9.0))],
+                Ordering::Greater,
+            ),
+            (
+                vec![Value::Geo { ascending: true, distance: None }],
+                vec![Value::Geo { ascending: true, distance: Some(1e9) }],
+                Ordering::Greater,
+            ),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(compare(&a, &b, (0.0, 0.0)), expected, "{a:?} against {b:?}");
+            assert_eq!(compare(&b, &a, (0.0, 0.0)), expected.reverse(), "{b:?} against {a:?}");
+        }
+    }
+
+    #[test]
+    fn of_entries_that_are_unlike_the_longer_list_wins() {
+        let number = sort(true, SortValue::Number(1.0));
+        let short = vec![Value::Score(1.0)];
+        let long = vec![number.clone(), Value::Score(0.1)];
+        assert_eq!(compare(&short, &long, (1.0, 0.1)), Ordering::Greater);
+        assert_eq!(compare(&short, &[number], (1.0, 0.1)), Ordering::Less);
+    }
+}

@@ -1,0 +1,209 @@
+//! Here are several searches, what is the one list they make?
+//!
+//! 1. Each query is ranked by itself; heads are compared entry by entry (`compare`), never by one number.
+//! 2. A document that several queries find appears once, where it stands best (`merge`).
+//! 3. Totals and facets count the union of what the queries of an index found (`facets`).
+//!
+//! Source: search-semantics §15, operations §17.
+
+mod compare;
+mod facets;
+mod merge;
+mod request;
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use self::facets::FoundIn;
+use self::merge::{Candidate, DistinctValue, merge};
+use self::request::Federation;
+use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::multi::{IndexedSearch, at_query};
+use super::request::{SearchRequest, decode};
+use super::search_request::{Found, Page, find};
+use crate::error::{Error, Result};
+use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
+
+/// One query, ranked.
+struct Query<'s> {
+    search: &'s IndexedSearch,
+    request: SearchRequest,
+    found: Found,
+}
+
+impl Query<'_> {
+    /// Hits that paging can get to.
+    fn reachable(&self) -> &[RankedHit] {
+        let hits = &self.found.ranked.hits;
+        &hits[..hits.len().min(self.search.snapshot.settings().pagination.max_total_hits)]
+    }
+}
+
+/// Merges the answers of several searches as `federation` (`FederationRequest` as UTF-8 JSON) says.
+///
+/// # Errors
+/// Those of the first search that fails, naming its place; `invalid_multi_search_query_ranking_rules` and
+/// `invalid_multi_search_facet_order` if no order would be right for all.
+pub fn federated_search(searches: &[IndexedSearch], federation: &[u8]) -> Result<Answer> {
+    let started = Instant::now();
+    let federation: Federation = decode(federation)?;
+    let queries = searches.iter().enumerate();
+    let queries: Vec<Query> =
+        queries.map(|(at, search)| rank(search, at, &federation)).collect::<Result<_>>()?;
+    require_comparable(&queries)?;
+    let window = federation.paging.window(usize::MAX);
+    let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
+    let mut found = found_in(&queries, &merged.dropped);
+    let page = merged.hits.get(window.start..).unwrap_or_default();
+    let mut body = b"{\"hits\":[".to_vec();
+    write_hits(&queries, page, &federation, &mut body)?;
+    body.extend_from_slice(b"]");
+    let total = found.iter().map(|one| one.documents.len()).sum();
+    let mut facets = Vec::new();
+    facets::write(&mut found, &federation, &mut facets)?;
+    write_display(format_args!(",\"processingTimeMs\":{}", started.elapsed().as_millis()), &mut body);
+    federation.paging.write(total, &mut body);
+    body.append(&mut facets);
+    body.extend_from_slice(b",\"requestUid\":");
+    write_text(&federation.request_uid, &mut body);
+    if let Some(metadata) = &federation.metadata {
+        body.extend_from_slice(b",\"metadata\":");
+        body.extend_from_slice(metadata.get().as_bytes());
+    }
+    if federation.show_performance_details {
+        body.extend_from_slice(b",\"performanceDetails\":");
+        write_json(&json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+    }
+    let facts = facts_of(&queries, page);
+    if let Some(hits) = facts.semantic_hits {
+        write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
+    }
+    body.push(b'}');
+    Ok(Answer { body, facts })
+}
+
+fn rank<'s>(search: &'s IndexedSearch, at: usize, federation: &Federation) -> Result<Query<'s>> {
+    let mut request: SearchRequest = decode(&search.request)?;
+    request.paging = federation.paging;
+    if federation.distinct.is_some() {
+        request.distinct.clone_from(&federation.distinct);
+    }
+    let found = find(&search.snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
+    Ok(Query { search, request, found })
+}
+
+/// Refuses queries that sort the same place in opposite directions: no order would be right.
+fn require_comparable(queries: &[Query]) -> Result<()> {
+    let Some((first, others)) = queries.split_first() else { return Ok(()) };
+    for (other, query) in others.iter().enumerate() {
+        let criteria = first.found.sort.iter().zip(&query.found.sort).enumerate();
+        for (at, (a, b)) in criteria {
+            let opposed = match (a, b) {
+                (SortCriterion::Field { ascending: a, .. }, SortCriterion::Field { ascending: b, .. })
+                | (SortCriterion::Geo { ascending: a, .. }, SortCriterion::Geo { ascending: b, .. }) => {
+                    a != b
+                }
+                _ => false,
+            };
+            if opposed {
+                let text = |query: &Query| {
+                    query.request.sort.as_ref().and_then(|sort| sort.get(at)).cloned().unwrap_or_default()
+                };
+                let message = format!(
+                    "the results of queries #0 and #{} cannot be merged: `{}` and `{}` sort in opposite directions",
+                    other + 1,
+                    text(first),
+                    text(query)
+                );
+                return Err(Error::user("invalid_multi_search_query_ranking_rules", message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What all queries of each index found, without what `distinct` left out.
+fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
+    let mut ids: Vec<&str> = Vec::new();
+    let mut found: Vec<FoundIn> = Vec::new();
+    for query in queries {
+        let candidates = &query.found.ranked.candidates;
+        match ids.iter().position(|id| *id == query.search.index) {
+            Some(at) => found[at].documents |= candidates,
+            None => {
+                ids.push(&query.search.index);
+                found.push(FoundIn {
+                    uid: query.request.index_uid.clone(),
+                    snapshot: query.search.snapshot.clone(),
+                    documents: candidates.clone(),
+                });
+            }
+        }
+    }
+    for &(query, docid) in dropped {
+        if let Some(at) = ids.iter().position(|id| *id == queries[query].search.index) {
+            found[at].documents.remove(docid);
+        }
+    }
+    found
+}
+
+fn write_hits(
+    queries: &[Query],
+    hits: &[Candidate],
+    federation: &Federation,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut pages: Vec<Page> = queries
+        .iter()
+        .map(|query| Page::new(&query.search.snapshot, &query.request, &query.found))
+        .collect::<Result<_>>()?;
+    for (at, candidate) in hits.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        let origin = federation_of(&queries[candidate.query], candidate, federation);
+        pages[candidate.query].write_hit(candidate.hit, Some(&origin), out)?;
+    }
+    Ok(())
+}
+
+/// `_federation` of a hit.
+fn federation_of(query: &Query, candidate: &Candidate, federation: &Federation) -> serde_json::Value {
+    let position = federation.positions.get(candidate.query).copied().unwrap_or(candidate.query);
+    let mut shown = json!({
+        "indexUid": query.request.index_uid,
+        "queriesPosition": position,
+        "weightedRankingScore": candidate.score,
+    });
+    if let Some(origin) = &federation.origin {
+        shown["remote"] = json!(origin.remote);
+    }
+    if federation.show_score_values {
+        shown["weightedScoreValues"] = candidate.values.iter().map(compare::Value::render).collect();
+        let distinct = candidate.distinct.iter().map(|value| match value {
+            DistinctValue::Number(bits) => json!(f64::from_bits(*bits)),
+            DistinctValue::Text(text) => json!(text),
+        });
+        shown["distinctValues"] = distinct.collect();
+    }
+    shown
+}
+
+fn facts_of(queries: &[Query], page: &[Candidate]) -> Facts {
+    let mut facts = Facts { hits: page.len(), ..Facts::default() };
+    for query in queries {
+        let one = query.found.facts();
+        facts.degraded |= one.degraded;
+        facts.used_negative_operator |= one.used_negative_operator;
+        facts.terms = facts.terms.max(one.terms);
+        facts.semantic_hits = facts.semantic_hits.or(one.semantic_hits.map(|_| 0));
+    }
+    let by_vector = |hit: &RankedHit| {
+        hit.scores.iter().any(|detail| matches!(detail, ScoreDetail::Vector { similarity: Some(_) }))
+    };
+    facts.semantic_hits =
+        facts.semantic_hits.map(|_| page.iter().filter(|candidate| by_vector(candidate.hit)).count());
+    facts
+}

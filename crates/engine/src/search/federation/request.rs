@@ -1,0 +1,39 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::search::request::Paging;
+
+/// How several searches are merged. Source: `ts/engine/requests.ts`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Federation {
+    pub paging: Paging,
+    pub facets_by_index: BTreeMap<String, Option<Vec<String>>>,
+    pub merge_facets: Option<MergeFacets>,
+    pub distinct: Option<String>,
+    pub show_performance_details: bool,
+    pub request_uid: String,
+    #[serde(default)]
+    pub metadata: Option<Box<RawValue>>,
+    /// By query.
+    pub weights: Vec<f64>,
+    /// By query: its place as hits show it.
+    pub positions: Vec<usize>,
+    /// What hits say of the instance they come from; None: nothing.
+    pub origin: Option<Origin>,
+    /// Hits carry what they are compared by.
+    pub show_score_values: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Origin {
+    pub remote: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MergeFacets {
+    pub max_values_per_facet: Option<usize>,
+}
