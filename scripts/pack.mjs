@@ -36,17 +36,20 @@ if (!compileTypeScript()) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { version, license, engines, repository } = manifest
-const binary = (platform) => join(root, 'npm', platform, `siftd-engine.${platform}.node`)
+/** The engine, and the interpreter of scripts that edit documents. */
+const filesOf = (platform) => ['engine', 'script'].map((which) => `siftd-${which}.${platform}.node`)
+const binary = (platform, file) => join(root, 'npm', platform, file)
 const packed = Object.keys(platforms).filter(
-  (platform) => values.platforms !== 'none' && existsSync(binary(platform)),
+  (platform) =>
+    values.platforms !== 'none' && filesOf(platform).every((file) => existsSync(binary(platform, file))),
 )
 const missing = Object.keys(platforms).filter((platform) => !packed.includes(platform))
 if (values.platforms === 'all' && missing.length > 0) throw new Error(`no binary for ${missing.join(', ')}`)
 
 for (const platform of packed) {
-  const file = `siftd-engine.${platform}.node`
+  const files = filesOf(platform)
   pack((folder) => {
-    cpSync(binary(platform), join(folder, file))
+    for (const file of files) cpSync(binary(platform, file), join(folder, file))
     cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
     writeFileSync(
       join(folder, 'README.md'),
@@ -60,8 +63,8 @@ for (const platform of packed) {
       repository,
       engines,
       ...platforms[platform],
-      main: file,
-      files: [file],
+      main: files[0],
+      files,
     }
   })
 }

@@ -122,7 +122,21 @@ function platform() {
   return `linux-${process.arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`
 }
 
-const libraries = { darwin: 'libnode.dylib', win32: 'node.dll' }
+/** How cargo names the library of a crate. */
+function libraryOf(crate) {
+  const name = crate.replaceAll('-', '_')
+  if (process.platform === 'win32') return `${name}.dll`
+  return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
+}
+
+/**
+ * Crates of a binary package, and what their addons are called in it. Built one by one: the interpreter of
+ * scripts asks for features of shared dependencies with which the engine's would be compiled a second time.
+ */
+const addons = [
+  { crate: 'node', which: 'engine' },
+  { crate: 'script-node', which: 'script' },
+]
 
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
@@ -140,27 +154,25 @@ export function buildAddon() {
   }
   if (!hasRust()) return 'no-rust'
   const target = inRoot('npm', name)
-  const addon = join(target, `siftd-engine.${name}.node`)
+  const pathOf = (which) => join(target, `siftd-${which}.${name}.node`)
   const stamp = join(target, '.built')
   const rustc = spawnSync('rustc', ['--version', '--verbose'], { encoding: 'utf8' }).stdout
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
   const wanted = hashOf([...manifests, ...filesBelow(inRoot('crates'))], rustc)
-  if (existsSync(addon) && textOf(stamp) === wanted) return 'ready'
+  if (addons.every(({ which }) => existsSync(pathOf(which))) && textOf(stamp) === wanted) return 'ready'
   say('building the native engine (cargo build; the first time takes some minutes) …')
   // A musl build must be a shared library, which static linking of the C library rules out.
   const env = name.endsWith('-musl')
     ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` }
     : {}
-  if (!run('cargo', ['build', '-p', 'node'], env)) return 'failed'
-  const built = join(
-    process.env.CARGO_TARGET_DIR ?? inRoot('target'),
-    'debug',
-    libraries[process.platform] ?? 'libnode.so',
-  )
   mkdirSync(target, { recursive: true })
-  // A running server has the old file mapped: replace the name, never the bytes.
-  copyFileSync(built, `${addon}.new`)
-  renameSync(`${addon}.new`, addon)
+  for (const { crate, which } of addons) {
+    if (!run('cargo', ['build', '-p', crate], env)) return 'failed'
+    const built = join(process.env.CARGO_TARGET_DIR ?? inRoot('target'), 'debug', libraryOf(crate))
+    // A running server has the old file mapped: replace the name, never the bytes.
+    copyFileSync(built, `${pathOf(which)}.new`)
+    renameSync(`${pathOf(which)}.new`, pathOf(which))
+  }
   writeFileSync(stamp, wanted)
   return 'ready'
 }

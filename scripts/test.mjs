@@ -74,6 +74,12 @@ await step('biome', process.execPath, [
 const compiled = compileTypeScript()
 if (!compiled) fail('tsc: the TypeScript sources do not compile')
 const rust = hasRust()
+// Apart, for the reason that `setup.mjs` builds them apart.
+const scripts = ['script', 'script-node']
+const crateGroups = [
+  ['', ['--workspace', ...scripts.flatMap((crate) => ['--exclude', crate])]],
+  [', scripts', scripts.flatMap((crate) => ['-p', crate])],
+]
 const addon = buildAddon()
 if (addon === 'failed') fail('cargo build: the native engine could not be built')
 if (addon === 'no-rust')
@@ -84,11 +90,13 @@ if (rust) {
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
   else if (isCi) fail('rustfmt is not installed')
   if (answers('cargo', ['clippy', '--version'])) {
-    await step('clippy', 'cargo', ['clippy', '--workspace', '--all-targets', '--', '-D', 'warnings'])
+    for (const [name, crates] of crateGroups)
+      await step(`clippy${name}`, 'cargo', ['clippy', ...crates, '--all-targets', '--', '-D', 'warnings'])
   } else if (isCi) fail('clippy is not installed')
-  await step('cargo test', 'cargo', ['test', '--workspace', '--no-fail-fast'], {
-    counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
-  })
+  for (const [name, crates] of crateGroups)
+    await step(`cargo test${name}`, 'cargo', ['test', ...crates, '--no-fail-fast'], {
+      counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+    })
 }
 if (compiled) {
   // Its usual report leaves out how many passed as soon as one fails.

@@ -68,6 +68,7 @@ const types: Readonly<Record<TaskContent['kind'], TaskType>> = {
   documents: 'documentAdditionOrUpdate',
   deleteByIds: 'documentDeletion',
   deleteByFilter: 'documentDeletion',
+  edit: 'documentEdition',
   clear: 'documentDeletion',
   settings: 'settingsUpdate',
   indexCreation: 'indexCreation',

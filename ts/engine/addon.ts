@@ -31,16 +31,20 @@ function isMusl(): boolean {
   return report.header?.glibcVersionRuntime === undefined
 }
 
+/** What a binary package holds: the engine, and the interpreter of the scripts that edit documents. */
+export type AddonName = 'engine' | 'script'
+
 /** Loads the installed binary package, else the one built in this working copy. */
-export function loadAddon(): LoadedAddon {
+export function loadAddon(which: AddonName = 'engine'): LoadedAddon {
   const platform = addonPlatform()
   if (platform === null) {
     return { ok: false, reasons: [`there is no native engine for ${process.platform} on ${process.arch}`] }
   }
   const load = createRequire(import.meta.url)
-  const built = new URL(`../../../npm/${platform}/siftd-engine.${platform}.node`, import.meta.url)
+  const file = `siftd-${which}.${platform}.node`
+  const built = new URL(`../../../npm/${platform}/${file}`, import.meta.url)
   const reasons: string[] = []
-  for (const from of [`@siftd/engine-${platform}`, fileURLToPath(built)]) {
+  for (const from of [`@siftd/engine-${platform}/${file}`, fileURLToPath(built)]) {
     try {
       return { ok: true, addon: load(from) as unknown, from }
     } catch (error) {

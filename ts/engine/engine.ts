@@ -43,6 +43,17 @@ export type Operation = { readonly taskUid: number } & (
   | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
   /** `filter` is the JSON value of the request: a string or a (nested) array. */
   | { readonly kind: 'deleteByFilter'; readonly filter: unknown }
+  /**
+   * Documents that a script has edited or dropped, as `documents` and `deleteByIds` in one: `payload` replaces
+   * whole documents, null replaces none.
+   */
+  | {
+      readonly kind: 'edit'
+      readonly payload: Payload | null
+      readonly deleted: readonly string[]
+      /** Documents that the script was run over, for the report. */
+      readonly editedDocuments: number
+    }
   | { readonly kind: 'clear' }
   /** The complete settings the index shall have from here on: merging is done by `settings/`. */
   | { readonly kind: 'settings'; readonly settings: IndexSettings }
@@ -85,6 +96,8 @@ export interface OperationOutcome {
   readonly taskUid: number
   /** Distinct ids accepted from this task's payload; `documents` operations only. */
   readonly indexedDocuments?: number
+  /** Documents a script was run over; `edit` only. */
+  readonly editedDocuments?: number
   /** Documents this task really removed; deletions and `clear` only. */
   readonly deletedDocuments?: number
   /** Whether the index's `updatedAt` moves because of this operation. */

@@ -24,6 +24,7 @@ export type BatchKind =
   | 'indexCreation'
   | 'indexUpdate'
   | 'indexSwap'
+  | 'edit'
   | IndexWork
 
 type IndexWork =

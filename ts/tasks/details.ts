@@ -5,6 +5,7 @@ export type Details = Readonly<Record<string, unknown>>
 /** What a task counted while it ran; which of it is shown depends on the type. */
 export interface Counters {
   readonly indexedDocuments?: number
+  readonly editedDocuments?: number
   readonly deletedDocuments?: number
   readonly canceledTasks?: number
   readonly deletedTasks?: number
@@ -22,6 +23,14 @@ export function detailsBefore(content: TaskContent, indexUid: string | null): De
       return { providedIds: content.ids.length, deletedDocuments: null, originalFilter: null }
     case 'deleteByFilter':
       return { providedIds: 0, deletedDocuments: null, originalFilter: JSON.stringify(content.filter) }
+    case 'edit':
+      return {
+        editedDocuments: null,
+        deletedDocuments: null,
+        originalFilter: content.filter === null ? null : JSON.stringify(content.filter),
+        context: content.context,
+        function: content.function,
+      }
     case 'clear':
     case 'indexDeletion':
       return { deletedDocuments: null }
@@ -54,6 +63,8 @@ const zeroes: Readonly<Record<string, Details>> = {
   documents: { indexedDocuments: 0 },
   deleteByIds: { deletedDocuments: 0 },
   deleteByFilter: { deletedDocuments: 0 },
+  // The other counter stays null here, as in the recorded answers.
+  edit: { editedDocuments: 0 },
   clear: { deletedDocuments: 0 },
   indexDeletion: { deletedDocuments: 0 },
   taskCancelation: { canceledTasks: 0 },

@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { BatchReport, Engine, Operation, Prepared, VectorPage, WorkPage } from '../engine/index.js'
+import type {
+  BatchReport,
+  Engine,
+  Operation,
+  Prepared,
+  RunScript,
+  VectorPage,
+  WorkPage,
+} from '../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../errors/index.js'
 import { defaultIndexSettings, type IndexSettings, mergeSettings } from '../settings/index.js'
 import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
 import type { Counters } from './details.js'
+import { editDocuments } from './edit.js'
 import type { CatalogueRow, PendingTask, Relabel } from './records.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
@@ -29,6 +38,7 @@ export interface Surroundings {
   readonly catalogue: Catalogue
   readonly log: TaskLog
   readonly embed: Embed
+  readonly runScript: RunScript
 }
 
 /** One batch on its way. */
@@ -109,6 +119,8 @@ function effectsOf(
       return swapIndexes(first, around)
     case 'indexDeletion':
       return deleteIndex(tasks, run, around)
+    case 'edit':
+      return editIndex(first, run, around)
     case 'indexCompaction':
       return compactIndex(first, around)
     case 'taskCancelation':
@@ -352,10 +364,35 @@ function outcomeIn(report: BatchReport | null, task: PendingTask): Outcome {
 
 /** The counters an engine reports that tasks show. */
 export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
-  const { indexedDocuments, deletedDocuments } = outcome
+  const { indexedDocuments, editedDocuments, deletedDocuments } = outcome
   return {
+    // The API counts every document a script was run over under both names.
+    ...(editedDocuments === undefined ? {} : { editedDocuments, deletedDocuments: editedDocuments }),
     ...(indexedDocuments === undefined ? {} : { indexedDocuments }),
     ...(deletedDocuments === undefined ? {} : { deletedDocuments }),
+  }
+}
+
+/** Runs a script over the documents of an index, then commits what it changed. */
+async function editIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+  const { catalogue, engine, spool, runScript } = around
+  const uid = indexOf(task)
+  const row = catalogue.row(uid)
+  if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
+  run.step('running the function')
+  const checkpoint = (): void => {
+    if (run.signal.aborted) throw new Interrupted()
+  }
+  const edit = contentOf(task, 'edit')
+  const operation = await editDocuments(edit, task.row.uid, row, { engine, spool, runScript, checkpoint })
+  try {
+    const report = await commitOf(row.id, uid, [operation], run, around)
+    const finishedAt = now()
+    const outcomes = [outcomeIn(report, task)]
+    const touched = outcomes[0]?.status === 'succeeded'
+    return effects({ finishedAt, outcomes, written: touched ? [{ ...row, updatedAt: finishedAt }] : [] })
+  } finally {
+    if (operation.payload !== null) await spool.remove(operation.payload.path)
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Engine } from '../engine/index.js'
+import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
 import { type DriverName, driverNames } from './driver.js'
@@ -58,7 +59,9 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const start = await store.call('start', [])
     const catalogue = new Catalogue(start.catalogue)
     const embed = setup.embed ?? (async () => [])
-    const around: Surroundings = { engine, store, spool, catalogue, log, embed }
+    const scripts = loadScripts()
+    const runScript: RunScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
+    const around: Surroundings = { engine, store, spool, catalogue, log, embed, runScript }
     const nextBatchUid = await recover(start, around)
     const limits: BatchLimits = {
       tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
@@ -69,7 +72,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       for (const listener of listeners) listener()
     })
     return {
-      tasks: queue({ store, spool, catalogue, scheduler, path }),
+      tasks: queue({ store, spool, catalogue, scheduler, path, runScript }),
       instance: instanceStore(store),
       webhooks: webhookStore(store, listeners),
       driver: store.driver,
@@ -83,4 +86,10 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     await store.close()
     throw error
   }
+}
+
+/** What stands for the interpreter where its binary does not load. */
+function noScripts(reasons: readonly string[]): RunScript {
+  const message = `editing documents by function needs a native binary, which does not load here: ${reasons.join('; ')}`
+  return () => Promise.reject(new ApiError('feature_not_enabled', message))
 }

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue.js'
 import { detailsBefore } from './details.js'
 import type { NewRow, RowPage } from './records.js'
@@ -18,12 +19,18 @@ export interface QueueParts {
   readonly scheduler: Scheduler
   /** The store's file. */
   readonly path: string
+  readonly runScript: RunScript
 }
 
 /** The durable queue and the catalogue, as routes use them. */
-export function queue({ store, spool, catalogue, scheduler, path }: QueueParts): Tasks {
+export function queue({ store, spool, catalogue, scheduler, path, runScript }: QueueParts): Tasks {
   return {
     spool: async (format) => spool.slot(format),
+
+    async checkFunction(source) {
+      const documents = Buffer.from('{"results":[]}')
+      await runScript({ function: source, context: null, primaryKey: null, timeMsMax: 0, documents })
+    },
 
     async enqueue(task) {
       const content = withFileName(task.content)

@@ -41,6 +41,13 @@ export type TaskContent =
     }
   | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
   | { readonly kind: 'deleteByFilter'; readonly filter: unknown }
+  /** `filter` null: all documents. */
+  | {
+      readonly kind: 'edit'
+      readonly function: string
+      readonly filter: unknown
+      readonly context: Readonly<Record<string, unknown>> | null
+    }
   | { readonly kind: 'clear' }
   | {
       readonly kind: 'settings'

@@ -67,6 +67,12 @@ export interface Tasks {
   spool(format: PayloadFormat): Promise<SpoolSlot>
 
   /**
+   * Checks that a script which edits documents compiles; rejects with `bad_request`, or with
+   * `feature_not_enabled` where no interpreter can be loaded.
+   */
+  checkFunction(source: string): Promise<void>
+
+  /**
    * Appends a task durably: once the promise resolves it survives a crash. Concurrent calls share a sync.
    * Rejects with `no_space_left_on_device` when there is no room.
    */

@@ -176,14 +176,18 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return accept(reply, uid, 'documentDeletion', content, customMetadata)
   })
 
-  app.post(`${path}/edit`, async (request) => {
+  app.post(`${path}/edit`, async (request, reply) => {
     const uid = param(request, 'indexUid')
     await auth.require(request.headers.authorization, 'documents.*', uid)
-    readQuery(rawQuery(request), writeParameters)
-    await jsonBody(request, options.payloadBytesMax, editionBody)
+    const { customMetadata } = readQuery(rawQuery(request), writeParameters)
+    const edition = await jsonBody(request, options.payloadBytesMax, editionBody)
     requireIndexUid(uid)
     features.require('editDocumentsByFunction', 'editing documents by function')
-    throw new ApiError('feature_not_enabled', 'this build cannot edit documents by function')
+    if (edition.filter !== null) await checkFilter(edition.filter)
+    await tasks.checkFunction(edition.function)
+    const context = edition.context === null ? null : Object.fromEntries(edition.context)
+    const content = { kind: 'edit', function: edition.function, filter: edition.filter, context } as const
+    return accept(reply, uid, 'documentEdition', content, customMetadata)
   })
 
   async function browse(

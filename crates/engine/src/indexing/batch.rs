@@ -55,6 +55,15 @@ pub enum Operation {
         /// As the request had it.
         filter: Value,
     },
+    /// Replaces and removes documents, as a script has decided.
+    Edit {
+        /// Whole documents; None replaces none.
+        payload: Option<Payload>,
+        /// Ids to remove.
+        deleted: Vec<String>,
+        /// Documents the script was run over.
+        edited_documents: u64,
+    },
     /// Removes all documents.
     Clear,
     /// Replaces the settings.
@@ -102,6 +111,9 @@ pub struct Outcome {
     /// Distinct ids of the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_documents: Option<u64>,
+    /// Documents a script was run over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_documents: Option<u64>,
     /// Documents really removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_documents: Option<u64>,

@@ -152,6 +152,15 @@ impl Draft {
                 }
                 Ok(deleted(removed))
             }
+            Operation::Edit { payload, deleted, edited_documents } => {
+                if let Some(payload) = payload {
+                    self.put(&payload, Method::Replace, None, false)?;
+                }
+                for id in deleted {
+                    self.remove(&id)?;
+                }
+                Ok(Outcome { edited_documents: Some(edited_documents), touched: true, ..Outcome::default() })
+            }
             Operation::Clear => {
                 let removed = self.documents();
                 self.cleared = true;
@@ -366,7 +375,9 @@ fn nothing_done(operation: &Operation) -> Outcome {
     match operation {
         Operation::Documents { .. } => Outcome { indexed_documents: Some(0), ..Outcome::default() },
         Operation::DeleteByIds { .. } | Operation::DeleteByFilter { .. } | Operation::Clear => deleted(0),
-        Operation::Settings { .. } | Operation::PrimaryKey { .. } => Outcome::default(),
+        Operation::Edit { .. } | Operation::Settings { .. } | Operation::PrimaryKey { .. } => {
+            Outcome::default()
+        }
     }
 }
 

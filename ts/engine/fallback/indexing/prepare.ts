@@ -169,7 +169,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
 
 function countsOfFailure(operation: Operation): Partial<Outcome> {
   if (operation.kind === 'documents') return { indexedDocuments: 0 }
-  if (operation.kind === 'settings' || operation.kind === 'primaryKey') return {}
+  if (operation.kind === 'edit' || operation.kind === 'settings' || operation.kind === 'primaryKey') return {}
   return { deletedDocuments: 0 }
 }
 
@@ -199,6 +199,18 @@ async function carryOut(
     }
     case 'deleteByFilter':
       return deleteByFilter(operation.filter, draft, index, pacer)
+    case 'edit': {
+      const { payload, editedDocuments } = operation
+      if (payload !== null) {
+        const put = { kind: 'documents', method: 'replace', primaryKey: null, skipCreation: false } as const
+        await addDocuments({ ...put, taskUid: operation.taskUid, payload }, draft, index, pacer)
+      }
+      for (const id of operation.deleted) {
+        const docid = draft.docid(id)
+        if (docid !== undefined) draft.remove(docid)
+      }
+      return { touched: true, editedDocuments }
+    }
     case 'clear':
       return { touched: true, deletedDocuments: draft.clear() }
     case 'settings':

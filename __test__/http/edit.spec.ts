@@ -1,0 +1,114 @@
+import test from 'ava'
+import { loadAddon } from '../../ts/engine/addon.js'
+import { checkRefusals } from '../support/refusals.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+const path = '/indexes/a/documents/edit'
+const features = ['editDocumentsByFunction'] as const
+const loaded = loadAddon('script')
+const edits = loaded.ok || process.env.SIFTD_NATIVE_TESTS === 'required' ? test : test.skip
+
+const stored = async (server: TestServer): Promise<readonly unknown[]> =>
+  (await server.get('/indexes/a/documents')).body.results
+
+edits('a function edits, deletes or leaves each document that the filter matches', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(t, server.put('/indexes/a/settings/filterable-attributes', ['g']))
+  const documents = [
+    { id: 2, n: 5, g: 'u', big: 1 },
+    { id: 1, n: 9, g: 'v' },
+    { id: 3, g: 'u' },
+  ]
+  await server.settle(t, server.post('/indexes/a/documents', documents))
+  const edited = await server.settle(
+    t,
+    server.post(`${path}?customMetadata=run-7`, {
+      function: 'if doc.n == () { doc = () } else { doc.n += context.by; doc.by = `${context.by}` }',
+      filter: 'g = u',
+      context: { by: 2 },
+    }),
+  )
+  t.is(edited.status, 'succeeded', JSON.stringify(edited))
+  t.is(edited.type, 'documentEdition')
+  t.is(edited.customMetadata, 'run-7')
+  t.deepEqual(edited.details as unknown, {
+    editedDocuments: 2,
+    deletedDocuments: 2,
+    originalFilter: '"g = u"',
+    context: { by: 2 },
+    function: 'if doc.n == () { doc = () } else { doc.n += context.by; doc.by = `${context.by}` }',
+  })
+  t.deepEqual(await stored(server), [
+    { id: 2, n: 7, g: 'u', big: 1, by: '2' },
+    { id: 1, n: 9, g: 'v' },
+  ])
+  await server.settle(t, server.post(path, { function: 'doc.n = 1' }))
+  t.deepEqual(
+    (await stored(server)).map((document) => (document as { n: number }).n),
+    [1, 1],
+  )
+})
+
+edits('many documents are edited page by page, as one', async (t) => {
+  const server = await startServer(t, { features })
+  const documents = Array.from({ length: 2_500 }, (_, id) => ({ id, n: id }))
+  await server.settle(t, server.post('/indexes/a/documents', documents))
+  const failing = await server.settle(
+    t,
+    server.post(path, { function: 'if doc.id == 2400 { throw "no" } doc.n = 0' }),
+  )
+  t.is(failing.error.code, 'edit_documents_by_function_error')
+  t.is((await server.get('/indexes/a/documents/7')).body.n, 7)
+  const task = await server.settle(t, server.post(path, { function: 'if doc.n % 2 == 0 { doc = () }' }))
+  t.is(task.details.editedDocuments, 2_500)
+  t.is((await server.get('/indexes/a/stats')).body.numberOfDocuments, 1_250)
+})
+
+edits('what a function gets wrong is told by the task and changes nothing', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, n: 1 }]))
+  for (const source of ['doc.id = 50', 'doc = 3', 'doc.remove("id")', 'loop {}', 'ghost()']) {
+    const task = await server.settle(t, server.post(path, { function: source }))
+    t.is(task.status, 'failed', source)
+    t.is(task.error.code, 'edit_documents_by_function_error', source)
+    t.is(task.details.editedDocuments, 0)
+    t.is(task.details.deletedDocuments, null)
+  }
+  const filtered = await server.settle(t, server.post(path, { function: 'doc.n = 2', filter: 'zz = 1' }))
+  t.is(filtered.error.code, 'invalid_document_filter')
+  const missing = await server.settle(
+    t,
+    server.post('/indexes/ghost/documents/edit', { function: 'doc.n = 2' }),
+  )
+  t.is(missing.error.code, 'index_not_found')
+  t.is((await server.get('/indexes/ghost')).status, 404)
+  t.deepEqual(await stored(server), [{ id: 1, n: 1 }])
+})
+
+edits('a function that does not compile is refused at once', async (t) => {
+  const server = await startServer(t, { features })
+  await checkRefusals(t, server, [
+    { path, body: { function: 'doc.n = ' }, code: 'bad_request' },
+    { path, body: { function: 'eval("1")' }, code: 'bad_request' },
+  ])
+  t.is((await server.get('/tasks')).body.total, 0)
+})
+
+test('the parts of a request are checked before the feature, the feature before the function', async (t) => {
+  const server = await startServer(t)
+  const cases = [
+    [{ filter: 'g = u' }, 'missing_document_edition_function'],
+    [{ function: 3 }, 'invalid_document_edition_function_filter'],
+    [{ function: null }, 'invalid_document_edition_function_filter'],
+    [{ function: '', context: [] }, 'invalid_document_edition_context'],
+    [{ function: '', filter: 3 }, 'invalid_document_filter'],
+    [{ function: '', filter: '' }, 'invalid_document_filter'],
+    [{ function: '', fliter: 'a = 1' }, 'bad_request'],
+    [{ function: 'doc.' }, 'feature_not_enabled'],
+  ] as const
+  await checkRefusals(
+    t,
+    server,
+    cases.map(([body, code]) => ({ path, body, code })),
+  )
+})

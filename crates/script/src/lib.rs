@@ -1,0 +1,143 @@
+//! Here are documents and a script, what does it make of them?
+//!
+//! Knows neither indexes nor Node: pages of documents go in as JSON, what changed comes out.
+
+mod edit;
+
+use std::time::{Duration, Instant};
+
+pub use edit::{Edited, Script};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A mistake of the user: a code of the API's table, and a message to be shown as is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// `bad_request` or `edit_documents_by_function_error`.
+    pub code: &'static str,
+    /// Names the mistake and its place.
+    pub message: String,
+}
+
+impl Failure {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+/// Some documents and what to do with them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Page {
+    /// Source of the script.
+    function: String,
+    /// What it sees as `context`; null: nothing.
+    context: Option<Map<String, Value>>,
+    /// Name or dotted path of the field that identifies documents; null only without documents.
+    primary_key: Option<String>,
+    /// How long all documents of the page may take.
+    time_ms_max: u64,
+    /// The answer of a listing; only `results` is read.
+    documents: Documents,
+}
+
+#[derive(Debug, Deserialize)]
+struct Documents {
+    results: Vec<Map<String, Value>>,
+}
+
+/// What a script made of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct EditedPage {
+    /// Documents that changed, each as a line of JSON.
+    pub changed: Vec<u8>,
+    /// Ids of those that shall not exist any more.
+    pub deleted: Vec<String>,
+}
+
+/// Runs a script over a page of documents.
+///
+/// # Errors
+/// `bad_request` for a script that does not compile, else `edit_documents_by_function_error`.
+pub fn edit_page(page: &[u8]) -> Result<EditedPage, Failure> {
+    let page: Page = serde_json::from_slice(page)
+        .map_err(|error| Failure::new("internal", format!("a page does not parse: {error}")))?;
+    let deadline = Instant::now() + Duration::from_millis(page.time_ms_max);
+    let script = Script::compile(&page.function, page.context.as_ref(), deadline)?;
+    let mut edited = EditedPage::default();
+    for document in &page.documents.results {
+        let id = page.primary_key.as_deref().and_then(|key| id_in(document, key)).unwrap_or_default();
+        match script.run(document)? {
+            Edited::Unchanged => {}
+            Edited::Deleted => edited.deleted.push(id),
+            Edited::Changed(after) => {
+                check_same_id(&id, &after, page.primary_key.as_deref().unwrap_or_default())?;
+                edited.changed.extend_from_slice(Value::Object(after).to_string().as_bytes());
+                edited.changed.push(b'\n');
+            }
+        }
+    }
+    Ok(edited)
+}
+
+fn check_same_id(id: &str, after: &Map<String, Value>, key: &str) -> Result<(), Failure> {
+    let found = id_in(after, key);
+    if found.as_deref() == Some(id) {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "none".to_owned(), |found| format!("`{found}`"));
+    Err(edit::failed(format!("the id of document `{id}` must stay as it is, but it has become {found}")))
+}
+
+/// The id of a document as text: under the key itself, else along its dots.
+fn id_in(document: &Map<String, Value>, key: &str) -> Option<String> {
+    let value = match document.get(key) {
+        Some(value) => value,
+        None => {
+            let (first, rest) = key.split_once('.')?;
+            return id_in(document.get(first)?.as_object()?, rest);
+        }
+    };
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(function: &str, primary_key: &str, documents: &str) -> Result<EditedPage, Failure> {
+        let page = format!(
+            r#"{{"function":{},"context":null,"primaryKey":"{primary_key}","timeMsMax":60000,"documents":{{"results":{documents}}}}}"#,
+            Value::from(function)
+        );
+        edit_page(page.as_bytes())
+    }
+
+    #[test]
+    fn a_page_tells_what_changed_and_what_is_gone() {
+        let documents = r#"[{"id":1,"n":1},{"id":"b","n":2},{"id":3,"n":3}]"#;
+        let page = edited("if doc.n == 1 { doc = () } else if doc.n == 2 { doc.n += 40 }", "id", documents);
+        let page = page.expect("it runs");
+        assert_eq!(page.deleted, ["1"]);
+        assert_eq!(String::from_utf8(page.changed).unwrap(), "{\"id\":\"b\",\"n\":42}\n");
+    }
+
+    #[test]
+    fn an_id_stays_as_it_is() {
+        let cases = [
+            ("doc.id = 2", "id", r#"[{"id":1}]"#, true),
+            ("doc.remove(\"id\")", "id", r#"[{"id":1}]"#, true),
+            ("doc.ref.code = \"z\"", "ref.code", r#"[{"ref":{"code":"k"}}]"#, true),
+            ("doc.ref.code = \"k\"; doc.n = 1", "ref.code", r#"[{"ref":{"code":"k"}}]"#, false),
+            // The API takes 1 and "1" for the same id.
+            ("doc.id = \"1\"", "id", r#"[{"id":1}]"#, false),
+        ];
+        for (function, key, documents, is_refused) in cases {
+            assert_eq!(edited(function, key, documents).is_err(), is_refused, "{function}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import { ApiError, type ErrorCode } from '../errors/index.js'
+import { loadAddon } from './addon.js'
+
+/** Documents, and the Rhai script to run over each of them. */
+export interface ScriptPage {
+  readonly function: string
+  /** What the script sees as `context`; null: nothing. */
+  readonly context: Readonly<Record<string, unknown>> | null
+  /** Null only where there are no documents. */
+  readonly primaryKey: string | null
+  /** How long the whole page may take. */
+  readonly timeMsMax: number
+  /** Answer of `Engine.documents`. */
+  readonly documents: Uint8Array
+}
+
+export interface EditedPage {
+  /** Documents that changed, as NDJSON. */
+  readonly changed: Uint8Array
+  /** Ids of documents to delete. */
+  readonly deleted: readonly string[]
+}
+
+/**
+ * Runs scripts off the main thread, bounded in time, steps, depth and size.
+ * Rejects with `bad_request` for a script that does not compile, `edit_documents_by_function_error` for one
+ * that fails.
+ */
+export type RunScript = (page: ScriptPage) => Promise<EditedPage>
+
+interface Addon {
+  editPage(page: Uint8Array): Promise<Reply>
+}
+interface Reply {
+  readonly changed?: Uint8Array
+  readonly deleted: readonly string[]
+  readonly code?: string
+  readonly message?: string
+}
+
+/** The interpreter of scripts, or why there is none on this machine. */
+export function loadScripts(): RunScript | { readonly reasons: readonly string[] } {
+  const loaded = loadAddon('script')
+  if (!loaded.ok) return { reasons: loaded.reasons }
+  const { editPage } = loaded.addon as Addon
+  return async ({ documents, ...page }) => {
+    // The listing is JSON already: it is set into the page as it is.
+    const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"documents":`)
+    const reply = await editPage(Buffer.concat([head, documents, Buffer.from('}')]))
+    if (reply.code === undefined)
+      return { changed: reply.changed ?? new Uint8Array(), deleted: reply.deleted }
+    if (reply.code === 'internal') throw new Error(reply.message)
+    throw new ApiError(reply.code as ErrorCode, reply.message ?? '')
+  }
+}

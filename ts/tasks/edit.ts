@@ -1,0 +1,90 @@
+import { open } from 'node:fs/promises'
+import type { Engine, Operation, RunScript } from '../engine/index.js'
+import type { CatalogueRow } from './records.js'
+import type { Spool } from './spool.js'
+import type { TaskContent } from './task.js'
+
+/** Documents that are read, edited and written at a time. */
+const PAGE_DOCUMENTS = 1_000
+/** How long a script may take over all documents of its task. */
+const TASK_MS_MAX = 300_000
+
+type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
+
+export interface EditSurroundings {
+  readonly engine: Engine
+  readonly spool: Spool
+  readonly runScript: RunScript
+  /** Throws when the task was canceled; asked between pages. */
+  readonly checkpoint: () => void
+}
+
+/**
+ * Runs the script of an edit over the documents as they are now. What changed lies in a file of the spool,
+ * which nothing refers to but the operation: it is the caller's to remove once that is committed.
+ * @throws ApiError `edit_documents_by_function_error`, `invalid_document_filter`
+ */
+export async function editDocuments(
+  edit: Edit,
+  taskUid: number,
+  row: CatalogueRow,
+  { engine, spool, runScript, checkpoint }: EditSurroundings,
+): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
+  const { path } = spool.slot('ndjson')
+  const deadline = Date.now() + TASK_MS_MAX
+  const deleted: string[] = []
+  let total = 0
+  let changedBytes = 0
+  const file = await open(path, 'wx')
+  try {
+    for (let offset = 0; offset === 0 || offset < total; offset += PAGE_DOCUMENTS) {
+      checkpoint()
+      const documents = await engine.documents(row.id, listing(row.uid, edit.filter, offset))
+      total = totalOf(documents)
+      const { function: source, context } = edit
+      const timeMsMax = Math.max(0, deadline - Date.now())
+      const page = await runScript({
+        function: source,
+        context,
+        primaryKey: row.primaryKey,
+        timeMsMax,
+        documents,
+      })
+      await file.appendFile(page.changed)
+      changedBytes += page.changed.length
+      for (const id of page.deleted) deleted.push(id)
+    }
+  } catch (error) {
+    await file.close()
+    await spool.remove(path)
+    throw error
+  }
+  await file.close()
+  const payload = changedBytes === 0 ? null : ({ path, format: 'ndjson' } as const)
+  if (payload === null) await spool.remove(path)
+  return { taskUid, kind: 'edit', payload, deleted, editedDocuments: total }
+}
+
+function listing(indexUid: string, filter: unknown, offset: number): Uint8Array {
+  const request = {
+    indexUid,
+    offset,
+    limit: PAGE_DOCUMENTS,
+    fields: null,
+    retrieveVectors: false,
+    ids: null,
+    filter,
+    sort: null,
+    // The route has already refused what needs a feature that is off.
+    features: { containsFilter: true, legacySearch: false },
+  }
+  return Buffer.from(JSON.stringify(request))
+}
+
+/** `total` stands last in a listing: reading it there spares parsing the documents. */
+function totalOf(listed: Uint8Array): number {
+  const end = Buffer.from(listed.subarray(-64)).toString()
+  const digits = /"total":(\d+)\}$/.exec(end)?.[1]
+  if (digits === undefined) throw new Error('a listing of documents does not end with its total')
+  return Number(digits)
+}
