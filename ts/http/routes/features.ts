@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { jsonBody } from '../body.js'
+import { flag, record } from '../answers.js'
+import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
 import { featureNames } from '../features.js'
 import { boolean, type Field, optional, shape } from '../parse/index.js'
@@ -10,16 +11,31 @@ const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntrie
 )
 const flagsBody = shape(flags)
 
-/** Experimental features, switched while the service runs. */
-export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, features, options }) => {
-  app.get('/experimental-features', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'experimental.get')
-    return sendJson(reply, features.flags)
-  })
+const answers = { 200: record(Object.fromEntries(featureNames.map((name) => [name, flag]))) } as const
+const url = '/experimental-features'
+const get = {
+  method: 'GET',
+  url,
+  summary: 'List the experimental features',
+  actions: ['experimental.get'],
+  answers,
+} as const
+const update = {
+  method: 'PATCH',
+  url,
+  summary: 'Switch experimental features on or off',
+  actions: ['experimental.update'],
+  body: flagsBody,
+  answers,
+} as const
 
-  app.patch('/experimental-features', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'experimental.update')
-    const body = await jsonBody(request, options.payloadBytesMax, flagsBody)
+/** Experimental features, switched while the service runs. */
+export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { features } = services
+
+  serve(app, services, get, ({ reply }) => sendJson(reply, features.flags))
+
+  serve(app, services, update, async ({ reply, body }) => {
     const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
     return sendJson(reply, await features.patch(Object.fromEntries(given)))
   })

@@ -1,24 +1,16 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { jsonBody } from '../body.js'
-import {
-  param,
-  rawQuery,
-  reading,
-  requireIndex,
-  requireIndexUid,
-  sendJson,
-  sendSummary,
-} from '../exchange.js'
+import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { reading, requireIndex, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
 import { fieldsBody, fieldViews } from '../field-views.js'
 import {
   defaulted,
   immutable,
-  indexUid,
+  indexUid as indexUidType,
   integer,
   optional,
-  readQuery,
   required,
   shape,
   string,
@@ -31,23 +23,86 @@ const listParameters = {
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
 }
 const creationBody = shape({
-  uid: required(indexUid, 'invalid_index_uid', 'missing_index_uid'),
+  uid: required(indexUidType, 'invalid_index_uid', 'missing_index_uid'),
   primaryKey: optional(string, 'invalid_index_primary_key'),
 })
 const updateBody = shape({
   primaryKey: optional(string, 'invalid_index_primary_key'),
-  uid: optional(indexUid, 'invalid_index_uid'),
+  uid: optional(indexUidType, 'invalid_index_uid'),
   createdAt: immutable('immutable_index_created_at'),
   updatedAt: immutable('immutable_index_updated_at'),
 })
 
+const accepted = { 202: taskSummary } as const
+const one = '/indexes/:indexUid'
+
+const list = {
+  method: 'GET',
+  url: '/indexes',
+  summary: 'List the indexes that the caller may see',
+  actions: ['indexes.get'],
+  query: listParameters,
+  answers: { 200: pageOf(index) },
+} as const
+const create = {
+  method: 'POST',
+  url: '/indexes',
+  summary: 'Create an index',
+  actions: ['indexes.create'],
+  body: creationBody,
+  answers: accepted,
+} as const
+const get = {
+  method: 'GET',
+  url: one,
+  summary: 'Get one index',
+  actions: ['indexes.get'],
+  answers: { 200: index },
+} as const
+const update = {
+  method: 'PATCH',
+  url: one,
+  summary: 'Rename an index or set its primary key',
+  actions: ['indexes.update'],
+  body: updateBody,
+  answers: accepted,
+} as const
+const remove = {
+  method: 'DELETE',
+  url: one,
+  summary: 'Delete an index',
+  actions: ['indexes.delete'],
+  answers: accepted,
+} as const
+const compact = {
+  method: 'POST',
+  url: `${one}/compact`,
+  summary: 'Give back disk space that an index no longer needs',
+  actions: ['indexes.compact'],
+  answers: accepted,
+} as const
+const stats = {
+  method: 'GET',
+  url: `${one}/stats`,
+  summary: 'Count what an index holds',
+  actions: ['stats.get'],
+  query: statsParameters,
+  answers: { 200: statsAnswer },
+} as const
+const fields = {
+  method: 'POST',
+  url: `${one}/fields`,
+  summary: 'List the fields of the documents, with what the settings say about each',
+  actions: ['fields.post'],
+  body: fieldsBody,
+  answers: { 200: pageOf(field) },
+} as const
+
 /** Indexes: list, create, rename, delete, compact, statistics, fields. */
 export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, engine, tasks, options } = services
+  const { engine, tasks } = services
 
-  app.get('/indexes', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'indexes.get')
-    const { offset, limit } = readQuery(rawQuery(request), listParameters)
+  serve(app, services, list, ({ reply, access: { visibleIndexes }, query: { offset, limit } }) => {
     const visible = tasks
       .indexes()
       .filter(({ uid }) => visibleIndexes === null || matchesAny(visibleIndexes, uid))
@@ -55,62 +110,44 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 
-  app.post('/indexes', async (request, reply) => {
-    const access = await auth.require(request.headers.authorization, 'indexes.create')
-    const { uid, primaryKey } = await jsonBody(request, options.payloadBytesMax, creationBody)
+  serve(app, services, create, async ({ reply, access, body: { uid, primaryKey } }) => {
     if (!access.allows(uid)) throw access.refusal(uid)
     const content = { kind: 'indexCreation', primaryKey } as const
     return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content }))
   })
 
-  app.get('/indexes/:indexUid', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'indexes.get', uid)
-    return sendJson(reply, indexView(requireIndex(tasks, requireIndexUid(uid))))
-  })
+  serve(app, services, get, ({ reply, indexUid }) =>
+    sendJson(reply, indexView(requireIndex(tasks, requireIndexUid(indexUid)))),
+  )
 
-  app.patch('/indexes/:indexUid', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    const access = await auth.require(request.headers.authorization, 'indexes.update', uid)
-    const { primaryKey, uid: newUid } = await jsonBody(request, options.payloadBytesMax, updateBody)
-    requireIndexUid(uid)
+  serve(app, services, update, async ({ reply, access, indexUid, body: { primaryKey, uid: newUid } }) => {
+    requireIndexUid(indexUid)
     // Moving an index out of the key's reach would be a way around its limits.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
     const content = { kind: 'indexUpdate', primaryKey, newUid } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexUpdate', content }))
+    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexUpdate', content }))
   })
 
-  app.delete('/indexes/:indexUid', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'indexes.delete', uid)
-    requireIndexUid(uid)
+  serve(app, services, remove, async ({ reply, indexUid }) => {
+    requireIndexUid(indexUid)
     const content = { kind: 'indexDeletion' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexDeletion', content }))
+    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexDeletion', content }))
   })
 
-  app.post('/indexes/:indexUid/compact', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'indexes.compact', uid)
-    requireIndexUid(uid)
+  serve(app, services, compact, async ({ reply, indexUid }) => {
+    requireIndexUid(indexUid)
     const content = { kind: 'indexCompaction' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexCompaction', content }))
+    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexCompaction', content }))
   })
 
-  app.get('/indexes/:indexUid/stats', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'stats.get', uid)
-    const wanted = readQuery(rawQuery(request), statsParameters)
-    const { view } = await reading(tasks, requireIndexUid(uid), (entry) =>
-      indexStats(services, entry, wanted),
-    )
+  serve(app, services, stats, async ({ reply, indexUid, query }) => {
+    const read = (entry: IndexEntry) => indexStats(services, entry, query)
+    const { view } = await reading(tasks, requireIndexUid(indexUid), read)
     return sendJson(reply, view)
   })
 
-  app.post('/indexes/:indexUid/fields', async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'fields.post', uid)
-    const { offset, limit, filter } = await jsonBody(request, options.payloadBytesMax, fieldsBody)
-    const [names, settings] = await reading(tasks, uid, ({ id }) =>
+  serve(app, services, fields, async ({ reply, indexUid, body: { offset, limit, filter } }) => {
+    const [names, settings] = await reading(tasks, indexUid, ({ id }) =>
       Promise.all([engine.fields(id), engine.settings(id)]),
     )
     const views = fieldViews(names, settings, filter)

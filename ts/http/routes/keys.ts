@@ -1,7 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { actions, type KeyBook, type KeyRecord } from '../../auth/index.js'
-import { jsonBody } from '../body.js'
-import { param, rawQuery, sendJson } from '../exchange.js'
+import { key as keyAnswer, pageOf } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { param, sendJson } from '../exchange.js'
 import {
   badValue,
   dayStart,
@@ -14,7 +15,6 @@ import {
   nullable,
   oneOf,
   optional,
-  readQuery,
   refined,
   required,
   setting,
@@ -64,37 +64,71 @@ const listParameters = {
   limit: defaulted(integer(), 20, 'invalid_api_key_limit'),
 }
 
+const one = '/keys/:key'
+const browse = {
+  method: 'GET',
+  url: '/keys',
+  summary: 'List the API keys, newest first',
+  actions: ['keys.get'],
+  query: listParameters,
+  answers: { 200: pageOf(keyAnswer) },
+} as const
+const get = {
+  method: 'GET',
+  url: one,
+  summary: 'Get one API key by uid or value',
+  actions: ['keys.get'],
+  answers: { 200: keyAnswer },
+} as const
+const create = {
+  method: 'POST',
+  url: '/keys',
+  summary: 'Create an API key',
+  actions: ['keys.create'],
+  body: creationBody,
+  answers: { 201: keyAnswer },
+} as const
+const update = {
+  method: 'PATCH',
+  url: one,
+  summary: 'Rename or describe an API key',
+  actions: ['keys.update'],
+  body: updateBody,
+  answers: { 200: keyAnswer },
+} as const
+const remove = {
+  method: 'DELETE',
+  url: one,
+  summary: 'Delete an API key, at once',
+  actions: ['keys.delete'],
+  answers: { 204: null },
+} as const
+
 /** API keys, addressed by uid or by value. */
-export const keyRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, options }) => {
-  app.get('/keys', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'keys.get')
-    const { offset, limit } = readQuery(rawQuery(request), listParameters)
-    const keys = auth.keys.list()
-    const results = keys.slice(offset, offset + limit).map((key) => keyView(auth.keys, key))
-    return sendJson(reply, { results, offset, limit, total: keys.length })
+export const keyRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { keys } = services.auth
+
+  serve(app, services, browse, ({ reply, query: { offset, limit } }) => {
+    const all = keys.list()
+    const results = all.slice(offset, offset + limit).map((key) => keyView(keys, key))
+    return sendJson(reply, { results, offset, limit, total: all.length })
   })
 
-  app.get('/keys/:key', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'keys.get')
-    return sendJson(reply, keyView(auth.keys, auth.keys.find(param(request, 'key'))))
+  serve(app, services, get, ({ request, reply }) =>
+    sendJson(reply, keyView(keys, keys.find(param(request, 'key')))),
+  )
+
+  serve(app, services, create, async ({ reply, body }) =>
+    sendJson(reply, keyView(keys, await keys.create(body)), 201),
+  )
+
+  serve(app, services, update, async ({ request, reply, body: { name, description } }) => {
+    const updated = await keys.update(param(request, 'key'), { name, description })
+    return sendJson(reply, keyView(keys, updated))
   })
 
-  app.post('/keys', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'keys.create')
-    const body = await jsonBody(request, options.payloadBytesMax, creationBody)
-    return sendJson(reply, keyView(auth.keys, await auth.keys.create(body)), 201)
-  })
-
-  app.patch('/keys/:key', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'keys.update')
-    const { name, description } = await jsonBody(request, options.payloadBytesMax, updateBody)
-    const updated = await auth.keys.update(param(request, 'key'), { name, description })
-    return sendJson(reply, keyView(auth.keys, updated))
-  })
-
-  app.delete('/keys/:key', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'keys.delete')
-    await auth.keys.delete(param(request, 'key'))
+  serve(app, services, remove, async ({ request, reply }) => {
+    await keys.delete(param(request, 'key'))
     return reply.code(204).send()
   })
 }

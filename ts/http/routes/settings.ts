@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import {
   type IndexSettings,
   renderSetting,
@@ -11,60 +11,78 @@ import {
   settingsChange,
   settingRoutes as settingTable,
 } from '../../settings/index.js'
-import { jsonBody } from '../body.js'
-import { param, reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
-import type { Type } from '../parse/index.js'
+import { taskSummary } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
+import type { Schema, Type } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+
+const path = '/indexes/:indexUid/settings'
+
+/** One URL that reads, writes and resets: all settings, or one of them. */
+interface SettingsResource {
+  readonly url: string
+  /** In a sentence: `the settings`, `the setting stopWords`. */
+  readonly what: string
+  readonly verb: 'PUT' | 'PATCH'
+  readonly body: Type<SentSettings>
+  readonly shown: Schema
+  readonly render: (settings: IndexSettings) => unknown
+  readonly reset: () => SettingsChange
+}
 
 /** The settings of an index, whole and one by one. */
 export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, engine, tasks, features, options } = services
-  const path = '/indexes/:indexUid/settings'
-
-  app.get(path, async (request, reply) =>
-    sendJson(reply, renderSettings(await stored(request), features.flags)),
-  )
-  app.patch(path, (request, reply) => write(request, reply, settingsBody))
-  app.delete(path, (request, reply) => reset(request, reply, resetAllSettings()))
-
+  const { features } = services
+  resource(app, services, {
+    url: path,
+    what: 'the settings',
+    verb: 'PATCH',
+    body: settingsBody,
+    shown: settingsBody.schema,
+    render: (settings) => renderSettings(settings, features.flags),
+    reset: resetAllSettings,
+  })
   for (const { segment, name, verb, body } of settingTable) {
-    const url = `${path}/${segment}`
-    app.get(url, async (request, reply) => sendJson(reply, renderSetting(await stored(request), name)))
-    app.route({
-      method: verb,
-      url,
-      handler: (request, reply) => write(request, reply, body),
+    resource(app, services, {
+      url: `${path}/${segment}`,
+      what: `the setting ${name}`,
+      verb,
+      body,
+      shown: body.schema,
+      render: (settings) => renderSetting(settings, name),
+      reset: () => resetSetting(name),
     })
-    app.delete(url, (request, reply) => reset(request, reply, resetSetting(name)))
   }
+}
 
-  async function stored(request: FastifyRequest): Promise<IndexSettings> {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'settings.get', uid)
-    return reading(tasks, requireIndexUid(uid), ({ id }) => engine.settings(id))
-  }
+function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
+  const { engine, features, tasks } = services
+  const { url, what, verb, body, shown, render, reset } = one
+  const answers = { 202: taskSummary } as const
 
-  async function write(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    body: Type<SentSettings>,
-  ): Promise<FastifyReply> {
-    const uid = param(request, 'indexUid')
-    const access = await auth.require(request.headers.authorization, 'settings.update', uid)
-    const sent = await jsonBody(request, options.payloadBytesMax, body)
+  const get = {
+    method: 'GET',
+    url,
+    summary: `Get ${what}`,
+    actions: ['settings.get'],
+    answers: { 200: shown },
+  } as const
+  serve(app, services, get, async ({ reply, indexUid }) =>
+    sendJson(reply, render(await reading(tasks, requireIndexUid(indexUid), ({ id }) => engine.settings(id)))),
+  )
+
+  const actions = ['settings.update'] as const
+  const write = { method: verb, url, summary: `Change ${what}`, actions, body, answers } as const
+  serve(app, services, write, async ({ reply, access, indexUid, body: sent }) => {
     const change = settingsChange(sent, features.flags)
-    return enqueue(reply, requireIndexUid(uid), change, false, access.mayCreate(uid))
-  }
+    return enqueue(reply, requireIndexUid(indexUid), change, false, access.mayCreate(indexUid))
+  })
 
-  async function reset(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    change: SettingsChange,
-  ): Promise<FastifyReply> {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'settings.update', uid)
-    return enqueue(reply, requireIndexUid(uid), change, true, false)
-  }
+  const forget = { method: 'DELETE', url, summary: `Reset ${what}`, actions, answers } as const
+  serve(app, services, forget, ({ reply, indexUid }) =>
+    enqueue(reply, requireIndexUid(indexUid), reset(), true, false),
+  )
 
   async function enqueue(
     reply: FastifyReply,

@@ -1,0 +1,175 @@
+import { namedSchema, orNull, type Schema } from './parse/index.js'
+
+// Shapes of answers. Nothing is validated against them while serving; the tests do, answer by answer.
+
+export const text: Schema = { type: 'string' }
+export const count: Schema = { type: 'integer', minimum: 0 }
+export const flag: Schema = { type: 'boolean' }
+export const date: Schema = { type: 'string', format: 'date-time' }
+export const anyJson: Schema = {}
+/** A document: whatever its fields are. */
+export const document = namedSchema('Document', { type: 'object', additionalProperties: true })
+
+export const listOf = (items: Schema): Schema => ({ type: 'array', items })
+export const mapTo = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
+
+/** An object with exactly these keys; those in `optional` may be missing. */
+export function record(
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    additionalProperties: false,
+  }
+}
+
+/** The page of a list that is walked by offset. */
+export const pageOf = (item: Schema): Schema =>
+  record({ results: listOf(item), offset: count, limit: count, total: count })
+
+/** The page of a list that is walked by uid. */
+export const pageFrom = (item: Schema): Schema =>
+  record({
+    results: listOf(item),
+    total: count,
+    limit: count,
+    from: orNull(count),
+    next: orNull(count),
+  })
+
+export const errorAnswer = namedSchema(
+  'Error',
+  record({
+    message: text,
+    code: text,
+    type: { type: 'string', enum: ['invalid_request', 'auth', 'internal', 'system'] },
+    link: text,
+  }),
+)
+
+export const taskSummary = namedSchema(
+  'TaskSummary',
+  record(
+    {
+      taskUid: count,
+      indexUid: orNull(text),
+      status: { type: 'string', enum: ['enqueued'] },
+      type: text,
+      enqueuedAt: date,
+      customMetadata: text,
+    },
+    ['customMetadata'],
+  ),
+)
+
+export const task = namedSchema(
+  'Task',
+  record(
+    {
+      uid: count,
+      batchUid: orNull(count),
+      indexUid: orNull(text),
+      status: { type: 'string', enum: ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] },
+      type: text,
+      canceledBy: orNull(count),
+      details: { type: 'object' },
+      error: orNull(errorAnswer),
+      duration: orNull(text),
+      enqueuedAt: date,
+      startedAt: orNull(date),
+      finishedAt: orNull(date),
+      customMetadata: text,
+      network: { type: 'object' },
+    },
+    ['details', 'customMetadata', 'network'],
+  ),
+)
+
+export const batch = namedSchema(
+  'Batch',
+  record({
+    uid: count,
+    progress: orNull({ type: 'object' }),
+    details: { type: 'object' },
+    stats: { type: 'object' },
+    duration: orNull(text),
+    startedAt: date,
+    finishedAt: orNull(date),
+    batchStrategy: text,
+  }),
+)
+
+export const index = namedSchema(
+  'Index',
+  record({ uid: text, createdAt: date, updatedAt: date, primaryKey: orNull(text) }),
+)
+
+/** Bytes, or text with a unit where that was asked for. */
+export const size: Schema = { type: ['integer', 'string'] }
+
+export const indexStats = namedSchema(
+  'IndexStats',
+  record(
+    {
+      numberOfDocuments: count,
+      rawDocumentDbSize: size,
+      avgDocumentSize: size,
+      isIndexing: flag,
+      internalDatabaseSizes: mapTo(size),
+      numberOfEmbeddings: count,
+      numberOfEmbeddedDocuments: count,
+      fieldDistribution: mapTo(count),
+    },
+    ['internalDatabaseSizes'],
+  ),
+)
+
+export const instanceStats = namedSchema(
+  'Stats',
+  record({
+    databaseSize: size,
+    usedDatabaseSize: size,
+    lastUpdate: orNull(date),
+    indexes: mapTo(indexStats),
+  }),
+)
+
+const enabled = record({ enabled: flag })
+
+export const field = namedSchema(
+  'Field',
+  record({
+    name: text,
+    displayed: enabled,
+    searchable: enabled,
+    sortable: enabled,
+    distinct: enabled,
+    rankingRule: record({ enabled: flag, order: { type: 'string', enum: ['asc', 'desc'] } }, ['order']),
+    filterable: record({
+      enabled: flag,
+      sortBy: { type: 'string', enum: ['alpha', 'count'] },
+      facetSearch: flag,
+      equality: flag,
+      comparison: flag,
+    }),
+    localized: record({ locales: listOf(text) }),
+  }),
+)
+
+export const key = namedSchema(
+  'Key',
+  record({
+    name: orNull(text),
+    description: orNull(text),
+    key: text,
+    uid: { type: 'string', format: 'uuid' },
+    actions: listOf(text),
+    indexes: listOf(text),
+    expiresAt: orNull(date),
+    createdAt: date,
+    updatedAt: date,
+  }),
+)
