@@ -1,8 +1,14 @@
 //! More important attributes come first.
 
-use super::costs::{CostRule, Rows};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use roaring::RoaringBitmap;
+
+use super::costs::CostRule;
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
+use super::partition::Levels;
 use super::score::{Rank, ScoreDetail};
 use crate::error::Result;
 
@@ -14,17 +20,24 @@ pub(super) struct AttributeRankRule {
 }
 
 impl CostRule for AttributeRankRule {
-    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        universe: &RoaringBitmap,
+        _: u32,
+    ) -> Result<Levels> {
         let searchable = lexicon.postings.searchable();
         if searchable.weight_max() == 0 {
-            return Ok(rows.column(&*lexicon.node_docs(to)?, 0));
+            return Ok(vec![(0, lexicon.node_docs(to)?)]);
         }
-        let mut column = rows.column(&roaring::RoaringBitmap::new(), 0);
-        lexicon.visit_fields(to, rows.set(), |field, docs| {
+        let mut levels: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
+        lexicon.visit_fields(to, universe, |field, docs| {
             let weight = u32::from(searchable.weight(field).unwrap_or(searchable.weight_max()));
-            rows.lower(&mut column, &docs, weight * to.width());
+            *levels.entry(weight * to.width()).or_default() |= docs;
         })?;
-        Ok(column)
+        Ok(levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs))).collect())
     }
 
     fn cost_max(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

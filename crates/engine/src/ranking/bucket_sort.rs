@@ -9,7 +9,7 @@ use std::time::Instant;
 use roaring::RoaringBitmap;
 
 use super::attribute_rank_rule::AttributeRankRule;
-use super::costs::{self, CostBucket, CostRule, Removal};
+use super::costs::{CostBuckets, CostRule, Removal};
 use super::exact_attribute_rule;
 use super::exact_words_rule::ExactWordsRule;
 use super::graph::Graph;
@@ -57,16 +57,9 @@ struct Level<'a> {
 
 /// What a rule has left to give.
 enum Buckets<'a> {
-    Costs(Box<Costs>),
+    Costs(Box<CostBuckets>),
     ExactAttribute { graph: Rc<Graph>, left: std::array::IntoIter<(MatchType, RoaringBitmap), 3> },
     Sort { graph: Rc<Graph>, rule: Box<SortRule<'a>> },
-}
-
-struct Costs {
-    graph: Rc<Graph>,
-    rule: Box<dyn CostRule>,
-    cost_max: u32,
-    left: std::vec::IntoIter<CostBucket>,
 }
 
 /// Documents a rule holds equal.
@@ -112,17 +105,15 @@ impl<'a> BucketSort<'a> {
     ) -> Result<()> {
         let mut scores: Vec<ScoreDetail> = Vec::with_capacity(rules.len());
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
+        let needs_scores = self.request.scored || self.request.threshold.is_some();
         // What the next rule is to start on, if it has not yet.
         let mut next = Some((universe, Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
-                let started = match self.out_of_time() {
-                    true => None,
-                    false => self.start(&rules[levels.len()], lexicon, graph, &universe)?,
-                };
-                let Some(buckets) = started else {
+                if self.out_of_time() {
                     return self.give_up(universe, levels, scores, sorted);
-                };
+                }
+                let buckets = self.start(&rules[levels.len()], lexicon, graph, &universe)?;
                 levels.push(Level { universe, buckets });
             }
             let is_last = levels.len() == rules.len();
@@ -147,7 +138,7 @@ impl<'a> BucketSort<'a> {
                 sorted.candidates -= &bucket.docs;
                 sorted.candidates -= &level.universe;
                 scores.pop();
-            } else if is_last {
+            } else if is_last || (bucket.docs.len() == 1 && !needs_scores) {
                 self.take(bucket.docs, &scores, &mut levels, sorted)?;
                 scores.pop();
             } else {
@@ -165,18 +156,18 @@ impl<'a> BucketSort<'a> {
         self.request.threshold.is_some_and(|threshold| ScoreDetail::global_score(scores) < threshold)
     }
 
-    /// Sets a rule to work. None if time ran out meanwhile.
+    /// Sets a rule to work.
     fn start(
         &self,
         rule: &'a Rule,
         lexicon: Option<&Lexicon>,
         graph: Rc<Graph>,
         universe: &RoaringBitmap,
-    ) -> Result<Option<Buckets<'a>>> {
+    ) -> Result<Buckets<'a>> {
         let lexicon = match (rule, lexicon) {
             (Rule::Sort(criterion), _) => {
                 let rule = Box::new(SortRule::new(self.snapshot, criterion, universe)?);
-                return Ok(Some(Buckets::Sort { graph, rule }));
+                return Ok(Buckets::Sort { graph, rule });
             }
             (_, Some(lexicon)) => lexicon,
             (_, None) => unreachable!("rules that speak of words come with a lexicon"),
@@ -184,7 +175,7 @@ impl<'a> BucketSort<'a> {
         let rule: Box<dyn CostRule> = match *rule {
             Rule::ExactAttribute => {
                 let left = exact_attribute_rule::buckets(lexicon, &graph, universe)?.into_iter();
-                return Ok(Some(Buckets::ExactAttribute { graph, left }));
+                return Ok(Buckets::ExactAttribute { graph, left });
             }
             Rule::Words(strategy) => Box::new(WordsRule::new(Removal::new(strategy, &graph, lexicon)?)),
             Rule::Typo => Box::new(TypoRule),
@@ -193,11 +184,7 @@ impl<'a> BucketSort<'a> {
             Rule::WordPosition { unified } => Box::new(WordPositionRule { unified }),
             Rule::ExactWords | Rule::Sort(_) => Box::new(ExactWordsRule),
         };
-        let buckets = costs::buckets(&*rule, lexicon, &graph, universe, self.request.deadline)?;
-        Ok(buckets.map(|buckets| {
-            let cost_max = costs::cost_max(&*rule, lexicon, &graph);
-            Buckets::Costs(Box::new(Costs { graph, rule, cost_max, left: buckets.into_iter() }))
-        }))
+        Ok(Buckets::Costs(Box::new(CostBuckets::new(rule, lexicon, graph, universe))))
     }
 
     /// Takes a final bucket; `distinct` drops documents from it, and from all that is still to come.
@@ -300,12 +287,16 @@ impl Buckets<'_> {
         match self {
             Self::Costs(costs) => {
                 let Some(lexicon) = lexicon else { return Ok(None) };
-                Ok(costs.left.by_ref().find_map(|bucket| {
+                while let Some(bucket) = costs.next(lexicon, universe)? {
                     let docs = bucket.docs(universe);
-                    let detail = costs.rule.detail(lexicon, &costs.graph, bucket.cost, costs.cost_max);
+                    if docs.is_empty() {
+                        continue;
+                    }
+                    let detail = costs.detail(lexicon, &bucket);
                     let graph = if goes_on { bucket.graph(&docs) } else { Graph::default() };
-                    (!docs.is_empty()).then(|| Bucket { docs, detail, graph: Rc::new(graph) })
-                }))
+                    return Ok(Some(Bucket { docs, detail, graph: Rc::new(graph) }));
+                }
+                Ok(None)
             }
             Self::ExactAttribute { graph, left } => Ok(left.find_map(|(found, docs)| {
                 let docs = docs & universe;

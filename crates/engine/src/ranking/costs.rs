@@ -1,26 +1,31 @@
 //! The one algorithm behind most rules: documents are put in buckets by the cheapest way of reading the
 //! query that they satisfy, and claimed by the first such way.
 //!
-//! A rule says what reading a node after another costs for each document. Paths of one total cost are
+//! A rule says what reading a node after another costs which documents. Paths of one total cost are
 //! ordered as a depth-first search meets them: nodes in order of creation, passing a node over before
 //! reading it, cheap before dear. A document belongs to the first path of its least cost, and the graph a
 //! bucket hands on holds the paths some document of it belongs to.
 //!
 //! An edge has one least cost per document, and no dearer one can lie on a cheapest path; so instead of
-//! enumerating paths, documents are laid out as rows of edge costs, equal rows are solved once by dynamic
-//! programming, and the first cheapest path is walked greedily. Work grows with documents times edges,
-//! never with the number of paths. Source: search-semantics §7.1.
+//! enumerating paths, documents are split into classes of equal costs (`partition`), each class is solved
+//! once by dynamic programming, and the first cheapest path is walked greedily (`solver`). Work never grows
+//! with the number of paths.
+//!
+//! Of many documents only the cheap buckets are worked out, dearer ones when they are asked for: a step
+//! that is known to cost more than the limit so far cannot lie on a path within it. That is what keeps a
+//! page of a word in every third document from costing a look at each. Source: search-semantics §7.1.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use roaring::RoaringBitmap;
-use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Node, NodeId};
 use super::lexicon::Lexicon;
-use super::limits::{CELLS_MAX, ROWS_MAX};
+use super::limits::LAZY_DOCUMENTS_MIN;
+use super::partition::{self, Class, Levels};
 use super::score::ScoreDetail;
+use super::solver::{Layout, PathKey, Solver, Step};
 use crate::error::Result;
 
 /// The node cannot be read in this document.
@@ -28,8 +33,16 @@ pub(super) const NEVER: u32 = u32::MAX;
 
 /// A ranking rule that puts a price on each step of reading the query.
 pub(super) trait CostRule {
-    /// What reading `to` after `from` (None: first) costs each row, or [`NEVER`].
-    fn costs(&self, lexicon: &Lexicon, from: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>>;
+    /// Documents by what reading `to` after `from` (None: first) costs them: at least those of `universe`
+    /// for which that is at most `limit`.
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        from: Option<&Node>,
+        to: &Node,
+        universe: &RoaringBitmap,
+        limit: u32,
+    ) -> Result<Levels>;
 
     /// The most it could cost, whether or not any document comes to it.
     fn cost_max(&self, lexicon: &Lexicon, from: Option<&Node>, to: &Node) -> u32;
@@ -63,293 +76,120 @@ pub(super) struct Removal {
     pub(super) group: Vec<Option<usize>>,
 }
 
-/// Documents laid out for a rule, ascending.
-pub(super) struct Rows {
-    docids: Vec<u32>,
-    set: RoaringBitmap,
-    /// By docid, where documents lie close enough.
-    index: Vec<u32>,
-}
-
-impl Rows {
-    fn new(docids: Vec<u32>) -> Self {
-        let set = RoaringBitmap::from_sorted_iter(docids.iter().copied()).expect("docids ascend");
-        let span = docids.last().map_or(0, |&last| last as usize + 1);
-        let mut index = Vec::new();
-        if span <= docids.len() * 64 {
-            index.resize(span, u32::MAX);
-            for (&docid, row) in docids.iter().zip(0..) {
-                index[docid as usize] = row;
-            }
-        }
-        Self { docids, set, index }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.docids.len()
-    }
-
-    /// The documents of the rows.
-    pub(super) fn set(&self) -> &RoaringBitmap {
-        &self.set
-    }
-
-    /// The row of a document.
-    pub(super) fn row(&self, docid: u32) -> Option<usize> {
-        if self.index.is_empty() {
-            return self.docids.binary_search(&docid).ok();
-        }
-        self.index.get(docid as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
-    }
-
-    /// A column that costs `cost` for `docs` and is [`NEVER`] affordable elsewhere.
-    pub(super) fn column(&self, docs: &RoaringBitmap, cost: u32) -> Vec<u32> {
-        let mut column = vec![NEVER; self.len()];
-        self.lower(&mut column, docs, cost);
-        column
-    }
-
-    /// Lowers a column to `cost` for `docs`, where it is higher.
-    pub(super) fn lower(&self, column: &mut [u32], docs: &RoaringBitmap, cost: u32) {
-        if docs.len() == self.set.len() && *docs == self.set {
-            column.iter_mut().for_each(|known| *known = cost.min(*known));
-            return;
-        }
-        for docid in docs & &self.set {
-            if let Some(row) = self.row(docid) {
-                column[row] = cost.min(column[row]);
-            }
-        }
-    }
-}
-
 /// Documents of one cost.
 pub(super) struct CostBucket {
-    pub(super) cost: u32,
-    /// First come first: nodes read, and documents claimed.
-    paths: Vec<(Vec<Node>, RoaringBitmap)>,
+    cost: u32,
+    /// First come first.
+    paths: Vec<Path>,
+}
+
+/// Nodes read, and the documents that claim them.
+struct Path {
+    nodes: Vec<Node>,
+    claimed: RoaringBitmap,
 }
 
 impl CostBucket {
     /// Its documents that are still in `universe`.
     pub(super) fn docs(&self, universe: &RoaringBitmap) -> RoaringBitmap {
-        self.paths.iter().fold(RoaringBitmap::new(), |docs, (_, claimed)| docs | claimed) & universe
+        match self.paths.as_slice() {
+            [path] => &path.claimed & universe,
+            paths => paths.iter().fold(RoaringBitmap::new(), |docs, path| docs | &path.claimed) & universe,
+        }
     }
 
     /// The paths by which documents of `universe` were claimed.
     pub(super) fn graph(&self, universe: &RoaringBitmap) -> Graph {
-        let used = self.paths.iter().filter(|(_, claimed)| !claimed.is_disjoint(universe));
-        Graph::of_paths(used.map(|(path, _)| path.clone()))
+        let used = self.paths.iter().filter(|path| !path.claimed.is_disjoint(universe));
+        Graph::of_paths(used.map(|path| path.nodes.clone()))
     }
 }
 
-/// Paths in the order they are tried, each with its narrowed nodes and the documents found by it.
-type PathDocids = BTreeMap<PathKey, (Vec<Node>, Vec<u32>)>;
-
-/// Puts the documents of `universe` in buckets, cheapest first. None if time runs out on the way.
-pub(super) fn buckets(
-    rule: &dyn CostRule,
-    lexicon: &Lexicon,
-    graph: &Graph,
-    universe: &RoaringBitmap,
-    deadline: Instant,
-) -> Result<Option<Vec<CostBucket>>> {
-    let layout = Layout::new(rule, graph);
-    let rows_max = (CELLS_MAX / layout.columns.len().max(1)).clamp(1, ROWS_MAX);
-    let mut found: BTreeMap<u32, PathDocids> = BTreeMap::new();
-    let dearest = cost_max(rule, lexicon, graph);
-    let mut docids = universe.iter().peekable();
-    while docids.peek().is_some() {
-        if Instant::now() >= deadline {
-            return Ok(None);
-        }
-        let rows = Rows::new(docids.by_ref().take(rows_max).collect());
-        for (costs, docids) in layout.rows(rule, lexicon, graph, &rows)? {
-            let solved = Solver::new(rule, graph, &layout, &costs).solve();
-            let path = solved.steps.iter().filter_map(|step| {
-                let cost = step.read_at?;
-                Some(rule.narrowed(lexicon, graph.node(step.node), cost))
-            });
-            let key = solved.steps.iter().map(Step::order).collect();
-            let paths = found.entry(solved.cost.min(dearest)).or_default();
-            paths.entry(key).or_insert_with(|| (path.collect(), Vec::new())).1.extend(docids);
-        }
-    }
-    let buckets = found.into_iter().map(|(cost, paths)| {
-        let claimed = |mut docids: Vec<u32>| {
-            docids.sort_unstable();
-            RoaringBitmap::from_sorted_iter(docids).expect("a document has one row")
-        };
-        let paths = paths.into_values().map(|(path, docids)| (path, claimed(docids)));
-        CostBucket { cost, paths: paths.collect() }
-    });
-    Ok(Some(buckets.collect()))
+/// A rule at work: buckets in order of cost, worked out as far as they are asked for.
+pub(super) struct CostBuckets {
+    rule: Box<dyn CostRule>,
+    graph: Rc<Graph>,
+    layout: Layout,
+    cost_max: u32,
+    /// Documents in no bucket yet.
+    left: RoaringBitmap,
+    ready: VecDeque<CostBucket>,
+    /// Costs up to which buckets are worked out next; None: all are.
+    limit: Option<u32>,
 }
 
-/// Order of a path among those of the same cost.
-type PathKey = Vec<(usize, u32)>;
+/// Paths in the order they are tried.
+type Paths = BTreeMap<PathKey, Path>;
 
-/// Which column holds the costs of which edge. Edges between equal nodes share one.
-struct Layout {
-    columns: Vec<(Option<NodeId>, NodeId)>,
-    /// By source (0: the start), then by successor.
-    by_edge: Vec<Vec<usize>>,
-}
-
-impl Layout {
-    fn new(rule: &dyn CostRule, graph: &Graph) -> Self {
-        let mut layout = Self { columns: Vec::new(), by_edge: Vec::new() };
-        let mut known: FxHashMap<(Option<&Node>, &Node), usize> = FxHashMap::default();
-        for from in std::iter::once(None).chain((0..graph.len()).map(Some)) {
-            let columns = graph.after(from).iter().map(|&to| {
-                let from = from.filter(|_| rule.looks_back());
-                *known.entry((from.map(|from| graph.node(from)), graph.node(to))).or_insert_with(|| {
-                    layout.columns.push((from, to));
-                    layout.columns.len() - 1
-                })
-            });
-            let columns = columns.collect();
-            layout.by_edge.push(columns);
-        }
-        layout
-    }
-
-    /// Distinct rows of costs, with their documents.
-    fn rows(
-        &self,
-        rule: &dyn CostRule,
+impl CostBuckets {
+    /// Readies `rule` to split `universe` by the ways of reading in `graph`.
+    pub(super) fn new(
+        rule: Box<dyn CostRule>,
         lexicon: &Lexicon,
-        graph: &Graph,
-        rows: &Rows,
-    ) -> Result<Vec<(Vec<u32>, Vec<u32>)>> {
-        let columns: Vec<Vec<u32>> = self
+        graph: Rc<Graph>,
+        universe: &RoaringBitmap,
+    ) -> Self {
+        let layout = Layout::new(&*rule, &graph);
+        let cost_max = cost_max(&*rule, lexicon, &graph);
+        Self { rule, graph, layout, cost_max, left: universe.clone(), ready: VecDeque::new(), limit: Some(0) }
+    }
+
+    /// The cheapest documents of `universe`, which may have lost some since the start.
+    pub(super) fn next(&mut self, lexicon: &Lexicon, universe: &RoaringBitmap) -> Result<Option<CostBucket>> {
+        while self.ready.is_empty() {
+            let Some(limit) = self.limit else { return Ok(None) };
+            self.left &= universe;
+            if self.left.is_empty() {
+                return Ok(None);
+            }
+            let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { NEVER - 1 } else { limit };
+            self.extend(lexicon, limit)?;
+            // Looking again at what is left must not come to more than looking at it all at once.
+            self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
+        }
+        Ok(self.ready.pop_front())
+    }
+
+    /// Works out the buckets that cost at most `limit`.
+    fn extend(&mut self, lexicon: &Lexicon, limit: u32) -> Result<()> {
+        let node = |id: NodeId| self.graph.node(id);
+        let columns: Vec<Levels> = self
+            .layout
             .columns
             .iter()
-            .map(|&(from, to)| rule.costs(lexicon, from.map(|from| graph.node(from)), graph.node(to), rows))
+            .map(|&(from, to)| self.rule.levels(lexicon, from.map(node), node(to), &self.left, limit))
             .collect::<Result<_>>()?;
-        // Rows equal in the columns so far share a class; a column splits classes by its costs.
-        let mut classes = vec![0u32; rows.len()];
-        let mut examples = vec![0usize];
-        let mut split: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-        for column in columns.iter().filter(|column| column.iter().any(|cost| *cost != column[0])) {
-            split.clear();
-            examples.clear();
-            for (row, (class, &cost)) in classes.iter_mut().zip(column).enumerate() {
-                *class = *split.entry((*class, cost)).or_insert_with(|| {
-                    examples.push(row);
-                    examples.len() as u32 - 1
-                });
+        let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
+        for Class { costs, docs } in partition::classes(&self.left, &columns, limit) {
+            let solved = Solver::new(&*self.rule, &self.graph, &self.layout, &costs).solve();
+            if solved.cost > limit && limit < self.cost_max {
+                continue;
             }
-        }
-        let costs = |&row: &usize| columns.iter().map(|column| column[row]).collect();
-        let mut distinct: Vec<(Vec<u32>, Vec<u32>)> =
-            examples.iter().map(|row| (costs(row), Vec::new())).collect();
-        for (&class, &docid) in classes.iter().zip(&rows.docids) {
-            distinct[class as usize].1.push(docid);
-        }
-        Ok(distinct)
-    }
-}
-
-/// One step of a path.
-#[derive(Debug, Clone, Copy)]
-struct Step {
-    node: NodeId,
-    /// Its place among the successors of the step before.
-    successor: usize,
-    /// What reading the node cost; None: it was passed over.
-    read_at: Option<u32>,
-    cost: u32,
-    /// The latest group given up so far.
-    given_up: usize,
-}
-
-impl Step {
-    /// Earlier successors come first; of one, passing over comes before reading.
-    fn order(&self) -> (usize, u32) {
-        (self.successor, self.read_at.map_or(0, |cost| cost.saturating_add(1)))
-    }
-}
-
-/// The cheapest path for one row of costs.
-struct Solver<'a> {
-    graph: &'a Graph,
-    layout: &'a Layout,
-    removal: Option<&'a Removal>,
-    costs: &'a [u32],
-    /// By node and latest group given up: least cost from there to the end.
-    least: FxHashMap<(NodeId, usize), u32>,
-}
-
-struct Solved {
-    cost: u32,
-    steps: Vec<Step>,
-}
-
-impl<'a> Solver<'a> {
-    fn new(rule: &'a dyn CostRule, graph: &'a Graph, layout: &'a Layout, costs: &'a [u32]) -> Self {
-        Self { graph, layout, removal: rule.removal(), costs, least: FxHashMap::default() }
-    }
-
-    /// The first of the cheapest paths. A document that satisfies none gets the dearest cost of all and no
-    /// path, so that it is last rather than lost.
-    fn solve(mut self) -> Solved {
-        let cost = self.least_from(None, 0);
-        let mut steps: Vec<Step> = Vec::new();
-        let mut left = cost;
-        if cost == NEVER {
-            return Solved { cost, steps };
-        }
-        loop {
-            let (from, given_up) = steps.last().map_or((None, 0), |step| (Some(step.node), step.given_up));
-            let cheapest = self.steps(from, given_up).into_iter().find(|step| {
-                step.cost <= left && self.least_from(Some(step.node), step.given_up) == left - step.cost
+            let nodes = solved.steps.iter().filter_map(|step| {
+                let cost = step.read_at?;
+                Some(self.rule.narrowed(lexicon, node(step.node), cost))
             });
-            let Some(step) = cheapest else { break };
-            left -= step.cost;
-            steps.push(step);
+            let key = solved.steps.iter().map(Step::order).collect();
+            let paths = found.entry(solved.cost.min(self.cost_max)).or_default();
+            let path = paths
+                .entry(key)
+                .or_insert_with(|| Path { nodes: nodes.collect(), claimed: RoaringBitmap::new() });
+            self.left -= &docs;
+            path.claimed |= docs;
         }
-        Solved { cost, steps }
+        let bucket = |(cost, paths): (u32, Paths)| CostBucket { cost, paths: paths.into_values().collect() };
+        self.ready.extend(found.into_iter().map(bucket));
+        Ok(())
     }
 
-    fn least_from(&mut self, from: Option<NodeId>, given_up: usize) -> u32 {
-        if self.graph.after(from).is_empty() {
-            return 0;
-        }
-        if let Some(&known) = from.and_then(|node| self.least.get(&(node, given_up))) {
-            return known;
-        }
-        let mut least = NEVER;
-        for step in self.steps(from, given_up) {
-            least = least.min(self.least_from(Some(step.node), step.given_up).saturating_add(step.cost));
-        }
-        if let Some(node) = from {
-            self.least.insert((node, given_up), least);
-        }
-        least
-    }
-
-    /// What may come after `from`, in the order it is tried.
-    fn steps(&self, from: Option<NodeId>, given_up: usize) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let columns = &self.layout.by_edge[from.map_or(0, |node| node + 1)];
-        for (successor, (&node, &column)) in self.graph.after(from).iter().zip(columns).enumerate() {
-            let group = self.removal.and_then(|removal| removal.group[node]);
-            if let Some(group) = group {
-                let cost = self.graph.node(node).width();
-                steps.push(Step { node, successor, read_at: None, cost, given_up: given_up.max(group) });
-            }
-            let cost = self.costs[column];
-            if cost != NEVER && group.is_none_or(|group| group >= given_up) {
-                steps.push(Step { node, successor, read_at: Some(cost), cost, given_up });
-            }
-        }
-        steps
+    /// What the rule says of a bucket.
+    pub(super) fn detail(&self, lexicon: &Lexicon, bucket: &CostBucket) -> ScoreDetail {
+        self.rule.detail(lexicon, &self.graph, bucket.cost, self.cost_max)
     }
 }
 
 /// The cost of the dearest path of `graph`, whether or not any document comes to it.
-pub(super) fn cost_max(rule: &dyn CostRule, lexicon: &Lexicon, graph: &Graph) -> u32 {
+fn cost_max(rule: &dyn CostRule, lexicon: &Lexicon, graph: &Graph) -> u32 {
     let node = |id: NodeId| graph.node(id);
     graph.max_cost(|from, to| {
         let read = rule.cost_max(lexicon, from.map(node), node(to));

@@ -1,8 +1,11 @@
 //! More words written just as asked come first.
 
-use super::costs::{CostRule, Rows};
+use roaring::RoaringBitmap;
+
+use super::costs::CostRule;
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
+use super::partition::Levels;
 use super::score::ScoreDetail;
 use super::term::Classes;
 use crate::error::Result;
@@ -12,12 +15,20 @@ use crate::error::Result;
 pub(super) struct ExactWordsRule;
 
 impl CostRule for ExactWordsRule {
-    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
-        let mut column = rows.column(&*lexicon.node_docs(to)?, to.width());
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        _: &RoaringBitmap,
+        _: u32,
+    ) -> Result<Levels> {
+        let mut levels = Levels::new();
         if lexicon.term(to).has_exact_form() && to.classes.meets(Classes::EXACT) {
-            rows.lower(&mut column, &*lexicon.node_docs(&to.narrowed(Classes::EXACT))?, 0);
+            levels.push((0, lexicon.node_docs(&to.narrowed(Classes::EXACT))?));
         }
-        Ok(column)
+        levels.push((to.width(), lexicon.node_docs(to)?));
+        Ok(levels)
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

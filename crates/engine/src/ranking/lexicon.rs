@@ -208,17 +208,23 @@ impl<'a> Lexicon<'a> {
         Ok(occurrences)
     }
 
-    /// Calls `lower` with documents of `universe` and the cost of a place of the node in them, phrases by
-    /// their first word; a document may come several times, but once with its least cost. `cost` is given
-    /// bucketed positions.
-    pub(super) fn least_position_costs(
+    /// Calls `take` with costs and the documents of `universe` that have a place of the node at that cost,
+    /// phrases by their first word; a document may come several times, but once with its least cost. `cost`
+    /// is given bucketed positions; None: it does not matter which documents those are.
+    pub(super) fn position_costs(
         &self,
         node: &Node,
         universe: &RoaringBitmap,
-        cost: impl Fn(u32) -> u32,
-        mut lower: impl FnMut(u32, u32),
+        cost: impl Fn(u32) -> Option<u32>,
+        mut take: impl FnMut(u32, RoaringBitmap),
     ) -> Result<()> {
         let term = self.term(node);
+        let mut read: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut least = |docid, _, positions: &[u32]| {
+            if let Some(least) = positions.iter().filter_map(|&position| cost(bucketed(position))).min() {
+                read.entry(least).or_default().push(docid);
+            }
+        };
         for class in node.classes.each() {
             let words = term.words(class);
             let kept = match (&term.completions, words) {
@@ -228,33 +234,24 @@ impl<'a> Lexicon<'a> {
                 (_, [word]) => self.postings.word_positions(word, universe)?,
                 _ => None,
             };
-            if let Some(kept) = kept {
-                let mut buckets: Vec<(u32, &RoaringBitmap)> =
-                    kept.iter().map(|(position, docs)| (cost(position), docs)).collect();
-                buckets.sort_by_key(|(cost, _)| *cost);
-                let mut left = universe.clone();
-                for (cost, docs) in buckets {
-                    let here = docs & &left;
-                    left -= &here;
-                    here.iter().for_each(|docid| lower(docid, cost));
+            match kept {
+                Some(kept) => {
+                    for (position, docs) in kept.iter() {
+                        if let Some(cost) = cost(position) {
+                            take(cost, docs & universe);
+                        }
+                    }
                 }
-                continue;
+                None => self.postings.visit_positions(words.iter(), universe, &mut least)?,
             }
-            let mut least = |docid, positions: &[u32]| {
-                if let Some(least) = positions.iter().map(|&position| cost(bucketed(position))).min() {
-                    lower(docid, least);
-                }
-            };
-            self.postings.visit_positions(words.iter(), universe, |docid, _, positions| {
-                least(docid, positions);
-            })?;
             for phrase in term.phrases(class) {
                 let Some(word) = self.slot_word(phrase, Slot::FirstWord)? else { continue };
                 let docs = &*self.phrase_docs(phrase)? & universe;
-                self.postings.visit_positions([&word].into_iter(), &docs, |docid, _, positions| {
-                    least(docid, positions);
-                })?;
+                self.postings.visit_positions([&word].into_iter(), &docs, &mut least)?;
             }
+        }
+        for (cost, docids) in read {
+            take(cost, docids.into_iter().collect());
         }
         Ok(())
     }

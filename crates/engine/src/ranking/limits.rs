@@ -32,8 +32,15 @@ pub(super) const SYNONYM_WORDS_MAX: usize = 100;
 /// Words joined into one when a query is read.
 pub(super) const NGRAM_WORDS_MAX: usize = 3;
 
-/// Documents whose costs are laid out at once; the time budget is looked at in between.
+/// Documents whose costs are laid out at once.
 pub(super) const ROWS_MAX: usize = 1 << 15;
 
 /// Cells (documents × edges) laid out at once.
 pub(super) const CELLS_MAX: usize = 1 << 21;
+
+/// Fewer documents are put in all their buckets at once. Measured: from there on a row per document costs
+/// more than sets do.
+pub(super) const LAZY_DOCUMENTS_MIN: u64 = 1024;
+
+/// Classes of documents from which rows are quicker than sets.
+pub(super) const CLASSES_MAX: usize = 128;

@@ -18,11 +18,13 @@ mod graph;
 mod lexicon;
 mod limits;
 mod matcher;
+mod partition;
 mod proximity_rule;
 mod query;
 mod rules;
 mod score;
 mod search_on;
+mod solver;
 mod sort_rule;
 mod term;
 mod typo_rule;
@@ -76,6 +78,8 @@ pub struct RankRequest<'a> {
     pub exhaustive: bool,
     /// When to stop ranking; what is left comes in docid order.
     pub deadline: Instant,
+    /// Whether anybody looks at [`RankedHit::scores`]; otherwise they may be left incomplete.
+    pub scored: bool,
 }
 
 /// Which words of a query may be missing in a hit.

@@ -2,9 +2,12 @@
 
 use std::rc::Rc;
 
-use super::costs::{CostRule, Rows};
+use roaring::RoaringBitmap;
+
+use super::costs::CostRule;
 use super::graph::{Graph, Node};
 use super::lexicon::{Lexicon, Slot};
+use super::partition::Levels;
 use super::score::{Rank, ScoreDetail};
 use super::term::Classes;
 use crate::error::Result;
@@ -23,11 +26,11 @@ struct Side {
 }
 
 impl Side {
-    fn new(lexicon: &Lexicon, node: &Node, slot: Slot, rows: &roaring::RoaringBitmap) -> Result<Self> {
+    fn new(lexicon: &Lexicon, node: &Node, slot: Slot, docs: &RoaringBitmap) -> Result<Self> {
         let term = lexicon.term(node);
         let mut side = Self { all: Rc::default(), reversible: Rc::default() };
         for class in node.classes.each() {
-            let places = lexicon.places(node, class, slot, rows)?;
+            let places = lexicon.places(node, class, slot, docs)?;
             let by_prefix = class == Classes::COMPLETIONS && term.completes_by_prefix();
             if term.phrases(class).is_empty() && !by_prefix {
                 side.reversible = merged(&side.reversible, &places);
@@ -56,31 +59,40 @@ fn follows(from: Option<&Node>, to: &Node) -> bool {
 }
 
 impl CostRule for ProximityRule {
-    fn costs(&self, lexicon: &Lexicon, from: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
-        let matching = &*lexicon.node_docs(to)?;
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        from: Option<&Node>,
+        to: &Node,
+        universe: &RoaringBitmap,
+        limit: u32,
+    ) -> Result<Levels> {
+        let matching = lexicon.node_docs(to)?;
         let Some(from) = from.filter(|from| follows(Some(from), to)) else {
-            return Ok(rows.column(matching, joining(to)));
+            return Ok(vec![(joining(to), matching)]);
         };
-        let mut column = rows.column(matching, joining(to) + u32::from(DISTANCE_MAX));
-        let both = matching & &*lexicon.node_docs(from)? & rows.set();
+        if limit < joining(to) {
+            return Ok(Levels::new());
+        }
+        let both = &*matching & &*lexicon.node_docs(from)? & universe;
         let left = Side::new(lexicon, from, Slot::Last, &both)?;
         let right = Side::new(lexicon, to, Slot::First, &both)?;
+        let apart = (joining(to) + u32::from(DISTANCE_MAX), matching);
         if lexicon.postings.nearness_is_by_attribute() {
-            rows.lower(&mut column, &left.all.sharing_attribute_with(&right.all), joining(to));
-            return Ok(column);
+            let together = left.all.sharing_attribute_with(&right.all);
+            return Ok(vec![(joining(to), Rc::new(together)), apart]);
         }
-        let mut lower = |docid, cost| {
-            if let Some(row) = rows.row(docid) {
-                column[row] = column[row].min(joining(to) + cost);
-            }
-        };
+        let mut near: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
         for (docid, distance) in left.all.distances_to(&right.all) {
-            lower(docid, u32::from(distance) - 1);
+            near[usize::from(distance) - 1].push(docid);
         }
         for (docid, distance) in right.reversible.distances_to(&left.reversible) {
-            lower(docid, u32::from(distance));
+            if let Some(docids) = near.get_mut(usize::from(distance)) {
+                docids.push(docid);
+            }
         }
-        Ok(column)
+        let near = near.into_iter().map(|docids| Rc::new(docids.into_iter().collect()));
+        Ok((joining(to)..).zip(near).chain([apart]).collect())
     }
 
     fn cost_max(&self, _: &Lexicon, from: Option<&Node>, to: &Node) -> u32 {

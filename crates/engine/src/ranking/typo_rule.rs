@@ -1,8 +1,11 @@
 //! Fewer typos come first.
 
-use super::costs::{CostRule, Rows};
+use roaring::RoaringBitmap;
+
+use super::costs::CostRule;
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
+use super::partition::Levels;
 use super::score::ScoreDetail;
 use super::term::Classes;
 use crate::error::Result;
@@ -17,14 +20,17 @@ fn joining(node: &Node) -> u32 {
 }
 
 impl CostRule for TypoRule {
-    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
-        let mut column = rows.column(&*lexicon.node_docs(&to.narrowed(Classes::LEVELS[0]))?, joining(to));
-        for (level, typos) in Classes::LEVELS.into_iter().zip(0..).skip(1) {
-            if to.classes.meets(level) {
-                rows.lower(&mut column, &*lexicon.node_docs(&to.narrowed(level))?, joining(to) + typos);
-            }
-        }
-        Ok(column)
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        _: &RoaringBitmap,
+        limit: u32,
+    ) -> Result<Levels> {
+        let levels = Classes::LEVELS.into_iter().zip(joining(to)..);
+        let asked = levels.filter(|(level, cost)| to.classes.meets(*level) && *cost <= limit);
+        asked.map(|(level, cost)| Ok((cost, lexicon.node_docs(&to.narrowed(level))?))).collect()
     }
 
     fn cost_max(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

@@ -1,8 +1,14 @@
 //! Words closer to their place in the query come first.
 
-use super::costs::{CostRule, Rows};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use roaring::RoaringBitmap;
+
+use super::costs::CostRule;
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
+use super::partition::Levels;
 use super::score::{Rank, ScoreDetail};
 use crate::error::Result;
 
@@ -30,15 +36,18 @@ fn cost(node: &Node, position: u32) -> u32 {
 }
 
 impl CostRule for WordPositionRule {
-    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
-        let mut column = rows.column(&roaring::RoaringBitmap::new(), 0);
-        let lower = |docid, cost| {
-            if let Some(row) = rows.row(docid) {
-                column[row] = column[row].min(cost);
-            }
-        };
-        lexicon.least_position_costs(to, rows.set(), |position| cost(to, position), lower)?;
-        Ok(column)
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        universe: &RoaringBitmap,
+        limit: u32,
+    ) -> Result<Levels> {
+        let mut levels: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
+        let cost = |position| Some(cost(to, position)).filter(|cost| *cost <= limit);
+        lexicon.position_costs(to, universe, cost, |cost, docs| *levels.entry(cost).or_default() |= docs)?;
+        Ok(levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs))).collect())
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

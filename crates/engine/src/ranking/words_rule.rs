@@ -1,8 +1,11 @@
 //! More of the query's words come first.
 
-use super::costs::{CostRule, Removal, Rows};
+use roaring::RoaringBitmap;
+
+use super::costs::{CostRule, Removal};
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
+use super::partition::Levels;
 use super::score::ScoreDetail;
 use super::{MatchingStrategy, term::Term};
 use crate::error::Result;
@@ -19,8 +22,15 @@ impl WordsRule {
 }
 
 impl CostRule for WordsRule {
-    fn costs(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node, rows: &Rows) -> Result<Vec<u32>> {
-        Ok(rows.column(&*lexicon.node_docs(to)?, 0))
+    fn levels(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        _: &RoaringBitmap,
+        _: u32,
+    ) -> Result<Levels> {
+        Ok(vec![(0, lexicon.node_docs(to)?)])
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, _: &Node) -> u32 {

@@ -198,6 +198,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], started: Instant) -> Re
             wanted: if request.exhaustive_facet_count { settings.pagination.max_total_hits } else { 0 },
             exhaustive: request.exhaustive_facet_count,
             deadline: deadline(snapshot, started),
+            scored: false,
         },
     )?;
     let languages = request.locales.as_deref().map(parse_locales);

@@ -141,6 +141,7 @@ pub(super) fn find(snapshot: &Snapshot, request: &SearchRequest, started: Instan
             wanted: if all_ranked { reachable } else { window.end },
             exhaustive,
             deadline: deadline(snapshot, started),
+            scored: request.show_ranking_score || request.show_ranking_score_details,
         },
     )?;
     Ok(Found { ranked, sort, semantic_hits, window })

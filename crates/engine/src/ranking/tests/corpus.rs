@@ -130,6 +130,7 @@ impl Corpus {
             wanted: ask.limit,
             exhaustive: ask.exhaustive,
             deadline,
+            scored: true,
         };
         rank(snapshot, &self.analyzer, &request)
     }

@@ -136,6 +136,7 @@ fn search(corpus: &Corpus, request: &Value) -> crate::ranking::Ranked {
         wanted: number("offset", 0) + number("limit", 20),
         exhaustive: false,
         deadline: Instant::now() + Duration::from_secs(60),
+        scored: true,
     })
 }
 

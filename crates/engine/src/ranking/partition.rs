@@ -1,0 +1,203 @@
+//! Which documents cost the same at every step?
+//!
+//! Many documents are split by set algebra, a column at a time; few, or those that fall into very many
+//! classes, are laid out as rows. Both give the same classes.
+
+use std::rc::Rc;
+
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+
+use super::costs::NEVER;
+use super::limits::{CELLS_MAX, CLASSES_MAX, LAZY_DOCUMENTS_MIN, ROWS_MAX};
+
+/// Documents by what a step costs them, cheapest first. A document counts with the first level it is in.
+pub(super) type Levels = Vec<(u32, Rc<RoaringBitmap>)>;
+
+/// Documents with the same costs.
+pub(super) struct Class {
+    /// By column; [`NEVER`] where no level holds the documents.
+    pub(super) costs: Vec<u32>,
+    pub(super) docs: RoaringBitmap,
+}
+
+/// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A class may come
+/// in several parts.
+pub(super) fn classes(universe: &RoaringBitmap, columns: &[Levels], limit: u32) -> Vec<Class> {
+    let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> =
+        columns.iter().map(|levels| &levels[..levels.partition_point(|(cost, _)| *cost <= limit)]).collect();
+    let by_sets = (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns)).flatten();
+    by_sets.unwrap_or_else(|| by_rows(universe, &columns))
+}
+
+/// None if there are very many classes.
+fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Option<Vec<Class>> {
+    let mut classes = vec![Class { costs: Vec::new(), docs: universe.clone() }];
+    for levels in columns {
+        let mut split = Vec::with_capacity(classes.len());
+        for Class { costs, mut docs } in classes {
+            let with = |cost| costs.iter().copied().chain([cost]).collect();
+            for (cost, level) in *levels {
+                let here = &docs & &**level;
+                if here.len() == docs.len() {
+                    split.push(Class { costs: with(*cost), docs: std::mem::take(&mut docs) });
+                    break;
+                }
+                if !here.is_empty() {
+                    docs -= &here;
+                    split.push(Class { costs: with(*cost), docs: here });
+                }
+            }
+            if !docs.is_empty() {
+                split.push(Class { costs: with(NEVER), docs });
+            }
+            if split.len() > CLASSES_MAX {
+                return None;
+            }
+        }
+        classes = split;
+    }
+    Some(classes)
+}
+
+fn by_rows(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Vec<Class> {
+    let rows_max = (CELLS_MAX / columns.len().max(1)).clamp(1, ROWS_MAX);
+    let mut found = Vec::new();
+    let mut docids = universe.iter();
+    loop {
+        let chunk: Vec<u32> = docids.by_ref().take(rows_max).collect();
+        if chunk.is_empty() {
+            return found;
+        }
+        found.extend(rows_of(&Rows::new(chunk), columns));
+    }
+}
+
+/// Distinct rows, with their documents.
+fn rows_of(rows: &Rows, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Vec<Class> {
+    let columns: Vec<Vec<u32>> = columns.iter().map(|levels| rows.column(levels)).collect();
+    // Rows equal in the columns so far share a class; a column splits classes by its costs.
+    let mut classes = vec![0u32; rows.docids.len()];
+    let mut examples = vec![0usize];
+    let mut split: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    for column in columns.iter().filter(|column| column.iter().any(|cost| *cost != column[0])) {
+        split.clear();
+        examples.clear();
+        for (row, (class, &cost)) in classes.iter_mut().zip(column).enumerate() {
+            *class = *split.entry((*class, cost)).or_insert_with(|| {
+                examples.push(row);
+                examples.len() as u32 - 1
+            });
+        }
+    }
+    let mut docids: Vec<Vec<u32>> = vec![Vec::new(); examples.len()];
+    for (&class, &docid) in classes.iter().zip(&rows.docids) {
+        docids[class as usize].push(docid);
+    }
+    let class = |(&row, docids): (&usize, Vec<u32>)| Class {
+        costs: columns.iter().map(|column| column[row]).collect(),
+        docs: ascending(docids),
+    };
+    examples.iter().zip(docids).map(class).collect()
+}
+
+fn ascending(docids: Vec<u32>) -> RoaringBitmap {
+    RoaringBitmap::from_sorted_iter(docids).expect("docids ascend")
+}
+
+/// Documents laid out one by one, ascending.
+struct Rows {
+    docids: Vec<u32>,
+    set: RoaringBitmap,
+    /// By docid, where documents lie close enough.
+    index: Vec<u32>,
+}
+
+impl Rows {
+    fn new(docids: Vec<u32>) -> Self {
+        let set = ascending(docids.clone());
+        let span = docids.last().map_or(0, |&last| last as usize + 1);
+        let mut index = Vec::new();
+        if span <= docids.len() * 16 {
+            index.resize(span, u32::MAX);
+            for (&docid, row) in docids.iter().zip(0..) {
+                index[docid as usize] = row;
+            }
+        }
+        Self { docids, set, index }
+    }
+
+    /// The row of a document.
+    fn row(&self, docid: u32) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.docids.binary_search(&docid).ok();
+        }
+        self.index.get(docid as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
+    }
+
+    /// What each row costs.
+    fn column(&self, levels: &[(u32, Rc<RoaringBitmap>)]) -> Vec<u32> {
+        if let [(cost, only)] = levels
+            && self.set.is_subset(only)
+        {
+            return vec![*cost; self.docids.len()];
+        }
+        let mut column = vec![NEVER; self.docids.len()];
+        // Dearest first, so that the cheapest level of a document is the one that stays.
+        for (cost, level) in levels.iter().rev() {
+            for docid in &**level & &self.set {
+                if let Some(row) = self.row(docid) {
+                    column[row] = *cost;
+                }
+            }
+        }
+        column
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Table = BTreeMap<Vec<u32>, RoaringBitmap>;
+
+    fn merged(classes: Vec<Class>) -> Table {
+        let mut table = Table::new();
+        for Class { costs, docs } in classes {
+            *table.entry(costs).or_default() |= docs;
+        }
+        table
+    }
+
+    proptest! {
+        #[test]
+        fn sets_and_rows_give_the_same_classes(
+            universe in proptest::collection::btree_set(0u32..300, 1..80),
+            columns in proptest::collection::vec(
+                proptest::collection::btree_map(0u32..6, proptest::collection::btree_set(0u32..300, 0..120), 0..4),
+                1..4,
+            ),
+        ) {
+            let universe: RoaringBitmap = universe.into_iter().collect();
+            let columns: Vec<Levels> = columns
+                .into_iter()
+                .map(|levels| levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs.into_iter().collect()))).collect())
+                .collect();
+            let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
+            let sets = merged(by_sets(&universe, &columns).expect("there are few"));
+            prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns)));
+            for (costs, docs) in &sets {
+                for docid in docs {
+                    let least = |levels: &&[(u32, Rc<RoaringBitmap>)]| {
+                        levels.iter().find(|(_, docs)| docs.contains(docid)).map_or(NEVER, |(cost, _)| *cost)
+                    };
+                    prop_assert_eq!(costs, &columns.iter().map(least).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+}

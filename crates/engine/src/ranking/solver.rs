@@ -1,0 +1,140 @@
+//! Documents of one class know what each step costs them: which is their cheapest way of reading the query?
+
+use rustc_hash::FxHashMap;
+
+use super::costs::{CostRule, NEVER, Removal};
+use super::graph::{Graph, Node, NodeId};
+
+/// Order of a path among those of the same cost.
+pub(super) type PathKey = Vec<(usize, u32)>;
+
+/// Which column holds the costs of which edge. Edges between equal nodes share one.
+pub(super) struct Layout {
+    pub(super) columns: Vec<(Option<NodeId>, NodeId)>,
+    /// By source (0: the start), then by successor.
+    by_edge: Vec<Vec<usize>>,
+}
+
+impl Layout {
+    /// The edges of `graph` as `rule` tells them apart.
+    pub(super) fn new(rule: &dyn CostRule, graph: &Graph) -> Self {
+        let mut layout = Self { columns: Vec::new(), by_edge: Vec::new() };
+        let mut known: FxHashMap<(Option<&Node>, &Node), usize> = FxHashMap::default();
+        for from in std::iter::once(None).chain((0..graph.len()).map(Some)) {
+            let columns = graph.after(from).iter().map(|&to| {
+                let from = from.filter(|_| rule.looks_back());
+                *known.entry((from.map(|from| graph.node(from)), graph.node(to))).or_insert_with(|| {
+                    layout.columns.push((from, to));
+                    layout.columns.len() - 1
+                })
+            });
+            let columns = columns.collect();
+            layout.by_edge.push(columns);
+        }
+        layout
+    }
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) node: NodeId,
+    /// Its place among the successors of the step before.
+    successor: usize,
+    /// What reading the node cost; None: it was passed over.
+    pub(super) read_at: Option<u32>,
+    cost: u32,
+    /// The latest group given up so far.
+    given_up: usize,
+}
+
+impl Step {
+    /// Earlier successors come first; of one, passing over comes before reading.
+    pub(super) fn order(&self) -> (usize, u32) {
+        (self.successor, self.read_at.map_or(0, |cost| cost.saturating_add(1)))
+    }
+}
+
+/// The cheapest path for one class of documents.
+pub(super) struct Solver<'a> {
+    graph: &'a Graph,
+    layout: &'a Layout,
+    removal: Option<&'a Removal>,
+    costs: &'a [u32],
+    /// By node and latest group given up: least cost from there to the end.
+    least: FxHashMap<(NodeId, usize), u32>,
+}
+
+/// A path and what it costs.
+pub(super) struct Solved {
+    pub(super) cost: u32,
+    pub(super) steps: Vec<Step>,
+}
+
+impl<'a> Solver<'a> {
+    /// `costs`: one for each column of `layout`.
+    pub(super) fn new(
+        rule: &'a dyn CostRule,
+        graph: &'a Graph,
+        layout: &'a Layout,
+        costs: &'a [u32],
+    ) -> Self {
+        Self { graph, layout, removal: rule.removal(), costs, least: FxHashMap::default() }
+    }
+
+    /// The first of the cheapest paths. A document that satisfies none gets the dearest cost of all and no
+    /// path, so that it is last rather than lost.
+    pub(super) fn solve(mut self) -> Solved {
+        let cost = self.least_from(None, 0);
+        let mut steps: Vec<Step> = Vec::new();
+        let mut left = cost;
+        if cost == NEVER {
+            return Solved { cost, steps };
+        }
+        loop {
+            let (from, given_up) = steps.last().map_or((None, 0), |step| (Some(step.node), step.given_up));
+            let cheapest = self.steps(from, given_up).into_iter().find(|step| {
+                step.cost <= left && self.least_from(Some(step.node), step.given_up) == left - step.cost
+            });
+            let Some(step) = cheapest else { break };
+            left -= step.cost;
+            steps.push(step);
+        }
+        Solved { cost, steps }
+    }
+
+    fn least_from(&mut self, from: Option<NodeId>, given_up: usize) -> u32 {
+        if self.graph.after(from).is_empty() {
+            return 0;
+        }
+        if let Some(&known) = from.and_then(|node| self.least.get(&(node, given_up))) {
+            return known;
+        }
+        let mut least = NEVER;
+        for step in self.steps(from, given_up) {
+            least = least.min(self.least_from(Some(step.node), step.given_up).saturating_add(step.cost));
+        }
+        if let Some(node) = from {
+            self.least.insert((node, given_up), least);
+        }
+        least
+    }
+
+    /// What may come after `from`, in the order it is tried.
+    fn steps(&self, from: Option<NodeId>, given_up: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let columns = &self.layout.by_edge[from.map_or(0, |node| node + 1)];
+        for (successor, (&node, &column)) in self.graph.after(from).iter().zip(columns).enumerate() {
+            let group = self.removal.and_then(|removal| removal.group[node]);
+            if let Some(group) = group {
+                let cost = self.graph.node(node).width();
+                steps.push(Step { node, successor, read_at: None, cost, given_up: given_up.max(group) });
+            }
+            let cost = self.costs[column];
+            if cost != NEVER && group.is_none_or(|group| group >= given_up) {
+                steps.push(Step { node, successor, read_at: Some(cost), cost, given_up });
+            }
+        }
+        steps
+    }
+}
