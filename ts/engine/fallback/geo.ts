@@ -1,7 +1,8 @@
 /** How far apart are two points? Source: spec/search-semantics.md §9. */
 
-const EARTH_METRES = 6_371_000
-const radians = (degrees: number): number => (degrees * Math.PI) / 180
+/** Source: spec/search-semantics.md §9. */
+export const EARTH_METRES = 6_371_000
+export const radians = (degrees: number): number => (degrees * Math.PI) / 180
 const haversine = (angle: number): number => (1 - Math.cos(angle)) / 2
 
 /** Metres along a great circle, rounded to millimetres. */

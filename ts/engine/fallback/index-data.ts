@@ -11,6 +11,7 @@ import type { BatchReport } from '../engine.js'
 import { Tokenizer } from './analysis/tokenize.js'
 import type { Column } from './columns.js'
 import { DocSet } from './doc-set.js'
+import type { Shape } from './fields/geojson.js'
 import { TermDictionary } from './postings.js'
 import type { VectorSet, VectorState } from './vector/index.js'
 
@@ -34,6 +35,8 @@ export interface TextIndex {
 export interface ColumnIndex {
   readonly byPath: Map<string, Column>
   readonly points: (GeoPoint | undefined)[]
+  /** What documents cover, from `_geojson`. */
+  readonly shapes: (readonly Shape[] | undefined)[]
 }
 
 /** One index. */
@@ -79,7 +82,7 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
     fieldCounts: new Map(),
     pathCounts: new Map(),
     text: { dictionary: new TermDictionary(), lengths: [] },
-    columns: { byPath: new Map(), points: [] },
+    columns: { byPath: new Map(), points: [], shapes: [] },
     vectors: new Map(),
   }
 }

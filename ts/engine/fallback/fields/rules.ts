@@ -56,6 +56,10 @@ export function needsColumn(settings: IndexSettings, path: string): boolean {
 export const usesGeo = (settings: IndexSettings): boolean =>
   isSortable(settings, '_geo') || settings.filterableAttributes.includes('_geo')
 
+/** Whether `_geojson` is read from documents at all. */
+export const usesGeojson = (settings: IndexSettings): boolean =>
+  settings.filterableAttributes.includes('_geojson')
+
 export const searchesEverything = (settings: IndexSettings): boolean =>
   settings.searchableAttributes.includes('*')
 

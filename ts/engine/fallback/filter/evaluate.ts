@@ -9,11 +9,12 @@
 import type { Column } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import { operandForm } from '../fields/flatten.js'
-import { filterFeatures, usesGeo } from '../fields/rules.js'
+import { filterFeatures, usesGeo, usesGeojson } from '../fields/rules.js'
 import { metresBetween } from '../geo.js'
 import type { FilterView } from '../index-data.js'
 import { compareUtf8 } from '../text-order.js'
 import { embeddersOf, type VectorState } from '../vector/index.js'
+import { type Area, anyMeets, boxAreas, circleAreas, polygonAreas } from './areas.js'
 import {
   type Condition,
   type Filter,
@@ -41,19 +42,23 @@ export function documentsMatching(index: FilterView, filter: Filter): DocSet {
       return conditionMatches(index, filter.field, filter.condition, filter.at)
     case 'radius': {
       requireGeo(index, filter.at)
-      const { center, metres } = filter
-      return pointsWhere(index, (point) => metresBetween(center, point) <= metres)
+      const { center, metres, corners } = filter
+      return pointsWhere(index, (point) => metresBetween(center, point) <= metres).union(
+        shapesMeeting(index, circleAreas(center, metres, corners)),
+      )
     }
     case 'box': {
+      const { topRight, bottomLeft } = filter
       requireGeo(index, filter.at)
-      return pointsWhere(index, inBox(filter.topRight, filter.bottomLeft))
+      return pointsWhere(index, inBox(topRight, bottomLeft)).union(
+        shapesMeeting(index, boxAreas(topRight, bottomLeft)),
+      )
     }
     case 'vectors':
       return withVectors(index, filter.embedder, filter.which, filter.at)
     case 'polygon':
-      if (!index.settings.filterableAttributes.includes('_geojson'))
-        throw notFilterable(index, '_geojson', filter.at)
-      return new DocSet(0)
+      if (!usesGeojson(index.settings)) throw notFilterable(index, '_geojson', filter.at)
+      return shapesMeeting(index, polygonAreas(filter.corners))
   }
 }
 
@@ -95,8 +100,7 @@ function isOfKind(
 }
 
 function requireGeo(index: FilterView, at: Span): void {
-  const { filterableAttributes } = index.settings
-  if (!filterableAttributes.includes('_geo') && !filterableAttributes.includes('_geojson'))
+  if (!index.settings.filterableAttributes.includes('_geo') && !usesGeojson(index.settings))
     throw notFilterable(index, '_geo', at)
 }
 
@@ -105,6 +109,14 @@ function pointsWhere(index: FilterView, holds: (point: LatLng) => boolean): DocS
   if (!usesGeo(index.settings) || !index.settings.filterableAttributes.includes('_geo')) return found
   for (const [docid, point] of index.columns.points.entries())
     if (point !== undefined && holds(point)) found.add(docid)
+  return found.intersect(index.alive)
+}
+
+function shapesMeeting(index: FilterView, areas: readonly Area[]): DocSet {
+  const found = new DocSet(index.alive.words.length * 32)
+  if (!usesGeojson(index.settings)) return found
+  for (const [docid, shapes] of index.columns.shapes.entries())
+    if (shapes !== undefined && anyMeets(shapes, areas)) found.add(docid)
   return found.intersect(index.alive)
 }
 

@@ -36,7 +36,13 @@ export type Filter =
   | { readonly kind: 'and' | 'or'; readonly items: readonly Filter[] }
   | { readonly kind: 'not'; readonly item: Filter }
   | { readonly kind: 'condition'; readonly field: string; readonly condition: Condition; readonly at: Span }
-  | { readonly kind: 'radius'; readonly center: LatLng; readonly metres: number; readonly at: Span }
+  | {
+      readonly kind: 'radius'
+      readonly center: LatLng
+      readonly metres: number
+      readonly corners: number
+      readonly at: Span
+    }
   | { readonly kind: 'box'; readonly topRight: LatLng; readonly bottomLeft: LatLng; readonly at: Span }
   | { readonly kind: 'polygon'; readonly corners: readonly LatLng[]; readonly at: Span }
   /** `embedder` null: any. */
@@ -87,6 +93,9 @@ export interface FilterFeatures {
   /** Allows conditions on `_vectors`. */
   readonly multimodal: boolean
 }
+
+/** Corners of a circle where it is compared with shapes, unless the filter says. */
+const CIRCLE_CORNERS = 125
 
 /** Source: the reference's stack guard. A pair of parentheses costs 4, a `NOT` 1, a condition 3. */
 const DEPTH_MAX = 150
@@ -464,7 +473,8 @@ class ExpressionParser {
       const [lat, lng, metres, resolution] = numbers as [number, number, number, number?]
       if (resolution !== undefined && (resolution < 3 || resolution > 1000))
         throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
-      return { kind: 'radius', center: this.point(lat, lng, start), metres, at }
+      const corners = Math.trunc(resolution ?? CIRCLE_CORNERS)
+      return { kind: 'radius', center: this.point(lat, lng, start), metres, corners, at }
     }
     const corners = [this.corner(start)]
     while (this.takeSymbol(',')) corners.push(this.corner(start))

@@ -47,6 +47,7 @@ export function applyPlan(index: IndexData, plan: BatchPlan): void {
       index.columns.byPath.set(path, column)
     }
     for (const [docid, point] of columns.points) index.columns.points[docid] = point
+    for (const [docid, shapes] of columns.shapes) index.columns.shapes[docid] = shapes
   }
   replace(index.fieldCounts, plan.indexes.fieldCounts)
   replace(index.pathCounts, plan.indexes.pathCounts)

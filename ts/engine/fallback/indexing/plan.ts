@@ -6,11 +6,10 @@
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { Tokenizer } from '../analysis/tokenize.js'
-import { Column, type RowChange } from '../columns.js'
+import type { RowChange } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import { facetLeaves } from '../fields/flatten.js'
-import { GeoError, geoPoint } from '../fields/geo.js'
-import { needsColumn, usesGeo } from '../fields/rules.js'
+import type { Shape } from '../fields/geojson.js'
 import {
   type ColumnIndex,
   fieldId,
@@ -22,6 +21,7 @@ import {
 import { type JsonObject, parseJson } from '../json.js'
 import type { Pacer } from '../pacer.js'
 import { type PostingList, PostingWriter, TermDictionary } from '../postings.js'
+import { ColumnRows, rebuiltColumns } from './column-rows.js'
 import { TextWriter } from './text-writer.js'
 
 /** What a plan starts from, beside the index. */
@@ -50,6 +50,7 @@ export interface IndexPlan {
         readonly kind: 'changed'
         readonly rows: ReadonlyMap<string, readonly RowChange[]>
         readonly points: ReadonlyMap<number, GeoPoint | undefined>
+        readonly shapes: ReadonlyMap<number, readonly Shape[] | undefined>
       }
   readonly fieldCounts: ReadonlyMap<string, number>
   readonly pathCounts: ReadonlyMap<string, number>
@@ -101,7 +102,7 @@ export async function planIndexes(
   const oldTextWriter = rebuildText ? null : textWriter
   const gone = new DocSet(index.documents.length)
   const lengths = new Map<number, Uint16Array | undefined>()
-  const rows = new ColumnRows(settings, usesGeo(settings))
+  const rows = new ColumnRows(settings)
   const counts = new Counts(cleared ? null : index)
 
   for (const [docid, document] of versions(index, change, rebuildText || rebuildColumns)) {
@@ -145,7 +146,7 @@ export async function planIndexes(
       : { kind: 'changed', lists, sorted, lengths },
     columns: rebuildColumns
       ? { kind: 'rebuilt', columns: rebuiltColumns(rows, bound) }
-      : { kind: 'changed', rows: rows.byPath, points: rows.points },
+      : { kind: 'changed', rows: rows.byPath, points: rows.points, shapes: rows.shapes },
     fieldCounts: counts.topLevel,
     pathCounts: counts.allPaths,
     rebuilt: rebuildText || rebuildColumns,
@@ -185,65 +186,6 @@ function rebuiltText(
   const all: (Uint16Array | undefined)[] = []
   for (const [docid, pairs] of lengths) all[docid] = pairs
   return { dictionary, lengths: all }
-}
-
-function rebuiltColumns(rows: ColumnRows, bound: number): ColumnIndex {
-  const byPath = new Map<string, Column>()
-  for (const [path, changes] of rows.byPath) {
-    const column = new Column()
-    column.apply(changes, bound)
-    byPath.set(path, column)
-  }
-  const points: (GeoPoint | undefined)[] = []
-  for (const [docid, point] of rows.points) points[docid] = point
-  return { byPath, points }
-}
-
-/** Collects what columns will be told. */
-class ColumnRows {
-  readonly byPath = new Map<string, RowChange[]>()
-  readonly points = new Map<number, GeoPoint | undefined>()
-  private readonly wanted = new Map<string, boolean>()
-  private readonly settings: IndexSettings
-  private readonly geo: boolean
-
-  constructor(settings: IndexSettings, geo: boolean) {
-    this.settings = settings
-    this.geo = geo
-  }
-
-  forget(docid: number, columns: ColumnIndex): void {
-    for (const path of columns.byPath.keys()) this.push(path, { docid, leaf: undefined })
-    this.points.set(docid, undefined)
-  }
-
-  put(docid: number, document: JsonObject): void {
-    for (const [path, leaf] of facetLeaves(document)) {
-      let wanted = this.wanted.get(path)
-      if (wanted === undefined) {
-        wanted = needsColumn(this.settings, path)
-        this.wanted.set(path, wanted)
-      }
-      if (wanted) this.push(path, { docid, leaf })
-    }
-    if (this.geo) this.points.set(docid, pointOrNone(document))
-  }
-
-  private push(path: string, change: RowChange): void {
-    const list = this.byPath.get(path)
-    if (list === undefined) this.byPath.set(path, [change])
-    else list.push(change)
-  }
-}
-
-/** Malformed points were refused before; an old one that slipped in is no point. */
-function pointOrNone(document: JsonObject): GeoPoint | undefined {
-  try {
-    return geoPoint(document)
-  } catch (error) {
-    if (error instanceof GeoError) return undefined
-    throw error
-  }
 }
 
 /** How many documents have which fields. */

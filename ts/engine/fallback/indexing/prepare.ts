@@ -9,11 +9,8 @@
 
 import type { IndexSettings } from '../../../settings/index.js'
 import type { Batch, BatchReport, Failure, Operation, OperationOutcome } from '../../engine.js'
-import { Column, type RowChange } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import { facetLeaves } from '../fields/flatten.js'
-import { GeoError, geoPoint } from '../fields/geo.js'
-import { needsColumn, usesGeo } from '../fields/rules.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
 import { type FilterView, type GeoPoint, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
 import { type JsonObject, parseJson, writeJson } from '../json.js'
@@ -21,6 +18,8 @@ import { FIELDS_MAX } from '../limits.js'
 import type { Pacer } from '../pacer.js'
 import { documentsOf, PayloadError } from '../payload.js'
 import { type EmbedderChange, Lacking, type StagedVectors, VectorDraft } from '../vector/index.js'
+import { ColumnRows, rebuiltColumns } from './column-rows.js'
+import { Places } from './places.js'
 import { type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 
@@ -214,7 +213,7 @@ async function carryOut(
     case 'clear':
       return { touched: true, deletedDocuments: draft.clear() }
     case 'settings':
-      await checkGeo(operation.settings, draft, pacer)
+      await checkPlaces(operation.settings, draft, pacer)
       await changeEmbedders(operation.settings, draft, pacer)
       draft.settings = operation.settings
       return { touched: true }
@@ -250,7 +249,7 @@ async function addDocuments(
   const found = new Map<string, JsonObject | null>()
   const vectors = new Map<string, StagedVectors>()
   const lacking = new Lacking()
-  const withGeo = usesGeo(draft.settings)
+  const places = new Places(draft.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
     if (pacer.due()) await pacer.pause()
@@ -262,7 +261,7 @@ async function addDocuments(
       continue
     }
     const merged = operation.method === 'update' ? mergedInto(before(found, draft, id), document) : document
-    if (withGeo) readPoint(merged, id)
+    places.read(merged, id)
     paths.note(document)
     const isNew = docid === undefined && !found.has(id)
     const earlier = vectors.get(id)
@@ -330,20 +329,12 @@ class NewPaths {
   }
 }
 
-function readPoint(document: JsonObject, id: string): GeoPoint | undefined {
-  try {
-    return geoPoint(document)
-  } catch (error) {
-    if (!(error instanceof GeoError)) throw error
-    throw new OperationError('invalid_document_geo_field', `document \`${id}\`: ${error.message}`)
-  }
-}
-
-/** Settings that start to read `_geo` ask whether every stored one can be read. */
-async function checkGeo(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
-  if (!usesGeo(settings) || usesGeo(draft.settings)) return
+/** Settings that start to read where documents are ask whether every stored one can be read. */
+async function checkPlaces(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
+  const places = Places.newlyRead(settings, draft.settings)
+  if (!places.any) return
   for (const [, document] of draft.documents()) {
-    readPoint(parsed(document), document.id)
+    places.read(parsed(document), document.id)
     if (pacer.due()) await pacer.pause()
   }
 }
@@ -384,32 +375,19 @@ async function deleteByFilter(
 /** What a filter has to see: the index itself if no operation came before, else columns made for it. */
 async function draftView(draft: Draft, index: IndexData, pacer: Pacer): Promise<FilterView> {
   if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return viewOf(index)
-  const rows = new Map<string, RowChange[]>()
-  const points: (GeoPoint | undefined)[] = []
+  const rows = new ColumnRows(draft.settings)
   const docids: number[] = []
+  let bound = 0
   for (const [docid, document] of draft.documents()) {
-    const object = parsed(document)
     docids.push(docid)
-    for (const [path, leaf] of facetLeaves(object)) {
-      if (!needsColumn(draft.settings, path)) continue
-      const list = rows.get(path) ?? []
-      list.push({ docid, leaf })
-      rows.set(path, list)
-    }
-    if (usesGeo(draft.settings)) points[docid] = readPoint(object, document.id)
+    bound = Math.max(bound, docid + 1)
+    rows.put(docid, parsed(document))
     if (pacer.due()) await pacer.pause()
-  }
-  const bound = docids.reduce((most, docid) => Math.max(most, docid + 1), 0)
-  const byPath = new Map<string, Column>()
-  for (const [path, changes] of rows) {
-    const column = new Column()
-    column.apply(changes, bound)
-    byPath.set(path, column)
   }
   return {
     settings: draft.settings,
     alive: DocSet.of(bound, docids),
-    columns: { byPath, points },
+    columns: rebuiltColumns(rows, bound),
     vectorStates: (embedder) => draft.vectors.states(embedder, docids),
   }
 }

@@ -1,18 +1,20 @@
 /**
  * What was worked out from the documents, as bytes: so that opening need not work it out again.
  *
- *     built    = head terms postings* lengths column* points
+ *     built    = head terms postings* lengths column* points shapes
  *     terms    = text*                                in dictionary order
  *     postings = (documents, (docid − last, occurrences, (occurrence − last)*)*)*     lists of the terms, on
  *     lengths  = (docid − last, numbers, number*)*
  *     column   = path, entries, (1 double | 2 text)*, documents, (docid − last, entries, entry*)*,
  *                the bitmaps exists, null, empty
  *     points   = (docid − last, latitude, longitude)*
+ *     shapes   = (docid − last, JSON)*
  *
  * Every section but the head is a run of numbers, texts and doubles as in `bytes.ts`; the head is JSON.
  */
 import { Column, type Row } from '../columns.js'
 import { DocSet } from '../doc-set.js'
+import type { Shape } from '../fields/geojson.js'
 import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from '../index-data.js'
 import { type PostingList, TermDictionary } from '../postings.js'
 import { ByteReader, ByteWriter } from './bytes.js'
@@ -25,6 +27,7 @@ export const SECTION = {
   lengths: 19,
   column: 20,
   points: 21,
+  shapes: 23,
   end: 22,
 } as const
 
@@ -65,7 +68,11 @@ export function builtOf(data: IndexData): BuiltIndex {
     fieldCounts: new Map(data.fieldCounts),
     pathCounts: new Map(data.pathCounts),
     text: { dictionary: data.text.dictionary.copy(), lengths: data.text.lengths.slice() },
-    columns: { byPath: columns, points: data.columns.points.slice() },
+    columns: {
+      byPath: columns,
+      points: data.columns.points.slice(),
+      shapes: data.columns.shapes.slice(),
+    },
   }
 }
 
@@ -97,6 +104,8 @@ export function* sectionsOf(built: BuiltIndex): Generator<Section> {
     writer.double(lng)
   })
   yield { kind: SECTION.points, payload: writer.take() }
+  writeSparse(writer, built.columns.shapes, (shapes) => writer.text(JSON.stringify(shapes)))
+  yield { kind: SECTION.shapes, payload: writer.take() }
 }
 
 function writeNumbers(writer: ByteWriter, numbers: ArrayLike<number>): void {
@@ -244,6 +253,7 @@ export class BuiltReader {
   private lengths: (Uint16Array | undefined)[] = []
   private readonly byPath = new Map<string, Column>()
   private points: (GeoPoint | undefined)[] = []
+  private shapes: (readonly Shape[] | undefined)[] = []
 
   /** @returns whether the kind is known */
   add({ kind, payload }: { readonly kind: number; readonly payload: Buffer }): boolean {
@@ -271,6 +281,9 @@ export class BuiltReader {
       case SECTION.points:
         this.points = readSparse(reader, () => [reader.double(), reader.double()] as const)
         return true
+      case SECTION.shapes:
+        this.shapes = readSparse(reader, () => JSON.parse(reader.text()) as readonly Shape[])
+        return true
       default:
         return false
     }
@@ -282,7 +295,7 @@ export class BuiltReader {
       fieldCounts: new Map(this.head.fieldCounts),
       pathCounts: new Map(this.head.pathCounts),
       text: { dictionary: new TermDictionary(this.lists, this.terms), lengths: this.lengths },
-      columns: { byPath: this.byPath, points: this.points },
+      columns: { byPath: this.byPath, points: this.points, shapes: this.shapes },
     }
   }
 }

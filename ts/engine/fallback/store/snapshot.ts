@@ -17,7 +17,7 @@ import type { LogPosition } from './log.js'
 const HEADER = Buffer.from('SIFTSNP1')
 const PLACE = 1
 /** Grows whenever the sections, or the rules by which they are made, change. */
-const CONTENT_VERSION = 1
+const CONTENT_VERSION = 2
 
 /** Of which commit a snapshot is, made by which rules. */
 interface SnapshotPlace extends LogPosition {

@@ -1,0 +1,45 @@
+/** Can it be read where a document is? Source: spec/documents.md §4.4–4.5. */
+import type { IndexSettings } from '../../../settings/index.js'
+import { GeoError, geoPoint } from '../fields/geo.js'
+import { GeojsonError, geoShapes } from '../fields/geojson.js'
+import { usesGeo, usesGeojson } from '../fields/rules.js'
+import type { JsonObject } from '../json.js'
+import { OperationError } from './primary-key.js'
+
+/** Reads what settings ask to be read, and refuses what is malformed. */
+export class Places {
+  private readonly geo: boolean
+  private readonly geojson: boolean
+
+  constructor(settings: IndexSettings) {
+    this.geo = usesGeo(settings)
+    this.geojson = usesGeojson(settings)
+  }
+
+  /** What `settings` read and `before` did not. */
+  static newlyRead(settings: IndexSettings, before: IndexSettings): Places {
+    return new Places({
+      ...settings,
+      filterableAttributes: settings.filterableAttributes.filter(
+        (rule) => (rule === '_geo' && !usesGeo(before)) || (rule === '_geojson' && !usesGeojson(before)),
+      ),
+      sortableAttributes: usesGeo(before) ? [] : settings.sortableAttributes,
+    })
+  }
+
+  get any(): boolean {
+    return this.geo || this.geojson
+  }
+
+  /** @throws OperationError `invalid_document_geo_field` */
+  read(document: JsonObject, id: string): void {
+    try {
+      if (this.geo) geoPoint(document)
+      if (this.geojson) geoShapes(document)
+    } catch (error) {
+      const field = error instanceof GeojsonError ? '`_geojson`: ' : ''
+      if (!(error instanceof GeoError || error instanceof GeojsonError)) throw error
+      throw new OperationError('invalid_document_geo_field', `document \`${id}\`: ${field}${error.message}`)
+    }
+  }
+}
