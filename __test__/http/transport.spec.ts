@@ -20,6 +20,10 @@ test('an unknown path answers 404 and a wrong verb 405 with the right ones, both
     ['HEAD', '/health', 405, 'GET'],
     ['PATCH', '/indexes', 405, 'GET, POST'],
     ['PATCH', '/indexes/a/settings/stop-words', 405, 'DELETE, GET, PUT'],
+    ['GET', '/indexes/a/documents/fetch', 405, 'POST'],
+    ['DELETE', '/indexes/a/documents/delete-batch', 405, 'POST'],
+    ['PUT', '/indexes/a/documents/edit', 405, 'POST'],
+    ['GET', '/tasks/cancel', 405, 'POST'],
   ] as const
   for (const [method, path, status, allow] of cases) {
     const answer = await server.request(method, path, { headers: { authorization: undefined } })

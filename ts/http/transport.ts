@@ -123,21 +123,54 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsOf(routes, request.url)
-    if (methods.length > 0 && !methods.includes(request.method))
-      void reply.code(405).header('allow', methods.join(', '))
-    else void reply.code(404)
-    void reply.send()
+    if (methods.length === 0 || methods.includes(request.method)) void reply.code(404).send()
+    else void refuseMethod(reply, methods)
+  })
+  // A fixed name wins over a parameter whatever the verb: `GET /documents/fetch` asks for no document.
+  const fixed = new Map<string, readonly string[]>()
+  app.addHook('onReady', async () => {
+    for (const pattern of routes.keys()) fixed.set(pattern, rivalsOf(pattern, routes))
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const rivals = fixed.get(request.routeOptions.url ?? '') ?? []
+    if (rivals.length === 0) return
+    const path = segments(request.url.split('?')[0] ?? '')
+    const rival = rivals.find((pattern) => fits(segments(pattern), path))
+    if (rival !== undefined) return refuseMethod(reply, [...(routes.get(rival) ?? [])])
+  })
+}
+
+function refuseMethod(reply: FastifyReply, methods: readonly string[]): FastifyReply {
+  return reply.code(405).header('allow', methods.join(', ')).send()
+}
+
+/** Other routes with a fixed name where `pattern` has a parameter. */
+function rivalsOf(pattern: string, routes: RouteTable): readonly string[] {
+  const parts = segments(pattern)
+  return [...routes.keys()].filter((other) => {
+    const theirs = segments(other)
+    const isFixed = (segment: string): boolean => !segment.startsWith(':')
+    return (
+      other !== pattern &&
+      theirs.length === parts.length &&
+      theirs.every((segment, i) => segment === parts[i] || (isFixed(segment) && !isFixed(parts[i] ?? '')))
+    )
   })
 }
 
 function methodsOf(routes: RouteTable, url: string): string[] {
   const path = segments(url.split('?')[0] ?? '')
   const methods = new Set<string>()
-  for (const [pattern, taken] of routes) {
-    if (fits(segments(pattern), path)) for (const method of taken) methods.add(method)
+  const fitting = [...routes].filter(([pattern]) => fits(segments(pattern), path))
+  // Fixed names first: they alone count where a parameter would fit too.
+  const fewest = Math.min(...fitting.map(([pattern]) => parametersIn(pattern)))
+  for (const [pattern, taken] of fitting) {
+    if (parametersIn(pattern) === fewest) for (const method of taken) methods.add(method)
   }
   return [...methods]
 }
+
+const parametersIn = (pattern: string): number => pattern.split(':').length - 1
 
 const segments = (path: string): string[] => path.split('/').filter((segment) => segment !== '')
 

@@ -4,196 +4,86 @@ import type { Access } from '../../auth/index.js'
 import type { DocumentsRequest, PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
-import { bodyToFile, jsonBody, jsonNode, mimeType } from '../body.js'
+import { bodyToFile, mimeType } from '../body.js'
 import {
-  disconnection,
-  param,
-  rawQuery,
-  reading,
-  requireIndexUid,
-  sendJsonBytes,
-  sendSummary,
-} from '../exchange.js'
-import {
-  anything,
-  badValue,
-  boolean,
-  defaulted,
-  documentId,
-  type Field,
-  filter,
-  integer,
-  jsonOrText,
-  list,
-  mapOf,
-  oneOf,
-  optional,
-  readNode,
-  readQuery,
-  refined,
-  required,
-  shape,
-  sortList,
-  starred,
-  string,
-  strings,
-  type Type,
-  toText,
-  type Values,
-} from '../parse/index.js'
+  browsing,
+  clearing,
+  deleting,
+  deletingByFilter,
+  deletingByIds,
+  editing,
+  fetching,
+  formats,
+  getting,
+  type listParameters,
+  replacing,
+  updating,
+  type uploadParameters,
+  type writeParameters,
+} from '../document-operations.js'
+import { type Call, serve } from '../endpoint.js'
+import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSummary } from '../exchange.js'
+import type { Values } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
-/** Upload formats by content type, in the order messages list them. */
-const formats: Readonly<Record<string, PayloadFormat>> = {
-  'application/json': 'json',
-  'application/x-ndjson': 'ndjson',
-  'text/csv': 'csv',
-}
-
-/** The read routes of the reference take no value at all here. */
-const noNetwork: Field<null> = {
-  type: refined(string, (text, at) => {
-    throw badValue(`\`${text}\` is not accepted on this route`, at)
-  }),
-  code: 'invalid_document_use_network',
-  absent: { kind: 'value', value: null },
-}
-const listParameters = {
-  offset: defaulted(integer(), 0, 'invalid_document_offset'),
-  limit: defaulted(integer(), 20, 'invalid_document_limit'),
-  fields: optional(starred(string), 'invalid_document_fields'),
-  retrieveVectors: defaulted(boolean, false, 'invalid_document_retrieve_vectors'),
-  ids: optional(list(documentId), 'invalid_document_ids'),
-  filter: optional(jsonOrText(filter), 'invalid_document_filter'),
-  sort: optional(sortList, 'invalid_document_sort'),
-  useNetwork: noNetwork,
-}
-const fetchBody = shape({
-  ...listParameters,
-  fields: optional(strings, 'invalid_document_fields'),
-  filter: optional(filter, 'invalid_document_filter'),
-  sort: optional(strings, 'invalid_document_sort'),
-  useNetwork: optional(boolean, 'invalid_document_use_network'),
-})
-const oneParameters = {
-  fields: listParameters.fields,
-  retrieveVectors: listParameters.retrieveVectors,
-  useNetwork: noNetwork,
-}
-const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
-const csvDelimiter = refined(string, (text, at) => {
-  if (!/^[\0-\x7f]$/.test(text)) throw badValue(`\`${text}\` is not a single ASCII character`, at)
-  return text
-})
-const uploadParameters = {
-  primaryKey: optional(string, 'invalid_index_primary_key'),
-  csvDelimiter: optional(csvDelimiter, 'invalid_document_csv_delimiter'),
-  ...writeParameters,
-  skipCreation: defaulted(oneOf(['true', 'false'], true), 'false', 'invalid_skip_creation'),
-}
-
-/** A filter that must restrict something: emptiness would mean "all documents". */
-const someFilter: Type<unknown> = refined(filter, (value, at) => {
-  if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
-    throw badValue('an empty filter is not accepted here', at)
-  }
-  return value
-})
-const deletionBody = shape({
-  filter: required(someFilter, 'invalid_document_filter', 'missing_document_filter'),
-})
-const editionBody = shape({
-  filter: optional(someFilter, 'invalid_document_filter'),
-  context: optional(mapOf(anything), 'invalid_document_edition_context'),
-  function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
-})
-/** Ids to delete: what can be no id is kept as text and will match nothing. */
-const batchOfIds: Type<readonly string[]> = list({
-  expected: 'an id',
-  schema: {},
-  json: (node) => (node.kind === 'string' ? node.value : toText(node)),
-  text: (text) => text,
-})
-
-/** Documents: read, add, replace, merge, delete. */
+/** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, engine, tasks, features, options, searches } = services
-  const path = '/indexes/:indexUid/documents'
+  const { engine, tasks, features, options, searches } = services
 
-  app.get(path, async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    const access = await auth.require(request.headers.authorization, 'documents.get', uid)
-    return browse(request, reply, access, readQuery(rawQuery(request), listParameters))
-  })
+  serve(app, services, browsing, ({ reply, access, indexUid, query }) =>
+    browse(reply, access, indexUid, query),
+  )
 
-  app.post(`${path}/fetch`, async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    const access = await auth.require(request.headers.authorization, 'documents.get', uid)
-    const body = await jsonBody(request, options.payloadBytesMax, fetchBody)
+  serve(app, services, fetching, ({ reply, access, indexUid, body }) => {
     if (body.useNetwork !== null) features.require('network', 'passing `useNetwork`')
-    return browse(request, reply, access, body)
+    return browse(reply, access, indexUid, body)
   })
 
-  app.get(`${path}/:documentId`, async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'documents.get', uid)
-    const { fields, retrieveVectors } = readQuery(rawQuery(request), oneParameters)
+  serve(app, services, getting, async ({ request, reply, indexUid, query: { fields, retrieveVectors } }) => {
     const id = param(request, 'documentId')
-    const body = await reading(tasks, requireIndexUid(uid), (entry) =>
+    const body = await reading(tasks, requireIndexUid(indexUid), (entry) =>
       engine.document(entry.id, encode({ id, fields, retrieveVectors })),
     )
     if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
     return sendJsonBytes(reply, body)
   })
 
-  app.post(path, (request, reply) => upload(request, reply, 'replace'))
-  app.put(path, (request, reply) => upload(request, reply, 'update'))
+  serve(app, services, replacing, (call) => upload(call, 'replace'))
+  serve(app, services, updating, (call) => upload(call, 'update'))
 
-  app.delete(path, async (request, reply) => {
-    const { uid, customMetadata } = await deletion(request)
-    return accept(reply, requireIndexUid(uid), 'documentDeletion', { kind: 'clear' }, customMetadata)
-  })
+  serve(app, services, clearing, ({ reply, indexUid, query }) =>
+    accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query),
+  )
 
-  app.delete(`${path}/:documentId`, async (request, reply) => {
-    const { uid, customMetadata } = await deletion(request)
+  serve(app, services, deleting, ({ request, reply, indexUid, query }) => {
     const content = { kind: 'deleteByIds', ids: [param(request, 'documentId')] } as const
-    return accept(reply, requireIndexUid(uid), 'documentDeletion', content, customMetadata)
+    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', content, query)
   })
 
-  app.post(`${path}/delete-batch`, async (request, reply) => {
-    const { uid, customMetadata } = await deletion(request)
-    const ids = readNode(await jsonNode(request, options.payloadBytesMax), batchOfIds)
-    const content = { kind: 'deleteByIds', ids } as const
-    return accept(reply, requireIndexUid(uid), 'documentDeletion', content, customMetadata)
+  serve(app, services, deletingByIds, ({ reply, indexUid, query, body: ids }) =>
+    accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query),
+  )
+
+  serve(app, services, deletingByFilter, async ({ reply, indexUid, query, body: { filter } }) => {
+    requireIndexUid(indexUid)
+    await checkFilter(filter)
+    return accept(reply, indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
   })
 
-  app.post(`${path}/delete`, async (request, reply) => {
-    const { uid, customMetadata } = await deletion(request)
-    const body = await jsonBody(request, options.payloadBytesMax, deletionBody)
-    requireIndexUid(uid)
-    await checkFilter(body.filter)
-    const content = { kind: 'deleteByFilter', filter: body.filter } as const
-    return accept(reply, uid, 'documentDeletion', content, customMetadata)
-  })
-
-  app.post(`${path}/edit`, async (request, reply) => {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'documents.*', uid)
-    const { customMetadata } = readQuery(rawQuery(request), writeParameters)
-    const edition = await jsonBody(request, options.payloadBytesMax, editionBody)
-    requireIndexUid(uid)
+  serve(app, services, editing, async ({ reply, indexUid, query, body }) => {
+    requireIndexUid(indexUid)
     features.require('editDocumentsByFunction', 'editing documents by function')
-    if (edition.filter !== null) await checkFilter(edition.filter)
-    await tasks.checkFunction(edition.function)
-    const context = edition.context === null ? null : Object.fromEntries(edition.context)
-    const content = { kind: 'edit', function: edition.function, filter: edition.filter, context } as const
-    return accept(reply, uid, 'documentEdition', content, customMetadata)
+    if (body.filter !== null) await checkFilter(body.filter)
+    await tasks.checkFunction(body.function)
+    const context = body.context === null ? null : Object.fromEntries(body.context)
+    const content = { kind: 'edit', function: body.function, filter: body.filter, context } as const
+    return accept(reply, indexUid, 'documentEdition', content, query)
   })
 
   async function browse(
-    request: FastifyRequest,
     reply: FastifyReply,
     access: Access,
+    indexUid: string,
     wanted: Omit<Values<typeof listParameters>, 'useNetwork'>,
   ): Promise<FastifyReply> {
     const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
@@ -212,8 +102,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       }
       return engine.documents(entry.id, encode(body))
     }
-    const answer = async (): Promise<Uint8Array> =>
-      reading(tasks, requireIndexUid(param(request, 'indexUid')), browsed)
+    const answer = async (): Promise<Uint8Array> => reading(tasks, requireIndexUid(indexUid), browsed)
     const body = features.flags.disableDocumentsFetchQueue
       ? await answer()
       : await searches.run(access.holder, disconnection(reply), answer)
@@ -221,13 +110,9 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 
   async function upload(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    { request, reply, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
     method: 'replace' | 'update',
   ): Promise<FastifyReply> {
-    const uid = param(request, 'indexUid')
-    const access = await auth.require(request.headers.authorization, 'documents.add', uid)
-    const query = readQuery(rawQuery(request), uploadParameters)
     requireIndexUid(uid)
     const format = uploadFormat(request)
     if (query.csvDelimiter !== null && format !== 'csv') {
@@ -258,17 +143,11 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         skipCreation: query.skipCreation === 'true',
         mayCreateIndex: access.mayCreate(uid),
       }
-      return await accept(reply, uid, 'documentAdditionOrUpdate', content, query.customMetadata)
+      return await accept(reply, uid, 'documentAdditionOrUpdate', content, query)
     } catch (error) {
       await slot.discard()
       throw error
     }
-  }
-
-  async function deletion(request: FastifyRequest): Promise<{ uid: string; customMetadata: string | null }> {
-    const uid = param(request, 'indexUid')
-    await auth.require(request.headers.authorization, 'documents.delete', uid)
-    return { uid, ...readQuery(rawQuery(request), writeParameters) }
   }
 
   async function accept(
@@ -276,7 +155,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     indexUid: string,
     type: TaskType,
     content: TaskContent,
-    customMetadata: string | null,
+    { customMetadata }: Values<typeof writeParameters>,
   ): Promise<FastifyReply> {
     const summary = await tasks.enqueue({
       indexUid,
@@ -309,7 +188,7 @@ function uploadFormat(request: FastifyRequest): PayloadFormat {
   if (mime === '') {
     throw new ApiError('missing_content_type', `the content-type header is missing; accepted: ${accepted}`)
   }
-  const format = Object.hasOwn(formats, mime) ? formats[mime] : undefined
+  const format = Object.hasOwn(formats, mime) ? formats[mime as keyof typeof formats] : undefined
   if (format === undefined) {
     const sent = request.contentType
     throw new ApiError(

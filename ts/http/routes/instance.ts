@@ -1,35 +1,76 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { hasMoved, rawQuery, sendJson } from '../exchange.js'
-import { readQuery } from '../parse/index.js'
+import { instanceStats, record, text } from '../answers.js'
+import { described, serve } from '../endpoint.js'
+import { hasMoved, sendJson } from '../exchange.js'
+import type { Schema } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { size } from '../sizes.js'
 import { indexStats, type StatsOptions, statsParameters } from '../stats.js'
 
+const word = (text: string): Schema => record({ status: { type: 'string', enum: [text] } })
+const readRoot = {
+  method: 'GET',
+  url: '/',
+  summary: 'Say that the service runs',
+  actions: [],
+  answers: { 200: word('siftd is running') },
+} as const
+const readHealth = {
+  method: 'GET',
+  url: '/health',
+  summary: 'Say that the service is available',
+  actions: [],
+  answers: { 200: word('available') },
+} as const
+const readVersion = {
+  method: 'GET',
+  url: '/version',
+  summary: 'Name the build that answers',
+  actions: ['version'],
+  answers: { 200: record({ commitSha: text, commitDate: text, pkgVersion: text }) },
+} as const
+const readMetrics = {
+  method: 'GET',
+  url: '/metrics',
+  summary: 'Report figures for Prometheus',
+  actions: ['metrics.get'],
+  answers: { 200: text },
+  answersAs: 'text/plain',
+} as const
+const readStats = {
+  method: 'GET',
+  url: '/stats',
+  summary: 'Count what the instance holds',
+  actions: ['stats.get'],
+  query: statsParameters,
+  answers: { 200: instanceStats },
+} as const
+
 /** Whether the service is up, which build it is, how much it holds. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, tasks, version } = services
+  const { tasks, version } = services
 
-  app.get('/', async (_request, reply) => sendJson(reply, { status: 'siftd is running' }))
+  app.get(readRoot.url, described(readRoot), async (_request, reply) =>
+    sendJson(reply, { status: 'siftd is running' }),
+  )
 
-  app.get('/health', async (_request, reply) => sendJson(reply, { status: 'available' }))
+  app.get(readHealth.url, described(readHealth), async (_request, reply) =>
+    sendJson(reply, { status: 'available' }),
+  )
 
-  app.get('/version', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'version')
+  serve(app, services, readVersion, ({ reply }) => {
     const { commitSha, commitDate, pkgVersion } = version
     return sendJson(reply, { commitSha, commitDate, pkgVersion })
   })
 
-  app.get('/metrics', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'metrics.get')
+  serve(app, services, readMetrics, async ({ reply }) => {
     services.features.require('metrics', 'reading the metrics')
     return reply.type(services.metrics.contentType).send(await services.metrics.text())
   })
 
-  app.get('/stats', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'stats.get')
-    const options = readQuery(rawQuery(request), statsParameters)
+  serve(app, services, readStats, async ({ reply, access: { visibleIndexes }, query: options }) => {
     const indexes: Record<string, unknown> = {}
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null

@@ -1,0 +1,175 @@
+import type { PayloadFormat } from '../engine/index.js'
+import { document, listOf, pageOf, taskSummary } from './answers.js'
+import {
+  anything,
+  badValue,
+  boolean,
+  defaulted,
+  documentId,
+  type Field,
+  filter,
+  integer,
+  jsonOrText,
+  list,
+  mapOf,
+  oneOf,
+  optional,
+  refined,
+  required,
+  type Schema,
+  shape,
+  sortList,
+  starred,
+  string,
+  strings,
+  type Type,
+  toText,
+} from './parse/index.js'
+
+// What the routes of documents take and answer.
+
+/** Upload formats by content type, in the order messages list them. */
+export const formats = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+} as const satisfies Record<string, PayloadFormat>
+
+/** The read routes of the reference take no value at all here. */
+const noNetwork: Field<null> = {
+  type: refined(string, (text, at) => {
+    throw badValue(`\`${text}\` is not accepted on this route`, at)
+  }),
+  code: 'invalid_document_use_network',
+  absent: { kind: 'value', value: null },
+}
+export const listParameters = {
+  offset: defaulted(integer(), 0, 'invalid_document_offset'),
+  limit: defaulted(integer(), 20, 'invalid_document_limit'),
+  fields: optional(starred(string), 'invalid_document_fields'),
+  retrieveVectors: defaulted(boolean, false, 'invalid_document_retrieve_vectors'),
+  ids: optional(list(documentId), 'invalid_document_ids'),
+  filter: optional(jsonOrText(filter), 'invalid_document_filter'),
+  sort: optional(sortList, 'invalid_document_sort'),
+  useNetwork: noNetwork,
+}
+const fetchBody = shape({
+  ...listParameters,
+  fields: optional(strings, 'invalid_document_fields'),
+  filter: optional(filter, 'invalid_document_filter'),
+  sort: optional(strings, 'invalid_document_sort'),
+  useNetwork: optional(boolean, 'invalid_document_use_network'),
+})
+const oneParameters = {
+  fields: listParameters.fields,
+  retrieveVectors: listParameters.retrieveVectors,
+  useNetwork: noNetwork,
+}
+export const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
+const csvDelimiter = refined(string, (text, at) => {
+  if (!/^[\0-\x7f]$/.test(text)) throw badValue(`\`${text}\` is not a single ASCII character`, at)
+  return text
+})
+export const uploadParameters = {
+  primaryKey: optional(string, 'invalid_index_primary_key'),
+  csvDelimiter: optional(csvDelimiter, 'invalid_document_csv_delimiter'),
+  ...writeParameters,
+  skipCreation: defaulted(oneOf(['true', 'false'], true), 'false', 'invalid_skip_creation'),
+}
+
+/** A filter that must restrict something: emptiness would mean "all documents". */
+const someFilter: Type<unknown> = refined(filter, (value, at) => {
+  if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
+    throw badValue('an empty filter is not accepted here', at)
+  }
+  return value
+})
+const deletionBody = shape({
+  filter: required(someFilter, 'invalid_document_filter', 'missing_document_filter'),
+})
+const editionBody = shape({
+  filter: optional(someFilter, 'invalid_document_filter'),
+  context: optional(mapOf(anything), 'invalid_document_edition_context'),
+  function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
+})
+/** Ids to delete: what can be no id is kept as text and will match nothing. */
+const batchOfIds: Type<readonly string[]> = list({
+  expected: 'an id',
+  schema: {},
+  json: (node) => (node.kind === 'string' ? node.value : toText(node)),
+  text: (text) => text,
+})
+
+const path = '/indexes/:indexUid/documents'
+const one = `${path}/:documentId`
+const listed = { 200: pageOf(document) } as const
+const accepted = { 202: taskSummary } as const
+
+export const browsing = {
+  method: 'GET',
+  url: path,
+  summary: 'Browse documents',
+  actions: ['documents.get'],
+  query: listParameters,
+  answers: listed,
+} as const
+export const fetching = {
+  method: 'POST',
+  url: `${path}/fetch`,
+  summary: 'Browse documents, with parameters in the body',
+  actions: ['documents.get'],
+  body: fetchBody,
+  answers: listed,
+} as const
+export const getting = {
+  method: 'GET',
+  url: one,
+  summary: 'Get one document',
+  actions: ['documents.get'],
+  query: oneParameters,
+  answers: { 200: document },
+} as const
+const uploads = {
+  'application/json': { anyOf: [listOf(document), document] },
+  'application/x-ndjson': { type: 'string' },
+  'text/csv': { type: 'string' },
+} as const satisfies Record<keyof typeof formats, Schema>
+const uploading = {
+  url: path,
+  actions: ['documents.add'],
+  query: uploadParameters,
+  uploads,
+  answers: accepted,
+} as const
+export const replacing = { ...uploading, method: 'POST', summary: 'Add or replace documents' } as const
+export const updating = {
+  ...uploading,
+  method: 'PUT',
+  summary: 'Add documents or merge their fields',
+} as const
+const deletion = { actions: ['documents.delete'], query: writeParameters, answers: accepted } as const
+export const clearing = { ...deletion, method: 'DELETE', url: path, summary: 'Delete all documents' } as const
+export const deleting = { ...deletion, method: 'DELETE', url: one, summary: 'Delete one document' } as const
+export const deletingByIds = {
+  ...deletion,
+  method: 'POST',
+  url: `${path}/delete-batch`,
+  summary: 'Delete documents by their ids',
+  body: batchOfIds,
+} as const
+export const deletingByFilter = {
+  ...deletion,
+  method: 'POST',
+  url: `${path}/delete`,
+  summary: 'Delete the documents that a filter matches',
+  body: deletionBody,
+} as const
+export const editing = {
+  method: 'POST',
+  url: `${path}/edit`,
+  summary: 'Run a function over documents',
+  actions: ['documents.*'],
+  query: writeParameters,
+  body: editionBody,
+  answers: accepted,
+} as const
