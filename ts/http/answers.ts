@@ -173,3 +173,137 @@ export const key = namedSchema(
     updatedAt: date,
   }),
 )
+
+const hit = namedSchema('Hit', { type: 'object', additionalProperties: true })
+const facetDistribution = mapTo(mapTo(count))
+const facetStats = mapTo(record({ min: { type: 'number' }, max: { type: 'number' } }))
+const vector = listOf({ type: 'number' })
+const metadata = namedSchema(
+  'SearchMetadata',
+  record({ query: text, queryUid: text, indexUid: text, primaryKey: text, remote: text }, [
+    'query',
+    'primaryKey',
+    'remote',
+  ]),
+)
+
+/** How far the hits reach: by offset, or by page. */
+const paged = {
+  limit: count,
+  offset: count,
+  estimatedTotalHits: count,
+  hitsPerPage: count,
+  page: count,
+  totalPages: count,
+  totalHits: count,
+}
+const whereAsked = {
+  performanceDetails: mapTo(anyJson),
+  remoteErrors: mapTo(errorAnswer),
+  semanticHitCount: count,
+}
+const found = {
+  hits: listOf(hit),
+  query: text,
+  queryVector: vector,
+  processingTimeMs: count,
+  ...paged,
+  facetDistribution,
+  facetStats,
+  requestUid: text,
+  metadata,
+  ...whereAsked,
+}
+const always = ['hits', 'query', 'processingTimeMs', 'requestUid', 'indexUid']
+const mayLack = (properties: object): readonly string[] =>
+  Object.keys(properties).filter((name) => !always.includes(name))
+
+export const searchAnswer = namedSchema('SearchResult', record(found, mayLack(found)))
+
+const foundIn = { indexUid: text, ...found }
+const federated = {
+  hits: listOf(hit),
+  queryVectors: mapTo(vector),
+  processingTimeMs: count,
+  ...paged,
+  facetDistribution,
+  facetStats,
+  facetsByIndex: mapTo(record({ distribution: facetDistribution, stats: facetStats })),
+  requestUid: text,
+  metadata: listOf(metadata),
+  ...whereAsked,
+}
+
+/** One result per query, or one list merged from all. */
+export const multiSearchAnswer: Schema = {
+  anyOf: [
+    namedSchema(
+      'SearchResults',
+      record({ results: listOf(namedSchema('IndexSearchResult', record(foundIn, mayLack(foundIn)))) }),
+    ),
+    namedSchema('FederatedSearchResult', record(federated, mayLack(federated))),
+  ],
+}
+
+export const facetSearchAnswer = namedSchema(
+  'FacetSearchResult',
+  record(
+    {
+      facetHits: listOf(record({ value: text, count })),
+      facetQuery: orNull(text),
+      processingTimeMs: count,
+      remoteErrors: mapTo(errorAnswer),
+    },
+    ['remoteErrors'],
+  ),
+)
+
+export const similarAnswer = namedSchema(
+  'SimilarResult',
+  record(
+    {
+      hits: listOf(hit),
+      id: text,
+      processingTimeMs: count,
+      limit: count,
+      offset: count,
+      estimatedTotalHits: count,
+      performanceDetails: mapTo(anyJson),
+    },
+    ['performanceDetails'],
+  ),
+)
+
+export const webhook = namedSchema(
+  'Webhook',
+  record({ uuid: text, isEditable: flag, url: text, headers: mapTo(text) }),
+)
+
+export const network = namedSchema(
+  'Network',
+  record({
+    self: orNull(text),
+    remotes: mapTo(
+      record({ url: text, searchApiKey: orNull(text), writeApiKey: orNull(text), status: text }),
+    ),
+    shards: mapTo(record({ remotes: listOf(text) })),
+    leader: orNull(text),
+    version: text,
+  }),
+)
+
+export const searchRule = namedSchema(
+  'DynamicSearchRule',
+  record(
+    {
+      uid: text,
+      description: text,
+      lastUpdatedAt: orNull(date),
+      precedence: count,
+      active: flag,
+      conditions: { type: 'object' },
+      actions: listOf({ type: 'object' }),
+    },
+    ['description', 'precedence'],
+  ),
+)

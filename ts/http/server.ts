@@ -1,6 +1,7 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { openMetrics } from './metrics.js'
+import { collectOperations } from './openapi.js'
 import { logRequests } from './request-log.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
@@ -46,7 +47,11 @@ export function buildServer(services: Services): FastifyInstance {
     threshold: 0,
     customTypes: /json|^text\//,
   })
-  const shared = { ...services, searches: new SearchQueue(services.options) }
+  const shared = {
+    ...services,
+    searches: new SearchQueue(services.options),
+    apiDocument: collectOperations(app, services.version.pkgVersion),
+  }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
 }

@@ -6,6 +6,7 @@ import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import type { Metrics } from './metrics.js'
+import type { ApiDocument } from './openapi.js'
 import type { SearchQueue } from './search-queue.js'
 
 /** What the HTTP layer is told at launch. */
@@ -54,4 +55,5 @@ export interface Services {
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
   readonly metrics: Metrics
+  readonly apiDocument: ApiDocument
 }

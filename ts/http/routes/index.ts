@@ -11,6 +11,7 @@ import { keyRoutes } from './keys.js'
 import { logRoutes } from './logs.js'
 import { multiSearchRoutes } from './multi-search.js'
 import { networkRoutes } from './network.js'
+import { openApiRoutes } from './openapi.js'
 import { renderRoutes } from './render.js'
 import { searchRoutes } from './search.js'
 import { settingsRoutes } from './settings.js'
@@ -30,6 +31,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   logRoutes,
   multiSearchRoutes,
   networkRoutes,
+  openApiRoutes,
   renderRoutes,
   searchRoutes,
   settingsRoutes,

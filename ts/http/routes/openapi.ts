@@ -1,0 +1,17 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { described } from '../endpoint.js'
+import { sendJsonBytes } from '../exchange.js'
+import type { RouteServices } from '../services.js'
+
+const read = {
+  method: 'GET',
+  url: '/openapi.json',
+  summary: 'Describe this API',
+  actions: [],
+  answers: { 200: { type: 'object' } },
+} as const
+
+/** The API described for machines, from the values that serve it. */
+export const openApiRoutes: FastifyPluginAsync<RouteServices> = async (app, { apiDocument }) => {
+  app.get(read.url, described(read), async (_request, reply) => sendJsonBytes(reply, apiDocument.bytes()))
+}
