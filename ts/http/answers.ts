@@ -92,9 +92,26 @@ export const batch = namedSchema(
   'Batch',
   record({
     uid: count,
-    progress: orNull({ type: 'object' }),
+    progress: orNull(
+      record({
+        steps: listOf(record({ currentStep: text, finished: count, total: count })),
+        percentage: { type: 'number' },
+      }),
+    ),
     details: { type: 'object' },
-    stats: { type: 'object' },
+    stats: record(
+      {
+        totalNbTasks: count,
+        status: mapTo(count),
+        types: mapTo(count),
+        indexUids: mapTo(count),
+        progressTrace: { type: 'object' },
+        writeChannelCongestion: { type: 'object' },
+        internalDatabaseSizes: { type: 'object' },
+        embedderRequests: record({ total: count, failed: count, lastError: text }, ['lastError']),
+      },
+      ['progressTrace', 'writeChannelCongestion', 'internalDatabaseSizes', 'embedderRequests'],
+    ),
     duration: orNull(text),
     startedAt: date,
     finishedAt: orNull(date),
@@ -174,7 +191,19 @@ export const key = namedSchema(
   }),
 )
 
-const hit = namedSchema('Hit', { type: 'object', additionalProperties: true })
+/** A document, and what was asked for about it. */
+const hit = namedSchema('Hit', {
+  type: 'object',
+  properties: {
+    _formatted: document,
+    _matchesPosition: mapTo(
+      listOf(record({ start: count, length: count, indices: listOf(count) }, ['indices'])),
+    ),
+    _rankingScore: { type: 'number' },
+    _rankingScoreDetails: { type: 'object' },
+  },
+  additionalProperties: true,
+})
 const facetDistribution = mapTo(mapTo(count))
 const facetStats = mapTo(record({ min: { type: 'number' }, max: { type: 'number' } }))
 const vector = listOf({ type: 'number' })
@@ -214,6 +243,16 @@ const found = {
   metadata,
   ...whereAsked,
 }
+/** What the queue answers to being compacted. */
+export const compaction = namedSchema(
+  'TaskCompaction',
+  record({ preSize: text, postSize: text, status: text, actionRequired: text, errorMessage: text }, [
+    'preSize',
+    'postSize',
+    'actionRequired',
+    'errorMessage',
+  ]),
+)
 const always = ['hits', 'query', 'processingTimeMs', 'requestUid', 'indexUid']
 const mayLack = (properties: object): readonly string[] =>
   Object.keys(properties).filter((name) => !always.includes(name))
@@ -301,8 +340,20 @@ export const searchRule = namedSchema(
       lastUpdatedAt: orNull(date),
       precedence: count,
       active: flag,
-      conditions: { type: 'object' },
-      actions: listOf({ type: 'object' }),
+      conditions: record(
+        {
+          time: record({ start: date, end: date }, ['start', 'end']),
+          query: record({ isEmpty: flag, words: text }, ['isEmpty', 'words']),
+          filter: record({ values: { type: 'object' } }),
+        },
+        ['time', 'query', 'filter'],
+      ),
+      actions: listOf(
+        record({
+          selector: record({ indexUid: text, id: text }, ['indexUid']),
+          action: record({ type: text, position: count }),
+        }),
+      ),
     },
     ['description', 'precedence'],
   ),

@@ -111,7 +111,9 @@ function responses({ answers, answersAs, actions }: Described, components: Compo
   const content = contentOf({ 'application/json': errorAnswer }, components)
   const refusals: [string, Schema][] = [
     ['4XX', { description: 'a mistake of the caller', content }],
-    ...(actions.length > 0 ? [['401', { description: 'the key is missing', content }] as [string, Schema]] : []),
+    ...(actions.length > 0
+      ? [['401', { description: 'the key is missing', content }] as [string, Schema]]
+      : []),
   ]
   return Object.fromEntries([...found, ...refusals])
 }

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { taskSummary } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import {
   anything,
@@ -53,21 +55,52 @@ const exportBody = shape({
 
 /** Dumps, snapshots, exports: ways to take the data elsewhere. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, options }) => {
-  app.post('/dumps', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'dumps.create')
-    const content = { kind: 'dumpCreation' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
-  })
+  app.post(
+    '/dumps',
+    described({
+      method: 'POST',
+      url: '/dumps',
+      summary: 'Write a dump',
+      actions: ['dumps.create'],
+      answers: { 202: taskSummary },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'dumps.create')
+      const content = { kind: 'dumpCreation' } as const
+      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
+    },
+  )
 
-  app.post('/snapshots', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'snapshots.create')
-    const content = { kind: 'snapshotCreation' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
-  })
+  app.post(
+    '/snapshots',
+    described({
+      method: 'POST',
+      url: '/snapshots',
+      summary: 'Write a snapshot',
+      actions: ['snapshots.create'],
+      answers: { 202: taskSummary },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'snapshots.create')
+      const content = { kind: 'snapshotCreation' } as const
+      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
+    },
+  )
 
-  app.post('/export', async (request) => {
-    await auth.require(request.headers.authorization, 'export')
-    await jsonBody(request, options.payloadBytesMax, exportBody)
-    throw new ApiError('feature_not_enabled', 'this build cannot export to another instance')
-  })
+  app.post(
+    '/export',
+    described({
+      method: 'POST',
+      url: '/export',
+      summary: 'Copy indexes to another instance',
+      actions: ['export'],
+      body: exportBody,
+      answers: { 200: taskSummary },
+    }),
+    async (request) => {
+      await auth.require(request.headers.authorization, 'export')
+      await jsonBody(request, options.payloadBytesMax, exportBody)
+      throw new ApiError('feature_not_enabled', 'this build cannot export to another instance')
+    },
+  )
 }

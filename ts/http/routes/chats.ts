@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Action } from '../../auth/index.js'
+import { described } from '../endpoint.js'
 import { featureNotEnabled } from '../features.js'
 import type { RouteServices } from '../services.js'
 
@@ -19,6 +20,7 @@ export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth 
     app.route({
       method,
       url,
+      ...described({ method, url, summary: 'Not part of this service', actions: [action], answers: {} }),
       handler: async (request) => {
         await auth.require(request.headers.authorization, action)
         throw featureNotEnabled('chatCompletions', 'using chats')

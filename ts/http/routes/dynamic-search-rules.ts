@@ -1,7 +1,9 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Action } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
+import { pageOf, searchRule, taskSummary } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { param, rawQuery } from '../exchange.js'
 import {
   anything,
@@ -108,38 +110,93 @@ const writeParameters = { customMetadata: optional(string, 'invalid_index_custom
 export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, options } = services
 
-  app.post('/dynamic-search-rules', async (request) => {
-    await enter(request, 'dynamicSearchRules.get')
-    await jsonBody(request, options.payloadBytesMax, listBody)
-    return refuse()
-  })
+  app.post(
+    '/dynamic-search-rules',
+    described({
+      method: 'POST',
+      url: '/dynamic-search-rules',
+      summary: 'List the rules',
+      actions: ['dynamicSearchRules.get'],
+      body: listBody,
+      answers: { 200: pageOf(searchRule) },
+    }),
+    async (request) => {
+      await enter(request, 'dynamicSearchRules.get')
+      await jsonBody(request, options.payloadBytesMax, listBody)
+      return refuse()
+    },
+  )
 
-  app.delete('/dynamic-search-rules', async (request) => {
-    await enter(request, 'dynamicSearchRules.delete')
-    readQuery(rawQuery(request), writeParameters)
-    return refuse()
-  })
+  app.delete(
+    '/dynamic-search-rules',
+    described({
+      method: 'DELETE',
+      url: '/dynamic-search-rules',
+      summary: 'Delete all rules',
+      actions: ['dynamicSearchRules.delete'],
+      query: writeParameters,
+      answers: { 202: taskSummary },
+    }),
+    async (request) => {
+      await enter(request, 'dynamicSearchRules.delete')
+      readQuery(rawQuery(request), writeParameters)
+      return refuse()
+    },
+  )
 
-  app.get('/dynamic-search-rules/:uid', async (request, reply) => {
-    await enter(request, 'dynamicSearchRules.get')
-    if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-    return refuse()
-  })
+  app.get(
+    '/dynamic-search-rules/:uid',
+    described({
+      method: 'GET',
+      url: '/dynamic-search-rules/:uid',
+      summary: 'Get one rule',
+      actions: ['dynamicSearchRules.get'],
+      answers: { 200: searchRule },
+    }),
+    async (request, reply) => {
+      await enter(request, 'dynamicSearchRules.get')
+      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
+      return refuse()
+    },
+  )
 
-  app.patch('/dynamic-search-rules/:uid', async (request, reply) => {
-    await enter(request, 'dynamicSearchRules.update')
-    readQuery(rawQuery(request), writeParameters)
-    await jsonBody(request, options.payloadBytesMax, ruleBody)
-    if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-    return refuse()
-  })
+  app.patch(
+    '/dynamic-search-rules/:uid',
+    described({
+      method: 'PATCH',
+      url: '/dynamic-search-rules/:uid',
+      summary: 'Create or change a rule',
+      actions: ['dynamicSearchRules.update'],
+      query: writeParameters,
+      body: ruleBody,
+      answers: { 202: taskSummary },
+    }),
+    async (request, reply) => {
+      await enter(request, 'dynamicSearchRules.update')
+      readQuery(rawQuery(request), writeParameters)
+      await jsonBody(request, options.payloadBytesMax, ruleBody)
+      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
+      return refuse()
+    },
+  )
 
-  app.delete('/dynamic-search-rules/:uid', async (request, reply) => {
-    await enter(request, 'dynamicSearchRules.delete')
-    readQuery(rawQuery(request), writeParameters)
-    if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-    return refuse()
-  })
+  app.delete(
+    '/dynamic-search-rules/:uid',
+    described({
+      method: 'DELETE',
+      url: '/dynamic-search-rules/:uid',
+      summary: 'Delete one rule',
+      actions: ['dynamicSearchRules.delete'],
+      query: writeParameters,
+      answers: { 202: taskSummary },
+    }),
+    async (request, reply) => {
+      await enter(request, 'dynamicSearchRules.delete')
+      readQuery(rawQuery(request), writeParameters)
+      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
+      return refuse()
+    },
+  )
 
   async function enter(request: FastifyRequest, action: Action): Promise<void> {
     await auth.require(request.headers.authorization, action)

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { text } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { badValue, boolean, defaulted, oneOf, refined, shape, string, type Type } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
@@ -32,28 +34,60 @@ const stderrBody = shape({ target: defaulted(target, 'info', 'bad_request') })
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, log, options } = services
 
-  app.post('/logs/stream', async (request) => {
-    await auth.require(request.headers.authorization, 'metrics.get')
-    await jsonBody(request, options.payloadBytesMax, streamBody)
-    features.require('logsRoute', 'streaming the logs')
-    throw new ApiError('feature_not_enabled', 'this build cannot stream its logs')
-  })
+  app.post(
+    '/logs/stream',
+    described({
+      method: 'POST',
+      url: '/logs/stream',
+      summary: 'Stream the log',
+      actions: ['metrics.get'],
+      body: streamBody,
+      answers: { 200: text },
+    }),
+    async (request) => {
+      await auth.require(request.headers.authorization, 'metrics.get')
+      await jsonBody(request, options.payloadBytesMax, streamBody)
+      features.require('logsRoute', 'streaming the logs')
+      throw new ApiError('feature_not_enabled', 'this build cannot stream its logs')
+    },
+  )
 
-  app.delete('/logs/stream', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'metrics.get')
-    features.require('logsRoute', 'ending a stream of logs')
-    // No stream can be open; the route answers the same when one was.
-    return reply.code(204).send()
-  })
+  app.delete(
+    '/logs/stream',
+    described({
+      method: 'DELETE',
+      url: '/logs/stream',
+      summary: 'End the stream of the log',
+      actions: ['metrics.get'],
+      answers: { 204: null },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'metrics.get')
+      features.require('logsRoute', 'ending a stream of logs')
+      // No stream can be open; the route answers the same when one was.
+      return reply.code(204).send()
+    },
+  )
 
-  app.post('/logs/stderr', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'metrics.get')
-    const { target: wanted } = await jsonBody(request, options.payloadBytesMax, stderrBody)
-    features.require('logsRoute', 'changing the log level')
-    const level = levelOf(wanted)
-    if (level !== null) log.level = level
-    return reply.code(204).send()
-  })
+  app.post(
+    '/logs/stderr',
+    described({
+      method: 'POST',
+      url: '/logs/stderr',
+      summary: 'Choose what is logged',
+      actions: ['metrics.get'],
+      body: stderrBody,
+      answers: { 204: null },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'metrics.get')
+      const { target: wanted } = await jsonBody(request, options.payloadBytesMax, stderrBody)
+      features.require('logsRoute', 'changing the log level')
+      const level = levelOf(wanted)
+      if (level !== null) log.level = level
+      return reply.code(204).send()
+    },
+  )
 }
 
 /** The level for everything, null if only single modules are named: this service has no levels by module. */

@@ -3,7 +3,9 @@ import type { Access } from '../../auth/index.js'
 import type { FederationRequest, SearchRequest } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import { multiSearchAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { disconnection, hasMoved, indexNotFound, sendJsonBytes } from '../exchange.js'
 import {
   badValue,
@@ -84,43 +86,56 @@ type Federation = Values<typeof federationFields>
 export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, engine, tasks, features, options, searches } = services
 
-  app.post('/multi-search', async (request, reply) => {
-    const access = await auth.require(request.headers.authorization, 'search')
-    const { queries, federation } = await jsonBody(request, options.payloadBytesMax, body)
-    const includeMetadata = includesMetadata(request)
-    const answer = async (): Promise<Uint8Array> => {
-      for (const [i, query] of queries.entries()) {
-        if (federation === null) requirePlain(query, i)
-        else requireFederable(query, federation, i)
-        requireAllowed(access, query.indexUid, i)
-      }
-      if (federation !== null) requireFederation(access, queries, federation)
-      const prepared = queries.map((query, i) => {
-        const entry = requireEntry(query.indexUid, `.queries[${i}]`)
-        return {
-          index: entry.id,
-          entry,
-          request: requestFor(query, i, entry, access, federation, includeMetadata),
+  app.post(
+    '/multi-search',
+    described({
+      method: 'POST',
+      url: '/multi-search',
+      summary: 'Search several times in one request',
+      actions: ['search'],
+      body: body,
+      answers: { 200: multiSearchAnswer },
+    }),
+    async (request, reply) => {
+      const access = await auth.require(request.headers.authorization, 'search')
+      const { queries, federation } = await jsonBody(request, options.payloadBytesMax, body)
+      const includeMetadata = includesMetadata(request)
+      const answer = async (): Promise<Uint8Array> => {
+        for (const [i, query] of queries.entries()) {
+          if (federation === null) requirePlain(query, i)
+          else requireFederable(query, federation, i)
+          requireAllowed(access, query.indexUid, i)
         }
-      })
-      if (federation !== null) await checkUnusedFacets(queries, federation)
-      const requests = prepared.map((one) => ({ index: one.index, request: encode(one.request) }))
-      const federated =
-        federation === null
-          ? null
-          : encode(federationRequest(federation, queries, includeMetadata ? prepared.map(metadataOf) : null))
-      // As with a single search: what was deleted or swapped away meanwhile is asked for again.
-      const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
-      try {
-        const merged = (await engine.multiSearch(requests, federated)).body
-        if (!isStale()) return merged
-      } catch (error) {
-        if (!isStale()) throw error
+        if (federation !== null) requireFederation(access, queries, federation)
+        const prepared = queries.map((query, i) => {
+          const entry = requireEntry(query.indexUid, `.queries[${i}]`)
+          return {
+            index: entry.id,
+            entry,
+            request: requestFor(query, i, entry, access, federation, includeMetadata),
+          }
+        })
+        if (federation !== null) await checkUnusedFacets(queries, federation)
+        const requests = prepared.map((one) => ({ index: one.index, request: encode(one.request) }))
+        const federated =
+          federation === null
+            ? null
+            : encode(
+                federationRequest(federation, queries, includeMetadata ? prepared.map(metadataOf) : null),
+              )
+        // As with a single search: what was deleted or swapped away meanwhile is asked for again.
+        const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
+        try {
+          const merged = (await engine.multiSearch(requests, federated)).body
+          if (!isStale()) return merged
+        } catch (error) {
+          if (!isStale()) throw error
+        }
+        return answer()
       }
-      return answer()
-    }
-    return sendJsonBytes(reply, await searches.run(access.holder, disconnection(reply), answer))
-  })
+      return sendJsonBytes(reply, await searches.run(access.holder, disconnection(reply), answer))
+    },
+  )
 
   function requireEntry(uid: string, where: string): IndexEntry {
     const entry = tasks.index(uid)

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { network as networkAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
 import { inTurn } from '../in-turn.js'
 import {
@@ -58,28 +60,59 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   const { auth, features, instance, options } = services
   const turn = inTurn()
 
-  app.get('/network', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'network.get')
-    features.require('network', 'reading the network')
-    return sendJson(reply, view(await stored()))
-  })
+  app.get(
+    '/network',
+    described({
+      method: 'GET',
+      url: '/network',
+      summary: 'Get the other instances that this one knows',
+      actions: ['network.get'],
+      answers: { 200: networkAnswer },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'network.get')
+      features.require('network', 'reading the network')
+      return sendJson(reply, view(await stored()))
+    },
+  )
 
-  app.patch('/network', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'network.update')
-    const patch = await jsonBody(request, options.payloadBytesMax, body)
-    features.require('network', 'changing the network')
-    if (patch.leader !== undefined && patch.leader !== null) {
-      throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
-    }
-    const updated = await turn(() => change(patch))
-    return sendJson(reply, view(updated))
-  })
+  app.patch(
+    '/network',
+    described({
+      method: 'PATCH',
+      url: '/network',
+      summary: 'Change the other instances that this one knows',
+      actions: ['network.update'],
+      body: body,
+      answers: { 200: networkAnswer },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'network.update')
+      const patch = await jsonBody(request, options.payloadBytesMax, body)
+      features.require('network', 'changing the network')
+      if (patch.leader !== undefined && patch.leader !== null) {
+        throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
+      }
+      const updated = await turn(() => change(patch))
+      return sendJson(reply, view(updated))
+    },
+  )
 
-  app.post('/network/control', async (request) => {
-    await auth.require(request.headers.authorization, 'network.update')
-    features.require('network', 'steering the network')
-    throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
-  })
+  app.post(
+    '/network/control',
+    described({
+      method: 'POST',
+      url: '/network/control',
+      summary: 'Steer a network with a leader',
+      actions: ['network.update'],
+      answers: {},
+    }),
+    async (request) => {
+      await auth.require(request.headers.authorization, 'network.update')
+      features.require('network', 'steering the network')
+      throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
+    },
+  )
 
   async function change(patch: Values<typeof networkFields>): Promise<Network> {
     const network = await stored()

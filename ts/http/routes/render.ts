@@ -11,7 +11,9 @@ import {
 } from '../../embedders/index.js'
 import { ApiError } from '../../errors/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
+import { anyJson, record } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { reading, sendJson } from '../exchange.js'
 import {
   anything,
@@ -80,25 +82,36 @@ interface Found {
 export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, engine, features, options, tasks } = services
 
-  app.post('/render-template', async (request, reply) => {
-    const settingsAccess = await auth.require(request.headers.authorization, 'settings.get')
-    const documentsAccess = await auth.require(request.headers.authorization, 'documents.get')
-    const { template, input } = await jsonBody(request, options.payloadBytesMax, body)
-    features.require('renderRoute', 'rendering a template')
-    requireParts('template', template, templateParts[template.kind], badTemplate)
-    if (input !== null) requireParts('input', input, inputParts[input.kind], badInput)
-    requireFeatures(template.kind, input?.kind ?? null)
-    const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, settingsAccess)
-    const found = findTemplate(template, settings)
-    const rendered = await translated(async () => {
-      checkFragment(found.template)
-      if (input === null) return null
-      const context = await contextOf(input, settings, documentsAccess)
-      if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
-      return cutToBytes(renderText(String(found.template), context), found.bytesMax)
-    })
-    return sendJson(reply, { template: found.template, rendered })
-  })
+  app.post(
+    '/render-template',
+    described({
+      method: 'POST',
+      url: '/render-template',
+      summary: 'Try out a template',
+      actions: ['settings.get', 'documents.get'],
+      body: body,
+      answers: { 200: record({ template: anyJson, rendered: anyJson }) },
+    }),
+    async (request, reply) => {
+      const settingsAccess = await auth.require(request.headers.authorization, 'settings.get')
+      const documentsAccess = await auth.require(request.headers.authorization, 'documents.get')
+      const { template, input } = await jsonBody(request, options.payloadBytesMax, body)
+      features.require('renderRoute', 'rendering a template')
+      requireParts('template', template, templateParts[template.kind], badTemplate)
+      if (input !== null) requireParts('input', input, inputParts[input.kind], badInput)
+      requireFeatures(template.kind, input?.kind ?? null)
+      const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, settingsAccess)
+      const found = findTemplate(template, settings)
+      const rendered = await translated(async () => {
+        checkFragment(found.template)
+        if (input === null) return null
+        const context = await contextOf(input, settings, documentsAccess)
+        if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
+        return cutToBytes(renderText(String(found.template), context), found.bytesMax)
+      })
+      return sendJson(reply, { template: found.template, rendered })
+    },
+  )
 
   function requireFeatures(template: TemplateKind, input: InputKind | null): void {
     if (template === 'chatDocumentTemplate') features.require('chatCompletions', 'rendering a chat template')

@@ -3,7 +3,9 @@ import type { Access } from '../../auth/index.js'
 import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import {
   boolean,
@@ -56,51 +58,106 @@ const similarParameters = {
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, engine, tasks, features, options, searches } = services
 
-  app.post('/indexes/:indexUid/search', async (request, reply) => {
-    const access = await enter(request)
-    return search(request, reply, access, await jsonBody(request, options.payloadBytesMax, searchBody))
-  })
+  app.post(
+    '/indexes/:indexUid/search',
+    described({
+      method: 'POST',
+      url: '/indexes/:indexUid/search',
+      summary: 'Search an index',
+      actions: ['search'],
+      body: searchBody,
+      answers: { 200: searchAnswer },
+    }),
+    async (request, reply) => {
+      const access = await enter(request)
+      return search(request, reply, access, await jsonBody(request, options.payloadBytesMax, searchBody))
+    },
+  )
 
-  app.get('/indexes/:indexUid/search', async (request, reply) => {
-    const access = await enter(request)
-    return search(request, reply, access, fromParameters(readQuery(rawQuery(request), searchParameters)))
-  })
+  app.get(
+    '/indexes/:indexUid/search',
+    described({
+      method: 'GET',
+      url: '/indexes/:indexUid/search',
+      summary: 'Search an index, with parameters in the query string',
+      actions: ['search'],
+      query: searchParameters,
+      answers: { 200: searchAnswer },
+    }),
+    async (request, reply) => {
+      const access = await enter(request)
+      return search(request, reply, access, fromParameters(readQuery(rawQuery(request), searchParameters)))
+    },
+  )
 
-  app.post('/indexes/:indexUid/facet-search', async (request, reply) => {
-    const access = await enter(request)
-    const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
-    const body = await readInTurn(request, reply, access, async (entry) => {
-      requireSensible(wanted, features)
-      const { containsFilter, legacySearch, multimodal } = features.flags
-      const facetSearch: FacetSearchRequest = {
-        indexUid: entry.uid,
-        facetName: wanted.facetName,
-        facetQuery: wanted.facetQuery,
-        q: wanted.q,
-        filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
-        matchingStrategy: wanted.matchingStrategy,
-        attributesToSearchOn: wanted.attributesToSearchOn,
-        rankingScoreThreshold: wanted.rankingScoreThreshold,
-        locales: wanted.locales,
-        exhaustiveFacetCount: wanted.exhaustiveFacetCount ?? false,
-        hybrid: wanted.hybrid,
-        vector: wanted.vector,
-        features: { containsFilter, legacySearch, multimodal },
-      }
-      return (await engine.facetSearch(entry.id, encode(facetSearch))).body
-    })
-    return sendJsonBytes(reply, body)
-  })
+  app.post(
+    '/indexes/:indexUid/facet-search',
+    described({
+      method: 'POST',
+      url: '/indexes/:indexUid/facet-search',
+      summary: 'Search the values of a facet',
+      actions: ['search'],
+      body: facetSearchBody,
+      answers: { 200: facetSearchAnswer },
+    }),
+    async (request, reply) => {
+      const access = await enter(request)
+      const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
+      const body = await readInTurn(request, reply, access, async (entry) => {
+        requireSensible(wanted, features)
+        const { containsFilter, legacySearch, multimodal } = features.flags
+        const facetSearch: FacetSearchRequest = {
+          indexUid: entry.uid,
+          facetName: wanted.facetName,
+          facetQuery: wanted.facetQuery,
+          q: wanted.q,
+          filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+          matchingStrategy: wanted.matchingStrategy,
+          attributesToSearchOn: wanted.attributesToSearchOn,
+          rankingScoreThreshold: wanted.rankingScoreThreshold,
+          locales: wanted.locales,
+          exhaustiveFacetCount: wanted.exhaustiveFacetCount ?? false,
+          hybrid: wanted.hybrid,
+          vector: wanted.vector,
+          features: { containsFilter, legacySearch, multimodal },
+        }
+        return (await engine.facetSearch(entry.id, encode(facetSearch))).body
+      })
+      return sendJsonBytes(reply, body)
+    },
+  )
 
-  app.post('/indexes/:indexUid/similar', async (request, reply) => {
-    const access = await enter(request)
-    return similar(request, reply, access, await jsonBody(request, options.payloadBytesMax, similarBody))
-  })
+  app.post(
+    '/indexes/:indexUid/similar',
+    described({
+      method: 'POST',
+      url: '/indexes/:indexUid/similar',
+      summary: 'Find documents like one',
+      actions: ['search'],
+      body: similarBody,
+      answers: { 200: similarAnswer },
+    }),
+    async (request, reply) => {
+      const access = await enter(request)
+      return similar(request, reply, access, await jsonBody(request, options.payloadBytesMax, similarBody))
+    },
+  )
 
-  app.get('/indexes/:indexUid/similar', async (request, reply) => {
-    const access = await enter(request)
-    return similar(request, reply, access, readQuery(rawQuery(request), similarParameters))
-  })
+  app.get(
+    '/indexes/:indexUid/similar',
+    described({
+      method: 'GET',
+      url: '/indexes/:indexUid/similar',
+      summary: 'Find documents like one, with parameters in the query string',
+      actions: ['search'],
+      query: similarParameters,
+      answers: { 200: similarAnswer },
+    }),
+    async (request, reply) => {
+      const access = await enter(request)
+      return similar(request, reply, access, readQuery(rawQuery(request), similarParameters))
+    },
+  )
 
   function enter(request: FastifyRequest): Promise<Access> {
     return auth.require(request.headers.authorization, 'search', param(request, 'indexUid'))

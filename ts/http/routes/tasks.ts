@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
+import { described } from '../endpoint.js'
 import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
 import {
   boolean,
@@ -45,61 +47,149 @@ const listParameters = {
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, features }) => {
-  app.get('/tasks', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-    const query = readQuery(rawQuery(request), listParameters)
-    return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
-  })
+  app.get(
+    '/tasks',
+    described({
+      method: 'GET',
+      url: '/tasks',
+      summary: 'List tasks, newest first',
+      actions: ['tasks.get'],
+      query: listParameters,
+      answers: { 200: pageFrom(task) },
+    }),
+    async (request, reply) => {
+      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+      const query = readQuery(rawQuery(request), listParameters)
+      return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
+    },
+  )
 
-  app.get('/tasks/:uid', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-    const uid = taskUid(request)
-    const task = await tasks.get(uid, visibleIndexes)
-    if (task === null) throw taskNotFound(uid)
-    return sendJson(reply, task)
-  })
+  app.get(
+    '/tasks/:uid',
+    described({
+      method: 'GET',
+      url: '/tasks/:uid',
+      summary: 'Get one task',
+      actions: ['tasks.get'],
+      answers: { 200: task },
+    }),
+    async (request, reply) => {
+      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+      const uid = taskUid(request)
+      const task = await tasks.get(uid, visibleIndexes)
+      if (task === null) throw taskNotFound(uid)
+      return sendJson(reply, task)
+    },
+  )
 
-  app.get('/tasks/:uid/documents', async (request) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-    features.require('getTaskDocumentsRoute', 'reading the documents of a task')
-    const uid = taskUid(request)
-    if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
-    throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
-  })
+  app.get(
+    '/tasks/:uid/documents',
+    described({
+      method: 'GET',
+      url: '/tasks/:uid/documents',
+      summary: 'Read the documents that an unfinished task holds',
+      actions: ['tasks.get'],
+      answers: { 200: text },
+    }),
+    async (request) => {
+      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+      features.require('getTaskDocumentsRoute', 'reading the documents of a task')
+      const uid = taskUid(request)
+      if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
+      throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
+    },
+  )
 
-  app.post('/tasks/cancel', async (request, reply) => {
-    const access = await auth.require(request.headers.authorization, 'tasks.cancel')
-    const { query, uids } = await matched(request, access.visibleIndexes)
-    const content = { kind: 'taskCancelation', query, tasks: uids } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content }), 200)
-  })
+  app.post(
+    '/tasks/cancel',
+    described({
+      method: 'POST',
+      url: '/tasks/cancel',
+      summary: 'Cancel unfinished tasks',
+      actions: ['tasks.cancel'],
+      query: filters,
+      answers: { 200: taskSummary },
+    }),
+    async (request, reply) => {
+      const access = await auth.require(request.headers.authorization, 'tasks.cancel')
+      const { query, uids } = await matched(request, access.visibleIndexes)
+      const content = { kind: 'taskCancelation', query, tasks: uids } as const
+      return sendSummary(
+        reply,
+        await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content }),
+        200,
+      )
+    },
+  )
 
-  app.delete('/tasks', async (request, reply) => {
-    const access = await auth.require(request.headers.authorization, 'tasks.delete')
-    const { query, uids } = await matched(request, access.visibleIndexes)
-    const content = { kind: 'taskDeletion', query, tasks: uids } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content }), 200)
-  })
+  app.delete(
+    '/tasks',
+    described({
+      method: 'DELETE',
+      url: '/tasks',
+      summary: 'Delete finished tasks',
+      actions: ['tasks.delete'],
+      query: filters,
+      answers: { 200: taskSummary },
+    }),
+    async (request, reply) => {
+      const access = await auth.require(request.headers.authorization, 'tasks.delete')
+      const { query, uids } = await matched(request, access.visibleIndexes)
+      const content = { kind: 'taskDeletion', query, tasks: uids } as const
+      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content }), 200)
+    },
+  )
 
-  app.post('/tasks/compact', async (request) => {
-    await auth.require(request.headers.authorization, 'tasks.compact')
-    features.require('taskQueueCompactionRoute', 'compacting the task queue')
-    throw new ApiError('bad_request', 'compacting the task queue is not supported by this build')
-  })
+  app.post(
+    '/tasks/compact',
+    described({
+      method: 'POST',
+      url: '/tasks/compact',
+      summary: 'Give back disk space that the queue no longer needs',
+      actions: ['tasks.compact'],
+      answers: { 200: compaction },
+    }),
+    async (request) => {
+      await auth.require(request.headers.authorization, 'tasks.compact')
+      features.require('taskQueueCompactionRoute', 'compacting the task queue')
+      throw new ApiError('bad_request', 'compacting the task queue is not supported by this build')
+    },
+  )
 
-  app.get('/batches', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-    const query = readQuery(rawQuery(request), listParameters)
-    return sendJson(reply, await tasks.batches(taskFilter(query, visibleIndexes), query))
-  })
+  app.get(
+    '/batches',
+    described({
+      method: 'GET',
+      url: '/batches',
+      summary: 'List batches, newest first',
+      actions: ['tasks.get'],
+      query: listParameters,
+      answers: { 200: pageFrom(batch) },
+    }),
+    async (request, reply) => {
+      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+      const query = readQuery(rawQuery(request), listParameters)
+      return sendJson(reply, await tasks.batches(taskFilter(query, visibleIndexes), query))
+    },
+  )
 
-  app.get('/batches/:uid', async (request, reply) => {
-    const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-    const uid = u32.text(param(request, 'uid'), { path: '', code: 'invalid_batch_uids' })
-    const batch = await tasks.batch(uid, visibleIndexes)
-    if (batch === null) throw new ApiError('batch_not_found', `batch \`${uid}\` not found`)
-    return sendJson(reply, batch)
-  })
+  app.get(
+    '/batches/:uid',
+    described({
+      method: 'GET',
+      url: '/batches/:uid',
+      summary: 'Get one batch',
+      actions: ['tasks.get'],
+      answers: { 200: batch },
+    }),
+    async (request, reply) => {
+      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+      const uid = u32.text(param(request, 'uid'), { path: '', code: 'invalid_batch_uids' })
+      const batch = await tasks.batch(uid, visibleIndexes)
+      if (batch === null) throw new ApiError('batch_not_found', `batch \`${uid}\` not found`)
+      return sendJson(reply, batch)
+    },
+  )
 
   /** The tasks a cancel or delete request is about, frozen now. */
   async function matched(

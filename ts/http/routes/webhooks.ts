@@ -2,7 +2,9 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
+import { listOf, record, webhook as webhookAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
 import { param, sendJson } from '../exchange.js'
 import {
   badValue,
@@ -43,39 +45,91 @@ const body = shape({
 
 /** Who is told about finished tasks. */
 export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, webhooks, options }) => {
-  app.get('/webhooks', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'webhooks.get')
-    return sendJson(reply, { results: webhooks.all().map(view) })
-  })
+  app.get(
+    '/webhooks',
+    described({
+      method: 'GET',
+      url: '/webhooks',
+      summary: 'List the webhooks',
+      actions: ['webhooks.get'],
+      answers: { 200: record({ results: listOf(webhookAnswer) }) },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'webhooks.get')
+      return sendJson(reply, { results: webhooks.all().map(view) })
+    },
+  )
 
-  app.post('/webhooks', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'webhooks.create')
-    const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
-    if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
-    return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
-  })
+  app.post(
+    '/webhooks',
+    described({
+      method: 'POST',
+      url: '/webhooks',
+      summary: 'Create a webhook',
+      actions: ['webhooks.create'],
+      body: body,
+      answers: { 201: webhookAnswer },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'webhooks.create')
+      const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+      if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
+      return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
+    },
+  )
 
-  app.get('/webhooks/:uuid', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'webhooks.get')
-    const uuid = uuidOf(request)
-    const webhook = webhooks.get(uuid)
-    if (webhook === null) throw new ApiError('webhook_not_found', `there is no webhook \`${uuid}\``)
-    return sendJson(reply, view(webhook))
-  })
+  app.get(
+    '/webhooks/:uuid',
+    described({
+      method: 'GET',
+      url: '/webhooks/:uuid',
+      summary: 'Get one webhook',
+      actions: ['webhooks.get'],
+      answers: { 200: webhookAnswer },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'webhooks.get')
+      const uuid = uuidOf(request)
+      const webhook = webhooks.get(uuid)
+      if (webhook === null) throw new ApiError('webhook_not_found', `there is no webhook \`${uuid}\``)
+      return sendJson(reply, view(webhook))
+    },
+  )
 
-  app.patch('/webhooks/:uuid', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'webhooks.update')
-    const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
-    const uuid = uuidOf(request)
-    if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
-    return sendJson(reply, view(await webhooks.update(uuid, { url, headers })))
-  })
+  app.patch(
+    '/webhooks/:uuid',
+    described({
+      method: 'PATCH',
+      url: '/webhooks/:uuid',
+      summary: 'Change a webhook',
+      actions: ['webhooks.update'],
+      body: body,
+      answers: { 200: webhookAnswer },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'webhooks.update')
+      const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+      const uuid = uuidOf(request)
+      if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
+      return sendJson(reply, view(await webhooks.update(uuid, { url, headers })))
+    },
+  )
 
-  app.delete('/webhooks/:uuid', async (request, reply) => {
-    await auth.require(request.headers.authorization, 'webhooks.delete')
-    await webhooks.remove(uuidOf(request))
-    return reply.code(204).send()
-  })
+  app.delete(
+    '/webhooks/:uuid',
+    described({
+      method: 'DELETE',
+      url: '/webhooks/:uuid',
+      summary: 'Delete a webhook',
+      actions: ['webhooks.delete'],
+      answers: { 204: null },
+    }),
+    async (request, reply) => {
+      await auth.require(request.headers.authorization, 'webhooks.delete')
+      await webhooks.remove(uuidOf(request))
+      return reply.code(204).send()
+    },
+  )
 }
 
 function uuidOf(request: FastifyRequest): string {
