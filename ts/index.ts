@@ -195,7 +195,8 @@ function index(instance: Instance, features: Features, uid: string): Index {
       return found === null ? null : (parsed(found) as Document)
     },
     async search(q, parameters = {}) {
-      const context = { entry: entry(), features, forcedFilter: null, includeMetadata: false }
+      const rules = tasks.rules()
+      const context = { entry: entry(), features, forcedFilter: null, includeMetadata: false, rules }
       const request = readSearch(bytes({ ...parameters, q }), context)
       const { body } = await engine.search(context.entry.id, bytes(request))
       return parsed(body) as SearchAnswer

@@ -81,6 +81,7 @@ export function completeRequest(body: SearchBody): SearchRequest {
     features: { containsFilter: false, legacySearch: false, multimodal: false },
     requestUid: '01900000-0000-7000-8000-000000000000',
     metadata: null,
+    pins: [],
     ...rest,
   }
 }

@@ -80,6 +80,8 @@ const types: Readonly<Record<TaskContent['kind'], TaskType>> = {
   taskDeletion: 'taskDeletion',
   dumpCreation: 'dumpCreation',
   snapshotCreation: 'snapshotCreation',
+  dsrUpdate: 'dsrUpdate',
+  dsrClear: 'dsrClear',
 }
 
 export const create = (indexUid: string, primaryKey: string | null = null): NewTask =>

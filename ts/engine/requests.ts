@@ -56,6 +56,8 @@ export interface SearchRequest {
   readonly requestUid: string
   /** Raw `metadata` object, echoed at its place in the answer; null when the header was not sent. */
   readonly metadata: unknown
+  /** Documents with a place of their own, whatever their rank; those that count more come first. */
+  readonly pins: readonly { readonly id: string; readonly position: number }[]
 }
 
 export interface FederationRequest {

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FilterValue, Paging, SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { pinsFor, type Rule } from '../rules/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Features } from './features.js'
 import type { Values } from './parse/index.js'
@@ -18,6 +19,8 @@ export interface SearchContext {
   /** What a tenant token adds; null: nothing. */
   readonly forcedFilter: unknown
   readonly includeMetadata: boolean
+  /** Dynamic search rules; they act while their feature is on. */
+  readonly rules: readonly Rule[]
 }
 
 /**
@@ -27,7 +30,9 @@ export interface SearchContext {
 export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
   const { entry, features } = context
   requireSensible(search, features)
-  const { containsFilter, legacySearch, multimodal } = features.flags
+  const { containsFilter, legacySearch, multimodal, dynamicSearchRules } = features.flags
+  const filter = bothFilters(search.filter, context.forcedFilter)
+  const ruled = { indexUid: entry.uid, q: search.q, filter, now: Date.now() }
   return {
     indexUid: entry.uid,
     q: search.q,
@@ -40,7 +45,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     highlightPreTag: search.highlightPreTag,
     highlightPostTag: search.highlightPostTag,
     showMatchesPosition: search.showMatchesPosition,
-    filter: bothFilters(search.filter, context.forcedFilter),
+    filter,
     sort: search.sort,
     distinct: search.distinct,
     facets: search.facets,
@@ -57,6 +62,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     features: { containsFilter, legacySearch, multimodal },
     requestUid: uuidV7(),
     metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
+    pins: dynamicSearchRules ? pinsFor(context.rules, ruled) : [],
   }
 }
 

@@ -24,6 +24,8 @@ export type BatchKind =
   | 'indexCreation'
   | 'indexUpdate'
   | 'indexSwap'
+  | 'dsrUpdate'
+  | 'dsrClear'
   | 'edit'
   | IndexWork
 

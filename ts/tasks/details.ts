@@ -12,6 +12,7 @@ export interface Counters {
   readonly preCompactionSize?: string
   readonly postCompactionSize?: string
   readonly dumpUid?: string
+  readonly updatedRules?: number
 }
 
 /** `details` while a task waits or runs; null for types that have none. */
@@ -55,6 +56,10 @@ export function detailsBefore(content: TaskContent, indexUid: string | null): De
       return { dumpUid: null }
     case 'snapshotCreation':
       return null
+    case 'dsrUpdate':
+      return { ...(content.patch !== null && { rule: content.patch }), updatedRules: null }
+    case 'dsrClear':
+      return { deletedDocuments: null }
   }
 }
 
@@ -67,6 +72,8 @@ const zeroes: Readonly<Record<string, Details>> = {
   edit: { editedDocuments: 0 },
   clear: { deletedDocuments: 0 },
   indexDeletion: { deletedDocuments: 0 },
+  dsrUpdate: { updatedRules: 0 },
+  dsrClear: { deletedDocuments: 0 },
   taskCancelation: { canceledTasks: 0 },
   taskDeletion: { deletedTasks: 0 },
 }

@@ -15,9 +15,10 @@ import type { Catalogue } from './catalogue.js'
 import type { Counters } from './details.js'
 import { editDocuments } from './edit.js'
 import type { CatalogueRow, PendingTask, Relabel } from './records.js'
+import type { RuleBook } from './rule-book.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
-import { type Micros, now } from './time.js'
+import { formatDate, type Micros, now } from './time.js'
 
 /** Where faults that are nobody's mistake are told. */
 export interface TaskLog {
@@ -36,6 +37,7 @@ export interface Surroundings {
   readonly store: StoreClient
   readonly spool: Spool
   readonly catalogue: Catalogue
+  readonly rules: RuleBook
   readonly log: TaskLog
   readonly embed: Embed
   readonly runScript: RunScript
@@ -127,6 +129,10 @@ function effectsOf(
       return cancelTasks(first, around)
     case 'taskDeletion':
       return deleteTasks(tasks, around)
+    case 'dsrUpdate':
+      return changeRule(first, around)
+    case 'dsrClear':
+      return clearRules(first, around)
     case 'dumpCreation':
       return refuse(tasks, 'dump_process_failed', 'dumps cannot be created by this version yet')
     case 'snapshotCreation':
@@ -521,6 +527,16 @@ async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundin
   // Segments are merged as they are written, so there is nothing to reclaim; the sizes say so.
   const size = humanSize((await engine.stats(row.id)).indexSize)
   return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
+}
+
+async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<Effects> {
+  const { uid, patch } = contentOf(task, 'dsrUpdate')
+  await rules.change(uid, patch, formatDate(task.row.enqueuedAt))
+  return effects({ outcomes: [succeeded(task, { updatedRules: 1 })] })
+}
+
+async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Effects> {
+  return effects({ outcomes: [succeeded(task, { deletedDocuments: await rules.clear() })] })
 }
 
 async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<Effects> {

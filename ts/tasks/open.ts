@@ -9,6 +9,7 @@ import type { Embed, Surroundings, TaskLog } from './execute.js'
 import { BATCHED_BYTES_MAX, BATCHED_TASKS_MAX } from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
+import { RuleBook } from './rule-book.js'
 import { Scheduler } from './scheduler.js'
 import { openSpool } from './spool.js'
 import { openStoreClient } from './store-client.js'
@@ -58,10 +59,11 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const spool = await openSpool(join(directory, 'update_files'))
     const start = await store.call('start', [])
     const catalogue = new Catalogue(start.catalogue)
+    const rules = await RuleBook.open(store)
     const embed = setup.embed ?? (async () => [])
     const scripts = loadScripts()
     const runScript: RunScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
-    const around: Surroundings = { engine, store, spool, catalogue, log, embed, runScript }
+    const around: Surroundings = { engine, store, spool, catalogue, rules, log, embed, runScript }
     const nextBatchUid = await recover(start, around)
     const limits: BatchLimits = {
       tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
@@ -72,7 +74,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       for (const listener of listeners) listener()
     })
     return {
-      tasks: queue({ store, spool, catalogue, scheduler, path, runScript }),
+      tasks: queue({ store, spool, catalogue, rules, scheduler, path, runScript }),
       instance: instanceStore(store),
       webhooks: webhookStore(store, listeners),
       driver: store.driver,

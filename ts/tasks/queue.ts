@@ -3,6 +3,7 @@ import type { RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue.js'
 import { detailsBefore } from './details.js'
 import type { NewRow, RowPage } from './records.js'
+import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
 import { type Spool, sizeOf } from './spool.js'
 import type { StoreClient } from './store-client.js'
@@ -16,6 +17,7 @@ export interface QueueParts {
   readonly store: StoreClient
   readonly spool: Spool
   readonly catalogue: Catalogue
+  readonly rules: RuleBook
   readonly scheduler: Scheduler
   /** The store's file. */
   readonly path: string
@@ -23,7 +25,7 @@ export interface QueueParts {
 }
 
 /** The durable queue and the catalogue, as routes use them. */
-export function queue({ store, spool, catalogue, scheduler, path, runScript }: QueueParts): Tasks {
+export function queue({ store, spool, catalogue, rules, scheduler, path, runScript }: QueueParts): Tasks {
   return {
     spool: async (format) => spool.slot(format),
 
@@ -71,6 +73,7 @@ export function queue({ store, spool, catalogue, scheduler, path, runScript }: Q
 
     index: (uid) => catalogue.entry(uid),
     indexes: () => catalogue.entries(),
+    rules: () => rules.all(),
     isIndexing: (uid) => scheduler.isIndexing(uid),
 
     lastUpdate() {

@@ -1,5 +1,6 @@
 import type { Payload } from '../engine/index.js'
 import type { ErrorBody } from '../errors/index.js'
+import type { RulePatch } from '../rules/index.js'
 
 export const taskTypes = [
   'documentAdditionOrUpdate',
@@ -72,6 +73,9 @@ export type TaskContent =
   | { readonly kind: 'taskDeletion'; readonly query: string; readonly tasks: readonly number[] }
   | { readonly kind: 'dumpCreation' }
   | { readonly kind: 'snapshotCreation' }
+  /** `patch` null: the rule is removed. */
+  | { readonly kind: 'dsrUpdate'; readonly uid: string; readonly patch: RulePatch | null }
+  | { readonly kind: 'dsrClear' }
 
 /** A task as clients see it; keys in the order they are rendered. Dates are RFC 3339, UTC. */
 export interface Task {

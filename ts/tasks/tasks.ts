@@ -1,4 +1,5 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
+import type { Rule } from '../rules/index.js'
 import type { StoredWebhook } from './records.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
 
@@ -90,6 +91,8 @@ export interface Tasks {
   index(uid: string): IndexEntry | null
   /** All indexes, ascending by uid. */
   indexes(): readonly IndexEntry[]
+  /** The dynamic search rules in no order, from memory: cheap enough for every search. */
+  rules(): readonly Rule[]
   /** Whether a task of this index is being processed. */
   isIndexing(uid: string): boolean
   /** When any index last changed, null on an untouched instance. */

@@ -1,10 +1,10 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { Action } from '../../auth/index.js'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
+import type { NewTask } from '../../tasks/index.js'
 import { pageOf, searchRule, taskSummary } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
-import { param, rawQuery } from '../exchange.js'
+import { serve } from '../endpoint.js'
+import { param, sendJson, sendSummary } from '../exchange.js'
 import {
   anything,
   badValue,
@@ -19,7 +19,6 @@ import {
   mapOf,
   oneOf,
   optional,
-  readQuery,
   refined,
   required,
   setting,
@@ -28,6 +27,9 @@ import {
   u32,
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+
+/** The name of an index that tasks of rules show. */
+const RULES_UID = '.meili_dsr'
 
 const moment = refined(string, (text, at) => {
   if (!isRfc3339(text)) throw badValue(`\`${text}\` is not an RFC 3339 date-time`, at)
@@ -93,6 +95,7 @@ const ruleBody = shape({
     code.actions,
   ),
 })
+type RuleBody = ReturnType<typeof ruleBody.json>
 const listBody = shape({
   offset: defaulted(integer(), 0, 'invalid_dynamic_search_rule_offset'),
   limit: defaulted(integer(), 20, 'invalid_dynamic_search_rule_limit'),
@@ -106,63 +109,72 @@ const listBody = shape({
 })
 const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
 
-/** Dynamic search rules: requests are checked; none can be kept yet. */
+/** Dynamic search rules: which documents stand where, for which searches. Written by tasks. */
 export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, features, options } = services
+  const { features, tasks } = services
 
-  app.post(
-    '/dynamic-search-rules',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/dynamic-search-rules',
       summary: 'List the rules',
       actions: ['dynamicSearchRules.get'],
       body: listBody,
       answers: { 200: pageOf(searchRule) },
-    }),
-    async (request) => {
-      await enter(request, 'dynamicSearchRules.get')
-      await jsonBody(request, options.payloadBytesMax, listBody)
-      return refuse()
+    },
+    ({ reply, body: { offset, limit, filter } }) => {
+      requireFeature()
+      const matching = newestFirst(tasks.rules()).filter((rule) => isListed(rule, filter))
+      const results = matching.slice(offset, offset + limit).map(view)
+      return sendJson(reply, { results, offset, limit, total: matching.length })
     },
   )
 
-  app.delete(
-    '/dynamic-search-rules',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'DELETE',
       url: '/dynamic-search-rules',
       summary: 'Delete all rules',
       actions: ['dynamicSearchRules.delete'],
       query: writeParameters,
       answers: { 202: taskSummary },
-    }),
-    async (request) => {
-      await enter(request, 'dynamicSearchRules.delete')
-      readQuery(rawQuery(request), writeParameters)
-      return refuse()
+    },
+    ({ reply, query }) => {
+      requireFeature()
+      return enqueue(reply, { type: 'dsrClear', content: { kind: 'dsrClear' } }, query.customMetadata)
     },
   )
 
-  app.get(
-    '/dynamic-search-rules/:uid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/dynamic-search-rules/:uid',
       summary: 'Get one rule',
       actions: ['dynamicSearchRules.get'],
       answers: { 200: searchRule },
-    }),
-    async (request, reply) => {
-      await enter(request, 'dynamicSearchRules.get')
-      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-      return refuse()
+    },
+    ({ request, reply }) => {
+      const uid = param(request, 'uid')
+      if (!isIndexUid(uid)) return reply.code(404).send()
+      requireFeature()
+      const rule = tasks.rules().find((one) => one.uid === uid)
+      if (rule === undefined) {
+        throw new ApiError('dynamic_search_rule_not_found', `dynamic search rule \`${uid}\` not found`)
+      }
+      return sendJson(reply, view(rule))
     },
   )
 
-  app.patch(
-    '/dynamic-search-rules/:uid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'PATCH',
       url: '/dynamic-search-rules/:uid',
       summary: 'Create or change a rule',
@@ -170,40 +182,113 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       query: writeParameters,
       body: ruleBody,
       answers: { 202: taskSummary },
-    }),
-    async (request, reply) => {
-      await enter(request, 'dynamicSearchRules.update')
-      readQuery(rawQuery(request), writeParameters)
-      await jsonBody(request, options.payloadBytesMax, ruleBody)
-      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-      return refuse()
+    },
+    ({ request, reply, query, body }) => {
+      const uid = param(request, 'uid')
+      if (!isIndexUid(uid)) return reply.code(404).send()
+      requireFeature()
+      return enqueue(reply, updateOf(uid, changeOf(body)), query.customMetadata)
     },
   )
 
-  app.delete(
-    '/dynamic-search-rules/:uid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'DELETE',
       url: '/dynamic-search-rules/:uid',
       summary: 'Delete one rule',
       actions: ['dynamicSearchRules.delete'],
       query: writeParameters,
       answers: { 202: taskSummary },
-    }),
-    async (request, reply) => {
-      await enter(request, 'dynamicSearchRules.delete')
-      readQuery(rawQuery(request), writeParameters)
-      if (!isIndexUid(param(request, 'uid'))) return reply.code(404).send()
-      return refuse()
+    },
+    ({ request, reply, query }) => {
+      const uid = param(request, 'uid')
+      if (!isIndexUid(uid)) return reply.code(404).send()
+      requireFeature()
+      return enqueue(reply, updateOf(uid, null), query.customMetadata)
     },
   )
 
-  async function enter(request: FastifyRequest, action: Action): Promise<void> {
-    await auth.require(request.headers.authorization, action)
+  function requireFeature(): void {
+    features.require('dynamicSearchRules', 'using dynamic search rules')
   }
 
-  function refuse(): never {
-    features.require('dynamicSearchRules', 'using dynamic search rules')
-    throw new ApiError('feature_not_enabled', 'this build has no dynamic search rules')
+  async function enqueue(
+    reply: FastifyReply,
+    task: Pick<NewTask, 'type' | 'content'>,
+    customMetadata: string | null,
+  ): Promise<FastifyReply> {
+    const metadata = customMetadata ?? undefined
+    return sendSummary(reply, await tasks.enqueue({ ...task, indexUid: RULES_UID, customMetadata: metadata }))
+  }
+}
+
+const updateOf = (uid: string, patch: RulePatch | null): Pick<NewTask, 'type' | 'content'> => ({
+  type: 'dsrUpdate',
+  content: { kind: 'dsrUpdate', uid, patch },
+})
+
+/** The change a body asks for: keys in the order they are shown, nothing that says nothing. */
+function changeOf(body: RuleBody): RulePatch {
+  const { description, precedence, active, conditions, actions } = body
+  return {
+    ...(description !== undefined && { description }),
+    ...(precedence !== undefined && { precedence }),
+    ...(active !== undefined && { active }),
+    ...(conditions !== undefined && { conditions: conditions === null ? null : conditionsOf(conditions) }),
+    ...(actions !== undefined && { actions: actions?.map(actionOf) ?? null }),
+  }
+}
+
+function conditionsOf({ time, query, filter }: NonNullable<RuleBody['conditions']>): Conditions {
+  return {
+    ...(time !== null && { time: given(time) }),
+    ...(query !== null && { query: given(query) }),
+    ...(filter !== null && { filter: { values: Object.fromEntries(filter.values) } }),
+  }
+}
+
+function actionOf({ selector, action }: NonNullable<RuleBody['actions']>[number]): Action {
+  const { type, position } = action
+  return {
+    selector: { ...given({ indexUid: selector.indexUid }), id: selector.id },
+    action: { type, position },
+  }
+}
+
+/** Without the members that are null. */
+function given<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const entries = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
+}
+
+function newestFirst(rules: readonly Rule[]): readonly Rule[] {
+  // Dates differ in length, since zeros at the end are cut.
+  const key = ({ lastUpdatedAt }: Rule): string => {
+    const [seconds, fraction = ''] = lastUpdatedAt.split(/[.Z]/)
+    return `${seconds}.${fraction.padEnd(9, '0')}`
+  }
+  return rules.toSorted((a, b) => (key(a) === key(b) ? (a.uid < b.uid ? -1 : 1) : key(a) > key(b) ? -1 : 1))
+}
+
+/** Whether a rule belongs in a list: `query` looks into its description and the words it waits for. */
+function isListed(rule: Rule, filter: { query: string | null; active: boolean | null } | null): boolean {
+  if (filter === null) return true
+  if (filter.active !== null && filter.active !== rule.active) return false
+  const wanted = foldedWords(filter.query ?? '')
+  const words = foldedWords(`${rule.description ?? ''} ${rule.conditions.query?.words ?? ''}`)
+  return wanted.every((word) => words.some((one) => one.startsWith(word)))
+}
+
+function view({ uid, description, lastUpdatedAt, precedence, active, conditions, actions }: Rule): object {
+  return {
+    uid,
+    ...(description !== null && { description }),
+    lastUpdatedAt,
+    ...(precedence !== null && { precedence }),
+    active,
+    conditions,
+    actions,
   }
 }

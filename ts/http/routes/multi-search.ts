@@ -171,7 +171,13 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       const where = `.federation.facetsByIndex.${uid}`
       const entry = requireEntry(uid, where)
       const search = { ...nothing, facets, limit: 0 }
-      const request = searchRequest(search, { entry, features, forcedFilter: null, includeMetadata: false })
+      const request = searchRequest(search, {
+        entry,
+        features,
+        forcedFilter: null,
+        includeMetadata: false,
+        rules: [],
+      })
       try {
         await engine.search(entry.id, encode(request))
       } catch (error) {
@@ -238,6 +244,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
         forcedFilter: access.forcedFilter(entry.uid),
         // A federated answer has one list of all queries instead.
         includeMetadata: includeMetadata && federation === null,
+        rules: tasks.rules(),
       })
     } catch (error) {
       throw error instanceof ApiError ? at(`.queries[${i}]`, error) : error

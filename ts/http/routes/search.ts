@@ -186,6 +186,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         features,
         forcedFilter: access.forcedFilter(entry.uid),
         includeMetadata: includesMetadata(request),
+        rules: tasks.rules(),
       })
       return (await engine.search(entry.id, encode(complete))).body
     })

@@ -29,6 +29,8 @@ export type ScoreDetail =
   /** Likeness of vectors, null for a document without any. */
   | { readonly rule: 'vector'; readonly similarity: number | null }
   | { readonly rule: 'skipped' }
+  /** The document has a place of its own; no rule was asked. */
+  | { readonly rule: 'pin'; readonly position: number }
 
 /** Documents a rule holds equal. */
 export interface Bucket {

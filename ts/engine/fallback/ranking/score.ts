@@ -17,8 +17,17 @@ const SKIPPED: Rank = { rank: 0, max: 1 }
 
 /** The rank an entry contributes, null for sorted values and vectors. */
 export function rankOf(detail: ScoreDetail): Rank | null {
-  if (detail.rule === 'sort' || detail.rule === 'geo' || detail.rule === 'vector') return null
-  return detail.rule === 'skipped' ? SKIPPED : detail
+  switch (detail.rule) {
+    case 'sort':
+    case 'geo':
+    case 'vector':
+    case 'pin':
+      return null
+    case 'skipped':
+      return SKIPPED
+    default:
+      return detail
+  }
 }
 
 /** Merges ranks, most important first: a later one only divides what an earlier one left equal. */
@@ -141,6 +150,9 @@ export function detailsJson(details: readonly ScoreDetail[], view: DetailsView):
       }
       case 'skipped':
         entries.push(`"skipped":{"order":${order}}`)
+        break
+      case 'pin':
+        entries.push(`"pin":{"order":${order},"position":${detail.position}}`)
         break
     }
   }

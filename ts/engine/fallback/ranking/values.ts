@@ -13,6 +13,8 @@ export type Value =
   | { readonly kind: 'score'; readonly score: number }
   | { readonly kind: 'sort'; readonly ascending: boolean; readonly value: number | string | null }
   | { readonly kind: 'geo'; readonly ascending: boolean; readonly value: number | null }
+  /** The hit has a place of its own and is not compared. */
+  | { readonly kind: 'pin'; readonly position: number }
 
 /** What of a hit is compared. */
 export interface Comparable {
@@ -40,6 +42,7 @@ export function valuesOf(details: readonly ScoreDetail[], weight: number): Value
         values.push({ kind: 'geo', ascending: detail.ascending, value: detail.distance })
       else if (detail.rule === 'vector')
         values.push({ kind: 'score', score: (detail.similarity ?? 0) * weight })
+      else if (detail.rule === 'pin') values.push({ kind: 'pin', position: detail.position })
     }
   }
   fold()
@@ -49,6 +52,7 @@ export function valuesOf(details: readonly ScoreDetail[], weight: number): Value
 /** As another instance reads it that merges our hits with its own. */
 export function renderValue(value: Value): unknown {
   if (value.kind === 'score') return { score: value.score }
+  if (value.kind === 'pin') return { pin: value.position }
   const { kind, ascending, value: sorted } = value
   return { [kind]: { ascending, value: sorted } }
 }
@@ -76,6 +80,8 @@ export function compareValues(a: Comparable, b: Comparable): number {
     if (
       left.kind === 'score' ||
       right.kind === 'score' ||
+      left.kind === 'pin' ||
+      right.kind === 'pin' ||
       left.kind !== right.kind ||
       left.ascending !== right.ascending
     )

@@ -39,6 +39,8 @@ export interface CandidateRequest {
   readonly matchingStrategy: MatchingStrategy
   readonly attributesToSearchOn: readonly string[] | null
   readonly locales: readonly string[] | null
+  /** Documents that are not to be ranked; absent: none. */
+  readonly without?: DocSet
   readonly features: FilterFeatures
 }
 
@@ -76,6 +78,7 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const { data, cache } = index
   const { settings } = data
   const documents = filteredDocuments(index, request.filter, request.features)
+  if (request.without !== undefined) documents.subtract(request.without)
   const allowed = searchedFields(index, request)
   const matcher = new Matcher(data, cache, allowed)
   const locales = request.locales ?? queryLocales(index, allowed)

@@ -49,6 +49,7 @@ export function facetSearch(
       showPerformanceDetails: false,
       requestUid: '',
       metadata: null,
+      pins: [],
     },
     20,
   )

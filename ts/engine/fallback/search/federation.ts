@@ -25,6 +25,7 @@ import { compareUtf8 } from '../text-order.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
 import { HitWriter } from './hits.js'
+import { interleaved, pinOf } from './pins.js'
 import { type RankedSearch, rankSearch } from './search.js'
 
 /** One query of the federation. */
@@ -177,7 +178,7 @@ function merged(
   from: number,
   to: number,
 ): { page: Candidate[]; dropped: Dropped[] } {
-  const lists = queries.map((query) =>
+  const candidates = queries.map((query) =>
     query.found.ranked.map((ranked) => ({
       query,
       ranked,
@@ -186,11 +187,30 @@ function merged(
       distinct: distinctValues(query.index, federation.distinct, ranked.docid),
     })),
   )
+  const lists = candidates.map((list) => list.filter(({ ranked }) => pinOf(ranked) === null))
   const next = lists.map(() => 0)
   const seen = new Map<OpenIndex, Set<number>>(queries.map(({ index }) => [index, new Set()]))
   const taken = new Set<number | string>()
-  const merged: Candidate[] = []
   const dropped: Dropped[] = []
+  /** Whether neither the document nor one of its values is there already. */
+  const admits = ({ query: { index }, ranked: { docid }, distinct }: Candidate): boolean => {
+    const known = seen.get(index)!
+    if (known.has(docid)) return false
+    known.add(docid)
+    if (distinct.some((value) => taken.has(value))) {
+      dropped.push({ index, docid })
+      return false
+    }
+    for (const value of distinct) taken.add(value)
+    return true
+  }
+  const place = ({ ranked }: Candidate): number => pinOf(ranked) ?? 0
+  const pins = candidates
+    .flat()
+    .filter(({ ranked }) => pinOf(ranked) !== null)
+    .filter(admits)
+    .sort((a, b) => place(a) - place(b))
+  const merged: Candidate[] = []
   while (merged.length < to) {
     let best: Candidate | undefined
     for (const [at, list] of lists.entries()) {
@@ -199,19 +219,9 @@ function merged(
     }
     if (best === undefined) break
     next[best.query.position]!++
-    const { index } = best.query
-    const { docid } = best.ranked
-    const known = seen.get(index)!
-    if (known.has(docid)) continue
-    known.add(docid)
-    if (best.distinct.some((value) => taken.has(value))) {
-      dropped.push({ index, docid })
-      continue
-    }
-    for (const value of best.distinct) taken.add(value)
-    merged.push(best)
+    if (admits(best)) merged.push(best)
   }
-  return { page: merged.slice(from, to), dropped }
+  return { page: interleaved(pins, merged, to, place).slice(from, to), dropped }
 }
 
 function distinctValues({ data }: OpenIndex, field: string | null, docid: number): (number | string)[] {

@@ -17,6 +17,7 @@ import { type Candidates, effectiveRules, findCandidates, prefixOf } from './can
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
+import { interleaved, pinnedDocuments, pinOf } from './pins.js'
 import { kindOf } from './semantic.js'
 import { parseSort, type SortCriterion } from './sort-request.js'
 
@@ -47,8 +48,27 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
 }
 
-/** Ranks the first `wanted` documents of a search: by words, by meaning, or by both. */
+/** A search of which some documents are not to be ranked. */
+type RankingRequest = SearchRequest & { readonly without?: DocSet }
+
+/** Ranks the first `wanted` documents of a search; those with a place of their own stand there. */
 export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: number): RankedSearch {
+  if (request.pins.length === 0) return rankKind(index, request, wanted)
+  const distinct = distinctColumn(index, request, prefixOf(request.indexUid))
+  const pinned = pinnedDocuments(index, request, distinct)
+  const found = rankKind(index, { ...request, without: pinned.taken }, wanted)
+  const pins = new Set(pinned.hits.map(({ docid }) => docid))
+  for (const docid of pins) found.counted.add(docid)
+  const { byMeaning } = found
+  return {
+    ...found,
+    ranked: interleaved(pinned.hits, found.ranked, wanted, (hit) => pinOf(hit) ?? 0),
+    byMeaning: byMeaning === null ? null : (docid) => !pins.has(docid) && byMeaning(docid),
+  }
+}
+
+/** Ranks by words, by meaning, or by both. */
+function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): RankedSearch {
   const kind = kindOf(index, request)
   if (kind.kind === 'words') {
     const found = rankBy(index, request, wanted, null)
@@ -86,7 +106,7 @@ export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: num
 /** Ranks by words, or by `vector` where words would be looked at. */
 function rankBy(
   index: OpenIndex,
-  request: SearchRequest,
+  request: RankingRequest,
   wanted: number,
   vector: RankingRule | null,
 ): Omit<RankedSearch, 'byMeaning' | 'comparedVectors'> {

@@ -112,4 +112,5 @@ const asSearch = (request: SimilarRequest): SearchRequest => ({
   vector: null,
   requestUid: '',
   metadata: null,
+  pins: [],
 })

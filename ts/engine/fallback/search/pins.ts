@@ -1,0 +1,71 @@
+/** Here are documents with a place of their own: where do they stand among the ranked ones? */
+import type { SearchRequest } from '../../requests.js'
+import type { Column } from '../columns.js'
+import { DocSet } from '../doc-set.js'
+import type { OpenIndex } from '../open-index.js'
+import { Distinct, type Ranked } from '../ranking/index.js'
+import { filteredDocuments } from './candidates.js'
+
+/** The pinned documents that are there and pass the filter. */
+export interface Pinned {
+  /** By position; of equal ones the first asked for comes first. */
+  readonly hits: readonly Ranked[]
+  /** They and, with `distinct`, those that share a value with one: not to be ranked. */
+  readonly taken: DocSet
+}
+
+/** @param distinct the column that tells hits apart, null without one */
+export function pinnedDocuments(
+  index: OpenIndex,
+  { pins, filter, features }: SearchRequest,
+  distinct: Column | null,
+): Pinned {
+  const { docids } = index.data
+  const allowed = filteredDocuments(index, filter, features)
+  const hits = pins.flatMap(({ id, position }): Ranked[] => {
+    const docid = docids.get(id)
+    if (docid === undefined || !allowed.has(docid)) return []
+    return [{ docid, details: [{ rule: 'pin', position }] }]
+  })
+  const taken = new DocSet(allowed.words.length * 32)
+  for (const { docid } of hits) taken.add(docid)
+  if (distinct !== null) {
+    const values = new Distinct(distinct)
+    for (const { docid } of hits) values.keep(docid)
+    for (const docid of allowed.toArray()) if (values.excludes(docid)) taken.add(docid)
+  }
+  return { hits: hits.toSorted((a, b) => pinPosition(a) - pinPosition(b)), taken }
+}
+
+/** Where a hit is pinned, null if it is not. */
+export function pinOf({ details: [first] }: Ranked): number | null {
+  return first?.rule === 'pin' ? first.position : null
+}
+
+const pinPosition = (hit: Ranked): number => pinOf(hit) ?? 0
+
+/**
+ * The first `wanted`: pins at their positions, the rest in between; once that runs out, the pins left.
+ * @param pins in order of their positions
+ */
+export function interleaved<T>(
+  pins: readonly T[],
+  rest: readonly T[],
+  wanted: number,
+  position: (pin: T) => number,
+): T[] {
+  const placed: T[] = []
+  let [nextPin, next] = [0, 0]
+  while (placed.length < wanted) {
+    const pin = pins[nextPin]
+    const other = rest[next]
+    if (pin !== undefined && (other === undefined || position(pin) <= placed.length)) {
+      placed.push(pin)
+      nextPin++
+    } else if (other !== undefined) {
+      placed.push(other)
+      next++
+    } else break
+  }
+  return placed
+}
