@@ -16,6 +16,11 @@ export type JsonNode =
 
 /** Deeper nesting is refused as malformed. Source: the limit of the reference's JSON reader. */
 const DEPTH_MAX = 128
+/**
+ * Values of one body. A value takes a hundred bytes while it is read, however short it is written, so that a body
+ * within the limit of its bytes could still fill the memory.
+ */
+const VALUES_MAX = 2_000_000
 /** Characters of an offending literal that messages show. */
 const LITERAL_CHARS_MAX = 200
 
@@ -25,10 +30,12 @@ const FALSE: JsonNode = { kind: 'boolean', value: false }
 
 /**
  * Reads one JSON value from UTF-8 bytes.
- * @throws ApiError `missing_payload` for an empty body, `malformed_payload` for anything that is not JSON
+ * @throws ApiError `missing_payload` for an empty body, `payload_too_large` for millions of values,
+ * `malformed_payload` for anything that is not JSON
  */
 export function readJson(body: Uint8Array): JsonNode {
   if (body.length === 0) throw new ApiError('missing_payload', 'a json payload is missing from the request')
+  requireFew(body)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
@@ -37,6 +44,28 @@ export function readJson(body: Uint8Array): JsonNode {
   }
   return readJsonText(text)
 }
+
+/** @throws ApiError `payload_too_large` for a body of more than `VALUES_MAX` values */
+function requireFew(body: Uint8Array): void {
+  // Two bytes are the least that a value takes, with what separates it from the next.
+  if (body.length <= 2 * VALUES_MAX) return
+  let values = 0
+  let inString = false
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i]
+    if (inString) {
+      if (byte === BACKSLASH) i += 1
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    // Every value but the first of its array or object comes after a comma, the first after a bracket.
+    else if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1
+  }
+  if (values > VALUES_MAX) {
+    throw new ApiError('payload_too_large', `the payload holds more than the accepted ${VALUES_MAX} values`)
+  }
+}
+
+const [QUOTE, COMMA, BRACKET, BRACE, BACKSLASH] = [...Buffer.from('",[{\\')]
 
 /** As `readJson`, for text that is already decoded. */
 export function readJsonText(text: string): JsonNode {
