@@ -109,6 +109,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     tasks: queue.tasks,
     instance: queue.instance,
     webhooks,
+    outbound,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },

@@ -1,7 +1,13 @@
 import type { AddressInfo } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
-import { buildServer, type Feature, type HttpOptions, openFeatures } from '../http/index.js'
+import {
+  buildServer,
+  defaultHttpOptions,
+  type Feature,
+  type HttpOptions,
+  openFeatures,
+} from '../http/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
 import type { Logger } from '../telemetry/index.js'
@@ -76,6 +82,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       tasks: queue.tasks,
       instance: queue.instance,
       webhooks,
+      outbound,
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
@@ -150,7 +157,16 @@ function httpOptions(options: LaunchOptions, { cores }: Machine): HttpOptions {
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
+    remoteSearchMsMax: remoteSearchMs(process.env.SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS),
   }
+}
+
+/** An option of the environment alone, in whole seconds. @throws LaunchError */
+function remoteSearchMs(seconds: string | undefined): number {
+  if (seconds === undefined || seconds === '') return defaultHttpOptions.remoteSearchMsMax
+  if (/^[1-9]\d{0,5}$/.test(seconds)) return Number(seconds) * 1000
+  const name = 'SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS'
+  throw new LaunchError(`${name} is \`${seconds}\`; expected a number of seconds from 1`, 2)
 }
 
 function stapleOcsp(server: TlsServer, answer: Buffer): void {

@@ -3,6 +3,12 @@ export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
 export type * from './engine.js'
 export { EngineError } from './engine-error.js'
 export { type EqualityBranch, equalityBranches } from './equalities.js'
+export {
+  compareValues as compareScoreValues,
+  readValue as readScoreValue,
+  type Value as ScoreValue,
+} from './fallback/ranking/values.js'
+export { interleaved } from './fallback/search/interleave.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'
 export { type EngineChoice, EngineLoadError, type OpenedEngine, openEngine } from './select.js'

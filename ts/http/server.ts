@@ -2,6 +2,7 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { openMetrics } from './metrics.js'
 import { collectOperations } from './openapi.js'
+import { NetworkBook } from './remotes/index.js'
 import { logRequests } from './request-log.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
@@ -50,6 +51,7 @@ export function buildServer(services: Services): FastifyInstance {
   const shared = {
     ...services,
     searches: new SearchQueue(services.options),
+    network: new NetworkBook(services.instance),
     apiDocument: collectOperations(app, services.version.pkgVersion),
   }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })

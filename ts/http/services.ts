@@ -2,11 +2,13 @@ import type { TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
+import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import type { Metrics } from './metrics.js'
 import type { ApiDocument } from './openapi.js'
+import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './search-queue.js'
 
 /** What the HTTP layer is told at launch. */
@@ -19,6 +21,8 @@ export interface HttpOptions {
   readonly searchesWaitingMax: number
   /** A search that waited this long is refused. */
   readonly searchWaitMsMax: number
+  /** A remote that has not answered its part of a search by then counts as failed. */
+  readonly remoteSearchMsMax: number
 }
 
 /** Defaults of the options above. Source: the service's option table. */
@@ -27,6 +31,7 @@ export const defaultHttpOptions: HttpOptions = {
   searchesRunningMax: 8,
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,
+  remoteSearchMsMax: 25_000,
 }
 
 /** Which build answers; unknown parts are the word `unknown`. */
@@ -42,6 +47,7 @@ export interface Services {
   readonly tasks: Tasks
   readonly instance: InstanceStore
   readonly webhooks: Webhooks
+  readonly outbound: Outbound
   readonly auth: Auth
   readonly features: Features
   readonly options: HttpOptions
@@ -54,6 +60,7 @@ export interface Services {
 /** What the plug-ins receive: the services, and what they share among themselves. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
+  readonly network: NetworkBook
   readonly metrics: Metrics
   readonly apiDocument: ApiDocument
 }

@@ -1,41 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { network as networkAnswer } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
-import { inTurn } from '../in-turn.js'
-import {
-  badValue,
-  list,
-  mapOf,
-  nullable,
-  refined,
-  setting,
-  shape,
-  string,
-  type Values,
-} from '../parse/index.js'
+import { anything, badValue, list, mapOf, nullable, refined, setting, shape, string } from '../parse/index.js'
+import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../services.js'
 import { uuidV7 } from '../uuid-v7.js'
-
-/** Under this name the topology is kept in the instance store. */
-const STORED_AS = 'network'
-
-interface Remote {
-  readonly url: string
-  readonly searchApiKey: string | null
-  readonly writeApiKey: string | null
-}
-
-/** The topology as stored and shown; keys in the order they are rendered. */
-interface Network {
-  readonly self: string | null
-  readonly remotes: Readonly<Record<string, Remote>>
-  readonly shards: Readonly<Record<string, { readonly remotes: readonly string[] }>>
-  readonly leader: string | null
-  readonly version: string
-}
 
 const absoluteUrl = refined(string, (text, at) => {
   if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
@@ -46,124 +17,153 @@ const remoteBody = shape({
   searchApiKey: setting(string, 'invalid_network_search_api_key'),
   writeApiKey: setting(string, 'invalid_network_write_api_key'),
 })
-const shardBody = shape({ remotes: setting(list(string), 'invalid_network_shards') })
-const networkFields = {
+const shardBody = shape({
+  remotes: setting(list(string), 'invalid_network_shards'),
+  addRemotes: setting(list(string), 'invalid_network_shards'),
+  removeRemotes: setting(list(string), 'invalid_network_shards'),
+})
+const body = shape({
   self: setting(string, 'invalid_network_self'),
   remotes: setting(mapOf(nullable(remoteBody)), 'invalid_network_remotes'),
   shards: setting(mapOf(nullable(shardBody)), 'invalid_network_shards'),
   leader: setting(string, 'invalid_network_leader'),
-}
-const body = shape(networkFields)
+  previousRemotes: setting(anything, 'unexpected_network_previous_remotes'),
+  previousShards: setting(anything, 'bad_request'),
+})
 
 /** Other instances this one knows of. */
 export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, features, instance, options } = services
-  const turn = inTurn()
+  const { features, network } = services
 
-  app.get(
-    '/network',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/network',
       summary: 'Get the other instances that this one knows',
       actions: ['network.get'],
       answers: { 200: networkAnswer },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'network.get')
+    },
+    async ({ reply }) => {
       features.require('network', 'reading the network')
-      return sendJson(reply, view(await stored()))
+      return sendJson(reply, view(await network.current()))
     },
   )
 
-  app.patch(
-    '/network',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'PATCH',
       url: '/network',
       summary: 'Change the other instances that this one knows',
       actions: ['network.update'],
-      body: body,
+      body,
       answers: { 200: networkAnswer },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'network.update')
-      const patch = await jsonBody(request, options.payloadBytesMax, body)
+    },
+    async ({ reply, body: patch }) => {
       features.require('network', 'changing the network')
+      if (patch.previousRemotes !== undefined) {
+        throw new ApiError(
+          'unexpected_network_previous_remotes',
+          '`.previousRemotes` is not for clients to send',
+        )
+      }
       if (patch.leader !== undefined && patch.leader !== null) {
         throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
       }
-      const updated = await turn(() => change(patch))
-      return sendJson(reply, view(updated))
+      return sendJson(reply, view(await network.change((known) => changedNetwork(known, patch))))
     },
   )
 
-  app.post(
-    '/network/control',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/network/control',
       summary: 'Steer a network with a leader',
       actions: ['network.update'],
+      body: anything,
       answers: {},
-    }),
-    async (request) => {
-      await auth.require(request.headers.authorization, 'network.update')
+    },
+    async () => {
       features.require('network', 'steering the network')
       throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
     },
   )
-
-  async function change(patch: Values<typeof networkFields>): Promise<Network> {
-    const network = await stored()
-    const updated: Network = {
-      self: patch.self === undefined ? network.self : patch.self,
-      remotes: patch.remotes === undefined ? network.remotes : mergeRemotes(network.remotes, patch.remotes),
-      shards: patch.shards === undefined ? network.shards : mergeShards(network.shards, patch.shards),
-      leader: null,
-      version: uuidV7(),
-    }
-    await instance.putValue(STORED_AS, updated)
-    return updated
-  }
-
-  async function stored(): Promise<Network> {
-    const network = (await instance.value(STORED_AS)) as Network | null
-    return network ?? { self: null, remotes: {}, shards: {}, leader: null, version: uuidV7() }
-  }
 }
 
+type NetworkPatch = ReturnType<typeof body.json>
 type Change<T> = ReadonlyMap<string, T | null> | null
 type RemoteChange = ReturnType<typeof remoteBody.json>
+type ShardChange = ReturnType<typeof shardBody.json>
+
+function changedNetwork(known: Network, { self, remotes, shards }: NetworkPatch): Network {
+  const changed = remotes === undefined ? known.remotes : mergeRemotes(known.remotes, remotes)
+  const removed = new Set(Object.keys(known.remotes).filter((name) => !Object.hasOwn(changed, name)))
+  return {
+    self: self === undefined ? known.self : self,
+    remotes: changed,
+    shards: mergeShards(withoutRemotes(known.shards, removed), shards),
+    leader: null,
+    version: uuidV7(),
+  }
+}
 
 function mergeRemotes(known: Network['remotes'], change: Change<RemoteChange>): Network['remotes'] {
   const remotes = new Map(change === null ? [] : Object.entries(known))
   for (const [name, remote] of change ?? []) {
-    if (remote === null) {
-      remotes.delete(name)
-      continue
-    }
-    const old = remotes.get(name)
-    const url = remote.url === undefined ? old?.url : remote.url
-    if (url === undefined || url === null) {
-      throw new ApiError('missing_network_url', `missing field \`url\` inside \`.remotes.${name}\``)
-    }
-    const { searchApiKey = old?.searchApiKey ?? null, writeApiKey = old?.writeApiKey ?? null } = remote
-    remotes.set(name, { url, searchApiKey, writeApiKey })
+    if (remote === null) remotes.delete(name)
+    else remotes.set(name, mergedRemote(name, remotes.get(name), remote))
   }
   return Object.fromEntries([...remotes].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function mergeShards(
-  known: Network['shards'],
-  change: Change<ReturnType<typeof shardBody.json>>,
-): Network['shards'] {
+function mergedRemote(name: string, old: Remote | undefined, change: RemoteChange): Remote {
+  const url = change.url === undefined ? old?.url : change.url
+  if (url === undefined || url === null) {
+    const place = `\`.remotes.${name}\``
+    throw old === undefined
+      ? new ApiError('missing_network_url', `missing field \`url\` inside ${place}`)
+      : new ApiError(
+          'invalid_network_url',
+          `\`url\` cannot be null inside ${place}; remove the remote instead`,
+        )
+  }
+  const { searchApiKey = old?.searchApiKey ?? null, writeApiKey = old?.writeApiKey ?? null } = change
+  return { url, searchApiKey, writeApiKey }
+}
+
+/** Shards as they are once these remotes are gone; one without any goes with them. */
+function withoutRemotes(shards: Network['shards'], removed: ReadonlySet<string>): Network['shards'] {
+  const left = Object.entries(shards).map(
+    ([name, { remotes }]) => [name, { remotes: remotes.filter((remote) => !removed.has(remote)) }] as const,
+  )
+  return Object.fromEntries(left.filter(([, { remotes }]) => remotes.length > 0))
+}
+
+function mergeShards(known: Network['shards'], change: Change<ShardChange> | undefined): Network['shards'] {
+  if (change === undefined) return known
   const shards = new Map(change === null ? [] : Object.entries(known))
   for (const [name, shard] of change ?? []) {
-    if (shard === null) shards.delete(name)
-    else shards.set(name, { remotes: shard.remotes ?? [] })
+    const remotes = shard === null ? [] : mergedShard(shards.get(name)?.remotes ?? [], shard)
+    if (remotes.length === 0) shards.delete(name)
+    else shards.set(name, { remotes })
   }
   return Object.fromEntries(shards)
+}
+
+/** Replaced first, then added to, then taken from. */
+function mergedShard(
+  known: readonly string[],
+  { remotes, addRemotes, removeRemotes }: ShardChange,
+): string[] {
+  const replaced = remotes === undefined ? known : (remotes ?? [])
+  const added = new Set([...replaced, ...(addRemotes ?? [])])
+  for (const name of removeRemotes ?? []) added.delete(name)
+  return [...added].sort()
 }
 
 function view(network: Network): unknown {

@@ -57,6 +57,19 @@ export function renderValue(value: Value): unknown {
   return { [kind]: { ascending, value: sorted } }
 }
 
+/** What `renderValue` wrote, null for anything else. */
+export function readValue(json: unknown): Value | null {
+  if (typeof json !== 'object' || json === null) return null
+  const { score, pin, sort, geo } = json as Readonly<Record<string, unknown>>
+  if (typeof score === 'number') return { kind: 'score', score }
+  if (typeof pin === 'number') return { kind: 'pin', position: pin }
+  const { ascending, value } = (sort ?? geo ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof ascending !== 'boolean') return null
+  if (value === null || typeof value === 'number')
+    return sort === undefined ? { kind: 'geo', ascending, value } : { kind: 'sort', ascending, value }
+  return sort !== undefined && typeof value === 'string' ? { kind: 'sort', ascending, value } : null
+}
+
 /** Numbers before strings before nothing, in both directions. */
 function compareSorted(a: number | string | null, b: number | string | null, ascending: boolean): number {
   const kind = (value: number | string | null): number =>

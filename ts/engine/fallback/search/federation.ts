@@ -25,7 +25,8 @@ import { compareUtf8 } from '../text-order.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
 import { HitWriter } from './hits.js'
-import { interleaved, pinOf } from './pins.js'
+import { interleaved } from './interleave.js'
+import { pinOf } from './pins.js'
 import { type RankedSearch, rankSearch } from './search.js'
 
 /** One query of the federation. */

@@ -43,29 +43,3 @@ export function pinOf({ details: [first] }: Ranked): number | null {
 }
 
 const pinPosition = (hit: Ranked): number => pinOf(hit) ?? 0
-
-/**
- * The first `wanted`: pins at their positions, the rest in between; once that runs out, the pins left.
- * @param pins in order of their positions
- */
-export function interleaved<T>(
-  pins: readonly T[],
-  rest: readonly T[],
-  wanted: number,
-  position: (pin: T) => number,
-): T[] {
-  const placed: T[] = []
-  let [nextPin, next] = [0, 0]
-  while (placed.length < wanted) {
-    const pin = pins[nextPin]
-    const other = rest[next]
-    if (pin !== undefined && (other === undefined || position(pin) <= placed.length)) {
-      placed.push(pin)
-      nextPin++
-    } else if (other !== undefined) {
-      placed.push(other)
-      next++
-    } else break
-  }
-  return placed
-}

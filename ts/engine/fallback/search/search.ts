@@ -17,7 +17,8 @@ import { type Candidates, effectiveRules, findCandidates, prefixOf } from './can
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
-import { interleaved, pinnedDocuments, pinOf } from './pins.js'
+import { interleaved } from './interleave.js'
+import { pinnedDocuments, pinOf } from './pins.js'
 import { kindOf } from './semantic.js'
 import { parseSort, type SortCriterion } from './sort-request.js'
 

@@ -1,0 +1,263 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
+
+const start = (t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> =>
+  startServer(t, { features: ['network'], allowedNetworks: ['127.0.0.0/8'], ...options })
+
+/** A server that is none of ours. */
+async function stranger(t: ExecutionContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Films of three countries on three servers; the first one knows the others. */
+async function archive(t: ExecutionContext, options: TestServerOptions = {}) {
+  const [west, east, south] = await Promise.all([start(t, options), start(t), start(t)])
+  const films = [
+    [
+      { id: 1, title: 'Solaris', year: 2002, genre: 'drama' },
+      { id: 2, title: 'Stars', year: 1978, genre: 'war' },
+    ],
+    [
+      { id: 1, title: 'Solaris', year: 1972, genre: 'drama' },
+      { id: 3, title: 'Solaris and the sea', year: 1975, genre: 'sea' },
+    ],
+    [{ id: 9, title: 'The planet Solaris', year: 1990, genre: 'drama' }],
+  ]
+  for (const [i, server] of [west, east, south].entries()) {
+    const settings = { filterableAttributes: ['genre', 'year'], sortableAttributes: ['year'] }
+    await server.settle(t, server.patch('/indexes/films/settings', settings))
+    await server.settle(t, server.post('/indexes/films/documents', films[i]))
+  }
+  const remotes = { east: { url: `${east.url}/` }, south: { url: south.url } }
+  const { status } = await west.patch('/network', { self: 'west', remotes })
+  t.is(status, 200)
+  return { west, east, south }
+}
+
+const query = (remote: string | null, rest: object = {}) => ({
+  indexUid: 'films',
+  q: 'solaris',
+  ...rest,
+  ...(remote !== null && { federationOptions: { remote } }),
+})
+const everywhere = (rest: object = {}) => [query('west', rest), query('east', rest), query('south', rest)]
+const places = ({ hits }: { readonly hits: readonly Readonly<Record<string, unknown>>[] }): unknown =>
+  hits.map(({ id, _federation }) => {
+    const { remote, queriesPosition } = _federation as Record<string, unknown>
+    return [remote, queriesPosition, id]
+  })
+
+test('hits of three servers come as one list, as if one had ranked them', async (t) => {
+  const { west } = await archive(t)
+  const { body, status } = await west.post('/multi-search', { federation: {}, queries: everywhere() })
+  t.is(status, 200, JSON.stringify(body))
+  t.deepEqual(places(body), [
+    ['west', 0, 1],
+    ['east', 1, 1],
+    ['east', 1, 3],
+    ['south', 2, 9],
+  ])
+  t.deepEqual([body.estimatedTotalHits, body.remoteErrors], [4, {}])
+  t.deepEqual(Object.keys(body.hits[0]?._federation as object), [
+    'indexUid',
+    'queriesPosition',
+    'weightedRankingScore',
+    'remote',
+  ])
+  const sorted = await west.post('/multi-search', {
+    federation: { limit: 2, offset: 1 },
+    queries: everywhere({ q: '', sort: ['year:asc'] }),
+  })
+  t.deepEqual(
+    sorted.body.hits.map(({ year }) => year),
+    [1975, 1978],
+  )
+  t.deepEqual([sorted.body.offset, sorted.body.limit, sorted.body.estimatedTotalHits], [1, 2, 5])
+  const paged = await west.post('/multi-search', {
+    federation: { page: 2, hitsPerPage: 3 },
+    queries: everywhere({ q: '', sort: ['year:asc'] }),
+  })
+  t.like(paged.body, { page: 2, hitsPerPage: 3, totalPages: 2, totalHits: 5 })
+  t.deepEqual(
+    paged.body.hits.map(({ year }) => year),
+    [1990, 2002],
+  )
+})
+
+test('weights, facets, distinct and metadata act over all servers', async (t) => {
+  const { west } = await archive(t)
+  const [own, east, south] = everywhere()
+  const weighted = { ...south, federationOptions: { remote: 'south', weight: 9 } }
+  const heavy = await west.post('/multi-search', { federation: {}, queries: [own, east, weighted] })
+  t.is(heavy.body.hits[0]?.id, 9)
+
+  const facets = { facetsByIndex: { films: ['genre', 'year'] } }
+  const apart = (await west.post('/multi-search', { federation: facets, queries: everywhere() })).body
+  t.deepEqual(apart.facetsByIndex, {
+    films: {
+      distribution: { genre: { drama: 3, sea: 1 }, year: { 1972: 1, 1975: 1, 1990: 1, 2002: 1 } },
+      stats: { year: { min: 1972, max: 2002 } },
+    },
+  })
+  const federation = { ...facets, mergeFacets: { maxValuesPerFacet: 1 } }
+  const merged = (await west.post('/multi-search', { federation, queries: everywhere() })).body
+  t.deepEqual(merged.facetDistribution, { genre: { drama: 3 }, year: { 1972: 1 } })
+  t.deepEqual(merged.facetStats, { year: { min: 1972, max: 2002 } })
+
+  const distinct = await west.post('/multi-search', {
+    federation: { distinct: 'genre' },
+    queries: everywhere(),
+  })
+  t.deepEqual(
+    distinct.body.hits.map(({ genre }) => genre),
+    ['drama', 'sea'],
+  )
+  const headers = { 'meili-include-metadata': 'true' }
+  const described = await west.post('/multi-search', { federation: {}, queries: everywhere() }, { headers })
+  t.deepEqual(
+    (described.body.metadata as Record<string, unknown>[]).map(({ remote, indexUid, primaryKey }) => [
+      remote,
+      indexUid,
+      primaryKey,
+    ]),
+    [
+      ['west', 'films', 'id'],
+      ['east', 'films', 'id'],
+      ['south', 'films', 'id'],
+    ],
+  )
+})
+
+test('a server that is down, slow or talking nonsense leaves the others their hits', async (t) => {
+  const { west } = await archive(t, { remoteSearchMsMax: 300 })
+  let calls = 0
+  const gone = await stranger(t, (request) => request.socket.destroy())
+  const slow = await stranger(t, () => undefined)
+  const broken = await stranger(t, (_, answer) => {
+    calls++
+    answer.writeHead(500).end('out of order')
+  })
+  const garbled = await stranger(t, (_, answer) => void answer.end('<html>'))
+  const empty = await stranger(
+    t,
+    (_, answer) => void answer.end('{"hits":[{"id":1}],"estimatedTotalHits":1}'),
+  )
+  const strict = await stranger(t, (_, answer) => void answer.writeHead(403).end('{}'))
+  const picky = await stranger(t, (_, answer) => void answer.writeHead(400).end('{"code":"bad_request"}'))
+  const urls = { gone, slow, broken, garbled, empty, strict, picky }
+  const remotes = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
+  await west.patch('/network', { remotes })
+  const queries = [query(null), ...Object.keys(urls).map((name) => query(name)), query('south')]
+  const { body, status } = await west.post('/multi-search', { federation: {}, queries })
+  t.is(status, 200)
+  t.deepEqual(places(body), [
+    ['west', 0, 1],
+    ['south', 8, 9],
+  ])
+  const errors = body.remoteErrors as Record<string, Record<string, unknown>>
+  t.deepEqual(
+    Object.entries(errors).map(([name, { code, type }]) => [name, code, type]),
+    [
+      ['gone', 'remote_could_not_send_request', 'system'],
+      ['slow', 'remote_timeout', 'system'],
+      ['broken', 'remote_remote_error', 'system'],
+      ['garbled', 'remote_bad_response', 'system'],
+      ['empty', 'remote_bad_response', 'system'],
+      ['strict', 'remote_invalid_api_key', 'auth'],
+      ['picky', 'remote_bad_request', 'invalid_request'],
+    ],
+  )
+  t.is(calls, 4)
+  t.regex(String(errors.broken?.message), /out of order/)
+  for (const [name, url] of Object.entries(urls)) t.notRegex(String(errors[name]?.message), new RegExp(url))
+})
+
+test('remotes are called with their own key, and with the filter of the tenant', async (t) => {
+  const seen: { headers: Record<string, unknown>; body: Record<string, unknown> }[] = []
+  const url = await stranger(t, (request, answer) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>
+      seen.push({ headers: request.headers, body })
+      answer.end('{"hits":[],"processingTimeMs":1,"estimatedTotalHits":0}')
+    })
+  })
+  const server = await start(t)
+  await server.patch('/network', { remotes: { far: { url, searchApiKey: 'their-key' } } })
+  const federation = { offset: 3, limit: 4, mergeFacets: {}, facetsByIndex: { films: ['genre'] } }
+  const federationOptions = { remote: 'far', weight: 2 }
+  const queries = [{ indexUid: 'films', q: 'a', filter: 'year > 3', federationOptions }]
+  const { body } = await server.post('/multi-search', { federation, queries })
+  t.deepEqual(body.remoteErrors, {})
+  t.deepEqual(seen[0]?.headers.authorization, 'Bearer their-key')
+  t.is(seen[0]?.headers['meili-proxy-search'], 'true')
+  t.deepEqual(seen[0]?.body.federation, {
+    offset: 0,
+    limit: 7,
+    facetsByIndex: { films: ['genre'] },
+    distinct: null,
+  })
+  const [asked] = seen[0]!.body.queries as Record<string, unknown>[]
+  t.like(asked, { indexUid: 'films', q: 'a', filter: 'year > 3' })
+  t.deepEqual(asked?.federationOptions, { weight: 2, queryPosition: 0 })
+})
+
+test('remotes have to be known, allowed and asked for with the feature on', async (t) => {
+  const plain = await startServer(t)
+  t.is(
+    (await plain.post('/multi-search', { federation: {}, queries: [query('east')] })).body.code,
+    'feature_not_enabled',
+  )
+  const server = await startServer(t, { features: ['network'] })
+  t.is(
+    (await server.post('/multi-search', { federation: {}, queries: [query('nowhere')] })).body.code,
+    'invalid_multi_search_remote',
+  )
+  // Nothing tells this address from a service inside: it is refused without a call.
+  const url = await stranger(t, () => t.fail('a private address was called'))
+  await server.patch('/network', { remotes: { inside: { url } } })
+  const { body } = await server.post('/multi-search', { federation: {}, queries: [query('inside')] })
+  t.like(body.remoteErrors as object, { inside: { code: 'remote_could_not_send_request' } })
+})
+
+test('the network keeps what a change does not name; what is wrong changes nothing', async (t) => {
+  const server = await startServer(t, { features: ['network'] })
+  const first = (await server.get('/network')).body
+  t.is(first.version, '00000000-0000-0000-0000-000000000000')
+  const url = 'https://e.example'
+  await server.patch('/network', { self: 'west', remotes: { east: { url }, north: { url } } })
+  await server.patch('/network', { shards: { a: { remotes: ['east', 'north'] }, b: { remotes: ['east'] } } })
+  await server.patch('/network', {
+    remotes: { north: { searchApiKey: 's' } },
+    shards: { a: { addRemotes: ['x'] } },
+  })
+  const before = (await server.get('/network')).body
+  t.like(before, {
+    self: 'west',
+    remotes: { north: { url, searchApiKey: 's', writeApiKey: null, status: 'available' } },
+    shards: { a: { remotes: ['east', 'north', 'x'] }, b: { remotes: ['east'] } },
+  })
+  for (const [patch, code] of [
+    [{ remotes: { far: { searchApiKey: 'k' } } }, 'missing_network_url'],
+    [{ remotes: { far: { url: 'east' } } }, 'invalid_network_url'],
+    [{ self: 'other', remotes: { east: { url: null } } }, 'invalid_network_url'],
+    [{ remotes: { far: { url, port: 2 } } }, 'invalid_network_remotes'],
+    [{ leader: 'west' }, 'requires_enterprise_edition'],
+    [{ previousRemotes: {} }, 'unexpected_network_previous_remotes'],
+    [{ shard: {} }, 'bad_request'],
+  ] as const)
+    t.is((await server.patch('/network', patch)).body.code, code, JSON.stringify(patch))
+  t.deepEqual((await server.get('/network')).body, before)
+  const after = (await server.patch('/network', { remotes: { east: null } })).body
+  t.deepEqual(after.shards, { a: { remotes: ['north', 'x'] } })
+  t.not(after.version, before.version)
+})

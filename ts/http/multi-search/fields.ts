@@ -1,0 +1,78 @@
+import {
+  badValue,
+  boolean,
+  defaulted,
+  indexUid,
+  integer,
+  isIndexUid,
+  list,
+  mapOf,
+  nullable,
+  number,
+  optional,
+  refined,
+  required,
+  shape,
+  string,
+  strings,
+  type Values,
+} from '../parse/index.js'
+import { multiSearchQueryFields, personalize } from '../search-fields.js'
+
+const weight = number((value) => value >= 0, 'zero or more')
+const queryFields = {
+  indexUid: required(indexUid, 'invalid_index_uid', 'missing_index_uid'),
+  ...multiSearchQueryFields,
+  federationOptions: optional(
+    shape({
+      weight: defaulted(weight, 1, 'invalid_multi_search_weight'),
+      remote: optional(string, 'invalid_multi_search_remote'),
+      queryPosition: optional(integer(), 'invalid_multi_search_query_position'),
+    }),
+    'bad_request',
+  ),
+}
+const facetsByIndex = refined(mapOf(nullable(strings)), (facets, at) => {
+  for (const uid of facets.keys()) {
+    if (!isIndexUid(uid)) throw badValue(`\`${uid}\` is not a valid index uid`, at)
+  }
+  return facets
+})
+const federationFields = {
+  limit: defaulted(integer(), 20, 'invalid_search_limit'),
+  offset: defaulted(integer(), 0, 'invalid_search_offset'),
+  page: optional(integer(), 'invalid_search_page'),
+  hitsPerPage: optional(integer(), 'invalid_search_hits_per_page'),
+  facetsByIndex: defaulted(
+    facetsByIndex,
+    new Map<string, readonly string[] | null>(),
+    'invalid_multi_search_facets_by_index',
+  ),
+  mergeFacets: optional(
+    shape({
+      maxValuesPerFacet: optional(integer(), 'invalid_multi_search_max_values_per_facet'),
+    }),
+    'invalid_multi_search_merge_facets',
+  ),
+  distinct: optional(string, 'invalid_search_distinct'),
+  showPerformanceDetails: defaulted(boolean, false, 'invalid_search_show_performance_details'),
+  personalize: optional(personalize, 'invalid_search_personalize'),
+} as const
+/** Body of POST /multi-search. */
+export const multiSearchBody = shape({
+  federation: optional(shape(federationFields), 'bad_request'),
+  queries: required(list(shape(queryFields)), 'bad_request'),
+})
+
+export type Query = Values<typeof queryFields>
+export type Federation = Values<typeof federationFields>
+
+/** A query, and its place in the request. */
+export interface PlacedQuery {
+  readonly query: Query
+  readonly at: number
+}
+
+/** The place that hits show for their query. */
+export const shownPosition = ({ query, at }: PlacedQuery): number =>
+  query.federationOptions?.queryPosition ?? at

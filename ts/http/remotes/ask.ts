@@ -1,0 +1,128 @@
+import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
+import { type Outbound, OutboundError, retrying } from '../../outbound/index.js'
+import { type JsonNode, readJson } from '../parse/index.js'
+import { type FederatedPart, readPart } from './answer.js'
+import { QUOTED_CHARS_MAX, REMOTE_ATTEMPTS_MAX, REMOTE_PAUSE_MS_MAX } from './limits.js'
+import type { Remote } from './network-book.js'
+
+/** A federated search that a remote shall answer for us. */
+export interface RemoteSearch {
+  readonly remote: Remote
+  /** Body of POST /multi-search. */
+  readonly body: object
+  readonly includeMetadata: boolean
+  /** For all attempts together. */
+  readonly timeoutMs: number
+  readonly answerBytesMax: number
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/** Marks a search whose hits another instance will merge with its own. */
+export const PROXY_HEADER = 'meili-proxy-search'
+
+class RemoteFailure extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly isWorthRetrying: boolean,
+  ) {
+    super(message)
+  }
+}
+
+/** What a remote found, or why it did not answer. Never rejects for anything the remote does. */
+export async function askRemote(
+  outbound: Outbound,
+  search: RemoteSearch,
+): Promise<FederatedPart | ErrorBody> {
+  const deadline = Date.now() + search.timeoutMs
+  try {
+    return await retrying(() => attempt(outbound, search, deadline - Date.now()), {
+      attemptsMax: REMOTE_ATTEMPTS_MAX,
+      firstMs: REMOTE_PAUSE_MS_MAX / 4,
+      lastMs: REMOTE_PAUSE_MS_MAX,
+      worthRetrying: (error) =>
+        error instanceof RemoteFailure && error.isWorthRetrying && Date.now() < deadline,
+      signal: search.signal,
+    })
+  } catch (error) {
+    if (error instanceof RemoteFailure) return errorBody(error.code, error.message)
+    if (search.signal.aborted) return errorBody('remote_could_not_send_request', 'the search was given up')
+    throw error
+  }
+}
+
+async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number): Promise<FederatedPart> {
+  const { remote, body, includeMetadata, signal, answerBytesMax } = search
+  try {
+    const { status, body: bytes } = await outbound.call({
+      method: 'POST',
+      url: `${remote.url.replace(/\/+$/, '')}/multi-search`,
+      headers: {
+        'content-type': 'application/json',
+        [PROXY_HEADER]: 'true',
+        ...(remote.searchApiKey !== null && { authorization: `Bearer ${remote.searchApiKey}` }),
+        ...(includeMetadata && { 'meili-include-metadata': 'true' }),
+      },
+      body: JSON.stringify(body),
+      timeoutMs: Math.max(1, leftMs),
+      answerBytesMax,
+      signal,
+    })
+    if (status < 200 || status > 299) throw refusal(status, bytes)
+    const part = readPart(parsed(bytes))
+    if (part === null) throw badResponse(bytes)
+    return part
+  } catch (error) {
+    throw error instanceof OutboundError ? unsent(error, search.timeoutMs) : error
+  }
+}
+
+function parsed(bytes: Buffer): JsonNode {
+  try {
+    return readJson(bytes)
+  } catch {
+    throw badResponse(bytes)
+  }
+}
+
+const quoted = (bytes: Buffer): string => bytes.toString().slice(0, QUOTED_CHARS_MAX)
+
+const badResponse = (bytes: Buffer): RemoteFailure =>
+  new RemoteFailure(
+    'remote_bad_response',
+    `the remote answered with something else than a federated search: ${quoted(bytes)}`,
+    true,
+  )
+
+function refusal(status: number, bytes: Buffer): RemoteFailure {
+  const said = `the remote answered ${status}: ${quoted(bytes)}`
+  if (status === 401 || status === 403) return new RemoteFailure('remote_invalid_api_key', said, false)
+  if (status >= 400 && status < 500) return new RemoteFailure('remote_bad_request', said, false)
+  return status >= 500
+    ? new RemoteFailure('remote_remote_error', said, true)
+    : new RemoteFailure('remote_bad_response', said, true)
+}
+
+/** The remote's URL is its owner's business: messages do not tell it. */
+function unsent(error: OutboundError, timeoutMs: number): RemoteFailure {
+  switch (error.fault) {
+    case 'timeout':
+      return new RemoteFailure('remote_timeout', `the remote did not answer within ${timeoutMs} ms`, false)
+    case 'too_large':
+      return new RemoteFailure('remote_bad_response', 'the remote answered more than is taken', false)
+    case 'refused':
+      return new RemoteFailure(
+        'remote_could_not_send_request',
+        'the remote has an address that is not public; --experimental-allowed-ip-networks can allow its network',
+        false,
+      )
+    case 'url':
+    case 'redirects':
+    case 'aborted':
+      return new RemoteFailure('remote_could_not_send_request', `no call is possible (${error.fault})`, false)
+    case 'unreachable':
+      return new RemoteFailure('remote_could_not_send_request', 'the remote cannot be reached', true)
+  }
+}

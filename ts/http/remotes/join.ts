@@ -1,0 +1,198 @@
+import { compareScoreValues, interleaved } from '../../engine/index.js'
+import type { ErrorBody } from '../../errors/index.js'
+import { type JsonNode, toText } from '../parse/index.js'
+import type { FederatedPart, PartFacets, PartHit } from './answer.js'
+
+/** What one instance of the network answered. */
+export interface NamedPart {
+  /** Its name in the network; null: this instance has none. */
+  readonly remote: string | null
+  readonly part: FederatedPart
+}
+
+/** How parts become one answer. */
+export interface Joining {
+  readonly paging:
+    | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
+    | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
+  readonly distinct: boolean
+  readonly mergeFacets: { readonly maxValuesPerFacet: number | null } | null
+  /** In order of the queries; null unless asked for. */
+  readonly metadata: readonly unknown[] | null
+  readonly requestUid: string
+  /** Milliseconds the whole search took; null: not to be told. */
+  readonly performanceMs: number | null
+  readonly remoteErrors: ReadonlyMap<string, ErrorBody>
+}
+
+/** One answer as JSON, in which every hit says which instance it is from. */
+export function joinedAnswer(parts: readonly NamedPart[], joining: Joining): string {
+  const { paging } = joining
+  const { from, to } = windowOf(paging)
+  const { hits, dropped } = mergedHits(parts, joining.distinct, to)
+  const total = parts.reduce((sum, { part }) => sum + part.total, 0) - dropped
+  const semantic = parts.flatMap(({ part }) => part.semanticHits ?? [])
+  const page = hits.slice(from, to)
+  const semanticHits = Math.min(
+    page.length,
+    semantic.reduce((sum, count) => sum + count, 0),
+  )
+  const vectors = Object.fromEntries(parts.flatMap(({ part }) => [...part.queryVectors]))
+  const members = [
+    `"hits":[${page.map(hitText).join(',')}]`,
+    ...(Object.keys(vectors).length === 0 ? [] : [`"queryVectors":${JSON.stringify(vectors)}`]),
+    `"processingTimeMs":${Math.max(0, ...parts.map(({ part }) => part.processingTimeMs))}`,
+    pagingText(paging, total),
+    ...facetTexts(parts, joining.mergeFacets),
+    `"requestUid":${JSON.stringify(joining.requestUid)}`,
+    ...(joining.metadata === null ? [] : [`"metadata":${JSON.stringify(joining.metadata)}`]),
+    ...(joining.performanceMs === null
+      ? []
+      : [`"performanceDetails":{"search":"${joining.performanceMs.toFixed(2)}ms"}`]),
+    `"remoteErrors":${JSON.stringify(Object.fromEntries(joining.remoteErrors))}`,
+    ...(semantic.length === 0 ? [] : [`"semanticHitCount":${semanticHits}`]),
+  ]
+  return `{${members.join(',')}}`
+}
+
+function windowOf(paging: Joining['paging']): { from: number; to: number } {
+  if (paging.kind === 'offset') return { from: paging.offset, to: paging.offset + paging.limit }
+  const from = Math.max(0, paging.page - 1) * paging.hitsPerPage
+  return { from, to: paging.page === 0 ? from : from + paging.hitsPerPage }
+}
+
+function pagingText(paging: Joining['paging'], total: number): string {
+  if (paging.kind === 'offset')
+    return `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
+  const pages = paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)
+  return `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},"totalPages":${pages},"totalHits":${total}`
+}
+
+interface JoinedHit {
+  readonly remote: string | null
+  readonly hit: PartHit
+}
+
+const pinOf = ({ hit: { values } }: JoinedHit): number | null =>
+  values[0]?.kind === 'pin' ? values[0].position : null
+
+/** The first `wanted` hits of all parts; equal heads: the earlier query first. */
+function mergedHits(
+  parts: readonly NamedPart[],
+  isDistinct: boolean,
+  wanted: number,
+): { hits: readonly JoinedHit[]; dropped: number } {
+  const taken = new Set<number | string>()
+  let dropped = 0
+  const admits = ({ hit }: JoinedHit): boolean => {
+    if (!isDistinct) return true
+    if (hit.distinct.some((value) => taken.has(value))) {
+      dropped++
+      return false
+    }
+    for (const value of hit.distinct) taken.add(value)
+    return true
+  }
+  const all = parts.map(({ remote, part }) => part.hits.map((hit) => ({ remote, hit })))
+  const place = (hit: JoinedHit): number => pinOf(hit) ?? 0
+  const pins = all
+    .flat()
+    .filter((hit) => pinOf(hit) !== null)
+    .filter(admits)
+    .sort((a, b) => place(a) - place(b))
+  const lists = all.map((hits) => hits.filter((hit) => pinOf(hit) === null))
+  const next = lists.map(() => 0)
+  const hits: JoinedHit[] = []
+  while (hits.length < wanted) {
+    let best: { readonly list: number; readonly head: JoinedHit } | null = null
+    for (const [list, heads] of lists.entries()) {
+      const head = heads[next[list] ?? 0]
+      if (head !== undefined && (best === null || compareHits(head.hit, best.head.hit) < 0))
+        best = { list, head }
+    }
+    if (best === null) break
+    next[best.list] = (next[best.list] ?? 0) + 1
+    if (admits(best.head)) hits.push(best.head)
+  }
+  return { hits: interleaved(pins, hits, wanted, place), dropped }
+}
+
+const compareHits = (a: PartHit, b: PartHit): number =>
+  compareScoreValues(a, b) || a.queriesPosition - b.queriesPosition
+
+function hitText({ remote, hit }: JoinedHit): string {
+  const { indexUid, queriesPosition, score, entries } = hit
+  const place = { indexUid, queriesPosition, weightedRankingScore: score, remote }
+  const members = entries.map(([key, value]: readonly [string, JsonNode]) =>
+    key === '_federation'
+      ? `"_federation":${JSON.stringify(place)}`
+      : `${JSON.stringify(key)}:${toText(value)}`,
+  )
+  return `{${members.join(',')}}`
+}
+
+// ——— facets ———
+
+type Counts = ReadonlyMap<string, number>
+
+function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']): readonly string[] {
+  const byIndex = new Map<string, PartFacets[]>()
+  for (const { part } of parts)
+    for (const [uid, facets] of part.facetsByIndex) byIndex.set(uid, [...(byIndex.get(uid) ?? []), facets])
+  if (byIndex.size === 0) return []
+  if (merge === null) {
+    const indexes = [...byIndex].sort(([a], [b]) => (a < b ? -1 : 1))
+    const joined = indexes.map(([uid, facets]) => {
+      const { distribution, stats } = joinedFacets(facets, Number.POSITIVE_INFINITY)
+      return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`
+    })
+    return [`"facetsByIndex":{${joined.join(',')}}`]
+  }
+  const most = merge.maxValuesPerFacet ?? Number.POSITIVE_INFINITY
+  const { distribution, stats } = joinedFacets([...byIndex.values()].flat(), most)
+  return [`"facetDistribution":${distribution}`, `"facetStats":${stats}`]
+}
+
+/** Adds up counts per value and widens stats; both objects as JSON. */
+function joinedFacets(facets: readonly PartFacets[], most: number): { distribution: string; stats: string } {
+  const names = (maps: readonly ReadonlyMap<string, unknown>[]): string[] =>
+    [...new Set(maps.flatMap((map) => [...map.keys()]))].sort()
+  const distributions = facets.map(({ distribution }) => distribution)
+  const shown = names(distributions).map((facet) => {
+    const counts = joinedCounts(distributions.flatMap((one) => one.get(facet) ?? []))
+    const values = counts.slice(0, most).map(([value, count]) => `${JSON.stringify(value)}:${count}`)
+    return `${JSON.stringify(facet)}:{${values.join(',')}}`
+  })
+  const bounds = facets.map(({ stats }) => stats)
+  const stats = names(bounds).map((facet) => {
+    const all = bounds.flatMap((one) => one.get(facet) ?? [])
+    const min = Math.min(...all.map((one) => one.min))
+    const max = Math.max(...all.map((one) => one.max))
+    return `${JSON.stringify(facet)}:${JSON.stringify({ min, max })}`
+  })
+  return { distribution: `{${shown.join(',')}}`, stats: `{${stats.join(',')}}` }
+}
+
+/** By count if the parts that show it are, otherwise by value; a single part stays as it is. */
+function joinedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
+  const [first] = parts
+  if (first === undefined) return []
+  if (parts.length === 1) return [...first]
+  const counts = new Map<string, number>()
+  for (const part of parts)
+    for (const [value, count] of part) counts.set(value, (counts.get(value) ?? 0) + count)
+  const byCount = parts.every(isByCount) && !parts.every(isByValue)
+  return [...counts].sort(([a, countA], [b, countB]) =>
+    byCount && countA !== countB ? countB - countA : a < b ? -1 : 1,
+  )
+}
+
+const isByCount = (counts: Counts): boolean => {
+  const all = [...counts.values()]
+  return all.every((count, at) => at === 0 || count <= (all[at - 1] ?? 0))
+}
+
+const isByValue = (counts: Counts): boolean => {
+  const all = [...counts.keys()]
+  return all.every((value, at) => at === 0 || value >= (all[at - 1] ?? ''))
+}

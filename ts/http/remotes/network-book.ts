@@ -1,0 +1,62 @@
+import type { InstanceStore } from '../../tasks/index.js'
+import { inTurn } from '../in-turn.js'
+
+/** Under this name the network is kept in the instance store. */
+const STORED_AS = 'network'
+
+/** Another instance. */
+export interface Remote {
+  readonly url: string
+  readonly searchApiKey: string | null
+  readonly writeApiKey: string | null
+}
+
+/** The instances that know of each other, as stored and shown; keys in the order they are rendered. */
+export interface Network {
+  /** What the others call this instance. */
+  readonly self: string | null
+  readonly remotes: Readonly<Record<string, Remote>>
+  readonly shards: Readonly<Record<string, { readonly remotes: readonly string[] }>>
+  readonly leader: string | null
+  readonly version: string
+}
+
+const untouched: Network = {
+  self: null,
+  remotes: {},
+  shards: {},
+  leader: null,
+  version: '00000000-0000-0000-0000-000000000000',
+}
+
+/** The network, read once and then from memory: searches over remotes ask for it. */
+export class NetworkBook {
+  readonly #store: InstanceStore
+  readonly #turn = inTurn()
+  #network: Promise<Network> | null = null
+
+  constructor(store: InstanceStore) {
+    this.#store = store
+  }
+
+  current(): Promise<Network> {
+    this.#network ??= this.#store.value(STORED_AS).then(
+      (stored) => (stored as Network | null) ?? untouched,
+      (error: unknown) => {
+        this.#network = null
+        throw error
+      },
+    )
+    return this.#network
+  }
+
+  /** Replaces the network by what `change` makes of it, durably; changes wait for each other. */
+  change(change: (network: Network) => Network): Promise<Network> {
+    return this.#turn(async () => {
+      const changed = change(await this.current())
+      await this.#store.putValue(STORED_AS, changed)
+      this.#network = Promise.resolve(changed)
+      return changed
+    })
+  }
+}
