@@ -7,6 +7,7 @@ import {
   EngineError,
   type IndexStats,
   type OperationOutcome,
+  type Payload,
   type Prepared,
 } from '../../ts/engine/index.js'
 import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
@@ -135,6 +136,9 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
   }
 }
 
+const textOf = async (payload: Payload): Promise<string> =>
+  'text' in payload ? payload.text : readFile(payload.path, 'utf8')
+
 async function applied(index: FakeIndex, batch: Batch): Promise<[FakeIndex, OperationOutcome[]]> {
   let state = index
   const outcomes: OperationOutcome[] = []
@@ -143,7 +147,7 @@ async function applied(index: FakeIndex, batch: Batch): Promise<[FakeIndex, Oper
     try {
       switch (operation.kind) {
         case 'documents': {
-          const received = JSON.parse(await readFile(operation.payload.path, 'utf8')) as Document[]
+          const received = JSON.parse(await textOf(operation.payload)) as Document[]
           const [next, ids] = withDocuments(state, received, operation.primaryKey)
           state = next
           outcomes.push({ taskUid, touched: true, indexedDocuments: ids })

@@ -6,14 +6,21 @@ export type IndexId = string
 
 export type PayloadFormat = 'json' | 'ndjson' | 'csv'
 
-/** An uploaded body, decompressed, lying in the spool as it was received. */
-export interface Payload {
-  /** Absolute path. The engine only reads it. */
-  readonly path: string
+/** An uploaded body, decompressed, as it was received. */
+export type Payload = {
   readonly format: PayloadFormat
   /** One ASCII character; CSV only, default `,`. */
   readonly csvDelimiter?: string
-}
+} & (
+  | {
+      /** Absolute path of a file in the spool. The engine only reads it. */
+      readonly path: string
+    }
+  | {
+      /** The body itself, for small ones that are not worth a file. */
+      readonly text: string
+    }
+)
 
 /** What `inspect` found. With `error`, `documents` counts what came before it. */
 export interface PayloadReport {

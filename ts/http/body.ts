@@ -77,6 +77,14 @@ function requireJson(request: FastifyRequest): void {
   }
 }
 
+/** The body if it is announced to be at most `bytesMax` and not compressed, else null and nothing is read. */
+export async function shortBody(request: FastifyRequest, bytesMax: number): Promise<Buffer | null> {
+  if (!isShort(request, bytesMax)) return null
+  const chunks: Buffer[] = []
+  await collectShort(request, chunks)
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
 /** Bodies announced to be at most this long are read without any stream in between. */
 const SHORT_BYTES_MAX = 16_384
 

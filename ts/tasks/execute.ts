@@ -285,7 +285,8 @@ async function planOf(
           break
         }
         const { method, primaryKey, skipCreation } = content
-        const payload = { ...content.payload, path: spool.pathOf(content.payload.path) }
+        const { payload: stored } = content
+        const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
         operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload })
         break
       }

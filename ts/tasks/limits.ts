@@ -20,5 +20,8 @@ export const RETRY_LAST_MS = 10_000
 /** Deleted tasks kept because a webhook has not been told of them yet; beyond, the oldest are given up. */
 export const WEBHOOK_BACKLOG_TASKS_MAX = 100_000
 
-/** Uploads up to this size lie in the task store too, where one sync carries many of them. */
-export const INLINE_PAYLOAD_BYTES_MAX = 16 * 1024
+/**
+ * Uploads up to this size lie in the task store, where one sync carries many of them. Small enough that a
+ * batch of the most tasks fits in memory.
+ */
+export const INLINE_PAYLOAD_BYTES_MAX = 4 * 1024

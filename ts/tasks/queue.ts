@@ -5,7 +5,7 @@ import { detailsBefore } from './details.js'
 import type { NewRow, RowPage } from './records.js'
 import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
-import { type Spool, sizeOf } from './spool.js'
+import { fileOf, type Spool, sizeOf } from './spool.js'
 import type { StoreClient } from './store-client.js'
 import type { TaskContent } from './task.js'
 import type { InstanceStore, NewTask, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
@@ -45,7 +45,8 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
         const { indexUid, type, customMetadata } = row
         return taskSummary({ ...appended, indexUid, type, customMetadata })
       } catch (error) {
-        if (content.kind === 'documents') await spool.remove(content.payload.path)
+        const file = fileOf(content)
+        if (file !== null) await spool.remove(file)
         throw error
       }
     },
@@ -134,7 +135,7 @@ function page<R extends { readonly uid: number }, V>(
 
 /** Payloads are kept by file name, so that a data directory can be moved. */
 function withFileName(content: TaskContent): TaskContent {
-  if (content.kind !== 'documents') return content
+  if (content.kind !== 'documents' || 'text' in content.payload) return content
   return { ...content, payload: { ...content.payload, path: basename(content.payload.path) } }
 }
 
@@ -148,7 +149,7 @@ function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskConten
     customMetadata: customMetadata ?? null,
     content: JSON.stringify(content),
     kind: content.kind,
-    payload: content.kind === 'documents' ? content.payload.path : null,
+    payload: fileOf(content),
     payloadBytes: content.kind === 'documents' ? content.payloadBytes : 0,
     primaryKey: content.kind === 'documents' ? content.primaryKey : null,
     mayCreateIndex: (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex,

@@ -3,6 +3,7 @@ import { detailsAfter } from './details.js'
 import { type Effects, execute, Interrupted, type Outcome, type Run, type Surroundings } from './execute.js'
 import { RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
 import type { Conclusion, Ending, PendingTask } from './records.js'
+import { fileOf } from './spool.js'
 import { type Micros, now } from './time.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
 
@@ -182,9 +183,10 @@ export class Scheduler {
   /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
   async #tidy({ outcomes, dropped }: Effects): Promise<void> {
     const { engine, spool, log } = this.#around
-    const removals = outcomes.flatMap(({ task: { content } }) =>
-      content.kind === 'documents' ? [spool.remove(content.payload.path)] : [],
-    )
+    const removals = outcomes.flatMap(({ task }) => {
+      const file = fileOf(task.content)
+      return file === null ? [] : [spool.remove(file)]
+    })
     const drops = dropped.map((id) => engine.drop(id))
     for (const result of await Promise.allSettled([...removals, ...drops])) {
       if (result.status === 'rejected') log.warn({ err: result.reason }, 'a leftover could not be removed')

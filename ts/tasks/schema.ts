@@ -1,5 +1,5 @@
 /** Version of the tables below, kept in the file; another one is refused rather than guessed at. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 const webhookTables = `
 CREATE TABLE webhooks (uuid TEXT PRIMARY KEY, body TEXT, delivered INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -20,13 +20,35 @@ CREATE TABLE undelivered (
 CREATE INDEX undelivered_batch ON undelivered (batch_uid);
 `
 
+const named = (task: string) => `INSERT OR IGNORE INTO swap_names
+    SELECT name.value, ${task}.uid FROM json_each(${task}.details, '$.swaps') AS pair,
+      json_each(pair.value, '$.indexes') AS name`
+
+const swapTables = `
+CREATE TABLE swap_names (name TEXT NOT NULL, uid INTEGER NOT NULL, PRIMARY KEY (name, uid)) STRICT, WITHOUT ROWID;
+CREATE INDEX swap_names_uid ON swap_names (uid);
+CREATE TRIGGER swap_added AFTER INSERT ON tasks WHEN NEW.type = 'indexSwap' BEGIN
+  ${named('NEW')};
+END;
+CREATE TRIGGER swap_renamed AFTER UPDATE OF details ON tasks WHEN NEW.type = 'indexSwap' BEGIN
+  DELETE FROM swap_names WHERE uid = NEW.uid;
+  ${named('NEW')};
+END;
+CREATE TRIGGER swap_removed AFTER DELETE ON tasks WHEN OLD.type = 'indexSwap' BEGIN
+  DELETE FROM swap_names WHERE uid = OLD.uid;
+END;
+`
+
 /** What turns a store of an older version into one of the next. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
-    ALTER TABLE contents ADD COLUMN inline BLOB;
     INSERT INTO webhooks SELECT hook.key, hook.value, (SELECT ifnull(max(uid), -1) FROM batches)
       FROM instance, json_each(instance.body) AS hook WHERE instance.name = 'webhooks';
     DELETE FROM instance WHERE name = 'webhooks';`,
+  2: `${swapTables}
+    INSERT OR IGNORE INTO swap_names SELECT name.value, tasks.uid FROM tasks,
+      json_each(tasks.details, '$.swaps') AS pair, json_each(pair.value, '$.indexes') AS name
+      WHERE tasks.type = 'indexSwap';`,
 }
 
 /**
@@ -35,8 +57,9 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  * which it is listed as well. `counts` and `totals` are kept by triggers, so that no listing has to count
  * rows; an index name there is '' for tasks without one.
  *
- * `contents.inline` is a small upload itself. `webhooks.delivered` is the last batch a webhook was told of;
+ * `webhooks.delivered` is the last batch a webhook was told of;
  * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
+ * `swap_names` tells which swaps speak of an index.
  *
  * `enqueued_at` never falls with growing `uid`, which turns its bounds into bounds of `uid`.
  */
@@ -76,8 +99,7 @@ CREATE TABLE contents (
   payload_bytes INTEGER NOT NULL,
   primary_key TEXT,
   may_create INTEGER NOT NULL,
-  touches TEXT,
-  inline BLOB
+  touches TEXT
 ) STRICT;
 CREATE INDEX contents_touches ON contents (uid) WHERE touches IS NOT NULL;
 
@@ -115,6 +137,7 @@ CREATE TABLE counts (
 CREATE TABLE totals (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO totals VALUES ('batches', 0);
 
+${swapTables}
 CREATE TRIGGER tasks_added AFTER INSERT ON tasks BEGIN
   INSERT INTO counts VALUES (ifnull(NEW.index_uid, ''), ifnull(NEW.new_index_uid, ''), NEW.type, NEW.status, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { PayloadFormat } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
 /** Uploaded bodies on disk, from their arrival until their task has ended. */
@@ -47,6 +48,11 @@ export async function openSpool(directory: string): Promise<Spool> {
       return sizes.reduce((sum, size) => sum + size, 0)
     },
   }
+}
+
+/** The spool file of a task, null if it has none. */
+export function fileOf(content: TaskContent): string | null {
+  return content.kind === 'documents' && 'path' in content.payload ? content.payload.path : null
 }
 
 /** Bytes of a file, 0 if there is none. */

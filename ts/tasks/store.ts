@@ -343,7 +343,8 @@ export class Store implements StoreCalls {
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
     const route = this.#routeOf(filter, paging)
     const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
-    const total = isCounted(filter) ? this.#counted(filter) : this.#count('tasks', all(conditions))
+    const matching = isCounted(filter) ? this.#counted(filter) : this.#count('tasks', all(conditions))
+    const total = matching + this.#swapsOf(filter)
     const page = all([...conditions, ...pageStart(paging)])
     const rows = this.#sql.all(
       `SELECT ${taskColumns} FROM tasks WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
@@ -463,7 +464,8 @@ export class Store implements StoreCalls {
 
   #relabel({ from, to, swap, before }: Relabel): void {
     const names = swap ? [from, to] : [from]
-    const renamed = (name: string) => (name === from ? to : swap && name === to ? from : name)
+    // Pairs of older swaps always trade names: a pair cannot name one index twice.
+    const renamed = (name: string) => (name === from ? to : name === to ? from : name)
     const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
     const pairs = swap ? [from, to, to, from] : [from, to, from, to]
     this.#sql.run(
@@ -471,9 +473,11 @@ export class Store implements StoreCalls {
        WHERE uid < ? AND (index_uid IN (SELECT value FROM json_each(?)) OR new_index_uid IN (SELECT value FROM json_each(?)))`,
       [...pairs, ...pairs, before, JSON.stringify(names), JSON.stringify(names)],
     )
-    const swaps = this.#sql.all("SELECT uid, details FROM tasks WHERE type = 'indexSwap' AND uid < ?", [
-      before,
-    ])
+    const swaps = this.#sql.all(
+      `SELECT uid, details FROM tasks WHERE uid < ?
+       AND uid IN (SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?)))`,
+      [before, JSON.stringify([from, to])],
+    )
     for (const row of swaps) {
       const details = JSON.parse(text(row.details)) as { swaps: { indexes: string[]; rename: boolean }[] }
       const renamedSwaps = details.swaps.map((pair) => ({ ...pair, indexes: pair.indexes.map(renamed) }))
@@ -482,6 +486,20 @@ export class Store implements StoreCalls {
         number(row.uid),
       ])
     }
+  }
+
+  /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */
+  #swapsOf(filter: TaskFilter): number {
+    const { indexUids } = filter
+    if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
+    const others = { ...filter, indexUids: null }
+    const { sql, parameters } = all([...countedConditions(others, 'uids'), ...otherConditions(others)])
+    return this.#sql.number(
+      `SELECT count(*) AS n FROM tasks
+       WHERE uid IN (SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?))) AND ${sql}`,
+      'n',
+      [JSON.stringify(indexUids), ...parameters],
+    )
   }
 
   /**

@@ -32,7 +32,7 @@ export type TaskContent =
   | {
       readonly kind: 'documents'
       readonly method: 'replace' | 'update'
-      /** Its path is relative to the spool directory. */
+      /** A path is relative to the spool directory. */
       readonly payload: Payload
       readonly payloadBytes: number
       readonly receivedDocuments: number

@@ -47,6 +47,14 @@ export async function inspectPayload(payload: Payload, pause: () => Promise<void
   }
 }
 
+/** The bytes of a body, in order. */
+const chunksOf = (payload: Payload): AsyncIterable<Buffer> | readonly Buffer[] =>
+  'text' in payload
+    ? payload.text === ''
+      ? []
+      : [Buffer.from(payload.text)]
+    : createReadStream(payload.path, { highWaterMark: READ_BYTES })
+
 const missing = (format: Payload['format']): PayloadError =>
   new PayloadError({
     code: 'missing_payload',
@@ -200,9 +208,9 @@ async function* jsonDocuments(payload: Payload): AsyncGenerator<JsonObject> {
   const format = payload.format as 'json' | 'ndjson'
   const splitter = new ValueSplitter(format)
   let bytes = 0
-  for await (const chunk of createReadStream(payload.path, { highWaterMark: READ_BYTES })) {
-    bytes += (chunk as Buffer).length
-    for (const slice of splitter.feed(chunk as Buffer)) yield documentFrom(slice, format)
+  for await (const chunk of chunksOf(payload)) {
+    bytes += chunk.length
+    for (const slice of splitter.feed(chunk)) yield documentFrom(slice, format)
   }
   if (bytes === 0) throw missing(format)
   for (const slice of splitter.finish()) yield documentFrom(slice, format)
@@ -258,7 +266,7 @@ function columnOf(header: string): CsvColumn {
 }
 
 /** Decoded text of the body; a quote left open is closed at the end, as the format's users expect. */
-async function* csvText(path: string): AsyncGenerator<string> {
+async function* csvText(payload: Payload): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let open = false
   let bytes = 0
@@ -269,9 +277,9 @@ async function* csvText(path: string): AsyncGenerator<string> {
       throw malformed('csv', 'invalid UTF-8', `near byte ${bytes}`)
     }
   }
-  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
-    const text = decoded(chunk as Buffer)
-    bytes += (chunk as Buffer).length
+  for await (const chunk of chunksOf(payload)) {
+    const text = decoded(chunk)
+    bytes += chunk.length
     for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) open = !open
     yield text
   }
@@ -287,7 +295,7 @@ async function* csvDocuments(payload: Payload): AsyncGenerator<JsonObject> {
     relax_quotes: true,
     skip_empty_lines: true,
   })
-  const feeding = feed(parser, payload.path)
+  const feeding = feed(parser, payload)
   let columns: readonly CsvColumn[] | null = null
   let row = 0
   try {
@@ -318,9 +326,9 @@ async function* csvDocuments(payload: Payload): AsyncGenerator<JsonObject> {
   }
 }
 
-async function feed(parser: ReturnType<typeof csvParser>, path: string): Promise<void> {
+async function feed(parser: ReturnType<typeof csvParser>, payload: Payload): Promise<void> {
   try {
-    for await (const text of csvText(path)) {
+    for await (const text of csvText(payload)) {
       if (parser.destroyed) return
       if (!parser.write(text))
         await new Promise<void>((resolve) => {

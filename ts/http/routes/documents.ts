@@ -1,10 +1,9 @@
-import { basename } from 'node:path'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import type { DocumentsRequest, PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
-import { bodyToFile, mimeType } from '../body.js'
+import { mimeType } from '../body.js'
 import {
   browsing,
   clearing,
@@ -25,6 +24,7 @@ import { type Call, serve } from '../endpoint.js'
 import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSummary } from '../exchange.js'
 import type { Values } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { receiveUpload } from '../uploads.js'
 
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -119,24 +119,21 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       const message = `\`csvDelimiter\` belongs to \`text/csv\`, but the content type is \`${mimeType(request)}\``
       throw new ApiError('invalid_content_type', message)
     }
-    const slot = await tasks.spool(format)
+    const upload = await receiveUpload(request, tasks, options.payloadBytesMax, {
+      format,
+      ...(query.csvDelimiter !== null && { csvDelimiter: query.csvDelimiter }),
+    })
     try {
-      const payloadBytes = await bodyToFile(request, options.payloadBytesMax, slot.path)
+      const { payload, payloadBytes } = upload
       if (payloadBytes === 0) {
         throw new ApiError('missing_payload', `a ${format} payload is missing from the request`)
       }
-      const payload = {
-        path: slot.path,
-        format,
-        ...(query.csvDelimiter !== null && { csvDelimiter: query.csvDelimiter }),
-      }
       const { documents, error } = await engine.inspect(payload)
       if (error !== undefined) throw new ApiError(error.code, error.message)
-      await slot.sync()
       const content: TaskContent = {
         kind: 'documents',
         method,
-        payload: { ...payload, path: basename(slot.path) },
+        payload: await upload.keep(),
         payloadBytes,
         receivedDocuments: documents,
         primaryKey: query.primaryKey,
@@ -145,7 +142,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       }
       return await accept(reply, uid, 'documentAdditionOrUpdate', content, query)
     } catch (error) {
-      await slot.discard()
+      await upload.discard()
       throw error
     }
   }

@@ -1,8 +1,9 @@
 //! Here is an uploaded body, give me its documents.
 //!
-//! The body is mapped, never held: a document is named by where it lies and read again when it is needed.
+//! A large body is mapped, never held: a document is named by where it lies and read again when it is needed.
 
 use std::fs::File;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
@@ -13,12 +14,16 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::{Context, Error, Result};
 
-/// An uploaded body lying in the spool.
+/// An uploaded body: a file in the spool or, if it is small, its text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
-    /// Absolute.
+    /// Absolute; not looked at if there is a text.
+    #[serde(default)]
     pub path: PathBuf,
+    /// The body itself.
+    #[serde(default)]
+    pub text: Option<String>,
     /// How it is written.
     pub format: Format,
     /// One ASCII character; CSV only, default `,`.
@@ -67,9 +72,24 @@ pub struct Slice {
 /// A body, opened.
 pub struct Spool {
     format: Format,
-    /// None: an empty file, which cannot be mapped.
-    map: Option<Mmap>,
+    body: Body,
     csv: Option<Csv>,
+}
+
+enum Body {
+    Mapped(Mmap),
+    Held(Box<str>),
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Held(text) => text.as_bytes(),
+        }
+    }
 }
 
 struct Csv {
@@ -110,23 +130,26 @@ impl Spool {
     /// # Errors
     /// `missing_payload` if it is empty, `malformed_payload` for a CSV header that does not parse.
     pub fn open(payload: &Payload) -> Result<Self> {
-        let map = map(&payload.path)?;
-        let Some(body) = &map else {
+        let body = match &payload.text {
+            Some(text) => (!text.is_empty()).then(|| Body::Held(text.as_str().into())),
+            None => map(&payload.path)?.map(Body::Mapped),
+        };
+        let Some(body) = body else {
             let message = format!("A {} payload is missing.", payload.format.name());
             return Err(Error::user("missing_payload", message));
         };
         let csv = match payload.format {
             Format::Csv => {
                 let delimiter = payload.csv_delimiter.as_ref().and_then(|text| text.bytes().next());
-                Some(Csv::open(body, delimiter.unwrap_or(b','))?)
+                Some(Csv::open(&body, delimiter.unwrap_or(b','))?)
             }
             Format::Json | Format::Ndjson => None,
         };
-        Ok(Self { format: payload.format, map, csv })
+        Ok(Self { format: payload.format, body, csv })
     }
 
     fn body(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or_default()
+        &self.body
     }
 
     /// Hands over the place of every document, in order. Stops at the first error, its own or `take`'s.

@@ -1,0 +1,50 @@
+import { isUtf8 } from 'node:buffer'
+import { writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { FastifyRequest } from 'fastify'
+import type { Payload, PayloadFormat } from '../engine/index.js'
+import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../tasks/index.js'
+import { bodyToFile, shortBody } from './body.js'
+
+/** An uploaded body that has arrived and is not yet anybody's. */
+export interface Upload {
+  readonly payload: Payload
+  readonly payloadBytes: number
+  /** Makes it survive a crash. @returns the payload as its task names it */
+  keep(): Promise<Payload>
+  discard(): Promise<void>
+}
+
+/**
+ * Takes the body of a request: a short one is kept in its task, a longer one in a file of the spool.
+ * @param bytesMax limit of the decompressed body
+ * @throws ApiError `payload_too_large`, `bad_request`
+ */
+export async function receiveUpload(
+  request: FastifyRequest,
+  tasks: Tasks,
+  bytesMax: number,
+  kind: { readonly format: PayloadFormat; readonly csvDelimiter?: string },
+): Promise<Upload> {
+  const short = await shortBody(request, Math.min(INLINE_PAYLOAD_BYTES_MAX, bytesMax))
+  if (short !== null && isUtf8(short)) {
+    const payload = { ...kind, text: short.toString() }
+    return { payload, payloadBytes: short.length, keep: async () => payload, discard: async () => undefined }
+  }
+  const slot = await tasks.spool(kind.format)
+  try {
+    if (short !== null) await writeFile(slot.path, short, { flag: 'wx' })
+    return {
+      payload: { ...kind, path: slot.path },
+      payloadBytes: short?.length ?? (await bodyToFile(request, bytesMax, slot.path)),
+      async keep() {
+        await slot.sync()
+        return { ...kind, path: basename(slot.path) }
+      },
+      discard: () => slot.discard(),
+    }
+  } catch (error) {
+    await slot.discard()
+    throw error
+  }
+}
