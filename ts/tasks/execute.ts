@@ -399,7 +399,7 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
     const touched = outcomes[0]?.status === 'succeeded'
     return effects({ finishedAt, outcomes, written: touched ? [{ ...row, updatedAt: finishedAt }] : [] })
   } finally {
-    if (operation.payload !== null) await spool.remove(operation.payload.path)
+    if (operation.payload !== null && 'path' in operation.payload) await spool.remove(operation.payload.path)
   }
 }
 
