@@ -18,6 +18,7 @@ export const tsRooms: House = {
   auth: ['settings', 'errors'],
   tasks: ['rules', 'engine', 'embedders', 'settings', 'errors'],
   webhooks: ['tasks', 'outbound', 'settings', 'errors'],
+  export: ['tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],
   backup: ['tasks', 'engine', 'auth', 'settings', 'errors'],
   http: [
     'backup',
@@ -34,6 +35,7 @@ export const tsRooms: House = {
     'errors',
   ],
   cli: [
+    'export',
     'http',
     'backup',
     'webhooks',

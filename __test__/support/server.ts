@@ -7,6 +7,7 @@ import type { ExecutionContext } from 'ava'
 import { pino } from 'pino'
 import { openAuth } from '../../ts/auth/index.js'
 import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
+import { exporterOver } from '../../ts/export/index.js'
 import {
   buildServer,
   defaultHttpOptions,
@@ -101,8 +102,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
   })
-  const queue = await openTasks({ directory, engine, log })
   const outbound = openOutbound({ allowedNetworks })
+  const queue = await openTasks({ directory, engine, log, exportIndex: exporterOver(outbound) })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const app = buildServer({
     engine: wrapEngine(engine),

@@ -82,6 +82,7 @@ const types: Readonly<Record<TaskContent['kind'], TaskType>> = {
   snapshotCreation: 'snapshotCreation',
   dsrUpdate: 'dsrUpdate',
   dsrClear: 'dsrClear',
+  export: 'export',
 }
 
 export const create = (indexUid: string, primaryKey: string | null = null): NewTask =>

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
-import { type OpenedTasks, openTasks } from '../tasks/index.js'
+import { type ExportIndex, type OpenedTasks, openTasks } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, openDataDirectory } from './data-directory.js'
 
@@ -18,6 +18,8 @@ export interface InstanceRequest {
   /** null: no limit but the task room's own. */
   readonly batch: { readonly tasksMax: number | null; readonly payloadBytesMax: number | null }
   readonly log: Logger
+  /** Absent: exports fail by a code. */
+  readonly exportIndex?: ExportIndex
 }
 
 /** A data directory with its engine and queue, without any way in. */
@@ -43,7 +45,13 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
   try {
     if (written === null) await writeFile(join(data.path, ENGINE_FILE), opened.kind, { flush: true })
     const { engine } = opened
-    const queue = await openTasks({ directory: data.path, engine, log, limits: request.batch })
+    const queue = await openTasks({
+      directory: data.path,
+      engine,
+      log,
+      limits: request.batch,
+      ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
+    })
     return {
       data,
       opened: written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) },

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
+import { exporterOver } from '../export/index.js'
 import {
   buildServer,
   defaultHttpOptions,
@@ -53,6 +54,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
+    const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
+    closers.push(() => outbound.close())
     const { data, opened, queue, close } = await openInstance({
       directory: options.dbPath,
       version,
@@ -66,10 +69,9 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
       },
       log,
+      exportIndex: exporterOver(outbound),
     })
     closers.push(close)
-    const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
-    closers.push(() => outbound.close())
     const webhooks = await openWebhooks({
       store: queue.webhooks,
       outbound,

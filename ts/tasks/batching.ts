@@ -26,6 +26,7 @@ export type BatchKind =
   | 'indexSwap'
   | 'dsrUpdate'
   | 'dsrClear'
+  | 'export'
   | 'edit'
   | IndexWork
 
@@ -52,7 +53,7 @@ export interface PickedBatch {
  * The tasks that share the next commit, or null if there is nothing to do.
  *
  * Housekeeping goes first: the newest cancelation alone, all task deletions together, the oldest
- * compaction, all snapshots together, the oldest dump. Then the oldest task is taken, and with it those of
+ * compaction, the oldest export, all snapshots together, the oldest dump. Then the oldest task is taken, and with it those of
  * the same index that can share its commit; so the effects on one index keep the order of the uids.
  *
  * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, the oldest
@@ -75,6 +76,8 @@ function housekeeping(queue: readonly QueuedTask[]): PickedBatch | null {
   if (deletions.length > 0) return together('taskDeletion', deletions)
   const compaction = queue.find(({ kind }) => kind === 'indexCompaction')
   if (compaction !== undefined) return alone('indexCompaction', compaction)
+  const exported = queue.find(({ kind }) => kind === 'export')
+  if (exported !== undefined) return alone('export', exported)
   const snapshots = queue.filter(({ kind }) => kind === 'snapshotCreation')
   if (snapshots.length > 0) return together('snapshotCreation', snapshots)
   const dump = queue.find(({ kind }) => kind === 'dumpCreation')

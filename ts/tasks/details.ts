@@ -1,3 +1,5 @@
+import { maskSecret } from '../settings/index.js'
+import { humanSize } from './sizes.js'
 import type { TaskContent } from './task.js'
 
 export type Details = Readonly<Record<string, unknown>>
@@ -13,6 +15,8 @@ export interface Counters {
   readonly postCompactionSize?: string
   readonly dumpUid?: string
   readonly updatedRules?: number
+  /** By index uid. */
+  readonly indexes?: Readonly<Record<string, object>>
 }
 
 /** `details` while a task waits or runs; null for types that have none. */
@@ -60,6 +64,18 @@ export function detailsBefore(content: TaskContent, indexUid: string | null): De
       return { ...(content.patch !== null && { rule: content.patch }), updatedRules: null }
     case 'dsrClear':
       return { deletedDocuments: null }
+    case 'export':
+      return {
+        url: content.url,
+        ...(content.apiKey !== null && { apiKey: maskSecret(content.apiKey) }),
+        ...(content.payloadBytesMax !== null && { payloadSize: humanSize(content.payloadBytesMax) }),
+        indexes: Object.fromEntries(
+          content.indexes.map(({ pattern, filter, overrideSettings }) => [
+            pattern,
+            { filter, overrideSettings },
+          ]),
+        ),
+      }
   }
 }
 

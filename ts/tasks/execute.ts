@@ -14,8 +14,10 @@ import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
 import type { Counters } from './details.js'
 import { editDocuments } from './edit.js'
+import { type ExportIndex, exportedIndexes } from './export.js'
 import type { CatalogueRow, PendingTask, Relabel } from './records.js'
 import type { RuleBook } from './rule-book.js'
+import { humanSize } from './sizes.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
 import { formatDate, type Micros, now } from './time.js'
@@ -38,6 +40,7 @@ export interface Surroundings {
   readonly spool: Spool
   readonly catalogue: Catalogue
   readonly rules: RuleBook
+  readonly exportIndex: ExportIndex
   readonly log: TaskLog
   readonly embed: Embed
   readonly runScript: RunScript
@@ -129,6 +132,8 @@ function effectsOf(
       return cancelTasks(first, around)
     case 'taskDeletion':
       return deleteTasks(tasks, around)
+    case 'export':
+      return exportIndexes(first, run, around)
     case 'dsrUpdate':
       return changeRule(first, around)
     case 'dsrClear':
@@ -536,6 +541,26 @@ async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<E
   return effects({ outcomes: [succeeded(task, { updatedRules: 1 })] })
 }
 
+/** Copies indexes one after another. What was sent before a failure stays where it is. */
+async function exportIndexes(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+  const { engine, catalogue, exportIndex } = around
+  const content = contentOf(task, 'export')
+  const { url, apiKey, payloadBytesMax } = content
+  const target = { url, apiKey, payloadBytesMax, signal: run.signal }
+  const sent: Record<string, object> = {}
+  try {
+    for (const work of exportedIndexes(content, catalogue.rows())) {
+      run.step(`exporting ${work.index.uid}`)
+      const { filter, overrideSettings } = work
+      const matched = await exportIndex(engine, work, target)
+      sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }
+    }
+  } catch (error) {
+    throw run.signal.aborted ? new Interrupted() : error
+  }
+  return effects({ outcomes: [succeeded(task, { indexes: sent })] })
+}
+
 async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Effects> {
   return effects({ outcomes: [succeeded(task, { deletedDocuments: await rules.clear() })] })
 }
@@ -586,13 +611,4 @@ function contentOf<K extends PendingTask['content']['kind']>(
   if (task.content.kind !== kind)
     throw new TypeError(`task ${task.row.uid} is ${task.content.kind}, not ${kind}`)
   return task.content as Extract<PendingTask['content'], { kind: K }>
-}
-
-const sizeUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
-
-/** Bytes for humans, such as `68 KiB` or `1.5 MiB`. */
-export function humanSize(bytes: number): string {
-  let [size, unit] = [bytes, 0]
-  while (size >= 1024 && unit < sizeUnits.length - 1) [size, unit] = [size / 1024, unit + 1]
-  return `${Number(size.toFixed(size < 10 ? 1 : 0))} ${sizeUnits[unit]}`
 }

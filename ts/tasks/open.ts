@@ -6,6 +6,7 @@ import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { Embed, Surroundings, TaskLog } from './execute.js'
+import type { ExportIndex } from './export.js'
 import { BATCHED_BYTES_MAX, BATCHED_TASKS_MAX } from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
@@ -26,6 +27,8 @@ export interface TasksSetup {
   readonly driver?: DriverName
   /** Needed once settings can name embedders that make vectors themselves. */
   readonly embed?: Embed
+  /** Copies an index to another instance; without it exports fail by a code. */
+  readonly exportIndex?: ExportIndex
 }
 
 export interface OpenedTasks {
@@ -63,7 +66,17 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const embed = setup.embed ?? (async () => [])
     const scripts = loadScripts()
     const runScript: RunScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
-    const around: Surroundings = { engine, store, spool, catalogue, rules, log, embed, runScript }
+    const around: Surroundings = {
+      engine,
+      store,
+      spool,
+      catalogue,
+      rules,
+      log,
+      embed,
+      runScript,
+      exportIndex: setup.exportIndex ?? noExport,
+    }
     const nextBatchUid = await recover(start, around)
     const limits: BatchLimits = {
       tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
@@ -89,6 +102,12 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     throw error
   }
 }
+
+/** What stands for the way out where there is none. */
+const noExport: ExportIndex = () =>
+  Promise.reject(
+    new ApiError('feature_not_enabled', 'indexes are exported by a server, not from inside a process'),
+  )
 
 /** What stands for the interpreter where its binary does not load. */
 function noScripts(reasons: readonly string[]): RunScript {

@@ -76,6 +76,18 @@ export type TaskContent =
   /** `patch` null: the rule is removed. */
   | { readonly kind: 'dsrUpdate'; readonly uid: string; readonly patch: RulePatch | null }
   | { readonly kind: 'dsrClear' }
+  | {
+      readonly kind: 'export'
+      readonly url: string
+      readonly apiKey: string | null
+      /** Bytes of documents in one request; null: a default. */
+      readonly payloadBytesMax: number | null
+      readonly indexes: readonly {
+        readonly pattern: string
+        readonly filter: unknown
+        readonly overrideSettings: boolean
+      }[]
+    }
 
 /** A task as clients see it; keys in the order they are rendered. Dates are RFC 3339, UTC. */
 export interface Task {

@@ -1,8 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { ApiError } from '../../errors/index.js'
 import { taskSummary } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { described, serve } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import {
   anything,
@@ -54,7 +52,9 @@ const exportBody = shape({
 })
 
 /** Dumps, snapshots, exports: ways to take the data elsewhere. */
-export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, options }) => {
+export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, tasks } = services
+
   app.post(
     '/dumps',
     described({
@@ -87,20 +87,33 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, { aut
     },
   )
 
-  app.post(
-    '/export',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/export',
       summary: 'Copy indexes to another instance',
       actions: ['export'],
       body: exportBody,
       answers: { 200: taskSummary },
-    }),
-    async (request) => {
-      await auth.require(request.headers.authorization, 'export')
-      await jsonBody(request, options.payloadBytesMax, exportBody)
-      throw new ApiError('feature_not_enabled', 'this build cannot export to another instance')
+    },
+    async ({ reply, body: { url, apiKey, payloadSize: payloadBytesMax, indexes } }) => {
+      const patterns = [...(indexes ?? new Map([['*', everything]]))]
+      const content = {
+        kind: 'export',
+        url,
+        apiKey,
+        payloadBytesMax,
+        indexes: patterns.map(([pattern, { filter, overrideSettings }]) => ({
+          pattern,
+          filter,
+          overrideSettings,
+        })),
+      } as const
+      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'export', content }), 200)
     },
   )
 }
+
+const everything = { filter: null, overrideSettings: false }

@@ -1,0 +1,84 @@
+/** Here is an index: may another instance have a copy? */
+import type { Engine } from '../engine/index.js'
+import type { Outbound } from '../outbound/index.js'
+import { type JsonNode, readJson, toText } from '../parse/index.js'
+import { type IndexSettings, renderSettings } from '../settings/index.js'
+import type { ExportIndex, IndexExport } from '../tasks/index.js'
+import { PAGE_DOCUMENTS, PAYLOAD_BYTES_MAX } from './limits.js'
+import { TargetInstance } from './target.js'
+
+/**
+ * Copies indexes over HTTP: settings where the other instance has none yet or shall have ours, then the
+ * documents, vectors included, in compressed chunks. Done means that the other instance has accepted all
+ * of it as tasks of its own.
+ */
+export function exporterOver(outbound: Outbound): ExportIndex {
+  return async (engine, work, target) => {
+    const { index, overrideSettings } = work
+    const instance = new TargetInstance(outbound, target)
+    const exists = await instance.hasIndex(index.uid)
+    if (!exists) await instance.createIndex(index.uid, index.primaryKey)
+    if (!exists || overrideSettings) {
+      await instance.putSettings(index.uid, settingsBody(await engine.settings(index.id)))
+    }
+    const bytesMax = target.payloadBytesMax ?? PAYLOAD_BYTES_MAX
+    let chunk: string[] = []
+    let bytes = 0
+    let matched = 0
+    const flush = async (): Promise<void> => {
+      if (chunk.length > 0) await instance.addDocuments(index.uid, chunk.join('\n'), index.primaryKey)
+      chunk = []
+      bytes = 0
+    }
+    for await (const line of documentLines(engine, work)) {
+      const size = Buffer.byteLength(line) + 1
+      if (bytes + size > bytesMax) await flush()
+      chunk.push(line)
+      bytes += size
+      matched++
+    }
+    await flush()
+    return matched
+  }
+}
+
+/** Secrets go along in clear: without them the other instance could not work. */
+function settingsBody(settings: IndexSettings): object {
+  const {
+    foreignKeys: _foreignKeys,
+    chat: _chat,
+    ...shown
+  } = renderSettings(settings, {
+    foreignKeys: false,
+    chatCompletions: false,
+    compositeEmbedders: true,
+    multimodal: true,
+  })
+  return { ...shown, embedders: settings.embedders }
+}
+
+async function* documentLines(engine: Engine, { index, filter }: IndexExport): AsyncGenerator<string> {
+  for (let offset = 0; ; offset += PAGE_DOCUMENTS) {
+    const request = {
+      indexUid: index.uid,
+      offset,
+      limit: PAGE_DOCUMENTS,
+      fields: null,
+      retrieveVectors: true,
+      ids: null,
+      filter,
+      sort: null,
+      features: { containsFilter: true, legacySearch: false, multimodal: true },
+    }
+    const page = readJson(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
+    const results = itemsOf(page)
+    for (const document of results) yield toText(document)
+    if (results.length < PAGE_DOCUMENTS) return
+  }
+}
+
+function itemsOf(page: JsonNode): readonly JsonNode[] {
+  const results = page.kind === 'object' ? page.entries.find(([key]) => key === 'results')?.[1] : undefined
+  if (results?.kind !== 'array') throw new TypeError('the engine listed no documents')
+  return results.items
+}
