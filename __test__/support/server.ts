@@ -17,10 +17,12 @@ import {
 } from '../../ts/http/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks } from '../../ts/tasks/index.js'
+import { openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {
   readonly masterKey?: string
+  readonly usage?: Usage
   readonly features?: readonly Feature[]
   /** The clock that keys and tokens expire by; milliseconds since 1970. */
   readonly now?: () => number
@@ -87,6 +89,7 @@ const TASK_POLL_MS = 5
 export async function startServer(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
   const {
     masterKey,
+    usage = openUsage(),
     features,
     now = Date.now,
     wrapEngine = (engine) => engine,
@@ -115,6 +118,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },
     log,
+    usage,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
   })
   queue.start()

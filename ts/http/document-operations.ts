@@ -1,4 +1,4 @@
-import type { PayloadFormat } from '../engine/index.js'
+import type { FilterValue, PayloadFormat } from '../engine/index.js'
 import { document, listOf, pageOf, taskSummary } from './answers.js'
 import {
   anything,
@@ -78,7 +78,7 @@ export const uploadParameters = {
 }
 
 /** A filter that must restrict something: emptiness would mean "all documents". */
-const someFilter: Type<unknown> = refined(filter, (value, at) => {
+const someFilter: Type<FilterValue> = refined(filter, (value, at) => {
   if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
     throw badValue('an empty filter is not accepted here', at)
   }

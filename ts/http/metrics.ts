@@ -12,6 +12,8 @@ export interface Metrics {
   /** Reads every gauge anew. */
   text(): Promise<string>
   readonly contentType: string
+  /** Counts a search that was cut off by its time budget. */
+  countDegraded(): void
 }
 
 /** What is measured. */
@@ -28,8 +30,14 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
     const { name } = metric as unknown as { readonly name: string }
     if (name.startsWith('process_')) registry.registerMetric(runtime.getSingleMetric(name)!)
   }
+  const degraded = new Counter({
+    name: 'meilisearch_degraded_search_requests',
+    help: 'searches cut off by their time budget',
+    registers: [registry],
+  })
   return {
     contentType: registry.contentType,
+    countDegraded: () => degraded.inc(),
     async text() {
       await readGauges(services, registry)
       return registry.metrics()

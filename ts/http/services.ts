@@ -4,6 +4,7 @@ import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
+import type { Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import type { Metrics } from './metrics.js'
@@ -52,6 +53,8 @@ export interface Services {
   readonly features: Features
   readonly options: HttpOptions
   readonly log: FastifyBaseLogger
+  /** Where the use of the service is summed up. */
+  readonly usage: Usage
   readonly version: Version
   /** Certificate, key and client policy; null or absent: plain HTTP. */
   readonly tls?: TlsOptions | null

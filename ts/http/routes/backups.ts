@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { Facts } from '../../telemetry/index.js'
 import { taskSummary } from '../answers.js'
 import { described, serve } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
@@ -16,8 +17,10 @@ import {
   shape,
   string,
   type Type,
+  type Values,
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { raise } from '../usage.js'
 
 /** A size: bytes as an integer, or text with a unit such as `24MiB`. */
 const payloadSize: Type<number> = {
@@ -38,7 +41,7 @@ const exportedIndex = shape({
   filter: optional(anything, 'invalid_export_index_filter'),
   overrideSettings: defaulted(boolean, false, 'invalid_export_index_override_settings'),
 })
-const exportBody = shape({
+const exportFields = {
   url: defaulted(string, '', 'invalid_export_url'),
   apiKey: optional(string, 'invalid_export_api_key'),
   payloadSize: optional(payloadSize, 'invalid_export_payload_size'),
@@ -49,7 +52,9 @@ const exportBody = shape({
     }),
     'bad_request',
   ),
-})
+}
+const exportBody = shape(exportFields)
+type ExportRequest = Values<typeof exportFields>
 
 /** Dumps, snapshots, exports: ways to take the data elsewhere. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -98,7 +103,9 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body: exportBody,
       answers: { 200: taskSummary },
     },
-    async ({ reply, body: { url, apiKey, payloadSize: payloadBytesMax, indexes } }) => {
+    async ({ request, reply, body }) => {
+      const { url, apiKey, payloadSize: payloadBytesMax, indexes } = body
+      raise(services, request, 'exported', exportFacts(body))
       const patterns = [...(indexes ?? new Map([['*', everything]]))]
       const content = {
         kind: 'export',
@@ -117,3 +124,14 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 }
 
 const everything = { filter: null, overrideSettings: false }
+
+function exportFacts({ apiKey, indexes, payloadSize: size }: ExportRequest): Facts {
+  const patterns = [...(indexes?.values() ?? [])]
+  return {
+    'export.total_received': 1,
+    'export.has_api_key': apiKey !== null,
+    'export.avg_index_patterns': patterns.length,
+    'export.avg_patterns_with_filter': patterns.filter(({ filter }) => filter !== null).length,
+    ...(size !== null && { 'export.avg_payload_size': size }),
+  }
+}

@@ -3,6 +3,7 @@ import type { Access } from '../../auth/index.js'
 import type { DocumentsRequest, PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
+import type { Facts } from '../../telemetry/index.js'
 import { mimeType } from '../body.js'
 import {
   browsing,
@@ -25,22 +26,32 @@ import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSumm
 import type { Values } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { receiveUpload } from '../uploads.js'
+import { filterFacts, onVectors, raise } from '../usage.js'
+
+/** What both ways of browsing ask for. */
+type Browsed = Omit<Values<typeof listParameters>, 'useNetwork'>
 
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, tasks, features, options, searches } = services
 
-  serve(app, services, browsing, ({ reply, access, indexUid, query }) =>
-    browse(reply, access, indexUid, query),
-  )
+  serve(app, services, browsing, ({ request, reply, access, indexUid, query }) => {
+    raise(services, request, 'documentsFetchedByGet', browsedFacts(query))
+    return browse(reply, access, indexUid, query)
+  })
 
-  serve(app, services, fetching, ({ reply, access, indexUid, body }) => {
+  serve(app, services, fetching, ({ request, reply, access, indexUid, body }) => {
+    raise(services, request, 'documentsFetched', browsedFacts(body))
     if (body.useNetwork !== null) features.require('network', 'passing `useNetwork`')
     return browse(reply, access, indexUid, body)
   })
 
   serve(app, services, getting, async ({ request, reply, indexUid, query: { fields, retrieveVectors } }) => {
     const id = param(request, 'documentId')
+    raise(services, request, 'documentsFetchedByGet', {
+      per_document_id: true,
+      'vector.retrieve_vectors': retrieveVectors,
+    })
     const body = await reading(tasks, requireIndexUid(indexUid), (entry) =>
       engine.document(entry.id, encode({ id, fields, retrieveVectors })),
     )
@@ -51,26 +62,31 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   serve(app, services, replacing, (call) => upload(call, 'replace'))
   serve(app, services, updating, (call) => upload(call, 'update'))
 
-  serve(app, services, clearing, ({ reply, indexUid, query }) =>
-    accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query),
-  )
+  serve(app, services, clearing, ({ request, reply, indexUid, query }) => {
+    raise(services, request, 'documentsDeleted', { clear_all: true })
+    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query)
+  })
 
   serve(app, services, deleting, ({ request, reply, indexUid, query }) => {
+    raise(services, request, 'documentsDeleted', { per_document_id: true })
     const content = { kind: 'deleteByIds', ids: [param(request, 'documentId')] } as const
     return accept(reply, requireIndexUid(indexUid), 'documentDeletion', content, query)
   })
 
-  serve(app, services, deletingByIds, ({ reply, indexUid, query, body: ids }) =>
-    accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query),
-  )
+  serve(app, services, deletingByIds, ({ request, reply, indexUid, query, body: ids }) => {
+    raise(services, request, 'documentsDeleted', { per_batch: true })
+    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query)
+  })
 
-  serve(app, services, deletingByFilter, async ({ reply, indexUid, query, body: { filter } }) => {
+  serve(app, services, deletingByFilter, async ({ request, reply, indexUid, query, body: { filter } }) => {
+    raise(services, request, 'documentsDeleted', { per_filter: true })
     requireIndexUid(indexUid)
     await checkFilter(filter)
     return accept(reply, indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
   })
 
-  serve(app, services, editing, async ({ reply, indexUid, query, body }) => {
+  serve(app, services, editing, async ({ request, reply, indexUid, query, body }) => {
+    raise(services, request, 'documentsEdited', filterFacts(body.filter))
     requireIndexUid(indexUid)
     features.require('editDocumentsByFunction', 'editing documents by function')
     if (body.filter !== null) await checkFilter(body.filter)
@@ -84,7 +100,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     reply: FastifyReply,
     access: Access,
     indexUid: string,
-    wanted: Omit<Values<typeof listParameters>, 'useNetwork'>,
+    wanted: Browsed,
   ): Promise<FastifyReply> {
     const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
@@ -113,6 +129,12 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     { request, reply, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
     method: 'replace' | 'update',
   ): Promise<FastifyReply> {
+    // Told of refused uploads too: which types clients try is worth knowing.
+    raise(services, request, method === 'replace' ? 'documentsAdded' : 'documentsUpdated', {
+      payload_type: request.contentType === '' ? [] : [request.contentType],
+      primary_key: query.primaryKey,
+      index_creation: tasks.index(uid) === null && access.mayCreate(uid),
+    })
     requireIndexUid(uid)
     const format = uploadFormat(request)
     if (query.csvDelimiter !== null && format !== 'csv') {
@@ -172,6 +194,18 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         ? new ApiError(code, error.message)
         : error
     }
+  }
+}
+
+function browsedFacts(wanted: Browsed): Facts {
+  return {
+    per_filter: wanted.filter !== null,
+    with_vector_filter: onVectors(wanted.filter),
+    ...filterFacts(wanted.filter),
+    'vector.retrieve_vectors': wanted.retrieveVectors,
+    'pagination.max_limit': wanted.limit,
+    'pagination.max_offset': wanted.offset,
+    ...(wanted.sort && { 'sort.avg_criteria_number': wanted.sort.length }),
   }
 }
 

@@ -5,6 +5,7 @@ import { sendJson } from '../exchange.js'
 import { featureNames } from '../features.js'
 import { boolean, type Field, optional, shape } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { raise } from '../usage.js'
 
 const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntries(
   featureNames.map((name) => [name, optional(boolean, 'bad_request')]),
@@ -35,7 +36,11 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
 
   serve(app, services, get, ({ reply }) => sendJson(reply, features.flags))
 
-  serve(app, services, update, async ({ reply, body }) => {
+  serve(app, services, update, async ({ request, reply, body }) => {
+    raise(services, request, 'featuresUpdated', {
+      network: body.network ?? undefined,
+      multimodal: body.multimodal ?? undefined,
+    })
     const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
     return sendJson(reply, await features.patch(Object.fromEntries(given)))
   })

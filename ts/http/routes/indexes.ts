@@ -17,6 +17,7 @@ import {
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { indexStats, statsParameters } from '../stats.js'
+import { raise } from '../usage.js'
 
 const listParameters = {
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
@@ -110,7 +111,8 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 
-  serve(app, services, create, async ({ reply, access, body: { uid, primaryKey } }) => {
+  serve(app, services, create, async ({ request, reply, access, body: { uid, primaryKey } }) => {
+    raise(services, request, 'indexCreated', { primary_key: primaryKey })
     if (!access.allows(uid)) throw access.refusal(uid)
     const content = { kind: 'indexCreation', primaryKey } as const
     return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content }))
@@ -120,7 +122,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     sendJson(reply, indexView(requireIndex(tasks, requireIndexUid(indexUid)))),
   )
 
-  serve(app, services, update, async ({ reply, access, indexUid, body: { primaryKey, uid: newUid } }) => {
+  serve(app, services, update, async ({ request, reply, access, indexUid, body }) => {
+    const { primaryKey, uid: newUid } = body
+    raise(services, request, 'indexUpdated', { primary_key: primaryKey })
     requireIndexUid(indexUid)
     // Moving an index out of the key's reach would be a way around its limits.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
@@ -140,7 +144,8 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexCompaction', content }))
   })
 
-  serve(app, services, stats, async ({ reply, indexUid, query }) => {
+  serve(app, services, stats, async ({ request, reply, indexUid, query }) => {
+    raise(services, request, 'statsSeen', { per_index_uid: true })
     const read = (entry: IndexEntry) => indexStats(services, entry, query)
     const { view } = await reading(tasks, requireIndexUid(indexUid), read)
     return sendJson(reply, view)

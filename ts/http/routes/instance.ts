@@ -8,6 +8,7 @@ import type { Schema } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { size } from '../sizes.js'
 import { indexStats, type StatsOptions, statsParameters } from '../stats.js'
+import { raise } from '../usage.js'
 
 const word = (text: string): Schema => record({ status: { type: 'string', enum: [text] } })
 const readRoot = {
@@ -70,7 +71,9 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return reply.type(services.metrics.contentType).send(await services.metrics.text())
   })
 
-  serve(app, services, readStats, async ({ reply, access: { visibleIndexes }, query: options }) => {
+  serve(app, services, readStats, async ({ request, reply, access, query: options }) => {
+    raise(services, request, 'statsSeen', { per_index_uid: false })
+    const { visibleIndexes } = access
     const indexes: Record<string, unknown> = {}
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
+import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { disconnection, sendJsonBytes } from '../exchange.js'
@@ -19,6 +20,7 @@ import { PROXY_HEADER } from '../remotes/index.js'
 import type { OnGone } from '../search-queue.js'
 import { includesMetadata, paging } from '../search-requests.js'
 import type { RouteServices } from '../services.js'
+import { observed } from '../usage.js'
 import { uuidV7 } from '../uuid-v7.js'
 
 /** What is known of a request beside its body. */
@@ -53,8 +55,10 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
         onGone: disconnection(reply),
       }
       const placed = queries.map((query, at) => ({ query, at }))
-      const answer = federation === null ? apart(placed, asked) : merged(placed, federation, asked)
-      return sendJsonBytes(reply, await answer)
+      const answer = await observed(services, request, 'multiSearch', askedOfAll(placed, federation), () =>
+        federation === null ? apart(placed, asked) : merged(placed, federation, asked),
+      )
+      return sendJsonBytes(reply, answer)
     },
   )
 
@@ -116,5 +120,24 @@ function mergingOf(federation: Federation, placed: readonly PlacedQuery[], { isP
     requestUid: uuidV7(),
     origin: null,
     showScoreValues: isProxied,
+  }
+}
+
+function askedOfAll(placed: readonly PlacedQuery[], federation: Federation | null): Facts {
+  const queries = placed.map(({ query }) => query)
+  const indexes = new Set(queries.map(({ indexUid }) => indexUid))
+  const remotes = new Set(queries.flatMap(({ federationOptions }) => federationOptions?.remote ?? []))
+  return {
+    'requests.total_received': 1,
+    'searches.avg_search_count': queries.length,
+    'searches.total_search_count': queries.length,
+    'indexes.avg_distinct_index_count': indexes.size,
+    'indexes.total_distinct_index_count': indexes.size,
+    'indexes.total_single_index': indexes.size === 1 ? 1 : 0,
+    'federation.use_federation': federation !== null,
+    'remotes.avg_distinct_remote_count': remotes.size,
+    'remotes.total_distinct_remote_count': remotes.size,
+    'scoring.show_ranking_score': queries.some((one) => one.showRankingScore),
+    'scoring.show_ranking_score_details': queries.some((one) => one.showRankingScoreDetails),
   }
 }

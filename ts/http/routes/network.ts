@@ -6,6 +6,7 @@ import { sendJson } from '../exchange.js'
 import { anything, badValue, list, mapOf, nullable, refined, setting, shape, string } from '../parse/index.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../services.js'
+import { raise } from '../usage.js'
 import { uuidV7 } from '../uuid-v7.js'
 
 const absoluteUrl = refined(string, (text, at) => {
@@ -62,7 +63,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       body,
       answers: { 200: networkAnswer },
     },
-    async ({ reply, body: patch }) => {
+    async ({ request, reply, body: patch }) => {
       features.require('network', 'changing the network')
       if (patch.previousRemotes !== undefined) {
         throw new ApiError(
@@ -73,7 +74,12 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       if (patch.leader !== undefined && patch.leader !== null) {
         throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
       }
-      return sendJson(reply, view(await network.change((known) => changedNetwork(known, patch))))
+      const changed = await network.change((known) => changedNetwork(known, patch))
+      raise(services, request, 'networkUpdated', {
+        network_has_self: changed.self !== null,
+        network_size: Object.keys(changed.remotes).length,
+      })
+      return sendJson(reply, view(changed))
     },
   )
 

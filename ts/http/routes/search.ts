@@ -3,6 +3,7 @@ import type { Access } from '../../auth/index.js'
 import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
 import { described } from '../endpoint.js'
@@ -32,6 +33,7 @@ import {
   searchRequest,
 } from '../search-requests.js'
 import type { RouteServices } from '../services.js'
+import { askedFacts, observed } from '../usage.js'
 
 const searchBody = shape(searchFields)
 const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })
@@ -103,7 +105,13 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     async (request, reply) => {
       const access = await enter(request)
       const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
-      const body = await readInTurn(request, reply, access, async (entry) => {
+      const asked: Facts = {
+        ...askedFacts(wanted),
+        'facets.additional_search_parameters_provided': [wanted.q, wanted.filter, wanted.vector].some(
+          (one) => one !== null,
+        ),
+      }
+      const find = async (entry: IndexEntry): Promise<Uint8Array> => {
         requireSensible(wanted, features)
         const { containsFilter, legacySearch, multimodal } = features.flags
         const facetSearch: FacetSearchRequest = {
@@ -122,7 +130,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           features: { containsFilter, legacySearch, multimodal },
         }
         return (await engine.facetSearch(entry.id, encode(facetSearch))).body
-      })
+      }
+      const body = await observed(services, request, 'facetSearch', asked, () =>
+        readInTurn(request, reply, access, find),
+      )
       return sendJsonBytes(reply, body)
     },
   )
@@ -180,16 +191,21 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     access: Access,
     wanted: ParsedSearch,
   ): Promise<FastifyReply> {
-    const body = await readInTurn(request, reply, access, async (entry) => {
-      const complete = searchRequest(wanted, {
-        entry,
-        features,
-        forcedFilter: access.forcedFilter(entry.uid),
-        includeMetadata: includesMetadata(request),
-        rules: tasks.rules(),
-      })
-      return (await engine.search(entry.id, encode(complete))).body
-    })
+    const event = request.method === 'GET' ? 'searchByGet' : 'search'
+    const body = await observed(services, request, event, askedFacts(wanted), (answered) =>
+      readInTurn(request, reply, access, async (entry) => {
+        const complete = searchRequest(wanted, {
+          entry,
+          features,
+          forcedFilter: access.forcedFilter(entry.uid),
+          includeMetadata: includesMetadata(request),
+          rules: tasks.rules(),
+        })
+        const answer = await engine.search(entry.id, encode(complete))
+        answered(answer.facts)
+        return answer.body
+      }),
+    )
     return sendJsonBytes(reply, body)
   }
 
@@ -200,7 +216,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const { containsFilter, legacySearch, multimodal } = features.flags
-    const body = await reading(tasks, requireIndexUid(param(request, 'indexUid')), async (entry) => {
+    const event = request.method === 'GET' ? 'similarByGet' : 'similar'
+    const find = async (entry: IndexEntry): Promise<Uint8Array> => {
       const complete: SimilarRequest = {
         indexUid: entry.uid,
         id: wanted.id,
@@ -218,7 +235,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         features: { containsFilter, legacySearch, multimodal },
       }
       return (await engine.similar(entry.id, encode(complete))).body
-    })
+    }
+    const body = await observed(services, request, event, askedFacts(wanted), () =>
+      reading(tasks, requireIndexUid(param(request, 'indexUid')), find),
+    )
     return sendJsonBytes(reply, body)
   }
 }

@@ -16,6 +16,7 @@ import { serve } from '../endpoint.js'
 import { reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
 import type { Schema, Type } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { raise, settingsFacts } from '../usage.js'
 
 const path = '/indexes/:indexUid/settings'
 
@@ -74,7 +75,8 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
 
   const actions = ['settings.update'] as const
   const write = { method: verb, url, summary: `Change ${what}`, actions, body, answers } as const
-  serve(app, services, write, async ({ reply, access, indexUid, body: sent }) => {
+  serve(app, services, write, async ({ request, reply, access, indexUid, body: sent }) => {
+    raise(services, request, 'settingsUpdated', settingsFacts(sent))
     const change = settingsChange(sent, features.flags)
     return enqueue(reply, requireIndexUid(indexUid), change, false, access.mayCreate(indexUid))
   })

@@ -6,6 +6,7 @@ import { described } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { raise } from '../usage.js'
 
 const swapsBody = list(
   shape({
@@ -15,7 +16,9 @@ const swapsBody = list(
 )
 
 /** Swapping the content of indexes, or moving it to a free name. */
-export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, options }) => {
+export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, tasks, options } = services
+
   app.post(
     '/swap-indexes',
     described({
@@ -29,6 +32,7 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth,
     async (request, reply) => {
       const access = await auth.require(request.headers.authorization, 'indexes.swap')
       const body = await jsonBody(request, options.payloadBytesMax, swapsBody)
+      raise(services, request, 'indexesSwapped', { swap_operation_number: body.length })
       const swaps = body.map(({ indexes, rename }, i) => {
         const [first, second] = indexes
         if (indexes.length !== 2 || first === undefined || second === undefined) {

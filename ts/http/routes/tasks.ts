@@ -18,6 +18,7 @@ import {
   type Values,
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { raise, taskFacts } from '../usage.js'
 
 /** A filter of the listings; undefined if not sent, null for `*`. */
 function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {
@@ -46,7 +47,8 @@ const listParameters = {
 }
 
 /** Tasks and the batches they ran in. */
-export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, tasks, features }) => {
+export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, tasks, features } = services
   app.get(
     '/tasks',
     described({
@@ -60,6 +62,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth,
     async (request, reply) => {
       const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
       const query = readQuery(rawQuery(request), listParameters)
+      raise(services, request, 'tasksSeen', taskFacts(query))
       return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
     },
   )

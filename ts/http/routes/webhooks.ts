@@ -20,6 +20,7 @@ import {
 } from '../parse/index.js'
 import { redactedAuthorization } from '../secrets.js'
 import type { RouteServices } from '../services.js'
+import { raise } from '../usage.js'
 
 const url: Type<string> = refined(string, (text, at) => {
   if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
@@ -44,7 +45,8 @@ const body = shape({
 })
 
 /** Who is told about finished tasks. */
-export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth, webhooks, options }) => {
+export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { auth, webhooks, options } = services
   app.get(
     '/webhooks',
     described({
@@ -73,6 +75,7 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, { au
     async (request, reply) => {
       await auth.require(request.headers.authorization, 'webhooks.create')
       const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+      raise(services, request, 'webhooksChanged', { webhooks_created: 1 })
       if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
       return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
     },
@@ -109,6 +112,7 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, { au
     async (request, reply) => {
       await auth.require(request.headers.authorization, 'webhooks.update')
       const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+      raise(services, request, 'webhooksChanged', { 'webhooks.updated': 1 })
       const uuid = uuidOf(request)
       if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
       return sendJson(reply, view(await webhooks.update(uuid, { url, headers })))

@@ -1,0 +1,117 @@
+import test from 'ava'
+import { type Figure, openUsage, type UsageEvent } from '../../ts/telemetry/index.js'
+import { startServer } from '../support/server.js'
+
+type Figures = Readonly<Record<string, Figure>>
+
+test('requests of every kind are counted under their event, and tell nothing about documents', async (t) => {
+  const usage = openUsage()
+  const server = await startServer(t, { usage })
+  const headers = { 'x-meilisearch-client': 'Tests (v1)' }
+  await server.settle(t, server.post('/indexes', { uid: 'secretindex', primaryKey: 'sku' }, { headers }))
+  const path = '/indexes/secretindex'
+  await server.settle(t, server.post(`${path}/documents`, [{ sku: 1, secretfield: 'secretword', v: 3 }]))
+  await server.post(`${path}/documents?primaryKey=sku`, 'x', { headers: { 'content-type': 'text/odd' } })
+  await server.put(`${path}/documents`, 'sku\n2', { headers: { 'content-type': 'text/csv' } })
+  await server.settle(
+    t,
+    server.patch(`${path}/settings`, {
+      rankingRules: ['typo', 'words', 'sort', 'secretfield:asc'],
+      filterableAttributes: ['_geo', 'secretfield', 'v', { attributePatterns: ['a*'] }],
+      sortableAttributes: ['v'],
+      stopWords: ['secretword'],
+      typoTolerance: { minWordSizeForTypos: { oneTypo: 6 } },
+      faceting: { sortFacetValuesBy: { '*': 'count' } },
+    }),
+  )
+  await server.post(
+    `${path}/search`,
+    {
+      q: 'secretword -other',
+      filter: ['secretfield = secretword', ['v > 1']],
+      sort: ['v:asc'],
+      limit: 35,
+      attributesToHighlight: ['secretfield'],
+      showRankingScore: true,
+      cropLength: 3,
+    },
+    { headers },
+  )
+  await server.post(`${path}/search`, { q: 'a', page: 2, filter: 'nofield = 1' })
+  await server.get(`${path}/search?q=x&hitsPerPage=4`)
+  await server.post('/multi-search', { queries: [{ indexUid: 'secretindex' }, { indexUid: 'secretindex' }] })
+  await server.post(`${path}/facet-search`, { facetName: 'secretfield', q: 'x' })
+  await server.get(`${path}/documents/1`)
+  await server.post(`${path}/documents/fetch`, { filter: 'secretfield = x', limit: 3 })
+  await server.delete(`${path}/documents/1`)
+  await server.post(`${path}/documents/delete`, { filter: 'secretfield = x' })
+  await server.get(`${path}/stats`)
+  await server.get('/tasks?uids=0&statuses=succeeded')
+  await server.post('/swap-indexes', [])
+  await server.patch(`${path}/settings/embedders`, {
+    secretname: { source: 'userProvided', dimensions: 2, binaryQuantized: true },
+  })
+  await server.patch('/experimental-features', { network: true })
+  await server.patch('/network', {
+    self: 'secretself',
+    remotes: { secretremote: { url: 'http://secret.example' } },
+  })
+
+  const reports = usage.report()
+  const figures = (event: UsageEvent): Figures => {
+    const report = reports.find((one) => one.event === event)
+    t.truthy(report, event)
+    return { count: report?.count ?? 0, ...report?.figures } as Figures
+  }
+  const has = (event: UsageEvent, expected: Figures): void => void t.like(figures(event), expected, event)
+
+  has('indexCreated', { count: 1, primary_key: 'sku', user_agent: ['Tests (v1)'] })
+  has('documentsAdded', {
+    count: 2,
+    payload_type: ['application/json', 'text/odd'],
+    primary_key: 'sku',
+    index_creation: false,
+  })
+  has('documentsUpdated', { count: 1, payload_type: ['text/csv'] })
+  has('settingsUpdated', {
+    'ranking_rules.typo_position': 0,
+    'ranking_rules.words_position': 1,
+    'ranking_rules.exactness_position': null,
+    'ranking_rules.values': 'typo, words, sort',
+    'filterable_attributes.total': 4,
+    'filterable_attributes.has_geo': true,
+    'filterable_attributes.has_patterns': true,
+    'sortable_attributes.has_geo': false,
+    'stop_words.total': 1,
+    'typo_tolerance.min_word_size_for_typos.one_typo': 6,
+    'faceting.sort_facet_values_by_star_count': true,
+    'embedders.sources': ['userProvided'],
+    'embedders.binary_quantization_used': true,
+  })
+  has('search', {
+    count: 2,
+    'requests.total_received': 2,
+    'requests.total_succeeded': 1,
+    'requests.total_failed': 1,
+    'requests.total_used_negative_operator': 1,
+    'filter.most_used_syntax': 'mixed',
+    'sort.avg_criteria_number': 1,
+    'pagination.max_limit': 35,
+    'formatting.max_attributes_to_highlight': 1,
+    'formatting.crop_length': true,
+    'formatting.crop_marker': false,
+    'scoring.show_ranking_score': true,
+  })
+  has('searchByGet', { count: 1, 'pagination.most_used_navigation': 'exhaustive', 'pagination.max_limit': 4 })
+  has('multiSearch', { 'searches.total_search_count': 2, 'indexes.total_single_index': 1 })
+  has('facetSearch', { 'facets.additional_search_parameters_provided': true })
+  has('documentsFetchedByGet', { per_document_id: true })
+  has('documentsFetched', { per_filter: true, 'pagination.max_limit': 3 })
+  has('documentsDeleted', { count: 2, per_document_id: true, per_filter: true })
+  has('statsSeen', { per_index_uid: true })
+  has('tasksSeen', { per_task_uid: true, filtered_by_status: true, filtered_by_type: false })
+  has('indexesSwapped', { swap_operation_number: 0 })
+  has('featuresUpdated', { network: true })
+  has('networkUpdated', { network_has_self: true, network_size: 1 })
+  t.notRegex(JSON.stringify(reports), /secret|127\.0\.0\.1/)
+})

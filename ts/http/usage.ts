@@ -1,0 +1,293 @@
+import type { FastifyRequest } from 'fastify'
+import type { FilterValue, SearchFacts } from '../engine/index.js'
+import type { SentSettings } from '../settings/index.js'
+import type { Facts, UsageEvent } from '../telemetry/index.js'
+import type { RouteServices } from './services.js'
+
+/** Counts a request, with the client that its headers name. */
+export function raise(
+  { usage }: RouteServices,
+  request: FastifyRequest,
+  event: UsageEvent,
+  facts: Facts,
+): void {
+  // Clients in browsers cannot set the user agent.
+  const agent = request.headers['x-meilisearch-client'] ?? request.headers['user-agent']
+  const agents = [agent].flat().filter((one) => one !== undefined)
+  usage.record(event, { ...facts, ...(agents.length > 0 && { user_agent: agents }) })
+}
+
+/** What `search` shows before it is carried out. */
+interface Asked {
+  readonly q?: string | null
+  readonly filter?: FilterValue | null
+  readonly sort?: readonly string[] | null
+  readonly distinct?: string | null
+  readonly facets?: readonly string[] | null
+  readonly offset?: number | null
+  readonly limit?: number | null
+  readonly page?: number | null
+  readonly hitsPerPage?: number | null
+  readonly attributesToRetrieve?: readonly string[] | null
+  readonly attributesToHighlight?: readonly string[] | null
+  readonly attributesToCrop?: readonly string[] | null
+  readonly highlightPreTag?: string
+  readonly highlightPostTag?: string
+  readonly cropLength?: number
+  readonly cropMarker?: string
+  readonly showMatchesPosition?: boolean
+  readonly showRankingScore?: boolean
+  readonly showRankingScoreDetails?: boolean
+  readonly rankingScoreThreshold?: number | null
+  readonly attributesToSearchOn?: readonly string[] | null
+  readonly matchingStrategy?: string
+  readonly locales?: readonly string[] | null
+  readonly vector?: readonly number[] | null
+  readonly retrieveVectors?: boolean
+  readonly hybrid?: { readonly semanticRatio: number } | null
+  readonly media?: unknown
+}
+
+/** What a search shows of the way the service is used: never its words, names or values. */
+export function askedFacts(asked: Asked): Facts {
+  const { sort, distinct, facets, vector, hybrid } = asked
+  const paging = asked.page ?? asked.hitsPerPage ?? null
+  return {
+    'requests.total_received': 1,
+    ...(sort && {
+      'sort.avg_criteria_number': sort.length,
+      'sort.with_geoPoint': sort.some((one) => one.startsWith('_geoPoint(')),
+    }),
+    ...filterFacts(asked.filter ?? null),
+    ...(facets && {
+      'facets.avg_facets_number': facets.length,
+      'facets.total_distinct_facet_count': new Set(facets).size,
+    }),
+    distinct: distinct !== null && distinct !== undefined,
+    'pagination.max_limit': asked.hitsPerPage ?? asked.limit ?? 20,
+    'pagination.max_offset': asked.offset ?? 0,
+    'pagination.most_used_navigation': paging === null ? 'estimated' : 'exhaustive',
+    'formatting.max_attributes_to_retrieve': asked.attributesToRetrieve?.length ?? 0,
+    'formatting.max_attributes_to_highlight': asked.attributesToHighlight?.length ?? 0,
+    'formatting.max_attributes_to_crop': asked.attributesToCrop?.length ?? 0,
+    'formatting.highlight_pre_tag': (asked.highlightPreTag ?? '<em>') !== '<em>',
+    'formatting.highlight_post_tag': (asked.highlightPostTag ?? '</em>') !== '</em>',
+    'formatting.crop_length': (asked.cropLength ?? 10) !== 10,
+    'formatting.crop_marker': (asked.cropMarker ?? '…') !== '…',
+    'formatting.show_matches_position': asked.showMatchesPosition ?? false,
+    'scoring.show_ranking_score': asked.showRankingScore ?? false,
+    'scoring.show_ranking_score_details': asked.showRankingScoreDetails ?? false,
+    'scoring.ranking_score_threshold': typeof asked.rankingScoreThreshold === 'number',
+    'attributes_to_search_on.total_number_of_uses': asked.attributesToSearchOn ? 1 : 0,
+    ...(asked.matchingStrategy && { 'matching_strategy.most_used_strategy': asked.matchingStrategy }),
+    ...(asked.locales && { locales: asked.locales }),
+    'vector.max_vector_size': vector?.length ?? 0,
+    'vector.retrieve_vectors': asked.retrieveVectors ?? false,
+    'hybrid.enabled': hybrid !== null && hybrid !== undefined,
+    'hybrid.semantic_ratio': (hybrid?.semanticRatio ?? 0.5) !== 0.5,
+    'hybrid.total_media': asked.media === null || asked.media === undefined ? 0 : 1,
+  }
+}
+
+type Shown = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
+
+/** What the answer to a search shows. */
+function answeredFacts({ degraded, usedNegativeOperator, terms }: Shown, ms: number): Facts {
+  return {
+    'requests.total_succeeded': 1,
+    'requests.total_degraded': degraded ? 1 : 0,
+    'requests.total_used_negative_operator': usedNegativeOperator ? 1 : 0,
+    'requests.99th_response_time': ms,
+    'q.max_terms_number': terms,
+  }
+}
+
+/** Which syntax a filter uses and which of its operators matter. */
+export function filterFacts(filter: FilterValue | null): Facts {
+  if (filter === null) return {}
+  const shown = JSON.stringify(filter)
+  return {
+    'filter.most_used_syntax': typeof filter === 'string' ? 'string' : mixed(filter) ? 'mixed' : 'array',
+    'filter.with_geoRadius': shown.includes('_geoRadius('),
+    'filter.with_geoBoundingBox': shown.includes('_geoBoundingBox('),
+    'filter.on_vectors': onVectors(filter),
+  }
+}
+
+export const onVectors = (filter: unknown): boolean => /\b_vectors\b/.test(JSON.stringify(filter ?? ''))
+
+const mixed = (filter: readonly unknown[]): boolean =>
+  filter.some(Array.isArray) && filter.some((part) => typeof part === 'string')
+
+/** What a change of settings shows; settings that were not sent show nothing. */
+export function settingsFacts(sent: SentSettings): Facts {
+  let facts: Facts = {}
+  for (const [name, value] of sent) facts = { ...facts, ...factsOfSetting[name]?.(value as never) }
+  return facts
+}
+
+type Words = readonly string[] | null
+const total = (list: { readonly length: number } | null): number | null => list?.length ?? null
+
+/** null: the setting was reset. */
+const factsOfSetting: { readonly [name: string]: ((value: never) => Facts) | undefined } = {
+  rankingRules: (rules: Words) => {
+    const at = (rule: string): number | null => {
+      const position = rules?.indexOf(rule) ?? -1
+      return position === -1 ? null : position
+    }
+    return {
+      'ranking_rules.words_position': at('words'),
+      'ranking_rules.typo_position': at('typo'),
+      'ranking_rules.proximity_position': at('proximity'),
+      'ranking_rules.attribute_position': at('attribute'),
+      'ranking_rules.attribute_rank_position': at('attributeRank'),
+      'ranking_rules.attribute_position_position': at('wordPosition'),
+      'ranking_rules.sort_position': at('sort'),
+      'ranking_rules.exactness_position': at('exactness'),
+      'ranking_rules.values': rules?.filter((rule) => !/:(asc|desc)$/.test(rule)).join(', ') ?? null,
+    }
+  },
+  sortableAttributes: (names: Words) => ({
+    'sortable_attributes.total': total(names),
+    'sortable_attributes.has_geo': names?.includes('_geo') ?? null,
+  }),
+  filterableAttributes: (rules: readonly unknown[] | null) => ({
+    'filterable_attributes.total': total(rules),
+    'filterable_attributes.has_geo': rules?.includes('_geo') ?? null,
+    'filterable_attributes.has_patterns': rules?.some((rule) => typeof rule === 'object') ?? null,
+  }),
+  searchableAttributes: (names: Words) => ({
+    'searchable_attributes.total': total(names),
+    'searchable_attributes.with_wildcard': names?.includes('*') ?? null,
+  }),
+  displayedAttributes: (names: Words) => ({
+    'displayed_attributes.total': total(names),
+    'displayed_attributes.with_wildcard': names?.includes('*') ?? null,
+  }),
+  typoTolerance: (typo: TypoTolerance | null) => ({
+    'typo_tolerance.enabled': typo?.enabled ?? null,
+    'typo_tolerance.disable_on_attributes': typo?.disableOnAttributes
+      ? typo.disableOnAttributes.length > 0
+      : null,
+    'typo_tolerance.disable_on_words': typo?.disableOnWords ? typo.disableOnWords.length > 0 : null,
+    'typo_tolerance.min_word_size_for_typos.one_typo': typo?.minWordSizeForTypos?.oneTypo ?? null,
+    'typo_tolerance.min_word_size_for_typos.two_typos': typo?.minWordSizeForTypos?.twoTypos ?? null,
+  }),
+  pagination: (pagination: { readonly maxTotalHits?: number | null } | null) => ({
+    'pagination.max_total_hits': pagination?.maxTotalHits ?? null,
+  }),
+  faceting: (faceting: Faceting | null) => ({
+    'faceting.max_values_per_facet': faceting?.maxValuesPerFacet ?? null,
+    'faceting.sort_facet_values_by_star_count': faceting?.sortFacetValuesBy?.['*'] === 'count',
+    'faceting.sort_facet_values_by_total': Object.keys(faceting?.sortFacetValuesBy ?? {}).length,
+  }),
+  distinctAttribute: (name: string | null) => ({ 'distinct_attribute.set': name !== null }),
+  proximityPrecision: (value: string | null) => ({
+    'proximity_precision.set': value !== null,
+    'proximity_precision.value': value,
+  }),
+  facetSearch: (value: boolean | null) => ({
+    'facet_search.set': value !== null,
+    'facet_search.value': value,
+  }),
+  prefixSearch: (value: string | null) => ({
+    'prefix_search.set': value !== null,
+    'prefix_search.value': value,
+  }),
+  stopWords: (words: Words) => ({ 'stop_words.total': total(words) }),
+  separatorTokens: (words: Words) => ({ 'separator_tokens.total': total(words) }),
+  nonSeparatorTokens: (words: Words) => ({ 'non_separator_tokens.total': total(words) }),
+  dictionary: (words: Words) => ({ 'dictionary.total': total(words) }),
+  synonyms: (map: object | null) => ({ 'synonyms.total': map === null ? null : Object.keys(map).length }),
+  localizedAttributes: (rules: readonly { readonly locales: readonly string[] }[] | null) => ({
+    locales: rules?.flatMap(({ locales }) => locales) ?? [],
+  }),
+  embedders: (named: Readonly<Record<string, Embedder | null>> | null) => {
+    const all = Object.values(named ?? {}).filter((one) => one !== null)
+    const bytes = all.map(({ documentTemplateMaxBytes }) => documentTemplateMaxBytes ?? 0)
+    return {
+      'embedders.total': named === null ? null : Object.keys(named).length,
+      'embedders.sources': all.map(({ source }) => source ?? 'openAi'),
+      'embedders.document_template_used': all.some(({ documentTemplate }) => Boolean(documentTemplate)),
+      'embedders.document_template_max_bytes': Math.max(0, ...bytes),
+      'embedders.binary_quantization_used': all.some((one) => Object.hasOwn(one, 'binaryQuantized')),
+    }
+  },
+}
+
+interface TypoTolerance {
+  readonly enabled?: boolean | null
+  readonly disableOnAttributes?: Words
+  readonly disableOnWords?: Words
+  readonly minWordSizeForTypos?: {
+    readonly oneTypo?: number | null
+    readonly twoTypos?: number | null
+  } | null
+}
+interface Faceting {
+  readonly maxValuesPerFacet?: number | null
+  readonly sortFacetValuesBy?: Readonly<Record<string, string>> | null
+}
+interface Embedder {
+  readonly source?: string | null
+  readonly documentTemplate?: string | null
+  readonly documentTemplateMaxBytes?: number | null
+}
+
+/**
+ * Carries out a search and counts it, however it ends.
+ * @param search gets a function that takes the facts of the engine's answer
+ */
+export async function observed<T>(
+  services: RouteServices,
+  request: FastifyRequest,
+  event: UsageEvent,
+  asked: Facts,
+  search: (answered: (facts: SearchFacts) => void) => Promise<T>,
+): Promise<T> {
+  const start = performance.now()
+  let shown: Shown = { degraded: false, usedNegativeOperator: false, terms: 0 }
+  try {
+    const result = await search((facts) => {
+      shown = facts
+    })
+    if (shown.degraded) services.metrics.countDegraded()
+    raise(services, request, event, { ...asked, ...answeredFacts(shown, performance.now() - start) })
+    return result
+  } catch (error) {
+    raise(services, request, event, { ...asked, 'requests.total_failed': 1 })
+    throw error
+  }
+}
+
+/** What a listing of tasks is filtered by; undefined is not sent. */
+export function taskFacts(filters: Readonly<Record<TaskFilterName, unknown>>): Facts {
+  const by = (name: TaskFilterName): boolean => filters[name] !== undefined
+  return {
+    per_task_uid: by('uids'),
+    filtered_by_uid: by('uids'),
+    filtered_by_index_uid: by('indexUids'),
+    filtered_by_type: by('types'),
+    filtered_by_status: by('statuses'),
+    filtered_by_canceled_by: by('canceledBy'),
+    filtered_by_before_enqueued_at: by('beforeEnqueuedAt'),
+    filtered_by_after_enqueued_at: by('afterEnqueuedAt'),
+    filtered_by_before_started_at: by('beforeStartedAt'),
+    filtered_by_after_started_at: by('afterStartedAt'),
+    filtered_by_before_finished_at: by('beforeFinishedAt'),
+    filtered_by_after_finished_at: by('afterFinishedAt'),
+  }
+}
+type TaskFilterName =
+  | 'uids'
+  | 'indexUids'
+  | 'types'
+  | 'statuses'
+  | 'canceledBy'
+  | 'beforeEnqueuedAt'
+  | 'afterEnqueuedAt'
+  | 'beforeStartedAt'
+  | 'afterStartedAt'
+  | 'beforeFinishedAt'
+  | 'afterFinishedAt'
