@@ -91,6 +91,8 @@ test('expiry dates come in four forms and must lie in the future', async (t) => 
     ['2090-05-06 07:08:09', '2090-05-06T07:08:09Z'],
     ['2090-05-06T07:08:09', '2090-05-06T07:08:09Z'],
     ['2090-05-06T07:08:09.5+02:00', '2090-05-06T07:08:09.5+02:00'],
+    ['2090-05-06T07:08:09.000Z', '2090-05-06T07:08:09Z'],
+    ['2090-05-06T07:08:09.120-00:00', '2090-05-06T07:08:09.12Z'],
   ]
   for (const [sent, shown] of forms) {
     t.is((await server.post('/keys', { ...anyKey, expiresAt: sent })).body.expiresAt, shown)

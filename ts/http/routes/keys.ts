@@ -38,7 +38,15 @@ const expiry: Type<string> = refined(string, (text, at) => {
 function readDate(text: string): string | null {
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return dayStart(text) === null ? null : `${text}T00:00:00Z`
   if (/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d$/.test(text)) return readDate(`${text}Z`)
-  return isRfc3339(text) ? text.replace(/[t ]/, 'T').replace('z', 'Z') : null
+  return isRfc3339(text) ? canonical(text) : null
+}
+
+/** As all dates are shown: nanoseconds at most, without trailing zeros, `Z` where there is no offset. */
+function canonical(date: string): string {
+  return date
+    .replace(/[t ]/, 'T')
+    .replace(/\.(\d{1,9})\d*/, (_, digits: string) => `.${digits}`.replace(/\.?0+$/, ''))
+    .replace(/(z|[+-]00:00)$/, 'Z')
 }
 
 const creationBody = shape({
