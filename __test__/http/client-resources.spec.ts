@@ -125,7 +125,7 @@ test('documents: added, updated, browsed, fetched, deleted in every way', async 
     { providedIds: 1, deletedDocuments: 1, originalFilter: null },
     'gone',
   ] as never)
-  t.is((await index.deleteDocuments([7, '8', 99]).waitTask()).details?.deletedDocuments, 2)
+  t.is((await index.deleteDocuments([7, 8, 99]).waitTask()).details?.deletedDocuments, 2)
   const byFilter = await index.deleteDocuments({ filter: 'genre = drama' }).waitTask()
   t.deepEqual(byFilter.details, { providedIds: 0, deletedDocuments: 2, originalFilter: '"genre = drama"' })
   t.is((await index.deleteAllDocuments().waitTask()).details?.deletedDocuments, 4)
