@@ -139,3 +139,35 @@ test('a key limited to some indexes sees their tasks alone', async (t) => {
   const task = await server.settle(t, Promise.resolve(deletion))
   t.is(task.details.deletedTasks, 1)
 })
+
+test('the documents of an unfinished task are read back, one a line, whatever their format', async (t) => {
+  const server = await startServer(t, { features: ['getTaskDocumentsRoute'], limits: { tasksMax: 0 } })
+  const large = Array.from({ length: 400 }, (_, id) => ({ id, text: 'a ferry of the northern line' }))
+  const sent: readonly (readonly [type: string, body: string, lines: readonly unknown[]])[] = [
+    ['application/json', '[{"id":1,"n":1.5},\n {"id":2}]', ['{"id":1,"n":1.5}', '{"id":2}']],
+    ['application/x-ndjson', '{"id":1}\n\n{"id":2}', ['{"id":1}', '{"id":2}']],
+    ['text/csv', 'id,price:number\na,3\nb,', ['{"id":"a","price":3}', '{"id":"b","price":null}']],
+    ['application/json', JSON.stringify(large), large.map((one) => JSON.stringify(one))],
+  ]
+  for (const [uid, [type, body, lines]] of sent.entries()) {
+    const headers = { 'content-type': type }
+    t.is((await server.post('/indexes/ferries/documents', body, { headers })).status, 202)
+    const answer = await server.get(`/tasks/${uid}/documents`)
+    t.is(answer.headers['content-type'], 'application/x-ndjson')
+    t.deepEqual(answer.bytes.toString(), lines.map((line) => `${line}\n`).join(''), type)
+  }
+  await server.post('/indexes', { uid: 'boats' })
+  checkError(t, await server.get('/tasks/4/documents'), 404, 'task_file_not_found')
+  checkError(t, await server.get('/tasks/9/documents'), 404, 'task_not_found')
+  checkError(t, await server.get('/tasks/x/documents'), 400, 'invalid_task_uids')
+})
+
+test('the queue is compacted while it goes on', async (t) => {
+  const server = await startServer(t, { features: ['taskQueueCompactionRoute'] })
+  const { status, body } = await server.post('/tasks/compact')
+  t.is(status, 200)
+  t.deepEqual(Object.keys(body), ['preSize', 'postSize', 'status', 'actionRequired'])
+  t.is(body.status, 'succeeded')
+  t.regex(String(body.preSize), /^[\d.]+ [KM]iB$/)
+  t.is((await server.settle(t, server.post('/indexes', { uid: 'boats' }))).status, 'succeeded')
+})

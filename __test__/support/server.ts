@@ -16,7 +16,7 @@ import {
   openFeatures,
 } from '../../ts/http/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
-import { openTasks } from '../../ts/tasks/index.js'
+import { openTasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
@@ -28,6 +28,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly now?: () => number
   /** Stands between the server and its engine, to see or hold back what passes. */
   readonly wrapEngine?: (engine: Engine) => Engine
+  /** How much one batch may hold; no tasks at all keeps them waiting. */
+  readonly limits?: NonNullable<TasksSetup['limits']>
   /** The webhook of the command line. */
   readonly taskWebhook?: LaunchWebhook
   /** Default: no address that is not public. */
@@ -94,6 +96,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     now = Date.now,
     wrapEngine = (engine) => engine,
     taskWebhook = null,
+    limits = {},
     allowedNetworks = [],
     ...httpOptions
   } = options
@@ -106,7 +109,14 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingThreads: 1,
   })
   const outbound = openOutbound({ allowedNetworks })
-  const queue = await openTasks({ directory, engine, log, exportIndex: exporterOver(outbound) })
+  const queue = await openTasks({
+    directory,
+    engine,
+    log,
+    limits,
+    room: { reserveBytes: 64 * 1024 },
+    exportIndex: exporterOver(outbound),
+  })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const app = buildServer({
     engine: wrapEngine(engine),

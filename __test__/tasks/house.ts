@@ -42,16 +42,20 @@ export async function house(
     readonly limits?: NonNullable<TasksSetup['limits']>
     readonly driver?: DriverName
     readonly log?: TaskLog
+    readonly room?: NonNullable<TasksSetup['room']>
+    readonly storedTasksMax?: number
   } = {},
 ): Promise<House> {
   const directory = options.directory ?? (await temporaryDirectory(t))
   const hooks = options.hooks ?? {}
   const engine = await openFake(join(directory, 'indexes'), hooks)
-  const { limits, driver, log = quiet } = options
+  const { limits, driver, log = quiet, storedTasksMax } = options
   const opened = await openTasks({
     directory,
     engine,
     log,
+    room: { reserveBytes: 64 * 1024, ...options.room },
+    ...(storedTasksMax === undefined ? {} : { storedTasksMax }),
     ...(limits === undefined ? {} : { limits }),
     ...(driver === undefined ? {} : { driver }),
   })

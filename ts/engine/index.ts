@@ -1,5 +1,6 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
 export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
+export { documentLines } from './document-lines.js'
 export type * from './engine.js'
 export { EngineError } from './engine-error.js'
 export { type EqualityBranch, equalityBranches } from './equalities.js'

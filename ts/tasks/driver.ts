@@ -36,7 +36,7 @@ export class DriverLoadError extends Error {
 }
 
 /** What a failure of SQLite means for callers, whichever build reported it. */
-export type StoreFault = 'full' | 'busy' | 'corrupt' | 'other'
+export type StoreFault = 'full' | 'busy' | 'corrupt' | 'io' | 'other'
 
 /** Builds word their errors alike, since the texts come from SQLite itself; codes differ. */
 export function storeFault(error: unknown): StoreFault {
@@ -44,6 +44,7 @@ export function storeFault(error: unknown): StoreFault {
   if (/database or disk is full|ENOSPC|EDQUOT/i.test(message)) return 'full'
   if (/database is locked/i.test(message)) return 'busy'
   if (/malformed|not a database|disk I\/O error.*corrupt/i.test(message)) return 'corrupt'
+  if (/disk I\/O error/i.test(message)) return 'io'
   return 'other'
 }
 

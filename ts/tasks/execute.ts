@@ -208,7 +208,7 @@ function mayCreate({ content }: PendingTask): boolean {
 
 /** Documents, deletions and settings of one index as one commit. */
 async function changeIndex(tasks: readonly PendingTask[], run: Run, around: Surroundings): Promise<Effects> {
-  const { catalogue, log } = around
+  const { catalogue, engine, log } = around
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
   const plan = await planOf(tasks, row, around)
@@ -226,7 +226,15 @@ async function changeIndex(tasks: readonly PendingTask[], run: Run, around: Surr
     if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
     outcomes = [...outcomes, ...running.map((task) => outcomeIn(report, task))]
   } catch (error) {
-    if (error instanceof Interrupted) throw error
+    if (error instanceof Interrupted) {
+      // Nothing refers to the directory of an index that never came into being.
+      if (row === null)
+        run.leave(
+          id,
+          run.released(id).then(() => engine.drop(id)),
+        )
+      throw error
+    }
     const body = failureBody(error, log, run.batchUid)
     outcomes = [...outcomes, ...running.map((task) => failed(task, body))]
     // An index asked for by a task that fails comes into being all the same, empty.
@@ -336,14 +344,20 @@ async function commitOf(
   const vectors = prepared.work.length === 0 ? [] : await interruptible(embed(prepared.work))
   if (run.signal.aborted) return giveUp()
   run.step('committing')
-  return engine.commit(prepared, vectors)
+  // The engine stops a commit that is not yet past the point of no return; then it fails.
+  const stop = () => void engine.abandon(prepared).catch(() => undefined)
+  run.signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await engine.commit(prepared, vectors)
+  } catch (error) {
+    throw run.signal.aborted ? new Interrupted() : error
+  } finally {
+    run.signal.removeEventListener('abort', stop)
+  }
 
   function giveUp(): never {
     const undone = preparing.then((left: Prepared) => engine.abandon(left))
-    run.leave(
-      id,
-      undone.catch(() => undefined),
-    )
+    run.leave(id, undone)
     throw new Interrupted()
   }
 

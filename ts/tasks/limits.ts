@@ -13,6 +13,19 @@ export const HEARTBEAT_MS = 1_000
 /** How long a lock of another host is watched before it counts as left behind. */
 export const FOREIGN_LOCK_WATCH_MS = 3_500
 
+/** Room on the disk kept for recording, cancelling and deleting once there is none for new tasks. */
+export const RESERVE_BYTES = 16 * 1024 ** 2
+
+/** Room for the task store. Source: the API's table of capacities. */
+export const STORE_BYTES_MAX = 20 * 1024 ** 3
+
+/** The part of it that new tasks may fill. Source: as above. */
+export const STORE_SHARE_FOR_TASKS = 0.4
+
+/** From so many stored tasks on, the oldest finished ones are deleted, so many at a time. Source: as above. */
+export const STORED_TASKS_MAX = 1_000_000
+export const CLEANED_TASKS_MAX = 100_000
+
 /** Pauses of the scheduler after a failure that was nobody's task: doubled from the first to the last. */
 export const RETRY_FIRST_MS = 250
 export const RETRY_LAST_MS = 10_000

@@ -7,11 +7,17 @@ import { Catalogue } from './catalogue.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { Embed, Surroundings, TaskLog } from './execute.js'
 import type { ExportIndex } from './export.js'
-import { BATCHED_BYTES_MAX, BATCHED_TASKS_MAX } from './limits.js'
+import {
+  BATCHED_BYTES_MAX,
+  BATCHED_TASKS_MAX,
+  RESERVE_BYTES,
+  STORE_BYTES_MAX,
+  STORED_TASKS_MAX,
+} from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
 import { RuleBook } from './rule-book.js'
-import { Scheduler } from './scheduler.js'
+import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool } from './spool.js'
 import { openStoreClient } from './store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
@@ -23,6 +29,10 @@ export interface TasksSetup {
   readonly log: TaskLog
   /** null or absent: the defaults of `limits.ts`. */
   readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
+  /** Bytes kept free on the disk, and bytes for the task store; absent: the defaults of `limits.ts`. */
+  readonly room?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
+  /** Stored tasks from which on the oldest are deleted; absent: the default of `limits.ts`. */
+  readonly storedTasksMax?: number
   /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
   readonly driver?: DriverName
   /** Needed once settings can name embedders that make vectors themselves. */
@@ -55,7 +65,8 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const path = join(directory, 'tasks', 'tasks.db')
   const driver =
     setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
-  const store = await openStoreClient({ path, driver })
+  const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.room ?? {}
+  const store = await openStoreClient({ path, driver, reserveBytes, storeBytesMax })
   try {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
@@ -78,7 +89,8 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       exportIndex: setup.exportIndex ?? noExport,
     }
     const nextBatchUid = await recover(start, around)
-    const limits: BatchLimits = {
+    const limits: SchedulerLimits = {
+      storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
       tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
       payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
     }

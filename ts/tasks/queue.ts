@@ -1,14 +1,12 @@
-import { basename } from 'node:path'
-import type { RunScript } from '../engine/index.js'
+import { documentLines, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue.js'
-import { detailsBefore } from './details.js'
-import type { NewRow, RowPage } from './records.js'
+import { newRow, withFileName } from './new-row.js'
+import type { RowPage } from './records.js'
 import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
 import type { StoreClient } from './store-client.js'
-import type { TaskContent } from './task.js'
-import type { InstanceStore, NewTask, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
+import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 import { batchView, taskSummary, taskView } from './view.js'
 
@@ -56,6 +54,23 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       return row === null ? null : taskView(row)
     },
 
+    async documents(uid) {
+      const [task] = await store.call('pending', [[uid]])
+      if (task?.content.kind !== 'documents') return null
+      const { payload } = task.content
+      const lines = documentLines(
+        'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
+      )
+      // The first line is read here: until then the task may end and its upload go.
+      const first = await lines.next().catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null
+        throw error
+      })
+      return first === null ? null : following(first, lines)
+    },
+
+    compact: () => store.call('compact', []),
+
     async list(filter, paging) {
       return page(await store.call('tasks', [filter, paging]), paging, taskView)
     },
@@ -87,6 +102,15 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       return sizes.reduce((sum, size) => sum + size, 0)
     },
   }
+}
+
+async function* following(
+  first: IteratorResult<string>,
+  rest: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  if (first.done) return
+  yield first.value
+  yield* rest
 }
 
 /** The small durable tables beside the tasks. */
@@ -131,33 +155,4 @@ function page<R extends { readonly uid: number }, V>(
     from: shown[0]?.uid ?? null,
     next: rows[limit]?.uid ?? null,
   }
-}
-
-/** Payloads are kept by file name, so that a data directory can be moved. */
-function withFileName(content: TaskContent): TaskContent {
-  if (content.kind !== 'documents' || 'text' in content.payload) return content
-  return { ...content, payload: { ...content.payload, path: basename(content.payload.path) } }
-}
-
-function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskContent): NewRow {
-  const details = detailsBefore(content, indexUid)
-  const touched = touchedBy(content)
-  return {
-    indexUid,
-    type,
-    details: details === null ? null : JSON.stringify(details),
-    customMetadata: customMetadata ?? null,
-    content: JSON.stringify(content),
-    kind: content.kind,
-    payload: fileOf(content),
-    payloadBytes: content.kind === 'documents' ? content.payloadBytes : 0,
-    primaryKey: content.kind === 'documents' ? content.primaryKey : null,
-    mayCreateIndex: (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex,
-    touches: touched.length === 0 ? null : JSON.stringify(touched),
-  }
-}
-
-function touchedBy(content: TaskContent): readonly string[] {
-  if (content.kind === 'indexSwap') return content.swaps.flatMap(({ indexes }) => indexes)
-  return content.kind === 'indexUpdate' && content.newUid !== null ? [content.newUid] : []
 }

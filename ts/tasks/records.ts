@@ -32,6 +32,8 @@ export interface NewRow {
   readonly mayCreateIndex: boolean
   /** Further indexes this task acts on, as JSON text: swaps and renames. */
   readonly touches: string | null
+  /** Tasks that a cancelation or deletion is about, null for other kinds. */
+  readonly matched: number | null
 }
 
 /** What batching needs to know of an enqueued task. */
@@ -119,6 +121,18 @@ export interface Conclusion {
   readonly deletedTasks: readonly number[]
 }
 
+/** Finished tasks to delete, and a moment after the arrival of the last of them. */
+export interface Surplus {
+  readonly uids: readonly number[]
+  readonly before: Micros
+}
+
+/** Bytes of the store's file. */
+export interface Compaction {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
+
 /** What a fresh start finds. */
 export interface Start {
   readonly catalogue: readonly CatalogueRow[]
@@ -152,6 +166,10 @@ export interface StoreCalls {
   ended(uids: readonly number[]): readonly number[]
   /** @returns deleted tasks that some webhook will now never be told of */
   conclude(conclusion: Conclusion): number
+  /** Oldest finished tasks, once at least `storedMin` tasks are stored: what the next cleanup deletes. */
+  surplus(storedMin: number, limit: number): Surplus | null
+  /** Rewrites the file without its gaps. */
+  compact(): Compaction
   task(uid: number, visible: readonly string[] | null): TaskRow | null
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow>
   match(filter: TaskFilter): readonly number[]
@@ -192,6 +210,14 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   delivered: 'relaxed',
 }
 
+/** New tasks that make no room: the first to be refused when it becomes scarce. */
+export function isOrdinary({ call, arguments: [row] }: Request): boolean {
+  if (call !== 'append') return false
+  const { kind, matched } = row as NewRow
+  const frees = kind === 'taskCancelation' || kind === 'taskDeletion' || kind === 'indexDeletion'
+  return !frees || matched === 0
+}
+
 export interface Request {
   readonly id: number
   readonly call: StoreCall
@@ -200,4 +226,9 @@ export interface Request {
 
 export type Reply =
   | { readonly id: number; readonly ok: true; readonly result: unknown }
-  | { readonly id: number; readonly ok: false; readonly fault: 'full' | 'other'; readonly message: string }
+  | {
+      readonly id: number
+      readonly ok: false
+      readonly fault: 'full' | 'readonly' | 'other'
+      readonly message: string
+    }

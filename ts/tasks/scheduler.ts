@@ -1,16 +1,23 @@
 import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
 import { detailsAfter } from './details.js'
 import { type Effects, execute, Interrupted, type Outcome, type Run, type Surroundings } from './execute.js'
-import { RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
+import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
+import { newRow } from './new-row.js'
 import type { Conclusion, Ending, PendingTask } from './records.js'
 import { fileOf } from './spool.js'
-import { type Micros, now } from './time.js'
+import { StoreReadOnlyError } from './store-client.js'
+import { formatDate, type Micros, now } from './time.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
+
+export interface SchedulerLimits extends BatchLimits {
+  /** From so many stored tasks on the oldest are deleted. */
+  readonly storedTasksMax: number
+}
 
 /** Batches one after another, for as long as the process runs. */
 export class Scheduler {
   readonly #around: Surroundings
-  readonly #limits: BatchLimits
+  readonly #limits: SchedulerLimits
   readonly #concluded: () => void
   readonly #left = new Map<string, Promise<void>>()
   #nextBatchUid: number
@@ -21,7 +28,7 @@ export class Scheduler {
   #isWoken = false
 
   /** @param concluded runs after the outcome of a batch has been recorded */
-  constructor(around: Surroundings, limits: BatchLimits, nextBatchUid: number, concluded: () => void) {
+  constructor(around: Surroundings, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
     this.#around = around
     this.#concluded = concluded
     this.#limits = limits
@@ -71,6 +78,10 @@ export class Scheduler {
         pauseMs = RETRY_FIRST_MS
         if (!worked) await this.#wait(null)
       } catch (error) {
+        if (error instanceof StoreReadOnlyError) {
+          this.#around.log.error({ err: error }, 'the task store is read-only; nothing more is done')
+          return
+        }
         this.#around.log.error({ err: error }, 'the queue could not go on; it tries again')
         await this.#wait(pauseMs)
         pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)
@@ -95,6 +106,7 @@ export class Scheduler {
 
   async #step(): Promise<boolean> {
     const { store, catalogue } = this.#around
+    await this.#cleanUp()
     const waiting = await store.call('waiting', [this.#limits.tasksMax])
     const facts: IndexFacts = new Map(catalogue.rows().map((row) => [row.uid, row]))
     const picked = nextBatch(waiting, facts, this.#limits)
@@ -109,6 +121,18 @@ export class Scheduler {
       this.#running = null
     }
     return true
+  }
+
+  /** Enqueues the deletion of the oldest finished tasks once there are too many. */
+  async #cleanUp(): Promise<void> {
+    const { store, log } = this.#around
+    if (this.#limits.tasksMax === 0) return
+    const surplus = await store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX])
+    if (surplus === null) return
+    const query = `?beforeEnqueuedAt=${formatDate(surplus.before)}&statuses=succeeded,failed,canceled`
+    const content = { kind: 'taskDeletion', query, tasks: surplus.uids } as const
+    await store.call('append', [newRow({ indexUid: null, type: 'taskDeletion', content }, content)])
+    log.info({ tasks: surplus.uids.length }, 'the task store is full: its oldest finished tasks are deleted')
   }
 
   async #carryOut(running: Running, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
@@ -135,9 +159,13 @@ export class Scheduler {
       step: (name) => running.enter(name),
       released: async (index) => this.#left.get(index),
       leave: (index, release) => {
-        const gone = release.then(() => {
-          this.#left.delete(index)
-        })
+        const gone = release
+          .catch((error: unknown) => {
+            this.#around.log.warn({ err: error, index }, 'what an interrupted batch left could not be undone')
+          })
+          .then(() => {
+            if (this.#left.get(index) === gone) this.#left.delete(index)
+          })
         this.#left.set(index, gone)
       },
     }
@@ -173,6 +201,7 @@ export class Scheduler {
       try {
         return await write()
       } catch (error) {
+        if (error instanceof StoreReadOnlyError) throw error
         this.#around.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
         if (this.#closing) throw error
         await this.#wait(pauseMs)

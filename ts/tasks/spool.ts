@@ -74,7 +74,10 @@ async function synced(path: string): Promise<void> {
   try {
     await handle.sync()
   } catch (error) {
-    throw isDiskFull(error) ? noSpace('the uploaded body') : error
+    if (isDiskFull(error)) throw noSpace('the uploaded body')
+    // What a failed sync has left behind cannot be told, so the body does not count as received.
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error)
+    throw new ApiError('io_error', `the disk failed while the uploaded body was stored: ${reason}`)
   } finally {
     await handle.close()
   }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { ApiError } from '../errors/index.js'
 import type { DriverName } from './driver.js'
 import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
 import { noSpace } from './spool.js'
@@ -9,7 +10,7 @@ export interface StoreClient {
   /**
    * @param apply runs at once when the answer arrives, before anyone can act on an answer that came with
    * it: for what the main thread mirrors of the store
-   * @throws ApiError `no_space_left_on_device` if the disk is full
+   * @throws ApiError `no_space_left_on_device` if there is no room, `io_error` once the disk has failed
    */
   call<C extends StoreCall>(
     call: C,
@@ -26,6 +27,24 @@ export interface StoreClient {
 /** The thread of the task store is gone or could not start. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
+}
+
+/** The disk failed, so that nothing can be written any more before a restart. */
+export class StoreReadOnlyError extends ApiError {
+  constructor(message: string) {
+    super('io_error', message)
+  }
+}
+
+function failureOf({ fault, message }: { readonly fault: string; readonly message: string }): Error {
+  switch (fault) {
+    case 'full':
+      return noSpace('the task')
+    case 'readonly':
+      return new StoreReadOnlyError(message)
+    default:
+      return new StoreError(message)
+  }
 }
 
 interface Waiter {
@@ -68,7 +87,7 @@ export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> 
       const waiter = waiters.get(reply.id)
       waiters.delete(reply.id)
       if (reply.ok) waiter?.resolve(reply.result)
-      else waiter?.reject(reply.fault === 'full' ? noSpace('the task') : new StoreError(reply.message))
+      else waiter?.reject(failureOf(reply))
     }
   })
 

@@ -1,21 +1,24 @@
 /**
  * The thread that owns the task store: no sync of the disk ever stops the main thread.
- *
- * All requests that have arrived while the disk was busy are carried out together: the writes in their
- * order of arrival as one transaction with one sync, then the reads.
+ * What it does with requests is told in `desk.ts`.
  */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { Desk } from './desk.js'
 import { type DriverName, loadDriver, storeFault } from './driver.js'
 import { claim, DirectoryInUseError } from './lock.js'
-import { type Reply, type Request, type StoreCall, writingCalls } from './records.js'
-import { type Settled, Store, StoreUnusableError } from './store.js'
+import type { Request } from './records.js'
+import { Reserve } from './reserve.js'
+import { Store, StoreUnusableError } from './store.js'
 
 /** What the main thread starts this one with. */
 export interface WorkerSetup {
   readonly path: string
   readonly driver: DriverName | null
+  /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
+  readonly reserveBytes: number
+  readonly storeBytesMax: number
 }
 
 /** The first message of this thread. */
@@ -25,7 +28,10 @@ export type Opened =
 
 if (!isMainThread && parentPort !== null) void serve(workerData as WorkerSetup, parentPort)
 
-async function serve({ path, driver }: WorkerSetup, port: NonNullable<typeof parentPort>): Promise<void> {
+async function serve(
+  { path, driver, reserveBytes, storeBytesMax }: WorkerSetup,
+  port: NonNullable<typeof parentPort>,
+): Promise<void> {
   let opened: { store: Store; release: () => void; name: DriverName; reasons: readonly string[] }
   try {
     opened = await openStore(path, driver)
@@ -36,6 +42,7 @@ async function serve({ path, driver }: WorkerSetup, port: NonNullable<typeof par
     return
   }
   const { store, release } = opened
+  const desk = new Desk(store, new Reserve(`${dirname(path)}/reserve`, reserveBytes), storeBytesMax)
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false
@@ -47,7 +54,7 @@ async function serve({ path, driver }: WorkerSetup, port: NonNullable<typeof par
       else requests.push(message.message)
       message = receiveMessageOnPort(port) as typeof message
     }
-    port.postMessage(carryOut(store, requests))
+    port.postMessage(desk.carryOut(requests))
     if (closing) {
       store.close()
       release()
@@ -80,43 +87,4 @@ async function openStore(path: string, forced: DriverName | null) {
         throw new Error(`cannot open the task store ${path}: ${reason}`, { cause: error })
     }
   }
-}
-
-function carryOut(store: Store, requests: readonly Request[]): readonly Reply[] {
-  const writes = requests.filter(({ call }) => writingCalls[call] !== undefined)
-  const reads = requests.filter(({ call }) => writingCalls[call] === undefined)
-  const replies: Reply[] = []
-  if (writes.length > 0) {
-    const durable = writes.some(({ call }) => writingCalls[call] === 'durable')
-    const settled = store.transaction(
-      writes.map((request) => () => perform(store, request)),
-      durable,
-    )
-    settled.forEach((result, position) => {
-      const request = writes[position]
-      if (request !== undefined) replies.push(reply(request, result))
-    })
-  }
-  for (const request of reads) {
-    try {
-      replies.push(reply(request, { ok: true, value: perform(store, request) }))
-    } catch (error) {
-      replies.push(reply(request, { ok: false, error }))
-    }
-  }
-  return replies
-}
-
-function perform(store: Store, request: Request): unknown {
-  // The main thread's types fit the arguments to the call; see `StoreClient.call`.
-  const call = store[request.call].bind(store) as (...parameters: readonly unknown[]) => unknown
-  return call(...request.arguments)
-}
-
-function reply({ id, call }: { id: number; call: StoreCall }, result: Settled<unknown>): Reply {
-  if (result.ok) return { id, ok: true, result: result.value }
-  const fault = storeFault(result.error) === 'full' ? 'full' : 'other'
-  const text =
-    result.error instanceof Error ? (result.error.stack ?? result.error.message) : String(result.error)
-  return { id, ok: false, fault, message: `${call}: ${text}` }
 }

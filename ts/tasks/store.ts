@@ -66,6 +66,7 @@ export class Store implements StoreCalls {
   readonly #connection: Connection
   readonly #sql: Sql
   readonly #webhooks: WebhookTable
+  readonly #pageBytes: number
 
   /**
    * @param bytes size of the file before it was opened, 0 if it is new
@@ -81,6 +82,7 @@ export class Store implements StoreCalls {
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec('PRAGMA temp_store = MEMORY')
+    this.#pageBytes = this.#sql.number('PRAGMA page_size', 'page_size')
     const version = this.#sql.number('PRAGMA user_version', 'user_version')
     const tables = this.#sql.number('SELECT count(*) AS n FROM sqlite_schema', 'n')
     if (version === 0 && tables === 0) {
@@ -411,6 +413,43 @@ export class Store implements StoreCalls {
       'INSERT INTO instance VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
       [name, JSON.stringify(value ?? null)],
     )
+  }
+
+  surplus(storedMin: number, limit: number): ReturnType<StoreCalls['surplus']> {
+    if (this.#counted({}) < storedMin) return null
+    const finished = this.#sql.all(
+      `SELECT uid, enqueued_at FROM tasks WHERE +status IN ('succeeded', 'failed', 'canceled')
+       ORDER BY uid LIMIT ?`,
+      [limit],
+    )
+    const last = finished.at(-1)
+    // Fewer than two would only be replaced by the task that deletes them.
+    if (last === undefined || finished.length < 2) return null
+    return { uids: finished.map(({ uid }) => number(uid)), before: number(last.enqueued_at) + 1 }
+  }
+
+  compact(): ReturnType<StoreCalls['compact']> {
+    const connection = this.#connection
+    const bytesBefore = this.bytes()
+    // The copy is as large as the tables: it does not belong in memory.
+    connection.exec('PRAGMA temp_store = FILE')
+    try {
+      connection.exec('VACUUM')
+      this.#sql.all('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      connection.exec('PRAGMA temp_store = MEMORY')
+    }
+    return { bytesBefore, bytesAfter: this.bytes() }
+  }
+
+  /** Bytes of the file. */
+  bytes(): number {
+    return this.#sql.number('PRAGMA page_count', 'page_count') * this.#pageBytes
+  }
+
+  /** Bytes of the file that hold something. */
+  bytesUsed(): number {
+    return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }
 
   webhooks: StoreCalls['webhooks'] = () => this.#webhooks.all()

@@ -80,6 +80,10 @@ export interface Tasks {
   enqueue(task: NewTask): Promise<TaskSummary>
 
   get(uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null>
+  /** The documents an unfinished task holds, one a line; null if there are none, or no longer. */
+  documents(uid: number): Promise<AsyncIterable<string> | null>
+  /** Rewrites the task store without its gaps; new tasks wait meanwhile. */
+  compact(): Promise<{ readonly bytesBefore: number; readonly bytesAfter: number }>
   list(filter: TaskFilter, paging: TaskPaging): Promise<Page<Task>>
   /** Uids that `filter` matches now, ascending: the frozen set of a cancel or delete request. */
   match(filter: TaskFilter): Promise<readonly number[]>

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
@@ -18,6 +19,7 @@ import {
   type Values,
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
+import { humanSize } from '../sizes.js'
 import { raise, taskFacts } from '../usage.js'
 
 /** A filter of the listings; undefined if not sent, null for `*`. */
@@ -48,7 +50,7 @@ const listParameters = {
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, tasks, features } = services
+  const { auth, tasks, features, log } = services
   app.get(
     '/tasks',
     described({
@@ -94,12 +96,14 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       actions: ['tasks.get'],
       answers: { 200: text },
     }),
-    async (request) => {
+    async (request, reply) => {
       const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
       features.require('getTaskDocumentsRoute', 'reading the documents of a task')
       const uid = taskUid(request)
       if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
-      throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
+      const lines = await tasks.documents(uid)
+      if (lines === null) throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
+      return reply.type('application/x-ndjson').send(Readable.from(lines))
     },
   )
 
@@ -152,10 +156,22 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       actions: ['tasks.compact'],
       answers: { 200: compaction },
     }),
-    async (request) => {
+    async (request, reply) => {
       await auth.require(request.headers.authorization, 'tasks.compact')
       features.require('taskQueueCompactionRoute', 'compacting the task queue')
-      throw new ApiError('bad_request', 'compacting the task queue is not supported by this build')
+      try {
+        const { bytesBefore, bytesAfter } = await tasks.compact()
+        return sendJson(reply, {
+          preSize: humanSize(bytesBefore),
+          postSize: humanSize(bytesAfter),
+          status: 'succeeded',
+          actionRequired: 'none: the queue goes on',
+        })
+      } catch (error) {
+        log.error({ err: error }, 'the task store could not be compacted')
+        const errorMessage = error instanceof ApiError ? error.message : 'an internal error; see the log'
+        return sendJson(reply, { status: 'failed', errorMessage }, 500)
+      }
     },
   )
 

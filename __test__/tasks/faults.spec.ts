@@ -1,0 +1,152 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+import { cancel, create, ended, gate, house, temporaryDirectory } from './house.js'
+
+const diskFull = () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
+
+/** A file system of its own, null where this machine does not let us mount one. */
+async function smallDisk(t: ExecutionContext): Promise<string | null> {
+  const path = await mkdtemp(join(tmpdir(), 'siftd-room-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', path]).status === 0
+  t.teardown(async () => {
+    if (mounted) execFileSync('umount', ['-l', path])
+    await rm(path, { recursive: true, force: true })
+  })
+  if (!mounted) t.log('no file system may be mounted here')
+  return mounted ? path : null
+}
+
+async function fill(disk: string): Promise<void> {
+  const file = await open(join(disk, 'ballast'), 'a')
+  try {
+    for (;;) await file.write(Buffer.alloc(4096, 1))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    await file.close()
+  }
+}
+
+test.serial('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
+  const directory = await smallDisk(t)
+  if (directory === null) return t.pass()
+  const { tasks, start, hooks } = await house(t, { directory, room: { reserveBytes: 2 * 1024 ** 2 } })
+  const held = gate(t)
+  hooks.prepare = () => held.passed
+  for (let i = 0; i < 100; i++) await tasks.enqueue(create(`boats-${i}`))
+  start()
+  await fill(directory)
+  t.is((await statfs(directory)).bavail, 0)
+  // What the store has written before still has room for some.
+  let taken = 100
+  const refusal = await (async () => {
+    for (;;) {
+      try {
+        await tasks.enqueue(create(`more-${taken}`))
+        taken++
+      } catch (error) {
+        return error as { code?: string }
+      }
+    }
+  })()
+  t.is(refusal.code, 'no_space_left_on_device')
+  hooks.commit = diskFull
+  held.open()
+  const matched = Array.from({ length: taken - 2 }, (_, i) => i + 1)
+  const { taskUid } = await tasks.enqueue(cancel(`?uids=1..${taken - 2}`, ...matched))
+  t.is((await ended(tasks, 0)).error?.code, 'no_space_left_on_device')
+  t.is((await ended(tasks, taskUid)).details?.canceledTasks, taken - 2)
+  t.is((await ended(tasks, taken - 1)).error?.code, 'no_space_left_on_device')
+  delete hooks.commit
+  await rm(join(directory, 'ballast'))
+  t.is((await ended(tasks, (await tasks.enqueue(create('at-last'))).taskUid)).status, 'succeeded')
+})
+
+/** Lets every sync of a process fail while the file named by SYNCS_FAIL exists. */
+const failingSyncs = `
+const fs = require('node:fs')
+const real = fs.fsyncSync
+fs.fsyncSync = (file) => {
+  if (fs.existsSync(process.env.SYNCS_FAIL)) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
+  return real(file)
+}
+`
+const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+test.serial(
+  'after a failed sync the task store takes no more writes and says so, until a restart',
+  async (t) => {
+    const directory = await temporaryDirectory(t)
+    const [patch, failing, data] = ['patch.cjs', 'failing', 'data'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ]
+    await writeFile(patch, failingSyncs)
+    const log: string[] = []
+    const daemon = async () => {
+      const port = await freePort()
+      const args = ['--engine', 'fallback', '--db-path', data, '--http-addr', `127.0.0.1:${port}`]
+      const env = {
+        ...process.env,
+        NODE_OPTIONS: `--require ${patch}`,
+        SYNCS_FAIL: failing,
+        SVC_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
+      }
+      const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      child.stderr?.on('data', (chunk: Buffer) => log.push(chunk.toString()))
+      const gone = new Promise((resolve) => child.once('exit', resolve))
+      const stop = async () => {
+        child.kill('SIGKILL')
+        await gone
+      }
+      t.teardown(stop)
+      const call = async (method: string, path: string, body?: unknown) => {
+        const sent =
+          body === undefined
+            ? {}
+            : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
+        return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+      }
+      while ((await call('GET', '/health').catch(() => null))?.status !== 200) {
+        if (child.exitCode !== null) throw new Error(`the daemon ended: ${log.join('')}`)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      return { call, stop }
+    }
+    const first = await daemon()
+    t.is((await first.call('POST', '/indexes', { uid: 'boats' })).status, 202)
+    await writeFile(failing, '')
+    for (const uid of ['lost', 'refused']) {
+      const { status, body } = await first.call('POST', '/indexes', { uid })
+      t.is(status, 422)
+      t.is(body.code, 'io_error')
+    }
+    await rm(failing)
+    t.is((await first.call('POST', '/indexes', { uid: 'still-refused' })).body.code, 'io_error')
+    t.is((await first.call('GET', '/tasks/0')).status, 200, 'reading goes on')
+    await first.stop()
+    const second = await daemon()
+    t.is((await second.call('POST', '/indexes', { uid: 'again' })).status, 202)
+    const uids = (await second.call('GET', '/tasks')).body.results as { indexUid: string }[]
+    t.false(uids.some(({ indexUid }) => indexUid === 'still-refused' || indexUid === 'refused'))
+    t.regex(await readFile(join(data, 'VERSION'), 'utf8'), /\d/)
+  },
+)

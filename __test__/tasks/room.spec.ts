@@ -1,0 +1,79 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'ava'
+import { add, batchesOf, cancel, create, drop, ended, forget, house, settings } from './house.js'
+
+// What holds when room becomes scarce:
+// 1. New tasks are refused, those that make room are taken, and what was taken is carried out.
+// 2. Room that came back is used again, without a restart.
+// 3. With too many tasks stored, the oldest finished ones are deleted.
+
+const long = (serial: number) => settings(`boats-${serial}`, { stopWords: ['x'.repeat(8_000)] })
+
+test('a full task store takes only what makes room, and goes on once it has some', async (t) => {
+  const { tasks, start } = await house(t, { room: { storeBytesMax: 1024 * 1024 } })
+  let taken = 0
+  const refusal = await (async () => {
+    for (;;) {
+      try {
+        await tasks.enqueue(long(taken))
+        taken++
+      } catch (error) {
+        return error as { code?: string; status?: number }
+      }
+    }
+  })()
+  t.like(refusal, { code: 'no_space_left_on_device', status: 422 })
+  t.true(taken > 5)
+  await t.throwsAsync(add(tasks, 'boats', [{ id: 1 }]), { message: /no space/ })
+  await t.throwsAsync(tasks.enqueue(cancel('?uids=999')), { message: /no space/ }, 'it is about no task')
+  const last = taken - 1
+  await tasks.enqueue(cancel(`?uids=${last}`, last))
+  await tasks.enqueue(drop('boats-0'))
+  start()
+  t.is((await ended(tasks, last)).status, 'canceled')
+  t.is((await ended(tasks, 0)).status, 'succeeded')
+  const all = Array.from({ length: taken }, (_, uid) => uid)
+  for (const uid of all) await ended(tasks, uid)
+  const { taskUid } = await tasks.enqueue(forget('?uids=*', ...all))
+  t.is((await ended(tasks, taskUid)).details?.deletedTasks, taken)
+  t.is((await ended(tasks, (await tasks.enqueue(create('after'))).taskUid)).status, 'succeeded')
+})
+
+test('the oldest finished tasks are deleted once too many are stored, the waiting ones stay', async (t) => {
+  const first = await house(t)
+  first.start()
+  for (let i = 0; i < 5; i++) {
+    await ended(first.tasks, (await first.tasks.enqueue(create(`boats-${i}`))).taskUid)
+  }
+  await first.close()
+  const { tasks, start } = await house(t, { directory: first.directory, storedTasksMax: 6 })
+  await tasks.enqueue(create('last'))
+  start()
+  // The deletion goes first, so it does not know of the last one's end.
+  t.is((await ended(tasks, 5)).status, 'succeeded')
+  const cleanup = await ended(tasks, 6)
+  t.like(cleanup, { type: 'taskDeletion', status: 'succeeded' })
+  t.is(cleanup.details?.deletedTasks, 5)
+  t.regex(
+    String(cleanup.details?.originalFilter),
+    /^\?beforeEnqueuedAt=.*Z&statuses=succeeded,failed,canceled$/,
+  )
+  t.deepEqual((await batchesOf(tasks)).flat().sort(), [5, 6])
+})
+
+test('compacting gives the room of deleted tasks back and loses nothing', async (t) => {
+  const { tasks, start, directory } = await house(t)
+  start()
+  for (let i = 0; i < 40; i++) await ended(tasks, (await tasks.enqueue(long(i))).taskUid)
+  const { taskUid } = await tasks.enqueue(
+    forget('?uids=1..39', ...Array.from({ length: 39 }, (_, i) => i + 1)),
+  )
+  await ended(tasks, taskUid)
+  const [compaction, arrived] = await Promise.all([tasks.compact(), tasks.enqueue(create('meanwhile'))])
+  t.true(compaction.bytesAfter < compaction.bytesBefore / 2, JSON.stringify(compaction))
+  t.is(statSync(join(directory, 'tasks', 'tasks.db')).size, compaction.bytesAfter)
+  t.is((await ended(tasks, arrived.taskUid)).status, 'succeeded')
+  t.is((await tasks.get(0, null))?.status, 'succeeded')
+  t.is(await tasks.get(1, null), null)
+})

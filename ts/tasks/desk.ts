@@ -1,0 +1,123 @@
+import { storeFault } from './driver.js'
+import { STORE_SHARE_FOR_TASKS } from './limits.js'
+import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
+import type { Reserve } from './reserve.js'
+import type { Settled } from './store.js'
+
+/** What the desk needs of a store. */
+export interface DeskStore extends StoreCalls {
+  transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
+  bytesUsed(): number
+}
+
+/** Why a request was not carried out, beside what SQLite says. */
+class Refusal extends Error {
+  constructor(
+    readonly fault: 'full' | 'readonly',
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/**
+ * Carries out requests that arrived together: the writes in their order of arrival as one transaction
+ * with one sync, then the reads.
+ *
+ * When room becomes scarce it refuses new tasks first, and gives up the reserve for everything else. Once
+ * the disk has failed to write or to sync, it takes no more writes at all: what a failed sync has left
+ * behind cannot be told, and trying again might only seem to work.
+ */
+export class Desk {
+  readonly #store: DeskStore
+  readonly #reserve: Reserve
+  readonly #bytesMax: number
+  #broken: string | null = null
+
+  /** @param bytesMax room for the store, a part of which new tasks may fill */
+  constructor(store: DeskStore, reserve: Reserve, bytesMax: number) {
+    this.#store = store
+    this.#reserve = reserve
+    this.#bytesMax = bytesMax
+  }
+
+  carryOut(requests: readonly Request[]): readonly Reply[] {
+    const writes = requests.filter(({ call }) => writingCalls[call] !== undefined)
+    const reads = requests.filter(({ call }) => writingCalls[call] === undefined)
+    return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]
+  }
+
+  #write(requests: readonly Request[]): readonly Reply[] {
+    if (requests.length === 0) return []
+    const scarce = requests.some(isOrdinary) ? this.#scarcity() : null
+    const admitted = requests.filter((request) => scarce === null || !isOrdinary(request))
+    const settled = new Map<Request, Settled<unknown>>()
+    if (scarce !== null) {
+      for (const request of requests) settled.set(request, { ok: false, error: new Refusal('full', scarce) })
+    }
+    this.#transact(admitted, settled)
+    // What is not a new task gets the room that was kept for it.
+    const pressing = admitted.filter((request) => !isOrdinary(request) && isFull(settled.get(request)))
+    if (pressing.length > 0) {
+      this.#reserve.giveUp()
+      this.#transact(pressing, settled)
+    }
+    return requests.map((request) => reply(request, settled.get(request)))
+  }
+
+  #transact(requests: readonly Request[], settled: Map<Request, Settled<unknown>>): void {
+    if (requests.length === 0) return
+    const durable = requests.some(({ call }) => writingCalls[call] === 'durable')
+    const calls = requests.map((request) => () => perform(this.#store, request))
+    const results = this.#broken === null ? this.#store.transaction(calls, durable) : []
+    for (const [position, request] of requests.entries()) {
+      const result = results[position]
+      if (result !== undefined && !result.ok && storeFault(result.error) === 'io') {
+        this.#broken ??= textOf(result.error)
+      }
+      settled.set(request, this.#broken === null && result !== undefined ? result : this.#closed())
+    }
+  }
+
+  #closed(): Settled<never> {
+    const message = `the disk failed (${this.#broken}): no more writes are taken until a restart`
+    return { ok: false, error: new Refusal('readonly', message) }
+  }
+
+  #perform(request: Request): Settled<unknown> {
+    try {
+      return { ok: true, value: perform(this.#store, request) }
+    } catch (error) {
+      return { ok: false, error }
+    }
+  }
+
+  /** Why no new task can be taken, null if one can. */
+  #scarcity(): string | null {
+    if (this.#store.bytesUsed() > this.#bytesMax * STORE_SHARE_FOR_TASKS) {
+      return 'the task store is full: finished tasks have to be deleted first'
+    }
+    return this.#broken !== null || this.#reserve.hold() ? null : 'the disk is full'
+  }
+}
+
+const isFull = (result: Settled<unknown> | undefined): boolean =>
+  result !== undefined && !result.ok && storeFault(result.error) === 'full'
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function perform(store: StoreCalls, request: Request): unknown {
+  // The main thread's types fit the arguments to the call; see `StoreClient.call`.
+  const call = store[request.call].bind(store) as (...parameters: readonly unknown[]) => unknown
+  return call(...request.arguments)
+}
+
+function reply({ id, call }: Request, result: Settled<unknown> | undefined): Reply {
+  if (result === undefined) throw new TypeError(`${call} was not carried out`)
+  if (result.ok) return { id, ok: true, result: result.value }
+  const { error } = result
+  if (error instanceof Refusal) return { id, ok: false, fault: error.fault, message: error.message }
+  const fault = storeFault(error) === 'full' ? 'full' : 'other'
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { id, ok: false, fault, message: `${call}: ${text}` }
+}
