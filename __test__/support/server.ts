@@ -3,8 +3,8 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
-import { pino } from 'pino'
 import { openAuth } from '../../ts/auth/index.js'
 import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
@@ -17,7 +17,7 @@ import {
 } from '../../ts/http/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type TasksSetup } from '../../ts/tasks/index.js'
-import { openUsage, type Usage } from '../../ts/telemetry/index.js'
+import { openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {
@@ -87,6 +87,8 @@ export const testEngine = (process.env.SIFTD_TEST_ENGINE ?? 'fallback') as Engin
 
 const TASK_POLL_MS = 5
 
+const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+
 /** Starts a server with an empty data directory; closed and removed when the test ends. */
 export async function startServer(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
   const {
@@ -101,7 +103,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     ...httpOptions
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
-  const log = pino({ level: 'silent' })
+  const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: nowhere })
   const { engine } = await openEngine(testEngine, {
     directory: join(directory, 'indexes'),
     log,
@@ -129,6 +131,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     options: { ...defaultHttpOptions, ...httpOptions },
     log,
     usage,
+    outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
   })
   queue.start()

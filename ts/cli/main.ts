@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { EngineLoadError } from '../engine/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
-import { openLog } from '../telemetry/index.js'
+import { openLogWithOutlets } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
 import { serve } from './serve.js'
 import { machine, packageVersion } from './surroundings.js'
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   if (launch.kind === 'help') return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
-  const log = openLog({ level: options.logLevel, mode: options.experimentalLogsMode })
+  const { log, outlets } = openLogWithOutlets({ level: options.logLevel, mode: options.experimentalLogsMode })
   // Listening before anything is open: a signal during a long start must not be lost.
   const signal = firstSignal()
   const serving = await serve({
@@ -39,6 +39,7 @@ async function main(): Promise<void> {
     version,
     userDirectory: userDirectory(process.env),
     log,
+    outlets,
   })
   process.stderr.write(`${serving.screen}\n`)
   const name = await signal

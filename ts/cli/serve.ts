@@ -11,7 +11,7 @@ import {
 } from '../http/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
-import { type Logger, openUsage } from '../telemetry/index.js'
+import { type Logger, type LogOutlets, openUsage } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
@@ -28,6 +28,7 @@ export interface ServeRequest {
   readonly version: string
   readonly userDirectory: string
   readonly log: Logger
+  readonly outlets: LogOutlets
 }
 
 /** A server that listens. */
@@ -90,6 +91,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       options: httpOptions(options, request.machine),
       log,
       usage: openUsage(),
+      outlets: request.outlets,
       version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
       tls: tls?.server ?? null,
     })

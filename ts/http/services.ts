@@ -4,7 +4,7 @@ import type { Auth } from '../auth/index.js'
 import type { Engine } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
-import type { Usage } from '../telemetry/index.js'
+import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import type { Metrics } from './metrics.js'
@@ -55,6 +55,8 @@ export interface Services {
   readonly log: FastifyBaseLogger
   /** Where the use of the service is summed up. */
   readonly usage: Usage
+  /** Where the lines of `log` go. */
+  readonly outlets: LogOutlets
   readonly version: Version
   /** Certificate, key and client policy; null or absent: plain HTTP. */
   readonly tls?: TlsOptions | null

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LaunchOptions } from '../settings/index.js'
 import { humanLine } from './human-line.js'
+import { LogOutlets } from './outlets.js'
 
 export type { Logger } from 'pino'
 
@@ -36,27 +37,43 @@ export interface LogOptions {
   readonly destination?: NodeJS.WritableStream
 }
 
+/** A logger and where its lines go. */
+export interface OpenedLog {
+  readonly log: Logger
+  readonly outlets: LogOutlets
+}
+
+/** The logger of `openLogWithOutlets`, for who only writes. */
+export const openLog = (options: LogOptions): Logger => openLogWithOutlets(options).log
+
 /**
  * A logger to hand on as an argument. HUMAN: one text line per event, coloured on a terminal.
  * JSON: one object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts.
  * Facts whose name says that they are secret are replaced. Lines to stderr are written in the background,
  * the last ones when the process ends.
  */
-export function openLog({ level, mode, destination }: LogOptions): Logger {
-  const options = {
-    level: levels[level],
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: {
-      level: (label: string) => ({ level: label.toUpperCase() }),
-      // Five times cheaper than the wildcard paths of pino's own redaction.
-      log: (facts: Record<string, unknown>) => withoutSecrets(facts, FACT_LEVELS_MAX),
-    },
-  }
+export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
   const lines: DestinationStream = destination ?? pino.destination({ dest: 2, sync: false })
-  if (mode === 'JSON') return pino(options, lines)
   const coloured = destination === undefined && process.stderr.isTTY === true
-  return pino(options, { write: (line: string) => void lines.write(humanLine(line, coloured)) })
+  const write = (line: string): void => void lines.write(mode === 'JSON' ? line : humanLine(line, coloured))
+  const outlets = new LogOutlets({ level: levels[level], write })
+  const log = pino(
+    {
+      level: levels[level],
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label: string) => ({ level: label.toUpperCase() }),
+        // Five times cheaper than the wildcard paths of pino's own redaction.
+        log: (facts: Record<string, unknown>) => withoutSecrets(facts, FACT_LEVELS_MAX),
+      },
+    },
+    outlets,
+  )
+  outlets.onLevel((wanted) => {
+    log.level = wanted
+  })
+  return { log, outlets }
 }
 
 function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<string, unknown> {

@@ -1,8 +1,9 @@
+import { PassThrough } from 'node:stream'
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { humanLine, type LogLevel } from '../../telemetry/index.js'
 import { text } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { badValue, boolean, defaulted, oneOf, refined, shape, string, type Type } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
@@ -30,69 +31,111 @@ const streamBody = refined(
 )
 const stderrBody = shape({ target: defaulted(target, 'info', 'bad_request') })
 
+/** Bytes that wait for a slow reader; beyond, lines are left out. */
+const WAITING_BYTES_MAX = 1_000_000
+
 /** Logs over HTTP. */
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, features, log, options } = services
+  const { features, outlets } = services
+  /** Ends the stream that is open, if one is. */
+  let endStream: (() => void) | null = null
 
-  app.post(
-    '/logs/stream',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/logs/stream',
       summary: 'Stream the log',
       actions: ['metrics.get'],
       body: streamBody,
       answers: { 200: text },
-    }),
-    async (request) => {
-      await auth.require(request.headers.authorization, 'metrics.get')
-      await jsonBody(request, options.payloadBytesMax, streamBody)
+      answersAs: 'application/octet-stream',
+    },
+    ({ reply, body: { target: wanted, mode } }) => {
       features.require('logsRoute', 'streaming the logs')
-      throw new ApiError('feature_not_enabled', 'this build cannot stream its logs')
+      if (mode === 'profile')
+        throw new ApiError('bad_request', 'this service makes no profiles; use `human` or `json`')
+      if (endStream !== null) {
+        throw new ApiError(
+          'bad_request',
+          'the log is being streamed to somebody else; one stream is open at a time',
+        )
+      }
+      const stream = new PassThrough()
+      const stopFollowing = outlets.follow({
+        level: levelOf(wanted),
+        write(line) {
+          if (stream.writableLength < WAITING_BYTES_MAX)
+            stream.write(mode === 'json' ? line : humanLine(line, false))
+        },
+      })
+      endStream = () => {
+        endStream = null
+        stopFollowing()
+        stream.end()
+      }
+      const end = endStream
+      reply.raw.once('close', () => {
+        if (endStream === end) end()
+      })
+      // The first line may take its time; the client shall know by then that it is listening.
+      setImmediate(() => reply.raw.flushHeaders())
+      return reply.header('x-accel-buffering', 'no').type('application/octet-stream').send(stream)
     },
   )
 
-  app.delete(
-    '/logs/stream',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'DELETE',
       url: '/logs/stream',
       summary: 'End the stream of the log',
       actions: ['metrics.get'],
       answers: { 204: null },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'metrics.get')
+    },
+    ({ reply }) => {
       features.require('logsRoute', 'ending a stream of logs')
-      // No stream can be open; the route answers the same when one was.
+      endStream?.()
       return reply.code(204).send()
     },
   )
 
-  app.post(
-    '/logs/stderr',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/logs/stderr',
       summary: 'Choose what is logged',
       actions: ['metrics.get'],
       body: stderrBody,
       answers: { 204: null },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'metrics.get')
-      const { target: wanted } = await jsonBody(request, options.payloadBytesMax, stderrBody)
+    },
+    ({ reply, body: { target: wanted } }) => {
       features.require('logsRoute', 'changing the log level')
-      const level = levelOf(wanted)
-      if (level !== null) log.level = level
+      outlets.setConsoleLevel(levelOf(wanted))
       return reply.code(204).send()
     },
   )
+
+  // A stream would keep the server from closing.
+  app.addHook('preClose', async () => endStream?.())
 }
 
-/** The level for everything, null if only single modules are named: this service has no levels by module. */
-function levelOf(target: string): string | null {
-  const bare = target.split(',').map((part) => part.trim().toLowerCase())
-  const level = bare.findLast((part) => !part.includes('='))
-  return level === undefined ? null : level === 'off' ? 'silent' : level
+const verbosity: readonly LogLevel[] = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
+
+/** The last level for everything; where only modules are named, which this service has none of, the most verbose. */
+function levelOf(wanted: string): LogLevel {
+  const parts = wanted.split(',').map((part) =>
+    part
+      .trim()
+      .toLowerCase()
+      .replace(/^off$|=off$/, '=silent'),
+  )
+  const bare = parts.findLast((part) => !part.includes('=') || part === '=silent')
+  const named = parts.map((part) => verbosity.indexOf(part.slice(part.indexOf('=') + 1) as LogLevel))
+  const level = bare?.replace('=', '') as LogLevel | undefined
+  return level ?? verbosity[Math.max(...named)] ?? 'info'
 }

@@ -1,0 +1,76 @@
+import { request as httpRequest } from 'node:http'
+import test from 'ava'
+import { startServer } from '../support/server.js'
+
+/** A stream of the log that is open, and what came out of it so far. */
+function open(
+  url: string,
+  body: object,
+): Promise<{ text: () => string; ended: Promise<void>; close: () => void; headers: object }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      `${url}/logs/stream`,
+      { method: 'POST', headers: { 'content-type': 'application/json' } },
+      (answer) => {
+        const chunks: string[] = []
+        answer.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
+        const ended = new Promise<void>((done) => answer.once('close', done))
+        resolve({
+          text: () => chunks.join(''),
+          ended,
+          close: () => outgoing.destroy(),
+          headers: answer.headers,
+        })
+      },
+    )
+    outgoing.once('error', reject)
+    outgoing.end(JSON.stringify(body))
+  })
+}
+
+const until = async (met: () => boolean): Promise<void> => {
+  while (!met()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+test('the log can be followed by one reader at a time, from its level on', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'] })
+  const stream = await open(server.url, { mode: 'json', target: 'info' })
+  t.like(stream.headers, { 'x-accel-buffering': 'no', 'content-type': 'application/octet-stream' })
+  await server.get('/health')
+  await until(() => stream.text().includes('/health'))
+  const [line] = stream.text().split('\n')
+  t.like(JSON.parse(line ?? ''), { level: 'INFO', msg: 'HTTP request', route: '/health', status_code: 200 })
+
+  t.is((await server.post('/logs/stream', {})).body.code, 'bad_request')
+  t.is((await server.delete('/logs/stream')).status, 204)
+  await stream.ended
+  t.is((await server.delete('/logs/stream')).status, 204)
+
+  const quiet = await open(server.url, { target: 'error' })
+  await server.get('/health')
+  quiet.close()
+  await quiet.ended
+  t.is(quiet.text(), '')
+  // A reader that left makes room for the next.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const human = await open(server.url, { target: 'siftd=debug' })
+  await server.get('/version')
+  await until(() => human.text().includes('/version'))
+  t.regex(human.text(), /^\S+ INFO {2}HTTP request /m)
+})
+
+test('what is asked of the log is checked', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'] })
+  for (const [body, code] of [
+    [{ target: '' }, 'bad_request'],
+    [{ target: 'loud' }, 'bad_request'],
+    [{ mode: 'loud' }, 'bad_request'],
+    [{ profileMemory: true }, 'invalid_settings_typo_tolerance'],
+    [{ other: 1 }, 'bad_request'],
+  ] as const)
+    t.is((await server.post('/logs/stream', body)).body.code, code, JSON.stringify(body))
+  t.is((await server.post('/logs/stderr', { target: 'OFF' })).status, 204)
+  t.is((await server.post('/logs/stderr', { target: 'loud' })).body.code, 'bad_request')
+  const off = await startServer(t)
+  t.is((await off.post('/logs/stream', {})).body.code, 'feature_not_enabled')
+})
