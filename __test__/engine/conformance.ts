@@ -54,7 +54,7 @@ interface GoldenGroup {
   readonly cases: readonly GoldenCase[]
 }
 
-const GOLDEN_FILES = ['tokens', 'derivations', 'rules', 'values', 'shapes', 'format'] as const
+const GOLDEN_FILES = ['examples', 'tokens', 'derivations', 'rules', 'values', 'shapes', 'format'] as const
 // Compiled tests lie in dist/, the cases beside the sources.
 const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../__test__/golden')
 

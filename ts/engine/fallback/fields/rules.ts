@@ -10,7 +10,8 @@ export interface FilterFeatures {
 }
 
 const EVERYTHING: FilterFeatures = { facetSearch: true, equality: true, comparison: true }
-const NEVER_SEARCHABLE = ['_vectors', '_geo', '_geojson']
+/** Fields with a meaning of their own; never searchable. */
+const RESERVED = ['_vectors', '_geo', '_geojson']
 
 /** The features of the first rule that matches `path`, null if none does. */
 export function filterFeatures(settings: IndexSettings, path: string): FilterFeatures | null {
@@ -42,8 +43,9 @@ export function customRule(rule: string): { readonly field: string; readonly asc
   return { field: rule.slice(0, colon), ascending: direction === 'asc' }
 }
 
-/** Whether the values of a field have to be kept in a column. */
+/** Whether the values of a field have to be kept in a column. What is reserved has no values below it. */
 export function needsColumn(settings: IndexSettings, path: string): boolean {
+  if (RESERVED.some((reserved) => path.length > reserved.length && covers(reserved, path))) return false
   return (
     filterFeatures(settings, path) !== null ||
     isSortable(settings, path) ||
@@ -65,7 +67,7 @@ export const searchesEverything = (settings: IndexSettings): boolean =>
 
 /** Position of the first searchable entry that covers `path`; null if the field is not searchable. */
 export function searchWeight(settings: IndexSettings, path: string): number | null {
-  if (NEVER_SEARCHABLE.some((reserved) => covers(reserved, path))) return null
+  if (RESERVED.some((reserved) => covers(reserved, path))) return null
   if (searchesEverything(settings)) return 0
   const weight = [...new Set(settings.searchableAttributes)].findIndex((entry) => covers(entry, path))
   return weight === -1 ? null : weight

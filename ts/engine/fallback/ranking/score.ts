@@ -62,6 +62,9 @@ export function globalScore(details: readonly ScoreDetail[]): number {
 
 const score = ({ rank, max }: Rank): string => floatText(rank / max)
 
+/** Degrees as the API shows them in a name: without a point where there are no decimals. */
+const degreesText = (value: number): string => floatText(value).replace(/\.0$/, '')
+
 const MATCH_TYPES = { 3: 'exactMatch', 2: 'matchesStart', 1: 'noExactMatch' } as const
 
 /** What the details need to know beside the entries. */
@@ -134,7 +137,7 @@ export function detailsJson(details: readonly ScoreDetail[], view: DetailsView):
       }
       case 'geo': {
         const [lat, lng] = detail.target
-        const key = `_geoPoint(${lat}, ${lng}):${detail.ascending ? 'asc' : 'desc'}`
+        const key = `_geoPoint(${degreesText(lat)}, ${degreesText(lng)}):${detail.ascending ? 'asc' : 'desc'}`
         const value =
           detail.value === null
             ? 'null'

@@ -27,5 +27,5 @@ function selectBranch(value: Json, paths: readonly string[], prefix: string): Js
   }
   if (!Array.isArray(value)) return undefined
   const items = value.flatMap((item) => selectBranch(item, paths, prefix) ?? [])
-  return items.length === 0 ? undefined : items
+  return items.length === 0 && value.length > 0 ? undefined : items
 }
