@@ -445,14 +445,18 @@ fn facet_values_are_searched_among_the_candidates() {
 fn several_searches_answer_in_order_and_fail_together() {
     let one = snapshot_of(&[&[json!({"id": 1, "t": "hat"})]], Settings::default());
     let two = snapshot_of(&[&[json!({"id": 2, "t": "hat"})]], Settings::default());
-    let of = |changes: Json| request(&changes).to_string().into_bytes();
-    let both =
-        [(one.clone(), of(json!({"q": "hat"}))), (two.clone(), of(json!({"indexUid": "b", "q": "shoe"})))];
+    let of = |index: &str, snapshot: &Snapshot, changes: Json| IndexedSearch {
+        index: index.to_owned(),
+        snapshot: snapshot.clone(),
+        request: request(&changes).to_string().into_bytes(),
+    };
+    let shoes = json!({"indexUid": "b", "q": "shoe"});
+    let both = [of("one", &one, json!({"q": "hat"})), of("two", &two, shoes)];
     let answer: Json = serde_json::from_slice(&multi_search(&both).unwrap().body).unwrap();
     assert_eq!(answer["results"][0]["hits"], json!([{"id": 1, "t": "hat"}]));
     assert_eq!(answer["results"][1]["indexUid"], "b");
     assert_eq!(answer["results"][1]["hits"], json!([]));
-    let failing = [(one, of(json!({}))), (two, of(json!({"filter": "x = 1"})))];
+    let failing = [of("one", &one, json!({})), of("two", &two, json!({"filter": "x = 1"}))];
     let error = multi_search(&failing).unwrap_err();
     assert_eq!(error.code(), "invalid_search_filter");
     assert!(error.to_string().contains("`.queries[1]`"), "{error}");
