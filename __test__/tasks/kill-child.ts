@@ -3,7 +3,9 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DocumentsRequest, Engine } from '../../ts/engine/index.js'
 import { openEngine } from '../../ts/engine/index.js'
-import { type OpenedTasks, openTasks, type Task } from '../../ts/tasks/index.js'
+import { openOutbound } from '../../ts/outbound/index.js'
+import { LAUNCH_WEBHOOK, type OpenedTasks, openTasks, type Task } from '../../ts/tasks/index.js'
+import { openWebhooks } from '../../ts/webhooks/index.js'
 import { openFake } from './fake-engine.js'
 
 export type TrialEngine = 'fake' | 'fallback' | 'native'
@@ -17,6 +19,8 @@ export interface ChildSetup {
   readonly killAt: KillPoint
   /** How many times that point is passed first. */
   readonly passes: number
+  /** Where a webhook is told of every batch. */
+  readonly receiver: string
 }
 
 export type Operation =
@@ -172,9 +176,19 @@ async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
   }
 }
 
+/** Tells the parent's receiver of every batch, from now until closed. */
+async function telling({ webhooks: store }: OpenedTasks): Promise<{ close(): Promise<void> }> {
+  const outbound = openOutbound({ allowedNetworks: ['127.0.0.0/8'] })
+  const launch = { url: setup.receiver, authorization: null }
+  const webhooks = await openWebhooks({ store, outbound, launch, log })
+  return { close: () => webhooks.close().then(() => outbound.close()) }
+}
+
 async function main(): Promise<void> {
   const engine = mortal(await open())
-  const queue = await openTasks({ directory: setup.directory, engine, log })
+  const room = { reserveBytes: 64 * 1024 }
+  const queue = await openTasks({ directory: setup.directory, engine, log, room })
+  const teller = await telling(queue)
   queue.start()
   const obey = async (question: Question) => {
     switch (question.ask) {
@@ -185,6 +199,7 @@ async function main(): Promise<void> {
       }
       case 'tell':
         // The last outcome is recorded before its leftovers are removed; an idle queue has none.
+        await teller.close()
         await queue.close()
         answer({ kind: 'told', told: await reopened() })
         break
@@ -193,9 +208,14 @@ async function main(): Promise<void> {
     }
   }
   const reopened = async () => {
-    const again = await openTasks({ directory: setup.directory, engine, log })
+    const again = await openTasks({ directory: setup.directory, engine, log, room })
+    const teller = await telling(again)
     again.start()
     const told = await tell(again, engine)
+    while ((await again.webhooks.next(LAUNCH_WEBHOOK)) !== null) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await teller.close()
     await again.close()
     return told
   }

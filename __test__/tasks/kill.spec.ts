@@ -1,19 +1,28 @@
 import test from 'ava'
+import { hasNative } from '../support/native.js'
 import { temporaryDirectory } from './house.js'
 import { killTrial } from './kill.js'
 
 // The same at length: npm run kill.
-for (const [engine, driver] of [
-  ['fake', 'libsql'],
-  ['fake', 'node-sqlite3-wasm'],
-  ['fallback', undefined],
+for (const [engine, driver, kills] of [
+  ['fake', 'libsql', 6],
+  ['fake', 'node-sqlite3-wasm', 6],
+  ['fallback', undefined, 30],
+  ['native', undefined, 30],
 ] as const) {
-  test(`${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills`, async (t) => {
-    const directory = await temporaryDirectory(t)
-    const trial = { directory, engine, kills: 6, batches: 12, seed: 7 }
-    const report = await killTrial(driver === undefined ? trial : { ...trial, driver })
-    t.deepEqual(report.problems, [])
-    t.true(report.acknowledged > 6)
-    t.true(report.kills.committed > 0)
-  })
+  const runs = engine !== 'native' || hasNative ? test : test.skip
+  runs(
+    `${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills, and a webhook is told of each`,
+    async (t) => {
+      t.timeout(300_000)
+      const directory = await temporaryDirectory(t)
+      const trial = { directory, engine, kills, batches: 12, seed: 7 }
+      const report = await killTrial(driver === undefined ? trial : { ...trial, driver })
+      t.log(report)
+      t.deepEqual(report.problems, [])
+      t.true(report.acknowledged > 6)
+      t.true(report.kills.committed > 0)
+      t.true(report.calls > 0)
+    },
+  )
 }

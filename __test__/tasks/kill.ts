@@ -1,5 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import type { Task } from '../../ts/tasks/index.js'
 import type { Answer, ChildSetup, KillPoint, Operation, Question, Told, TrialEngine } from './kill-child.js'
 
@@ -20,6 +23,9 @@ export interface TrialReport {
   /** Tasks that were durable although the process died before it could say so. */
   readonly unacknowledged: number
   readonly batches: number
+  /** Calls a webhook got, and tasks it was told of more than once, as it may be. */
+  readonly calls: number
+  readonly repeated: number
   /** What is not as it should be, one line each; empty if all is well. */
   readonly problems: readonly string[]
 }
@@ -38,27 +44,100 @@ const PATIENCE_MS = 5_000
 export async function killTrial(trial: Trial): Promise<TrialReport> {
   const random = numbers(trial.seed)
   const load = new Load(random)
+  const receiver = new Receiver(random)
+  const receiverUrl = await receiver.open()
   const kills: Record<KillPoint, number> = { prepare: 0, commit: 0, committed: 0, any: 0 }
   const points: readonly KillPoint[] = ['any', 'committed', 'commit', 'any', 'committed', 'prepare']
   for (let kill = 0; kill < trial.kills; kill++) {
     const killAt = points[kill % points.length] ?? 'any'
-    const child = await Child.start(trial, killAt, Math.floor(random() * 4))
+    const child = await Child.start(trial, receiverUrl, killAt, Math.floor(random() * 4))
     const life = killAt === 'any' ? random() * LIFE_MS : PATIENCE_MS
     const timer = setTimeout(() => child.kill(), life)
     await Promise.all(Array.from({ length: CALLERS }, () => callUntilDeath(child, load)))
     clearTimeout(timer)
     kills[killAt]++
   }
-  const last = await Child.start(trial, 'any', 0)
+  const last = await Child.start(trial, receiverUrl, 'any', 0)
   let told = await last.tell()
   await last.close()
   while (told.batches < trial.batches) {
-    const more = await Child.start(trial, 'any', 0)
+    const more = await Child.start(trial, receiverUrl, 'any', 0)
     for (let i = told.batches; i < trial.batches; i++) await load.send(more)
     told = await more.tell()
     await more.close()
   }
-  return { kills, batches: told.batches, ...load.judge(told) }
+  receiver.close()
+  const { problems, ...counts } = load.judge(told)
+  const { calls, repeated } = receiver
+  return {
+    kills,
+    batches: told.batches,
+    ...counts,
+    calls,
+    repeated,
+    problems: [...problems, ...receiver.judge(told)],
+  }
+}
+
+/** Where the webhook of the trial leads; now and then it is in no mood to answer well. */
+class Receiver {
+  readonly #random: () => number
+  readonly #server: Server
+  /** Task uid → as it was first told, in the order of arrival. */
+  readonly #told = new Map<number, Task>()
+  calls = 0
+  repeated = 0
+
+  constructor(random: () => number) {
+    this.#random = random
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        this.calls++
+        const fails = this.#random() < 0.02
+        if (!fails) this.#take(gunzipSync(Buffer.concat(chunks)).toString())
+        response.writeHead(fails ? 503 : 200).end()
+      })
+    })
+  }
+
+  async open(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  close(): void {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  #take(body: string): void {
+    for (const line of body.trimEnd().split('\n')) {
+      const task = JSON.parse(line) as Task
+      if (this.#told.has(task.uid)) this.repeated++
+      else this.#told.set(task.uid, task)
+    }
+  }
+
+  /** Every task, as it is, and the batches in their order. */
+  judge({ tasks }: Told): string[] {
+    const problems: string[] = []
+    for (const task of tasks) {
+      const told = this.#told.get(task.uid)
+      if (told === undefined) problems.push(`task ${task.uid}: no webhook was told of it`)
+      else if (JSON.stringify(told) !== JSON.stringify(task)) {
+        problems.push(`task ${task.uid}: a webhook was told something else of it: ${JSON.stringify(told)}`)
+      }
+    }
+    if (this.#told.size > tasks.length) problems.push('a webhook was told of tasks that do not exist')
+    let last = -1
+    for (const { batchUid } of this.#told.values()) {
+      if ((batchUid ?? -1) < last) problems.push(`batch ${batchUid} was told after ${last}`)
+      last = Math.max(last, batchUid ?? -1)
+    }
+    return problems
+  }
 }
 
 async function callUntilDeath(child: Child, load: Load): Promise<void> {
@@ -229,9 +308,9 @@ class Child {
     })
   }
 
-  static async start(trial: Trial, killAt: KillPoint, passes: number): Promise<Child> {
+  static async start(trial: Trial, receiver: string, killAt: KillPoint, passes: number): Promise<Child> {
     const { directory, engine, driver } = trial
-    const setup: ChildSetup = { directory, engine, killAt, passes }
+    const setup: ChildSetup = { directory, engine, killAt, passes, receiver }
     const env = { ...process.env, ...(driver === undefined ? {} : { SVC_TASK_STORE_DRIVER: driver }) }
     // The trial may run inside a test worker, whose own flags are not for the child.
     const path = fileURLToPath(new URL('./kill-child.js', import.meta.url))
