@@ -1,0 +1,70 @@
+import type { ExecutionContext } from 'ava'
+import { codes } from '../../ts/errors/index.js'
+import { checkError } from './refusals.js'
+import type { TestServer } from './server.js'
+
+/** What a request must lead to. */
+export type Expected =
+  /** Refused in the answer, with this code and its status. */
+  | { readonly refused: string }
+  /** Accepted; its task succeeds, with these details if they are given. */
+  | { readonly succeeds: true | object }
+  /** Accepted; its task fails with this code, with these details if they are given. */
+  | { readonly fails: string; readonly details?: object }
+  /** Answered with exactly this body. */
+  | { readonly is: unknown }
+  /** Answered with a body that holds this. */
+  | { readonly holds: object }
+  /** Answered with these ids as `hits` or `results`, in order. */
+  | { readonly ids: readonly unknown[] }
+  /** Answered with this status and no body to speak of. */
+  | { readonly status: number }
+
+/** `METHOD /path`, a body (text goes as it is), what must come of it, headers that differ from JSON's. */
+export type Step = readonly [
+  request: string,
+  body: unknown,
+  expected: Expected,
+  headers?: Readonly<Record<string, string>>,
+]
+
+/** Sends requests one after another and checks each. */
+export async function runSteps(
+  t: ExecutionContext,
+  server: TestServer,
+  steps: readonly Step[],
+): Promise<void> {
+  for (const [request, body, expected, headers] of steps) {
+    const [method = '', path = ''] = request.split(' ')
+    const what = `${request} ${JSON.stringify(body)?.slice(0, 120) ?? ''}`
+    const sent = server.request(method, path, { body, ...(headers && { headers }) })
+    if ('succeeds' in expected || 'fails' in expected) {
+      const task = await server.settle(t, sent)
+      const code = 'fails' in expected ? expected.fails : undefined
+      t.deepEqual(
+        [task.status, task.error?.code],
+        [code ? 'failed' : 'succeeded', code],
+        `${what}: ${JSON.stringify(task)}`,
+      )
+      const details = 'fails' in expected ? expected.details : expected.succeeds
+      if (typeof details === 'object') t.deepEqual(task.details as unknown, details, what)
+      continue
+    }
+    const answer = await sent
+    const shown = (): unknown => JSON.parse(answer.bytes.toString())
+    if ('refused' in expected) {
+      const { status } = codes[expected.refused as keyof typeof codes]
+      checkError(t, answer, status, expected.refused, what)
+    } else if ('is' in expected) t.deepEqual(shown(), expected.is, what)
+    else if ('holds' in expected) t.like(shown(), expected.holds as never, `${what}: ${answer.bytes}`)
+    else if ('status' in expected) t.is(answer.status, expected.status, what)
+    else {
+      const list = answer.body.hits ?? answer.body.results ?? []
+      t.deepEqual(
+        list.map((document) => document.id),
+        [...expected.ids],
+        `${what}: ${answer.bytes}`,
+      )
+    }
+  }
+}
