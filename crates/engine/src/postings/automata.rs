@@ -5,12 +5,15 @@ use std::sync::OnceLock;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
 
+use super::Budget;
+
 /// Accepts the terms of words within a distance of a query word.
 ///
 /// The distance counts an adjacent transposition as one edit. For an unfinished word it is the least over
 /// all beginnings of the candidate.
-pub(super) struct Near {
+pub(super) struct Near<'b> {
     dfa: DFA,
+    budget: &'b Budget,
 }
 
 /// Either still inside the word, or past it.
@@ -21,14 +24,15 @@ pub(super) enum State {
     Dead,
 }
 
-impl Near {
-    /// `typos`: 1 or 2.
-    pub(super) fn new(word: &str, typos: u8, unfinished: bool) -> Self {
+impl<'b> Near<'b> {
+    /// `typos`: 1 or 2. Accepts nothing more once `budget` says to stop.
+    pub(super) fn new(word: &str, typos: u8, unfinished: bool, budget: &'b Budget) -> Self {
         static ONE: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
         static TWO: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
         let (cell, typos) = if typos < 2 { (&ONE, 1) } else { (&TWO, 2) };
         let builder = cell.get_or_init(|| LevenshteinAutomatonBuilder::new(typos, true));
-        Self { dfa: if unfinished { builder.build_prefix_dfa(word) } else { builder.build_dfa(word) } }
+        let dfa = if unfinished { builder.build_prefix_dfa(word) } else { builder.build_dfa(word) };
+        Self { dfa, budget }
     }
 
     /// The distance to `word`, if it is within reach.
@@ -40,7 +44,7 @@ impl Near {
     }
 }
 
-impl Automaton for Near {
+impl Automaton for Near<'_> {
     type State = State;
 
     fn start(&self) -> State {
@@ -52,7 +56,7 @@ impl Automaton for Near {
     }
 
     fn can_match(&self, state: &State) -> bool {
-        !matches!(state, State::Dead)
+        !matches!(state, State::Dead) && !self.budget.stops()
     }
 
     fn accept(&self, state: &State, byte: u8) -> State {
@@ -72,10 +76,13 @@ impl Automaton for Near {
 
 #[cfg(test)]
 mod tests {
-    use super::Near;
+    use std::time::{Duration, Instant};
+
+    use super::{Budget, Near};
 
     #[test]
     fn a_distance_counts_edits_and_swaps() {
+        let budget = Budget::until(Instant::now() + Duration::from_secs(60));
         for (word, candidate, unfinished, distance) in [
             ("lantern", "lantern", false, Some(0)),
             ("lantern", "lanternn", false, Some(1)),
@@ -86,7 +93,11 @@ mod tests {
             ("lantern", "lemon", false, None),
             ("größe", "grösse", false, Some(2)),
         ] {
-            assert_eq!(Near::new(word, 2, unfinished).distance(candidate), distance, "{word} {candidate}");
+            assert_eq!(
+                Near::new(word, 2, unfinished, &budget).distance(candidate),
+                distance,
+                "{word} {candidate}"
+            );
         }
     }
 }

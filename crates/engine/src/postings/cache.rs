@@ -2,27 +2,34 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{FieldDocs, Occurrences, PositionDocs, Prefix};
+use roaring::RoaringBitmap;
 
-/// Decoded once per commit and shared by all its searches.
+use super::{ByDistance, FieldDocs, Misspellings, Misspelt, PositionDocs, Prefix, Side};
+use crate::fields::FieldId;
+
+/// What is known of a commit, put together from its segments and shared by all searches over it.
 #[derive(Default)]
 pub(super) struct Cache {
     /// Documents of frequent words.
     pub(super) words: Generations<Box<str>, FieldDocs>,
-    /// All words with a short beginning.
-    pub(super) prefixes: Generations<Box<str>, Prefix>,
+    /// Short beginnings that many words share; None: they do not.
+    pub(super) prefixes: Generations<Box<str>, Option<Prefix>>,
     /// Positions of frequent words and of short beginnings.
     pub(super) positions: Generations<Box<str>, PositionDocs>,
-    /// Places of all words with a short beginning.
-    pub(super) places: Generations<Box<str>, Occurrences>,
+    /// Documents where one follows the other, by distance.
+    pub(super) near: Generations<(Side, Side), ByDistance>,
+    /// Words a misspelt one may mean.
+    pub(super) misspellings: Generations<Misspelt, Misspellings>,
+    /// Documents by field and number of words there.
+    pub(super) lengths: Generations<(FieldId, usize), RoaringBitmap>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.
     pub(super) cuts: Generations<Box<str>, Option<usize>>,
 }
 
-/// Bytes of values in one generation of one cache; there are at most two of each.
-const GENERATION_BYTES_MAX: usize = 16 << 20;
+/// Bytes of one generation of one cache of a commit; there are at most two of each.
+pub(super) const COMMIT_BYTES_MAX: usize = 12 << 20;
 
 /// A map that forgets what was not asked for during its last generation.
 pub(super) struct Generations<K, V> {
@@ -30,9 +37,14 @@ pub(super) struct Generations<K, V> {
 }
 
 struct Inner<K, V> {
-    young: HashMap<K, Arc<V>>,
-    old: HashMap<K, Arc<V>>,
+    young: HashMap<K, Entry<V>>,
+    old: HashMap<K, Entry<V>>,
     young_bytes: usize,
+}
+
+struct Entry<V> {
+    value: Arc<V>,
+    bytes: usize,
 }
 
 impl<K, V> Default for Generations<K, V> {
@@ -42,54 +54,56 @@ impl<K, V> Default for Generations<K, V> {
     }
 }
 
-impl<K: Hash + Eq + Clone, V> Generations<K, V> {
+impl<K: Hash + Eq, V> Generations<K, V> {
+    fn inner(&self) -> MutexGuard<'_, Inner<K, V>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The value kept under `key`.
-    pub(super) fn get(&self, key: &K, bytes: impl FnOnce(&V) -> usize) -> Option<Arc<V>> {
-        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(value) = inner.young.get(key) {
-            return Some(Arc::clone(value));
+    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
+        let mut inner = self.inner();
+        if let Some(entry) = inner.young.get(key) {
+            return Some(Arc::clone(&entry.value));
         }
-        let value = inner.old.remove(key)?;
-        inner.insert(key.clone(), Arc::clone(&value), bytes(&value));
+        let (key, entry) = inner.old.remove_entry(key)?;
+        let value = Arc::clone(&entry.value);
+        inner.young_bytes += entry.bytes;
+        inner.young.insert(key, entry);
         Some(value)
     }
 
-    /// Keeps `value`, which takes about `bytes`.
-    pub(super) fn insert(&self, key: K, value: Arc<V>, bytes: usize) {
-        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key, value, bytes);
-    }
-}
-
-impl<K: Hash + Eq, V> Inner<K, V> {
-    fn insert(&mut self, key: K, value: Arc<V>, bytes: usize) {
+    /// Keeps `value`, which takes about `bytes`, where a generation may take `bytes_max`.
+    pub(super) fn insert(&self, key: K, value: Arc<V>, bytes: usize, bytes_max: usize) {
         let bytes = bytes + ENTRY_BYTES;
-        if self.young_bytes + bytes > GENERATION_BYTES_MAX {
-            self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
+        let mut inner = self.inner();
+        if inner.young_bytes + bytes > bytes_max {
+            inner.old = std::mem::take(&mut inner.young);
+            inner.young_bytes = 0;
         }
-        if bytes <= GENERATION_BYTES_MAX {
-            self.young_bytes += bytes;
-            self.young.insert(key, value);
+        if bytes <= bytes_max {
+            inner.young_bytes += bytes;
+            inner.young.insert(key, Entry { value, bytes });
         }
     }
 }
 
 /// What an entry takes beside its value: key, hash slot, counters.
-const ENTRY_BYTES: usize = 96;
+const ENTRY_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BYTES_MAX: usize = 1 << 20;
+
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes() {
         let cache: Generations<u32, u32> = Generations::default();
-        let size = GENERATION_BYTES_MAX / 4;
         for key in 0..40 {
-            cache.insert(key, Arc::new(key), size);
-            assert_eq!(cache.get(&0, |_| size).as_deref(), Some(&0), "asked for every time");
+            cache.insert(key, Arc::new(key), BYTES_MAX / 4, BYTES_MAX);
+            assert_eq!(cache.get(&0).as_deref(), Some(&0), "asked for every time");
         }
-        assert!(cache.get(&5, |_| size).is_none(), "not asked for again");
+        assert!(cache.get(&5).is_none(), "not asked for again");
         let inner = cache.inner.lock().expect("no thread panicked");
         assert!(inner.young.len() + inner.old.len() <= 8);
     }
@@ -97,7 +111,7 @@ mod tests {
     #[test]
     fn a_value_beyond_the_bound_is_not_kept() {
         let cache: Generations<u32, u32> = Generations::default();
-        cache.insert(1, Arc::new(1), GENERATION_BYTES_MAX + 1);
-        assert!(cache.get(&1, |_| 0).is_none());
+        cache.insert(1, Arc::new(1), BYTES_MAX + 1, BYTES_MAX);
+        assert!(cache.get(&1).is_none());
     }
 }

@@ -81,7 +81,7 @@ impl Postings {
         let Some(first) = text.chars().next() else { return Ok(()) };
         let low = first.to_string().into_bytes();
         let high = [low.as_slice(), &[0xff]].concat();
-        let mut walk = |near: &Near, low: &[u8], high: &[u8], same_letter: bool| -> Result<bool> {
+        let mut walk = |near: &Near<'_>, low: &[u8], high: &[u8], same_letter: bool| -> Result<bool> {
             let mut go_on = true;
             let streams = self
                 .indexes
@@ -99,13 +99,13 @@ impl Postings {
             })?;
             Ok(go_on)
         };
-        let same_letter = Near::new(text, typos, unfinished);
+        let same_letter = Near::new(text, typos, unfinished, &self.budget);
         if typos < 2 {
             return walk(&same_letter, &low, &high, true).map(drop);
         }
         // In byte order, so that bounds are used up in that order: other first letters below, the same one,
         // others above. Walking those with a distance of one only is what keeps this quick.
-        let other_letter = Near::new(text, 1, unfinished);
+        let other_letter = Near::new(text, 1, unfinished, &self.budget);
         let _ = walk(&other_letter, &[], &low, false)?
             && walk(&same_letter, &low, &high, true)?
             && walk(&other_letter, &high, &[0xff], false)?;
@@ -143,6 +143,9 @@ impl Postings {
             heads.push(head);
         }
         while let Some(token) = heads.iter().filter_map(Head::token).min().map(<[u8]>::to_vec) {
+            if self.budget.stops() {
+                break;
+            }
             let mut lists = Vec::new();
             for head in &mut heads {
                 head.drain(&token, |field, segment, info| {
@@ -177,7 +180,8 @@ impl Postings {
     fn is_any_live<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<bool> {
         for list in lists {
             let segment = &self.snapshot.segments()[list.segment];
-            if !segment.reader.has_deletes() {
+            let lost = segment.reader.max_doc() - segment.live.len() as u32;
+            if list.info.doc_freq > lost {
                 return Ok(true);
             }
             let index = &self.indexes[list.segment];

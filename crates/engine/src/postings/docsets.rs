@@ -8,6 +8,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED};
 
 use super::dictionary::{List, Word};
+use super::docid_set::DocidSet;
+use super::segment::{ByField, unite};
 use super::{Postings, Searchable};
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -38,16 +40,40 @@ impl Reading<'_> {
 }
 
 impl FieldDocs {
+    /// By ascending field, fields without documents left out.
+    pub(super) fn new(
+        mut all: Vec<(FieldId, RoaringBitmap)>,
+        forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
+    ) -> Self {
+        all.retain(|(_, docs)| !docs.is_empty());
+        Self { all, forgiving }
+    }
+
     /// Documents that match under `reading`.
     pub fn matching(&self, reading: Reading, searchable: &Searchable) -> RoaringBitmap {
+        self.admitted(reading, searchable).fold(RoaringBitmap::new(), |docs, more| docs | more)
+    }
+
+    /// Those of `universe` that match under `reading`.
+    pub fn matching_in(
+        &self,
+        universe: &RoaringBitmap,
+        reading: Reading,
+        searchable: &Searchable,
+    ) -> RoaringBitmap {
+        let admitted = self.admitted(reading, searchable);
+        admitted.fold(RoaringBitmap::new(), |docs, more| docs | (more & universe))
+    }
+
+    fn admitted(&self, reading: Reading, searchable: &Searchable) -> impl Iterator<Item = &RoaringBitmap> {
         let fields = match (&self.forgiving, reading.forgiving) {
             (Some(forgiving), true) => forgiving,
             _ => &self.all,
         };
-        let admitted = fields.iter().filter(|(field, _)| {
+        let admitted = fields.iter().filter(move |(field, _)| {
             reading.admits(*field) && (!reading.forgiving || searchable.field_forgives(*field))
         });
-        admitted.fold(RoaringBitmap::new(), |docs, (_, more)| docs | more)
+        admitted.map(|(_, docs)| docs)
     }
 
     /// Fields that hold the words, ascending, with their documents. Forgiving or not is the same here.
@@ -92,11 +118,21 @@ impl Postings {
         if word.frequency_bound() < CACHED_FREQUENCY_MIN {
             return self.docs([word].into_iter()).map(Arc::new);
         }
-        if let Some(docs) = self.cache.words.get(&word.text, FieldDocs::bytes) {
+        if let Some(docs) = self.cache.words.get(&word.text) {
             return Ok(docs);
         }
-        let docs = Arc::new(self.docs([word].into_iter())?);
-        self.cache.words.insert(word.text.clone(), Arc::clone(&docs), docs.bytes());
+        let mut all = ByField::new();
+        for list in &word.lists {
+            if u64::from(list.info.doc_freq) < CACHED_FREQUENCY_MIN {
+                unite(&mut all, list.field, &self.union(&[list])?);
+            } else {
+                let docs = self.segment(list.segment).word_docs(&word.text, list.field, &list.info)?;
+                unite(&mut all, list.field, &docs);
+            }
+        }
+        let forgiving = (!self.searchable.word_forgives(&word.text)).then(Vec::new);
+        let docs = Arc::new(FieldDocs::new(all, forgiving));
+        self.keep(&self.cache.words, word.text.clone(), Arc::clone(&docs), docs.bytes());
         Ok(docs)
     }
 
@@ -111,34 +147,21 @@ impl Postings {
     }
 
     fn union(&self, lists: &[&List]) -> Result<RoaringBitmap> {
-        let postings: u64 = lists.iter().map(|list| u64::from(list.info.doc_freq)).sum();
-        let docid_max = self.snapshot.documents().max().unwrap_or(0);
-        if postings * SPARSE_RATIO < u64::from(docid_max) {
-            let mut docids = Vec::with_capacity(usize::try_from(postings).unwrap_or(0));
-            self.each_docid(lists, |docid| docids.push(docid))?;
-            docids.sort_unstable();
-            docids.dedup();
-            return Ok(from_ascending(docids.into_iter()));
-        }
-        let mut bits = vec![0u64; docid_max as usize / 64 + 1];
-        self.each_docid(lists, |docid| bits[docid as usize / 64] |= 1 << (docid % 64))?;
-        Ok(from_marks(&bits))
-    }
-
-    fn each_docid(&self, lists: &[&List], mut take: impl FnMut(u32)) -> Result<()> {
+        let documents = self.snapshot.documents();
+        let mut docs = DocidSet::new(documents.min().unwrap_or(0), documents.max().unwrap_or(0));
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
             let mut postings = self.open_list(list, IndexRecordOption::Basic)?;
             let mut doc = postings.doc();
-            while doc != TERMINATED {
+            while doc != TERMINATED && !self.budget.stops() {
                 let docid = docids[doc as usize];
                 if docid != DELETED {
-                    take(docid);
+                    docs.add(docid);
                 }
                 doc = postings.advance();
             }
         }
-        Ok(())
+        Ok(docs.finish())
     }
 
     pub(super) fn open_list(&self, list: &List, option: IndexRecordOption) -> Result<SegmentPostings> {
@@ -148,16 +171,3 @@ impl Postings {
 
 /// Rarer words are decoded again each time.
 const CACHED_FREQUENCY_MIN: u64 = 256;
-
-/// Below one posting per so many docids, sorting is cheaper than marking bits.
-const SPARSE_RATIO: u64 = 64;
-
-/// One bit per docid.
-pub(super) fn from_marks(marks: &[u64]) -> RoaringBitmap {
-    let bytes: Vec<u8> = marks.iter().flat_map(|word| word.to_le_bytes()).collect();
-    RoaringBitmap::from_lsb0_bytes(0, &bytes)
-}
-
-fn from_ascending(docids: impl Iterator<Item = u32>) -> RoaringBitmap {
-    RoaringBitmap::from_sorted_iter(docids).expect("docids come in ascending order, each once")
-}

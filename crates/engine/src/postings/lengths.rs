@@ -1,38 +1,32 @@
 //! Which documents have an attribute of just so many words?
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED};
 
 use super::Postings;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::store::DELETED;
 use crate::store::schema;
 
 impl Postings {
     /// Documents whose `field` holds exactly `words` stored words. None are known to beyond
     /// [`schema::LENGTH_MAX`].
-    pub fn field_length_docs(&self, field: FieldId, words: usize) -> Result<RoaringBitmap> {
-        let mut docs = RoaringBitmap::new();
+    pub fn field_length_docs(&self, field: FieldId, words: usize) -> Result<Arc<RoaringBitmap>> {
         if words > schema::LENGTH_MAX {
-            return Ok(docs);
+            return Ok(Arc::default());
+        }
+        if let Some(known) = self.cache.lengths.get(&(field, words)) {
+            return Ok(known);
         }
         let lengths = self.snapshot.schema().lengths;
-        let key = schema::term(&words.to_string(), field);
-        for segment in self.snapshot.segments() {
-            let index = segment.reader.inverted_index(lengths)?;
-            let Some(info) = index.terms().get(&key)? else { continue };
-            let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
-            let mut doc = postings.doc();
-            while doc != TERMINATED {
-                let docid = segment.docids[doc as usize];
-                if docid != DELETED {
-                    docs.insert(docid);
-                }
-                doc = postings.advance();
-            }
+        let mut docs = RoaringBitmap::new();
+        for segment in self.segments() {
+            docs |= &*segment.length_docs(lengths, field, words)?;
         }
+        let docs = Arc::new(docs);
+        let bytes = docs.serialized_size();
+        self.keep(&self.cache.lengths, (field, words), Arc::clone(&docs), bytes);
         Ok(docs)
     }
 }

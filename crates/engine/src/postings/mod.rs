@@ -2,34 +2,44 @@
 //!
 //! Words come out of the term dictionaries of all segments as one list ([`Postings::word`],
 //! [`Postings::starting_with`], [`Postings::near`]); a [`Word`] knows where its postings lie, and the
-//! other calls decode them. Answers are docids of live documents and speak of searchable attributes only,
+//! other calls decode them, once for a segment where it is much (`segment`). Answers are docids of live documents and speak of searchable attributes only,
 //! so they depend neither on how documents are spread over segments nor on what a merge has removed.
 
 mod automata;
+mod budget;
 mod cache;
 mod dictionary;
+mod docid_set;
 mod docsets;
 mod lengths;
+mod misspellings;
 mod nearness;
 mod occurrences;
 mod positions;
 mod prefixes;
 mod searchable;
+mod segment;
 
+pub use budget::Budget;
 pub use dictionary::Word;
 pub use docsets::{FieldDocs, Reading};
-pub use nearness::DISTANCE_MAX;
+pub use misspellings::{Misspellings, Misspelt};
+pub use nearness::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN};
 pub use occurrences::Occurrences;
 pub use positions::{PositionDocs, bucketed};
 pub use prefixes::Prefix;
 pub use searchable::Searchable;
+pub use segment::Side;
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use tantivy::InvertedIndexReader;
 
 use crate::error::Result;
 use crate::store::Snapshot;
+use cache::{COMMIT_BYTES_MAX, Generations};
+use segment::Segment;
 
 /// The words of one commit.
 pub struct Postings {
@@ -38,11 +48,13 @@ pub struct Postings {
     indexes: Vec<Arc<InvertedIndexReader>>,
     searchable: Searchable,
     cache: Arc<cache::Cache>,
+    budget: Arc<Budget>,
 }
 
 impl Postings {
-    /// Opens the dictionaries of every segment; cheap, tantivy keeps them mapped.
-    pub fn open(snapshot: &Snapshot) -> Result<Self> {
+    /// Opens the dictionaries of every segment; cheap, tantivy keeps them mapped. Reading stops when
+    /// `budget` says so.
+    pub fn open(snapshot: &Snapshot, budget: Arc<Budget>) -> Result<Self> {
         let text = snapshot.schema().text;
         let open = |segment: &crate::store::SegmentView| Ok(segment.reader.inverted_index(text)?);
         Ok(Self {
@@ -50,12 +62,34 @@ impl Postings {
             searchable: Searchable::new(snapshot.fields(), snapshot.settings()),
             cache: snapshot.attachments().get(),
             snapshot: snapshot.clone(),
+            budget,
         })
     }
 
     /// The commit these words belong to.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Keeps what was worked out for the commit, unless it was cut short.
+    fn keep<K: Hash + Eq, V>(&self, cache: &Generations<K, V>, key: K, value: Arc<V>, bytes: usize) {
+        if !self.budget.is_overdrawn() {
+            cache.insert(key, value, bytes, COMMIT_BYTES_MAX);
+        }
+    }
+
+    /// A segment of the commit.
+    fn segment(&self, segment: usize) -> Segment<'_> {
+        Segment::new(&self.snapshot.segments()[segment], &self.indexes[segment], &self.budget)
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+        (0..self.indexes.len()).map(|segment| self.segment(segment))
+    }
+
+    /// How long reading may go on.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// Which attributes are searchable, and how.

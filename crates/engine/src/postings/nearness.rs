@@ -1,13 +1,19 @@
 //! Do these words stand near one another, and in which order?
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 
-use super::{Occurrences, Postings, Reading, Word};
+use super::{Occurrences, Postings, Reading, Side, Word};
 use crate::error::Result;
+use crate::fields::FieldId;
 use crate::settings::ProximityPrecision;
 
 /// Words further apart than this count as apart. Source: search-semantics §3.3.
 pub const DISTANCE_MAX: u8 = 3;
+
+/// Documents that hold both words, from which distances are worked out for the whole index and kept.
+pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
 /// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
 pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
@@ -17,6 +23,16 @@ impl Occurrences {
     /// distance (1 to [`DISTANCE_MAX`]) between two such places, by ascending docid.
     pub fn distances_to(&self, right: &Self) -> Vec<(u32, u8)> {
         let mut nearest: Vec<(u32, u8)> = Vec::new();
+        self.each_distance_to(right, |docid, _, distance| match nearest.last_mut() {
+            Some((last, least)) if *last == docid => *least = distance.min(*least),
+            _ => nearest.push((docid, distance)),
+        });
+        nearest
+    }
+
+    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from a place of `self`
+    /// to one of `right`; a document and attribute may come several times, but once with its least.
+    pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
         let mut lefts = self.places().iter().copied().peekable();
         let mut before = None;
         for &place in right.places() {
@@ -27,16 +43,10 @@ impl Occurrences {
             // Places of one attribute of one document differ in their lowest 16 bits alone.
             let same_attribute = left >> 16 == place >> 16;
             let distance = place - left;
-            if !same_attribute || distance > u64::from(DISTANCE_MAX) {
-                continue;
-            }
-            let (docid, distance) = ((place >> 32) as u32, distance as u8);
-            match nearest.last_mut() {
-                Some((last, least)) if *last == docid => *least = distance.min(*least),
-                _ => nearest.push((docid, distance)),
+            if same_attribute && distance <= u64::from(DISTANCE_MAX) {
+                take((place >> 32) as u32, (place >> 16) as FieldId, distance as u8);
             }
         }
-        nearest
     }
 }
 
@@ -59,6 +69,27 @@ impl Postings {
         self.snapshot.settings().proximity_precision == ProximityPrecision::ByAttribute
     }
 
+    /// Documents of the index where `right` follows `left`: the first level a document is in tells its least
+    /// distance. Worked out once; meant for frequent words.
+    pub fn near_docs(&self, left: &Side, right: &Side) -> Result<Arc<ByDistance>> {
+        let key = (left.clone(), right.clone());
+        if let Some(known) = self.cache.near.get(&key) {
+            return Ok(known);
+        }
+        let mut near = ByDistance::default();
+        for segment in self.segments() {
+            segment.near(left, right, |field, distance, docs| {
+                if self.searchable.weight(field).is_some() {
+                    near[distance] |= &*docs;
+                }
+            })?;
+        }
+        let near = Arc::new(near);
+        let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
+        self.keep(&self.cache.near, key, Arc::clone(&near), bytes);
+        Ok(near)
+    }
+
     /// Documents of `universe` where `right` follows `left`, by least distance. With nearness by
     /// attribute, those that hold both in one attribute are at every distance.
     pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
@@ -72,6 +103,13 @@ impl Postings {
         }
         let anywhere = |docs: &super::FieldDocs| docs.matching(Reading::default(), &self.searchable);
         let both = anywhere(&left_docs) & anywhere(&right_docs) & universe;
+        if both.len() >= NEAR_DOCUMENTS_MIN {
+            let near = self.near_docs(&Side::Word(left.text.clone()), &Side::Word(right.text.clone()))?;
+            let [first, second, third] = std::array::from_fn(|distance| &near[distance] & universe);
+            let second = second - &first;
+            let third = third - &first - &second;
+            return Ok([first, second, third]);
+        }
         let lefts = self.occurrences([left].into_iter(), &both)?;
         let rights = self.occurrences([right].into_iter(), &both)?;
         let mut by_distance = ByDistance::default();

@@ -1,14 +1,12 @@
 //! Where in some documents do these words stand?
 
-use std::sync::Arc;
-
 use roaring::RoaringBitmap;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::Postings;
 use super::dictionary::{List, Word};
-use super::{Postings, Prefix};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -22,7 +20,7 @@ pub struct Occurrences {
 
 impl Occurrences {
     /// Orders places that were pushed in any order and may repeat.
-    fn new(mut places: Vec<u64>) -> Self {
+    pub(super) fn new(mut places: Vec<u64>) -> Self {
         // Lists of words come one after another, each in order: runs a stable sort merges.
         if !places.is_sorted() {
             places.sort();
@@ -83,12 +81,16 @@ impl Occurrences {
         Self { places: found }
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.places.as_slice())
+    }
+
     pub(super) fn places(&self) -> &[u64] {
         &self.places
     }
 }
 
-fn pack(docid: u32, field: FieldId, position: u32) -> u64 {
+pub(super) fn pack(docid: u32, field: FieldId, position: u32) -> u64 {
     u64::from(docid) << 32 | u64::from(field) << 16 | u64::from(position & 0xffff)
 }
 
@@ -96,29 +98,33 @@ fn unpack(place: u64) -> (u32, FieldId, u32) {
     ((place >> 32) as u32, (place >> 16) as FieldId, place as u32 & 0xffff)
 }
 
-/// Postings of a beginning up to which its places are worked out for all documents at once.
-const KEPT_POSTINGS_MAX: u64 = 1 << 20;
-
 impl Postings {
-    /// Places in documents of `universe` of all words that begin with `text`, which are those of `prefix`.
-    pub fn prefix_occurrences(
-        &self,
-        text: &str,
-        prefix: &Prefix,
-        universe: &RoaringBitmap,
-    ) -> Result<Occurrences> {
-        let key: Box<str> = text.into();
-        let bytes = |places: &Occurrences| places.len() * size_of::<u64>();
-        if let Some(known) = self.cache.places.get(&key, bytes) {
-            return Ok(known.within(universe));
+    /// Places in documents of `universe` of all words that begin with `prefix`.
+    pub fn prefix_occurrences(&self, prefix: &str, universe: &RoaringBitmap) -> Result<Occurrences> {
+        let mut places = Vec::new();
+        let searched = |place: &u64| self.searchable.weight(unpack(*place).1).is_some();
+        for (at, segment) in self.segments().enumerate() {
+            let here = universe & &*self.snapshot.segments()[at].live;
+            if here.is_empty() {
+                continue;
+            }
+            match segment.prefix_places(prefix)? {
+                Some(kept) => places.extend(kept.value.within(&here).places.into_iter().filter(searched)),
+                None => {
+                    let mut lists = Vec::new();
+                    segment.each_term(prefix, |_, field, info| {
+                        if self.searchable.weight(field).is_some() {
+                            lists.push(List { segment: at, field, info: info.clone() });
+                        }
+                        Ok(())
+                    })?;
+                    self.visit_lists(lists.iter(), &here, |docid, field, positions| {
+                        places.extend(positions.iter().map(|&position| pack(docid, field, position)));
+                    })?;
+                }
+            }
         }
-        let postings: u64 = prefix.words.iter().map(Word::frequency_bound).sum();
-        if postings > KEPT_POSTINGS_MAX {
-            return self.occurrences(prefix.words.iter(), universe);
-        }
-        let all = Arc::new(self.occurrences(prefix.words.iter(), self.snapshot.documents())?);
-        self.cache.places.insert(key, Arc::clone(&all), bytes(&all));
-        Ok(all.within(universe))
+        Ok(Occurrences::new(places))
     }
 
     /// Places of any of `words` in documents of `universe`.
@@ -140,6 +146,15 @@ impl Postings {
         &self,
         words: impl Iterator<Item = &'w Word>,
         universe: &RoaringBitmap,
+        visit: impl FnMut(u32, FieldId, &[u32]),
+    ) -> Result<()> {
+        self.visit_lists(words.flat_map(|word| &word.lists), universe, visit)
+    }
+
+    fn visit_lists<'l>(
+        &self,
+        lists: impl Iterator<Item = &'l List>,
+        universe: &RoaringBitmap,
         mut visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Result<()> {
         if universe.is_empty() {
@@ -147,7 +162,7 @@ impl Postings {
         }
         let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
         let mut positions = Vec::new();
-        for list in words.flat_map(|word| &word.lists) {
+        for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
             let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
             let mut read = |postings: &mut tantivy::postings::SegmentPostings, docid| {
@@ -157,6 +172,9 @@ impl Postings {
             };
             if targets.are_few_beside(list) {
                 for &target in targets.in_segment(list.segment) {
+                    if self.budget.stops() {
+                        break;
+                    }
                     if postings.doc() < target {
                         postings.seek(target);
                     }
@@ -168,7 +186,7 @@ impl Postings {
             }
             let marks = targets.marks();
             let mut doc = postings.doc();
-            while doc != TERMINATED {
+            while doc != TERMINATED && !self.budget.stops() {
                 let docid = docids[doc as usize];
                 if docid != DELETED
                     && marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)

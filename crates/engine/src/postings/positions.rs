@@ -1,12 +1,15 @@
 //! Positions as ranking rules see them: exact at the start of an attribute, coarser further on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::{Postings, Prefix, Word};
+use super::docid_set::DocidSet;
+use super::{Postings, Word};
 use crate::error::Result;
+use crate::fields::FieldId;
 
 /// Documents by the bucketed positions of a word, or of all words with one beginning, in any attribute.
 #[derive(Debug, Default)]
@@ -31,45 +34,75 @@ impl PositionDocs {
     }
 }
 
+/// [`PositionDocs`] on their way.
+#[derive(Default)]
+pub(super) struct PositionSets(BTreeMap<u32, DocidSet>);
+
+impl PositionSets {
+    /// Adds the ascending positions of a document.
+    pub(super) fn add(&mut self, docid: u32, positions: &[u32], empty: impl Fn() -> DocidSet) {
+        let mut last = None;
+        for bucket in positions.iter().map(|&position| bucketed(position)) {
+            if last.replace(bucket) != Some(bucket) {
+                self.0.entry(bucket).or_insert_with(&empty).add(docid);
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> PositionDocs {
+        PositionDocs { buckets: self.0.into_iter().map(|(bucket, set)| (bucket, set.finish())).collect() }
+    }
+}
+
 /// Words in fewer documents are read anew each time.
 const KEPT_FREQUENCY_MIN: u64 = 2048;
 
 impl Postings {
-    /// Positions of a frequent word, worked out once per commit; None if reading its postings is as quick.
+    /// Positions of a frequent word, worked out once; None if reading its postings is as quick.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
-        let reads_much = frequency >= KEPT_FREQUENCY_MIN && universe.len() * 16 >= frequency;
-        if !reads_much {
+        if frequency < KEPT_FREQUENCY_MIN {
             return Ok(None);
         }
-        self.kept_positions(&format!("={}", word.text), std::slice::from_ref(word)).map(Some)
+        let key: Box<str> = format!("={}", word.text).into();
+        if let Some(known) = self.cache.positions.get(&key) {
+            return Ok(Some(known));
+        }
+        if universe.len() * 16 < frequency {
+            return Ok(None);
+        }
+        let found = self.united_positions(|take| {
+            self.segments().try_for_each(|segment| segment.word_positions(&word.text, &mut *take))
+        })?;
+        self.keep(&self.cache.positions, key, Arc::clone(&found), found.bytes());
+        Ok(Some(found))
     }
 
-    /// Positions of all words with a short beginning, worked out once per commit.
-    pub fn prefix_positions(&self, text: &str, prefix: &Prefix) -> Result<Arc<PositionDocs>> {
-        self.kept_positions(&format!("{text}*"), &prefix.words)
-    }
-
-    fn kept_positions(&self, key: &str, words: &[Word]) -> Result<Arc<PositionDocs>> {
-        let key: Box<str> = key.into();
-        if let Some(known) = self.cache.positions.get(&key, PositionDocs::bytes) {
+    /// Positions of all words that begin with `prefix`, worked out once. Meant for short beginnings.
+    pub fn prefix_positions(&self, prefix: &str) -> Result<Arc<PositionDocs>> {
+        let key: Box<str> = format!("{prefix}*").into();
+        if let Some(known) = self.cache.positions.get(&key) {
             return Ok(known);
         }
-        let span = self.snapshot.documents().max().map_or(0, |max| max as usize + 1);
-        let mut marks: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-        self.visit_positions(words.iter(), self.snapshot.documents(), |docid, _, positions| {
-            let mut last = None;
-            for bucket in positions.iter().map(|&position| bucketed(position)) {
-                if last.replace(bucket) != Some(bucket) {
-                    let marks = marks.entry(bucket).or_insert_with(|| vec![0; span.div_ceil(64)]);
-                    marks[docid as usize / 64] |= 1 << (docid % 64);
-                }
+        let found = self.united_positions(|take| {
+            self.segments().try_for_each(|segment| segment.prefix_positions(prefix, &mut *take))
+        })?;
+        self.keep(&self.cache.positions, key, Arc::clone(&found), found.bytes());
+        Ok(found)
+    }
+
+    /// Unites what segments say of positions in searchable fields.
+    fn united_positions(
+        &self,
+        each: impl FnOnce(&mut dyn FnMut(FieldId, u32, Cow<'_, RoaringBitmap>)) -> Result<()>,
+    ) -> Result<Arc<PositionDocs>> {
+        let mut buckets: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
+        each(&mut |field, position, docs| {
+            if self.searchable.weight(field).is_some() {
+                *buckets.entry(position).or_default() |= &*docs;
             }
         })?;
-        let buckets = marks.into_iter().map(|(bucket, marks)| (bucket, super::docsets::from_marks(&marks)));
-        let found = Arc::new(PositionDocs { buckets: buckets.collect() });
-        self.cache.positions.insert(key, Arc::clone(&found), found.bytes());
-        Ok(found)
+        Ok(Arc::new(PositionDocs { buckets: buckets.into_iter().collect() }))
     }
 }
 

@@ -3,55 +3,66 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{FieldDocs, Postings, Reading, Word};
+use super::segment::{ByField, PrefixDocs, unite};
+use super::{FieldDocs, Postings, Reading};
 use crate::error::Result;
 
-/// All words with one beginning.
+/// All words with one beginning, which is short and which many share.
 pub struct Prefix {
-    /// In byte order; the beginning itself may be one of them.
-    pub words: Vec<Word>,
-    /// How many of them stand where typos are forgiven.
-    pub forgiving_words: usize,
     /// Their documents.
-    pub docs: FieldDocs,
-}
-
-impl Prefix {
-    pub(super) fn bytes(&self) -> usize {
-        self.docs.bytes() + self.words.iter().map(Word::bytes).sum::<usize>()
-    }
+    pub docs: Arc<FieldDocs>,
 }
 
 impl Postings {
-    /// All words that begin with `prefix`. Meant for short ones: the answer is kept.
-    pub fn prefix(&self, prefix: &str) -> Result<Arc<Prefix>> {
+    /// All words that begin with `prefix`, if at least `words_min` of them stand where typos are forgiven.
+    /// Meant for short beginnings: the answer is kept.
+    pub fn common_prefix(&self, prefix: &str, words_min: usize) -> Result<Arc<Option<Prefix>>> {
         let key: Box<str> = prefix.into();
-        if let Some(known) = self.cache.prefixes.get(&key, Prefix::bytes) {
+        if let Some(known) = self.cache.prefixes.get(&key) {
             return Ok(known);
         }
-        let mut words = Vec::new();
+        let mut forgiving = 0;
         self.starting_with(prefix, |word| {
-            words.push(word);
-            Ok(ControlFlow::Continue(()))
+            forgiving += usize::from(self.forgives(&word)?);
+            Ok(if forgiving < words_min { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        let mut forgiving_words = 0;
-        for word in &words {
-            forgiving_words += usize::from(self.forgives(word)?);
-        }
-        let found = Arc::new(Prefix { forgiving_words, docs: self.docs(words.iter())?, words });
-        self.cache.prefixes.insert(key, Arc::clone(&found), found.bytes());
+        let found = match forgiving < words_min {
+            true => None,
+            false => Some(Prefix { docs: Arc::new(self.prefix_docs(prefix)?) }),
+        };
+        let bytes = found.as_ref().map_or(0, |found| found.docs.bytes());
+        let found = Arc::new(found);
+        self.keep(&self.cache.prefixes, key, Arc::clone(&found), bytes);
         Ok(found)
+    }
+
+    fn prefix_docs(&self, prefix: &str) -> Result<FieldDocs> {
+        let (mut all, mut forgiving) = (ByField::new(), ByField::new());
+        let mut some_are_exact = false;
+        for segment in self.segments() {
+            let PrefixDocs { all: here, without_numbers } = segment.prefix_docs(prefix)?;
+            some_are_exact |= without_numbers.is_some();
+            for (field, docs) in without_numbers.as_ref().unwrap_or(&here) {
+                unite(&mut forgiving, *field, docs);
+            }
+            here.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
+        }
+        let seen = |fields: ByField<_>| -> ByField<_> {
+            fields.into_iter().filter(|(field, _)| self.searchable.weight(*field).is_some()).collect()
+        };
+        let forgiving = (some_are_exact && self.searchable.numbers_are_exact()).then(|| seen(forgiving));
+        Ok(FieldDocs::new(seen(all), forgiving))
     }
 
     /// The two halves of `text` that follow one another in the most documents of the index; of equals the
     /// one with the shorter first half. None if no cut gives two words that ever do.
     pub fn best_split(&self, text: &str) -> Result<Option<(String, String)>> {
         let key: Box<str> = text.into();
-        let cut = match self.cache.cuts.get(&key, |_| 0) {
+        let cut = match self.cache.cuts.get(&key) {
             Some(known) => *known,
             None => {
                 let cut = self.best_cut(text)?;
-                self.cache.cuts.insert(key, Arc::new(cut), 0);
+                self.keep(&self.cache.cuts, key, Arc::new(cut), 0);
                 cut
             }
         };

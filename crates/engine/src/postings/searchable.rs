@@ -61,6 +61,11 @@ impl Searchable {
         !self.exact.get(usize::from(field)).copied().unwrap_or(false)
     }
 
+    /// Whether words that are numbers match only as they are written.
+    pub(super) fn numbers_are_exact(&self) -> bool {
+        self.numbers_are_exact
+    }
+
     /// Whether `word` may stand for a misspelt one.
     pub fn word_forgives(&self, word: &str) -> bool {
         !(self.numbers_are_exact && is_numeric(word))
@@ -68,6 +73,6 @@ impl Searchable {
 }
 
 /// A word of digits and ASCII punctuation alone.
-fn is_numeric(word: &str) -> bool {
+pub(super) fn is_numeric(word: &str) -> bool {
     word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
 }

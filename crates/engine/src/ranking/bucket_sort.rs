@@ -4,7 +4,6 @@
 //! the last rule leaves together comes in docid order. Source: search-semantics §6.4, §8, §11, §17.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use roaring::RoaringBitmap;
 
@@ -25,12 +24,14 @@ use super::words_rule::WordsRule;
 use super::{RankRequest, Ranked, RankedHit};
 use crate::error::Result;
 use crate::facets::Columns;
+use crate::postings::Budget;
 use crate::store::Snapshot;
 
 /// The parts of a request that decide when documents are taken.
 pub(super) struct BucketSort<'a> {
     snapshot: &'a Snapshot,
     request: &'a RankRequest<'a>,
+    budget: &'a Budget,
 }
 
 /// Documents in order, and which are still counted.
@@ -71,8 +72,8 @@ struct Bucket {
 }
 
 impl<'a> BucketSort<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, request: &'a RankRequest<'a>) -> Self {
-        Self { snapshot, request }
+    pub(super) fn new(snapshot: &'a Snapshot, request: &'a RankRequest<'a>, budget: &'a Budget) -> Self {
+        Self { snapshot, request, budget }
     }
 
     /// Sorts `universe` by `rules`. `lexicon` is there if any of them speaks of words.
@@ -110,7 +111,7 @@ impl<'a> BucketSort<'a> {
         let mut next = Some((universe, Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
-                if self.out_of_time() {
+                if self.budget.is_spent() {
                     return self.give_up(universe, levels, scores, sorted);
                 }
                 let buckets = self.start(&rules[levels.len()], lexicon, graph, &universe)?;
@@ -118,14 +119,15 @@ impl<'a> BucketSort<'a> {
             }
             let is_last = levels.len() == rules.len();
             let Some(level) = levels.last_mut() else { break };
-            if self.out_of_time() {
-                let level = levels.pop().map(|level| level.universe).unwrap_or_default();
-                return self.give_up(level, levels, scores, sorted);
-            }
-            let bucket = match level.universe.is_empty() {
+            let bucket = match level.universe.is_empty() || self.budget.is_spent() {
                 true => None,
                 false => level.buckets.next(lexicon, &level.universe, !is_last)?,
             };
+            // A bucket that was cut short is none.
+            if self.budget.is_spent() && !level.universe.is_empty() {
+                let level = levels.pop().map(|level| level.universe).unwrap_or_default();
+                return self.give_up(level, levels, scores, sorted);
+            }
             let Some(bucket) = bucket else {
                 levels.pop();
                 scores.pop();
@@ -146,10 +148,6 @@ impl<'a> BucketSort<'a> {
             }
         }
         Ok(())
-    }
-
-    fn out_of_time(&self) -> bool {
-        Instant::now() >= self.request.deadline
     }
 
     fn is_below_threshold(&self, scores: &[ScoreDetail]) -> bool {
@@ -213,7 +211,7 @@ impl<'a> BucketSort<'a> {
     fn take_in_order(&self, universe: RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
         let mut excluded = RoaringBitmap::new();
         for docid in universe {
-            if sorted.hits.len() >= self.request.wanted {
+            if sorted.hits.len() >= self.request.wanted || self.budget.stops() {
                 break;
             }
             if excluded.contains(docid) {
@@ -260,6 +258,9 @@ impl<'a> BucketSort<'a> {
         let mut kept = RoaringBitmap::new();
         let mut excluded = RoaringBitmap::new();
         for docid in docs {
+            if self.budget.stops() {
+                break;
+            }
             if !excluded.contains(docid) {
                 kept.insert(docid);
                 excluded |= self.same_value(path, docid)?;

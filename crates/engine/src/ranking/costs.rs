@@ -160,7 +160,11 @@ impl CostBuckets {
             .map(|&(from, to)| self.rule.levels(lexicon, from.map(node), node(to), &self.left, limit))
             .collect::<Result<_>>()?;
         let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
-        for Class { costs, docs } in partition::classes(&self.left, &columns, limit) {
+        let budget = lexicon.postings.budget();
+        for Class { costs, docs } in partition::classes(&self.left, &columns, limit, budget) {
+            if budget.is_overdrawn() {
+                break;
+            }
             let solved = Solver::new(&*self.rule, &self.graph, &self.layout, &costs).solve();
             if solved.cost > limit && limit < self.cost_max {
                 continue;

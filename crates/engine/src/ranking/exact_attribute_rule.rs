@@ -105,7 +105,7 @@ fn candidates(
     for (field, docs) in by_field {
         let docs = docs & &placed;
         if !docs.is_empty() {
-            exact |= &docs & postings.field_length_docs(field, expected.length)?;
+            exact |= &docs & &*postings.field_length_docs(field, expected.length)?;
             start |= docs;
         }
     }

@@ -16,7 +16,7 @@ use super::query::Slots;
 use super::term::{Classes, Completions, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word, bucketed};
+use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Side, Word, bucketed};
 
 /// The terms of one query and what is known of them.
 pub(super) struct Lexicon<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Lexicon<'a> {
     /// Documents anything is asked about.
     universe: RoaringBitmap,
     docs: RefCell<FxHashMap<(usize, Classes), Rc<RoaringBitmap>>>,
-    fields: RefCell<FxHashMap<(usize, Classes), Rc<FieldDocs>>>,
+    fields: RefCell<FxHashMap<(usize, Classes), Arc<FieldDocs>>>,
     phrases: RefCell<FxHashMap<Slots, Rc<RoaringBitmap>>>,
     places: RefCell<FxHashMap<(usize, Classes, Slot), Rc<KnownPlaces>>>,
 }
@@ -106,27 +106,27 @@ impl<'a> Lexicon<'a> {
         for phrase in self.terms[term].phrases(class) {
             docs |= &*self.phrase_docs(phrase)?;
         }
-        if !self.terms[term].words(class).is_empty() {
+        if self.terms[term].has_words(class) {
             // Only what was written, or begins like it, may match where no typo is forgiven.
             let as_written = Classes::LEVELS[0].meets(class) && self.terms[term].parts.is_none();
             let reading = Reading { forgiving: !as_written, within: self.within };
             let fields = self.fields(term, class)?;
-            docs |= fields.matching(reading, self.postings.searchable()) & &self.universe;
+            docs |= fields.matching_in(&self.universe, reading, self.postings.searchable());
         }
         Ok(docs)
     }
 
     /// Documents of the words of a class, field by field, over the whole index.
-    fn fields(&self, term: usize, class: Classes) -> Result<Rc<FieldDocs>> {
+    fn fields(&self, term: usize, class: Classes) -> Result<Arc<FieldDocs>> {
         if let Some(known) = self.fields.borrow().get(&(term, class)) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let docs = Rc::new(match (&self.terms[term].completions, self.terms[term].words(class)) {
-            (Completions::Common(prefix), _) if class == Classes::COMPLETIONS => prefix.docs.clone(),
-            (_, [word]) => FieldDocs::clone(&*self.postings.word_docs(word)?),
-            (_, words) => self.postings.docs(words.iter())?,
-        });
-        self.fields.borrow_mut().insert((term, class), Rc::clone(&docs));
+        let docs = match (&self.terms[term].completions, self.terms[term].words(class)) {
+            (Completions::Common(docs), _) if class == Classes::COMPLETIONS => Arc::clone(docs),
+            (_, [word]) => self.postings.word_docs(word)?,
+            (_, words) => Arc::new(self.postings.docs(words.iter())?),
+        };
+        self.fields.borrow_mut().insert((term, class), Arc::clone(&docs));
         Ok(docs)
     }
 
@@ -151,7 +151,7 @@ impl<'a> Lexicon<'a> {
         mut visit: impl FnMut(FieldId, RoaringBitmap),
     ) -> Result<()> {
         for class in node.classes.each() {
-            if !self.term(node).words(class).is_empty() {
+            if self.term(node).has_words(class) {
                 for (field, docs) in
                     self.fields(node.term, class)?.fields().filter(|(field, _)| self.searches(*field))
                 {
@@ -173,6 +173,62 @@ impl<'a> Lexicon<'a> {
         Ok(())
     }
 
+    /// Documents of `universe` in an attribute of which both nodes may stand: no others can be near.
+    pub(super) fn sharing_attribute(
+        &self,
+        left: &Node,
+        right: &Node,
+        universe: &RoaringBitmap,
+    ) -> Result<RoaringBitmap> {
+        let (lefts, rights) = (self.all_fields(left)?, self.all_fields(right)?);
+        let mut shared = RoaringBitmap::new();
+        for left in &lefts {
+            for (field, left_docs) in left.fields() {
+                let mut docs = None;
+                for right_docs in rights.iter().filter_map(|right| right.in_field(field)) {
+                    shared |= &*docs.get_or_insert_with(|| left_docs & universe) & right_docs;
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// Documents of the words a node may stand on, phrases by any word that may tell their place.
+    fn all_fields(&self, node: &Node) -> Result<Vec<Arc<FieldDocs>>> {
+        let mut fields = Vec::new();
+        for class in node.classes.each() {
+            if self.term(node).has_words(class) {
+                fields.push(self.fields(node.term, class)?);
+            }
+            for text in self.term(node).phrases(class).iter().flatten().flatten() {
+                if let Some(word) = self.postings.word(text)? {
+                    fields.push(self.postings.word_docs(&word)?);
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    /// The words a node may stand on as one side of a pair, and those among them that may also stand the wrong
+    /// way round. None if that cannot be said by one word or beginning.
+    pub(super) fn sides(&self, node: &Node) -> Option<(Side, Option<Side>)> {
+        let term = self.term(node);
+        let mut exact = None;
+        let mut whole = None;
+        for class in node.classes.each() {
+            match class {
+                _ if !term.phrases(class).is_empty() => return None,
+                Classes::EXACT => exact = term.exact.as_ref().map(|word| Side::Word(word.text.clone())),
+                Classes::COMPLETIONS if term.completes_by_prefix() => {
+                    whole = Some(Side::Prefix(term.text.as_str().into()));
+                }
+                _ if term.has_words(class) => return None,
+                _ => {}
+            }
+        }
+        Some((whole.or_else(|| exact.clone())?, exact))
+    }
+
     /// Places of a class of the node in `universe`, phrases by one of their words.
     pub(super) fn places(
         &self,
@@ -192,8 +248,8 @@ impl<'a> Lexicon<'a> {
             });
         }
         let mut occurrences = match &self.term(node).completions {
-            Completions::Common(prefix) if class == Classes::COMPLETIONS => {
-                self.postings.prefix_occurrences(&self.term(node).text, prefix, universe)?
+            Completions::Common(_) if class == Classes::COMPLETIONS => {
+                self.postings.prefix_occurrences(&self.term(node).text, universe)?
             }
             _ => self.postings.occurrences(self.term(node).words(class).iter(), universe)?,
         };
@@ -228,8 +284,8 @@ impl<'a> Lexicon<'a> {
         for class in node.classes.each() {
             let words = term.words(class);
             let kept = match (&term.completions, words) {
-                (Completions::Common(prefix), _) if class == Classes::COMPLETIONS => {
-                    Some(self.postings.prefix_positions(&term.text, prefix)?)
+                (Completions::Common(_), _) if class == Classes::COMPLETIONS => {
+                    Some(self.postings.prefix_positions(&term.text)?)
                 }
                 (_, [word]) => self.postings.word_positions(word, universe)?,
                 _ => None,

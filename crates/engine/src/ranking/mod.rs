@@ -37,6 +37,7 @@ mod tests;
 pub use matcher::{MatchKind, MatchTerm, Matcher};
 pub use score::{MatchType, Rank, ScoreDetail};
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use roaring::RoaringBitmap;
@@ -44,7 +45,7 @@ use roaring::RoaringBitmap;
 use crate::analysis::{Analyzer, Language, parse_locales};
 use crate::error::Result;
 use crate::facets::GeoPoint;
-use crate::postings::{Postings, Reading};
+use crate::postings::{Budget, Postings, Reading};
 use crate::store::Snapshot;
 use bucket_sort::BucketSort;
 use costs::Removal;
@@ -150,7 +151,16 @@ impl RankedHit {
 /// # Errors
 /// `invalid_search_attributes_to_search_on` names an attribute that is not searchable. Otherwise internal.
 pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> Result<Ranked> {
-    let postings = Postings::open(snapshot)?;
+    rank_within(snapshot, analyzer, request, Arc::new(Budget::until(request.deadline)))
+}
+
+fn rank_within(
+    snapshot: &Snapshot,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    budget: Arc<Budget>,
+) -> Result<Ranked> {
+    let postings = Postings::open(snapshot, Arc::clone(&budget))?;
     let within = search_on::fields(&postings, request.search_on)?;
     let within = within.as_deref();
     let query = parse(&postings, analyzer, request, within);
@@ -160,7 +170,8 @@ pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> 
 
     if query.terms.is_empty() {
         let rules = rules::without_words(snapshot.settings(), request.sort);
-        let sorted = BucketSort::new(snapshot, request).run(None, &Graph::default(), &rules, universe)?;
+        let sorted =
+            BucketSort::new(snapshot, request, &budget).run(None, &Graph::default(), &rules, universe)?;
         return Ok(sorted.into_ranked(Matcher::default(), used_negative_operator, 0));
     }
     let derivations = Derivations::new(&postings, analyzer);
@@ -175,7 +186,7 @@ pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> 
     universe &= lexicon.match_set(&graph, |node| removal.group[node].is_some())?;
     let matcher = Matcher::new(&graph, lexicon.terms());
     let rules = rules::with_words(snapshot.settings(), request.strategy, request.sort);
-    let sorted = BucketSort::new(snapshot, request).run(Some(&lexicon), &graph, &rules, universe)?;
+    let sorted = BucketSort::new(snapshot, request, &budget).run(Some(&lexicon), &graph, &rules, universe)?;
     Ok(sorted.into_ranked(matcher, used_negative_operator, query.terms.len()))
 }
 

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::costs::NEVER;
 use super::limits::{CELLS_MAX, CLASSES_MAX, LAZY_DOCUMENTS_MIN, ROWS_MAX};
+use crate::postings::Budget;
 
 /// Documents by what a step costs them, cheapest first. A document counts with the first level it is in.
 pub(super) type Levels = Vec<(u32, Rc<RoaringBitmap>)>;
@@ -22,12 +23,17 @@ pub(super) struct Class {
 }
 
 /// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A class may come
-/// in several parts.
-pub(super) fn classes(universe: &RoaringBitmap, columns: &[Levels], limit: u32) -> Vec<Class> {
+/// in several parts. Some are missing if `budget` runs out.
+pub(super) fn classes(
+    universe: &RoaringBitmap,
+    columns: &[Levels],
+    limit: u32,
+    budget: &Budget,
+) -> Vec<Class> {
     let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> =
         columns.iter().map(|levels| &levels[..levels.partition_point(|(cost, _)| *cost <= limit)]).collect();
     let by_sets = (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns)).flatten();
-    by_sets.unwrap_or_else(|| by_rows(universe, &columns))
+    by_sets.unwrap_or_else(|| by_rows(universe, &columns, budget))
 }
 
 /// None if there are very many classes.
@@ -60,13 +66,13 @@ fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) ->
     Some(classes)
 }
 
-fn by_rows(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Vec<Class> {
+fn by_rows(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]], budget: &Budget) -> Vec<Class> {
     let rows_max = (CELLS_MAX / columns.len().max(1)).clamp(1, ROWS_MAX);
     let mut found = Vec::new();
     let mut docids = universe.iter();
     loop {
         let chunk: Vec<u32> = docids.by_ref().take(rows_max).collect();
-        if chunk.is_empty() {
+        if chunk.is_empty() || budget.is_spent() {
             return found;
         }
         found.extend(rows_of(&Rows::new(chunk), columns));
@@ -158,6 +164,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::{Duration, Instant};
 
     use proptest::prelude::*;
 
@@ -188,8 +195,9 @@ mod tests {
                 .map(|levels| levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs.into_iter().collect()))).collect())
                 .collect();
             let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
+            let budget = Budget::until(Instant::now() + Duration::from_secs(60));
             let sets = merged(by_sets(&universe, &columns).expect("there are few"));
-            prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns)));
+            prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns, &budget)));
             for (costs, docs) in &sets {
                 for docid in docs {
                     let least = |levels: &&[(u32, Rc<RoaringBitmap>)]| {

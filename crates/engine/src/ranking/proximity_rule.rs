@@ -11,7 +11,7 @@ use super::partition::Levels;
 use super::score::{Rank, ScoreDetail};
 use super::term::Classes;
 use crate::error::Result;
-use crate::postings::{DISTANCE_MAX, Occurrences};
+use crate::postings::{DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences};
 
 /// A word costs by how far it stands from the one before it; the wrong way round costs one more.
 ///
@@ -49,6 +49,30 @@ fn merged(known: &Rc<Occurrences>, more: &Rc<Occurrences>) -> Rc<Occurrences> {
     }
 }
 
+/// What [`ProximityRule`] costs by pairs kept for the whole index, documents of `both` only. None if there
+/// are none to be kept.
+fn near(
+    lexicon: &Lexicon,
+    from: &Node,
+    to: &Node,
+    both: &RoaringBitmap,
+) -> Result<Option<[RoaringBitmap; DISTANCE_MAX as usize]>> {
+    let (Some((left, left_back)), Some((right, right_back))) = (lexicon.sides(from), lexicon.sides(to))
+    else {
+        return Ok(None);
+    };
+    let forward = lexicon.postings.near_docs(&left, &right)?;
+    let mut near: [RoaringBitmap; DISTANCE_MAX as usize] = std::array::from_fn(|at| &forward[at] & both);
+    if let (Some(left), Some(right)) = (left_back, right_back) {
+        let backward = lexicon.postings.near_docs(&right, &left)?;
+        // The wrong way round costs one more.
+        for (docs, backward) in near[1..].iter_mut().zip(&*backward) {
+            *docs |= backward & both;
+        }
+    }
+    Ok(Some(near))
+}
+
 fn joining(node: &Node) -> u32 {
     node.width() - 1
 }
@@ -75,9 +99,17 @@ impl CostRule for ProximityRule {
             return Ok(Levels::new());
         }
         let both = &*matching & &*lexicon.node_docs(from)? & universe;
+        let both = lexicon.sharing_attribute(from, to, &both)?;
+        let apart = (joining(to) + u32::from(DISTANCE_MAX), matching);
+        if both.len() >= NEAR_DOCUMENTS_MIN
+            && !lexicon.postings.nearness_is_by_attribute()
+            && let Some(near) = near(lexicon, from, to, &both)?
+        {
+            let near = near.into_iter().map(Rc::new);
+            return Ok((joining(to)..).zip(near).chain([apart]).collect());
+        }
         let left = Side::new(lexicon, from, Slot::Last, &both)?;
         let right = Side::new(lexicon, to, Slot::First, &both)?;
-        let apart = (joining(to) + u32::from(DISTANCE_MAX), matching);
         if lexicon.postings.nearness_is_by_attribute() {
             let together = left.all.sharing_attribute_with(&right.all);
             return Ok(vec![(joining(to), Rc::new(together)), apart]);

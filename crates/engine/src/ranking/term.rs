@@ -22,7 +22,7 @@ use super::limits::{
 use super::query::Slots;
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::Result;
-use crate::postings::{Postings, Prefix, Word};
+use crate::postings::{FieldDocs, Misspellings, Misspelt, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
 
 /// A set of classes of derivations.
@@ -74,32 +74,36 @@ pub(super) struct Term {
     pub(super) exact: Option<Word>,
     pub(super) completions: Completions,
     pub(super) synonyms: Vec<Slots>,
-    pub(super) one_typo: Vec<Word>,
+    pub(super) misspellings: Arc<Misspellings>,
     pub(super) split: Option<Slots>,
-    pub(super) two_typos: Vec<Word>,
 }
 
 /// Words an unfinished word may become.
 pub(super) enum Completions {
     /// All there are, up to the bound.
     Listed(Vec<Word>),
-    /// The beginning is short and common: all words with it, itself included.
-    Common(Arc<Prefix>),
+    /// The beginning is short and common: the documents of all words with it, itself included.
+    Common(Arc<FieldDocs>),
 }
 
 impl Term {
-    /// Joins the words of a class; phrases are not among them.
+    /// The words of a class, unless they are too many to list; phrases are not among them.
     pub(super) fn words(&self, class: Classes) -> &[Word] {
         match class {
             Classes::EXACT => self.exact.as_slice(),
             Classes::COMPLETIONS => match &self.completions {
                 Completions::Listed(words) => words,
-                Completions::Common(prefix) => &prefix.words,
+                Completions::Common(_) => &[],
             },
-            Classes::ONE_TYPO => &self.one_typo,
-            Classes::TWO_TYPOS => &self.two_typos,
+            Classes::ONE_TYPO => &self.misspellings.one_typo,
+            Classes::TWO_TYPOS => &self.misspellings.two_typos,
             _ => &[],
         }
+    }
+
+    /// Whether any word is of a class.
+    pub(super) fn has_words(&self, class: Classes) -> bool {
+        !self.words(class).is_empty() || (class == Classes::COMPLETIONS && self.completes_by_prefix())
     }
 
     /// The phrases of a class.
@@ -194,20 +198,8 @@ impl<'a> Derivations<'a> {
             term.completions = self.completions(text)?;
         }
         if budget > 0 {
-            self.postings.near(text, budget, unfinished, |word, typos| {
-                // Words that stand only where nothing is forgiven are of no use, and use up no bound.
-                if !self.postings.forgives(&word)? {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                match typos {
-                    1 if term.one_typo.len() < ONE_TYPO_MAX => term.one_typo.push(word),
-                    2 if term.two_typos.len() < TWO_TYPOS_MAX => term.two_typos.push(word),
-                    _ => {}
-                }
-                let full = term.one_typo.len() == ONE_TYPO_MAX
-                    && (budget < 2 || term.two_typos.len() == TWO_TYPOS_MAX);
-                Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })?;
+            let of = Misspelt { text: text.into(), typos: budget, unfinished };
+            term.misspellings = self.postings.misspellings(of, ONE_TYPO_MAX, TWO_TYPOS_MAX)?;
         }
         let split = self.postings.best_split(text)?;
         term.split = split.map(|(left, right)| vec![Some(left), Some(right)]);
@@ -216,9 +208,9 @@ impl<'a> Derivations<'a> {
 
     fn completions(&self, text: &str) -> Result<Completions> {
         if text.len() <= SHORT_PREFIX_BYTES_MAX {
-            let prefix = self.postings.prefix(text)?;
-            if prefix.forgiving_words >= SHORT_PREFIX_WORDS_MIN {
-                return Ok(Completions::Common(prefix));
+            let common = self.postings.common_prefix(text, SHORT_PREFIX_WORDS_MIN)?;
+            if let Some(prefix) = &*common {
+                return Ok(Completions::Common(Arc::clone(&prefix.docs)));
             }
         }
         let mut words = Vec::new();
@@ -257,9 +249,8 @@ impl Term {
             exact: None,
             completions: Completions::Listed(Vec::new()),
             synonyms: Vec::new(),
-            one_typo: Vec::new(),
+            misspellings: Arc::default(),
             split: None,
-            two_typos: Vec::new(),
         }
     }
 }

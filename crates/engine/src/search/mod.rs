@@ -29,4 +29,6 @@ pub use search_request::run;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;

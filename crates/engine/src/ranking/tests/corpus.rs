@@ -12,7 +12,8 @@ use tantivy::{IndexWriter, TantivyDocument, Term};
 use crate::analysis::{Analyzer, TokenKind, normalize_facet};
 use crate::error::Result;
 use crate::fields::FieldMap;
-use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank};
+use crate::postings::Budget;
+use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank, rank_within};
 use crate::settings::Settings;
 use crate::store::{Snapshot, SnapshotParts, schema};
 
@@ -112,8 +113,17 @@ impl Corpus {
         self.run(&self.layouts[0].1, ask).unwrap_err().to_string()
     }
 
+    /// What the first layout answers within a budget.
+    pub(super) fn answer_within(&self, ask: &Ask, budget: Budget) -> Ranked {
+        self.run_within(&self.layouts[0].1, ask, budget).unwrap()
+    }
+
     fn run(&self, snapshot: &Snapshot, ask: &Ask) -> Result<Ranked> {
         let deadline = Instant::now() + Duration::from_secs(if ask.out_of_time { 0 } else { 60 });
+        self.run_within(snapshot, ask, Budget::until(deadline))
+    }
+
+    fn run_within(&self, snapshot: &Snapshot, ask: &Ask, budget: Budget) -> Result<Ranked> {
         let universe = match &ask.only {
             Some(docids) => docids.iter().copied().collect(),
             None => snapshot.documents().clone(),
@@ -129,10 +139,10 @@ impl Corpus {
             threshold: ask.threshold,
             wanted: ask.limit,
             exhaustive: ask.exhaustive,
-            deadline,
+            deadline: Instant::now(),
             scored: true,
         };
-        rank(snapshot, &self.analyzer, &request)
+        rank_within(snapshot, &self.analyzer, &request, Arc::new(budget))
     }
 
     /// Checks ids and, where given, scores to six digits, of a search under the defaults.

@@ -1,9 +1,16 @@
 //! 1. Out of time, documents come by docid, with a score of 0 from there on.
 //! 2. What matches is known all the same.
+//! 3. A search ends soon after its time, whatever it is in the middle of.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::corpus::{Ask, Corpus, ask};
+use crate::postings::Budget;
 
 #[test]
 fn without_time_documents_come_as_they_are() {
@@ -15,4 +22,34 @@ fn without_time_documents_come_as_they_are() {
     assert!(answer.degraded);
     assert_eq!(answer.candidates.len(), 2);
     assert!(!corpus.answer(&ask("amber stone")).degraded);
+}
+
+/// Words enough for dictionaries, postings and rules to take many steps.
+fn many_words() -> Corpus {
+    let word = |n: usize| format!("{}{}", ["stone", "amber", "lantern", "s"][n % 4], n % 997);
+    let text = |n: usize| format!("{} stone {} amber s {}", word(n), word(n * 7), word(n * 31));
+    let documents: Vec<_> = (1..).zip((0..4000).map(|n| json!({"t": text(n)}))).collect();
+    Corpus::plain(json!({"searchableAttributes": ["t"]}), &documents)
+}
+
+#[test]
+fn a_search_ends_soon_after_its_time() {
+    let corpus = many_words();
+    let word = "(s|st|stone|amber|a|lanternn1|stnoe2|amberstone|lantern99)";
+    let query = format!("{word}( {word}){{0,4}} ?");
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(64));
+    runner
+        .run(&(query.as_str(), 0u64..120), |(q, millis)| {
+            // A clock that goes on by a millisecond whenever somebody looks.
+            let (start, looks) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+            let clock = Arc::clone(&looks);
+            let now = move || start + Duration::from_millis(clock.fetch_add(1, Ordering::Relaxed));
+            let answer =
+                corpus.answer_within(&ask(&q), Budget::by(start + Duration::from_millis(millis), now));
+            let looks = looks.load(Ordering::Relaxed);
+            prop_assert!(looks <= millis + 50, "{looks} looks");
+            prop_assert!(looks > millis || !answer.degraded);
+            Ok(())
+        })
+        .unwrap();
 }

@@ -1,0 +1,80 @@
+//! How long may a search go on?
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The time of one search.
+///
+/// Past its deadline nothing more is ranked, but what matches is still worked out as it should be. Only when
+/// that takes [`OVERDRAFT`] longer reading stops where it is: then some of what matches may be missing.
+pub struct Budget {
+    deadline: Instant,
+    clock: Box<dyn Fn() -> Instant + Send + Sync>,
+    overdrawn: AtomicBool,
+    steps: AtomicU32,
+}
+
+/// Time past the deadline in which to finish the documents that match.
+pub const OVERDRAFT: Duration = Duration::from_millis(40);
+
+/// Steps (a posting, a term, a node of a dictionary) between two looks at the clock: microseconds.
+const STEPS_PER_LOOK: u32 = 256;
+
+impl Budget {
+    /// Time until `deadline`.
+    pub fn until(deadline: Instant) -> Self {
+        Self::by(deadline, Instant::now)
+    }
+
+    /// Time until `clock` says `deadline`.
+    pub fn by(deadline: Instant, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        Self { deadline, clock: Box::new(clock), overdrawn: AtomicBool::new(false), steps: AtomicU32::new(1) }
+    }
+
+    /// Whether the deadline has passed.
+    pub fn is_spent(&self) -> bool {
+        self.is_overdrawn() || (self.clock)() >= self.deadline
+    }
+
+    /// Whether reading has stopped. Stays so.
+    pub fn is_overdrawn(&self) -> bool {
+        self.overdrawn.load(Ordering::Relaxed)
+    }
+
+    /// Counts a step; whether to stop reading.
+    pub fn stops(&self) -> bool {
+        let steps = self.steps.load(Ordering::Relaxed);
+        self.steps.store(steps.wrapping_add(1), Ordering::Relaxed);
+        if steps % STEPS_PER_LOOK == 0 && (self.clock)() >= self.deadline + OVERDRAFT {
+            self.overdrawn.store(true, Ordering::Relaxed);
+        }
+        self.is_overdrawn()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn ranking_stops_at_the_deadline_and_reading_later() {
+        let start = Instant::now();
+        let millis = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&millis);
+        let budget = Budget::by(start + Duration::from_millis(10), move || {
+            start + Duration::from_millis(clock.load(Ordering::Relaxed))
+        });
+        let stops = || (0..=STEPS_PER_LOOK).any(|_| budget.stops());
+        for (now, spent, stopped) in
+            [(0, false, false), (9, false, false), (10, true, false), (49, true, false), (50, true, true)]
+        {
+            millis.store(now, Ordering::Relaxed);
+            assert_eq!((stops(), budget.is_spent()), (stopped, spent), "{now} ms");
+        }
+        millis.store(0, Ordering::Relaxed);
+        assert!(stops(), "what was missed stays missed");
+    }
+}

@@ -1,0 +1,76 @@
+//! Collects docids that come in any order.
+
+use roaring::RoaringBitmap;
+
+/// Docids of one segment on their way to a bitmap: a list while they are few, one bit each from then on.
+pub(super) struct DocidSet {
+    /// The first docid there may be, rounded down to a whole byte of bits.
+    first: u32,
+    /// How many docids there may be from there on.
+    span: usize,
+    few: Vec<u32>,
+    marks: Vec<u8>,
+}
+
+/// Docids of a span per docid collected, from which bits are cheaper than sorting.
+const SPARSE_RATIO: usize = 32;
+
+impl DocidSet {
+    /// For docids in `first..=last`.
+    pub(super) fn new(first: u32, last: u32) -> Self {
+        let first = first & !7;
+        Self { first, span: last.saturating_sub(first) as usize + 1, few: Vec::new(), marks: Vec::new() }
+    }
+
+    /// Adds a docid; it may repeat.
+    pub(super) fn add(&mut self, docid: u32) {
+        if self.marks.is_empty() {
+            if self.few.last() == Some(&docid) {
+                return;
+            }
+            self.few.push(docid);
+            if self.few.len() * SPARSE_RATIO > self.span {
+                self.marks = vec![0; self.span.div_ceil(8)];
+                for docid in std::mem::take(&mut self.few) {
+                    self.mark(docid);
+                }
+            }
+        } else {
+            self.mark(docid);
+        }
+    }
+
+    fn mark(&mut self, docid: u32) {
+        let at = docid - self.first;
+        self.marks[at as usize / 8] |= 1 << (at % 8);
+    }
+
+    /// All that were added.
+    pub(super) fn finish(mut self) -> RoaringBitmap {
+        if self.marks.is_empty() {
+            self.few.sort_unstable();
+            self.few.dedup();
+            return RoaringBitmap::from_sorted_iter(self.few).expect("sorted, each once");
+        }
+        RoaringBitmap::from_lsb0_bytes(self.first, &self.marks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::DocidSet;
+
+    proptest! {
+        #[test]
+        fn few_or_many_all_are_there(docids in proptest::collection::vec(1_000u32..9_000, 0..600)) {
+            let mut set = DocidSet::new(1_000, 8_999);
+            docids.iter().for_each(|&docid| set.add(docid));
+            let found: BTreeSet<u32> = set.finish().into_iter().collect();
+            prop_assert_eq!(found, docids.into_iter().collect::<BTreeSet<u32>>());
+        }
+    }
+}
