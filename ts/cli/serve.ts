@@ -11,7 +11,7 @@ import {
 } from '../http/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
-import { type Logger, type LogOutlets, openUsage } from '../telemetry/index.js'
+import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
@@ -90,7 +90,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
       log,
-      usage: openUsage(),
+      // Reports have no address to go to yet.
+      usage: closedUsage,
       outlets: request.outlets,
       version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
       tls: tls?.server ?? null,

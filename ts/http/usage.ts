@@ -243,7 +243,7 @@ export async function observed<T>(
   services: RouteServices,
   request: FastifyRequest,
   event: UsageEvent,
-  asked: Facts,
+  asked: () => Facts,
   search: (answered: (facts: SearchFacts) => void) => Promise<T>,
 ): Promise<T> {
   const start = performance.now()
@@ -253,10 +253,12 @@ export async function observed<T>(
       shown = facts
     })
     if (shown.degraded) services.metrics.countDegraded()
-    raise(services, request, event, { ...asked, ...answeredFacts(shown, performance.now() - start) })
+    if (services.usage.isOpen) {
+      raise(services, request, event, { ...asked(), ...answeredFacts(shown, performance.now() - start) })
+    }
     return result
   } catch (error) {
-    raise(services, request, event, { ...asked, 'requests.total_failed': 1 })
+    if (services.usage.isOpen) raise(services, request, event, { ...asked(), 'requests.total_failed': 1 })
     throw error
   }
 }

@@ -13,10 +13,15 @@ export interface UsageReport {
 
 /** How the service is used, summed up in memory as it happens. Sending is somebody else's. */
 export interface Usage {
+  /** Whether anything is counted: where nobody may ever ask, searches need not pay for it. */
+  readonly isOpen: boolean
   record(event: UsageEvent, facts: Facts): void
   /** What was recorded since the last report, which begins anew. */
   report(): readonly UsageReport[]
 }
+
+/** Counts nothing: for instances that report to nobody. */
+export const closedUsage: Usage = { isOpen: false, record: () => undefined, report: () => [] }
 
 /** Words of one metric that are kept, and characters of each: clients choose some of them. */
 const WORDS_MAX = 100
@@ -35,6 +40,7 @@ interface Tally {
 export function openUsage(): Usage {
   let events = new Map<UsageEvent, { count: number; readonly tallies: Map<MetricName, Tally> }>()
   return {
+    isOpen: true,
     record(event, facts) {
       let known = events.get(event)
       if (known === undefined) {

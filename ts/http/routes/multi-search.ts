@@ -55,8 +55,12 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
         onGone: disconnection(reply),
       }
       const placed = queries.map((query, at) => ({ query, at }))
-      const answer = await observed(services, request, 'multiSearch', askedOfAll(placed, federation), () =>
-        federation === null ? apart(placed, asked) : merged(placed, federation, asked),
+      const answer = await observed(
+        services,
+        request,
+        'multiSearch',
+        () => askedOfAll(placed, federation),
+        () => (federation === null ? apart(placed, asked) : merged(placed, federation, asked)),
       )
       return sendJsonBytes(reply, answer)
     },

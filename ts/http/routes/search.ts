@@ -105,12 +105,12 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     async (request, reply) => {
       const access = await enter(request)
       const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
-      const asked: Facts = {
+      const asked = (): Facts => ({
         ...askedFacts(wanted),
         'facets.additional_search_parameters_provided': [wanted.q, wanted.filter, wanted.vector].some(
           (one) => one !== null,
         ),
-      }
+      })
       const find = async (entry: IndexEntry): Promise<Uint8Array> => {
         requireSensible(wanted, features)
         const { containsFilter, legacySearch, multimodal } = features.flags
@@ -192,19 +192,24 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: ParsedSearch,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'searchByGet' : 'search'
-    const body = await observed(services, request, event, askedFacts(wanted), (answered) =>
-      readInTurn(request, reply, access, async (entry) => {
-        const complete = searchRequest(wanted, {
-          entry,
-          features,
-          forcedFilter: access.forcedFilter(entry.uid),
-          includeMetadata: includesMetadata(request),
-          rules: tasks.rules(),
-        })
-        const answer = await engine.search(entry.id, encode(complete))
-        answered(answer.facts)
-        return answer.body
-      }),
+    const body = await observed(
+      services,
+      request,
+      event,
+      () => askedFacts(wanted),
+      (answered) =>
+        readInTurn(request, reply, access, async (entry) => {
+          const complete = searchRequest(wanted, {
+            entry,
+            features,
+            forcedFilter: access.forcedFilter(entry.uid),
+            includeMetadata: includesMetadata(request),
+            rules: tasks.rules(),
+          })
+          const answer = await engine.search(entry.id, encode(complete))
+          answered(answer.facts)
+          return answer.body
+        }),
     )
     return sendJsonBytes(reply, body)
   }
@@ -236,8 +241,12 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       }
       return (await engine.similar(entry.id, encode(complete))).body
     }
-    const body = await observed(services, request, event, askedFacts(wanted), () =>
-      reading(tasks, requireIndexUid(param(request, 'indexUid')), find),
+    const body = await observed(
+      services,
+      request,
+      event,
+      () => askedFacts(wanted),
+      () => reading(tasks, requireIndexUid(param(request, 'indexUid')), find),
     )
     return sendJsonBytes(reply, body)
   }

@@ -1,0 +1,104 @@
+import test from 'ava'
+import { actions } from '../../ts/auth/index.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+const masterKey = 'a-master-key-of-20-b'
+
+interface Route {
+  readonly method: string
+  readonly path: string
+  /** Empty: open to everyone. */
+  readonly actions: readonly string[]
+}
+
+async function routesOf(server: TestServer): Promise<readonly Route[]> {
+  const { paths } = (await server.get('/openapi.json')).body as unknown as {
+    readonly paths: Readonly<
+      Record<
+        string,
+        Readonly<Record<string, { readonly security?: readonly { readonly Bearer: readonly string[] }[] }>>
+      >
+    >
+  }
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => ({
+      method: method.toUpperCase(),
+      path: path.replace('{indexUid}', 'boats').replace(/\{\w+\}/g, '1'),
+      actions: security?.[0]?.Bearer ?? [],
+    })),
+  )
+}
+
+const asked = (server: TestServer, { method, path }: Route, key: string | undefined) =>
+  server.request(method, path, {
+    headers: { authorization: key === undefined ? undefined : `Bearer ${key}` },
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: '{}' }),
+  })
+
+async function keyFor(server: TestServer, allowed: readonly string[], indexes = ['*']): Promise<string> {
+  const { body } = await server.post('/keys', { actions: allowed, indexes, expiresAt: null })
+  return body.key
+}
+
+test('every route asks for a key before it looks at anything else', async (t) => {
+  const server = await startServer(t, { masterKey })
+  for (const route of await routesOf(server)) {
+    const what = `${route.method} ${route.path}`
+    const none = await asked(server, route, undefined)
+    const wrong = await asked(server, route, 'f'.repeat(64))
+    if (route.actions.length === 0) t.is(none.status, 200, what)
+    else
+      t.deepEqual(
+        [none.status, none.body.code, wrong.status, wrong.body.code],
+        [401, 'missing_authorization_header', 403, 'invalid_api_key'],
+        what,
+      )
+  }
+})
+
+test('every route lets in the action it names, and no other', async (t) => {
+  const server = await startServer(t, { masterKey })
+  const plain = actions.filter((action) => !action.includes('*'))
+  for (const route of await routesOf(server)) {
+    // A stream that is let in would not end.
+    if (route.actions.length === 0 || route.path.endsWith('/stream')) continue
+    const what = `${route.method} ${route.path}`
+    const fitting = await asked(server, route, await keyFor(server, route.actions))
+    t.false([401, 403].includes(fitting.status), `${what}: ${route.actions} → ${fitting.status}`)
+    const needed = route.actions.flatMap((action) =>
+      action.endsWith('.*') ? plain.filter((one) => one.startsWith(action.slice(0, -1))) : [action],
+    )
+    const others = await asked(
+      server,
+      route,
+      await keyFor(
+        server,
+        plain.filter((one) => !needed.includes(one)),
+      ),
+    )
+    t.deepEqual([others.status, others.body.code], [403, 'invalid_api_key'], what)
+  }
+})
+
+test('a key limited to one index learns nothing of another, not even whether it exists', async (t) => {
+  const server = await startServer(t, { masterKey })
+  await server.settle(t, server.post('/indexes', { uid: 'boats' }))
+  const key = await keyFor(server, ['*'], ['cars'])
+  for (const route of await routesOf(server)) {
+    if (!route.path.includes('/boats')) continue
+    const existing = await asked(server, route, key)
+    const missing = await asked(server, { ...route, path: route.path.replace('boats', 'ghost') }, key)
+    const what = `${route.method} ${route.path}`
+    t.is(existing.status, 403, what)
+    t.is(existing.bytes.toString().replaceAll('boats', 'ghost'), missing.bytes.toString(), what)
+  }
+  const headers = { authorization: `Bearer ${key}` }
+  for (const path of ['/indexes', '/stats', '/tasks', '/batches']) {
+    t.notRegex((await server.get(path, { headers })).bytes.toString(), /boats/, path)
+  }
+  t.is((await server.get('/indexes', { headers })).body.total, 0)
+  const swap = await server.post('/swap-indexes', [{ indexes: ['cars', 'boats'] }], { headers })
+  t.is(swap.status, 403)
+  const facets = { federation: { facetsByIndex: { boats: [] } }, queries: [] }
+  t.is((await server.post('/multi-search', facets, { headers })).status, 403)
+})
