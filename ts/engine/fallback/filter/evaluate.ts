@@ -29,12 +29,15 @@ import {
 export function documentsMatching(index: FilterView, filter: Filter): DocSet {
   switch (filter.kind) {
     case 'and': {
-      const sets = filter.items.map((item) => documentsMatching(index, item))
-      return sets.reduce((left, right) => left.intersect(right))
+      const found = index.alive.clone()
+      for (const item of distinctItems(filter.items)) found.intersect(documentsMatching(index, item))
+      return found
     }
     case 'or': {
-      const sets = filter.items.map((item) => documentsMatching(index, item))
-      return sets.reduce((left, right) => left.union(right), new DocSet(index.alive.words.length * 32))
+      const found = new DocSet(index.alive.words.length * 32)
+      for (const item of distinctItems(joinedEqualities(filter.items)))
+        found.union(documentsMatching(index, item))
+      return found
     }
     case 'not':
       return index.alive.clone().subtract(documentsMatching(index, filter.item))
@@ -97,6 +100,45 @@ function isOfKind(
     case 'regenerate':
       return count > 0 && !skipRegenerate
   }
+}
+
+/** Items without those that ask the same again: a long list must not cost a walk of the column for each. */
+function distinctItems(items: readonly Filter[]): readonly Filter[] {
+  const known = new Set<string>()
+  return items.filter((item) => {
+    if (item.kind !== 'condition') return true
+    const key = JSON.stringify([item.field, item.condition])
+    if (known.has(key)) return false
+    known.add(key)
+    return true
+  })
+}
+
+/** Alternatives with all equalities of a field in one list, so that its column is walked once. */
+function joinedEqualities(items: readonly Filter[]): readonly Filter[] {
+  const values = new Map<string, string[]>()
+  const joined: Filter[] = []
+  for (const item of items) {
+    const wanted = item.kind === 'condition' ? equalitiesOf(item.condition) : null
+    if (item.kind !== 'condition' || wanted === null) {
+      joined.push(item)
+      continue
+    }
+    const known = values.get(item.field)
+    if (known !== undefined) {
+      for (const value of wanted) known.push(value)
+      continue
+    }
+    const list = [...wanted]
+    values.set(item.field, list)
+    joined.push({ ...item, condition: { kind: 'in', values: list } })
+  }
+  return joined
+}
+
+function equalitiesOf(condition: Condition): readonly string[] | null {
+  if (condition.kind === 'in') return condition.values
+  return condition.kind === 'compare' && condition.op === '=' ? [condition.value] : null
 }
 
 function requireGeo(index: FilterView, at: Span): void {

@@ -113,7 +113,8 @@ export class Term {
   get split(): PhraseWords | null {
     if (this.splitWords === undefined) {
       const { word, phrase, ngram } = this.spec
-      const split = phrase === null && word !== '' ? this.source.split(word) : null
+      const whole = phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
+      const split = whole ? this.source.split(word) : null
       const same = ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
       this.splitWords = same ? null : split
     }

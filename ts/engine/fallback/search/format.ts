@@ -10,6 +10,7 @@ import { covers } from '../fields/patterns.js'
 import { displaysEverything, localesOf } from '../fields/rules.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
+import { compareUtf8 } from '../text-order.js'
 import type { Candidates } from './candidates.js'
 import { cropWindow } from './crop.js'
 import { QueryPatterns, type TextMatch } from './matches.js'
@@ -64,15 +65,15 @@ export class Formatter {
   /** The keys of a hit, as JSON text. @param displayed the document as far as it may be shown */
   parts(displayed: JsonObject): string[] {
     const formats = this.asked ? this.formatsFor(displayed) : []
+    const resolved = formats.length > 0 || (this.asked && this.asksForAll)
     const parts: string[] = []
     const positions = new Map<string, MatchPosition[]>()
     const formatted = this.object(displayed, '', [], formats, positions)
-    if (formats.length > 0) {
+    if (resolved) {
       const paths = formats.map(({ path }) => path)
       parts.push(`"_formatted":${writeJson(selectPaths(formatted, paths))}`)
     }
-    if (this.request.showMatchesPosition)
-      parts.push(`"_matchesPosition":${JSON.stringify(Object.fromEntries(positions))}`)
+    if (this.request.showMatchesPosition) parts.push(`"_matchesPosition":${positionsJson(positions)}`)
     return parts
   }
 
@@ -98,6 +99,17 @@ export class Formatter {
     if (formats.size === 0) return []
     for (const path of this.retrieved ?? displayed.keys()) at(path)
     return Array.from(formats, ([path, format]) => ({ path, ...format }))
+  }
+
+  /** Whether everything is to be formatted, and some document has something that is shown. */
+  private get asksForAll(): boolean {
+    const { attributesToHighlight, attributesToCrop, cropLength } = this.request
+    const all =
+      attributesToHighlight?.includes('*') ||
+      attributesToCrop?.some((entry) => cropEntry(entry, cropLength).name === '*')
+    const { settings, pathCounts } = this.index.data
+    if (all !== true) return false
+    return displaysEverything(settings) || settings.displayedAttributes.some((name) => pathCounts.has(name))
   }
 
   private isDisplayed(name: string): boolean {
@@ -178,6 +190,12 @@ export class Formatter {
     }
     return rendered + text.slice(at, window.end) + (window.end < text.length ? cropMarker : '')
   }
+}
+
+/** By attribute, in the order of their names. */
+function positionsJson(positions: ReadonlyMap<string, readonly MatchPosition[]>): string {
+  const entries = [...positions].sort(([a], [b]) => compareUtf8(a, b))
+  return `{${entries.map(([path, found]) => `${JSON.stringify(path)}:${JSON.stringify(found)}`).join(',')}}`
 }
 
 /** `attr` or `attr:length`; what follows the last colon must be a number to count. */
