@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import { EngineError } from '../../ts/engine/index.js'
+import { loadDriver } from '../../ts/tasks/driver.js'
 import { openTasks, type TaskLog } from '../../ts/tasks/index.js'
 import { openFake } from './fake-engine.js'
 import {
@@ -221,6 +222,28 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     }
   })
 }
+
+test('a clock set back lets no date fall with rising uids, and no task end before it came', async (t) => {
+  const first = await house(t, { driver: 'libsql' })
+  await first.tasks.enqueue(create('ferries'))
+  await first.close()
+  // As if the clock had been a year ahead until now.
+  const ahead = 365 * 86_400 * 1_000_000
+  const connection = loadDriver('libsql').driver.open(join(first.directory, 'tasks', 'tasks.db'))
+  connection.exec(`UPDATE tasks SET enqueued_at = enqueued_at + ${ahead}`)
+  connection.close()
+  const { tasks, start } = await house(t, { directory: first.directory, driver: 'libsql' })
+  await tasks.enqueue(create('boats'))
+  start()
+  const [earlier, later] = [await ended(tasks, 0), await ended(tasks, 1)]
+  t.true(later.enqueuedAt >= earlier.enqueuedAt)
+  for (const task of [earlier, later]) {
+    t.true(String(task.startedAt) >= task.enqueuedAt && String(task.finishedAt) >= String(task.startedAt))
+    t.regex(String(task.duration), /^PT/)
+  }
+  const { enqueuedAt } = earlier
+  t.is((await tasks.list({ beforeStartedAt: enqueuedAt }, { limit: 9, from: null, reverse: false })).total, 0)
+})
 
 test('stores move between drivers', async (t) => {
   const first = await house(t, { driver: 'libsql' })

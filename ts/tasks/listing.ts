@@ -76,7 +76,8 @@ export function isCounted(filter: TaskFilter): boolean {
   )
 }
 
-function hasRunDates(filter: TaskFilter): boolean {
+/** Whether a listing asks when tasks ran. */
+export function hasRunDates(filter: TaskFilter): boolean {
   return Boolean(
     filter.beforeStartedAt || filter.afterStartedAt || filter.beforeFinishedAt || filter.afterFinishedAt,
   )
@@ -84,32 +85,44 @@ function hasRunDates(filter: TaskFilter): boolean {
 
 /** Whether some other filter narrows the listing by an index of its own. */
 export function isNarrowed(filter: TaskFilter): boolean {
-  return Boolean(filter.uids || filter.batchUids || filter.canceledBy || hasRunDates(filter))
+  return hasUids(filter) || hasRunDates(filter)
 }
 
-/** Conditions on everything else of a task. */
-export function otherConditions(filter: TaskFilter): readonly Condition[] {
+/** Whether a listing names tasks, batches or cancelations by their uids. */
+export function hasUids(filter: TaskFilter): boolean {
+  return Boolean(filter.uids || filter.batchUids || filter.canceledBy)
+}
+
+/**
+ * Conditions on everything else of a task.
+ * @param isWalking whether tasks are read down the uids anyway: then dates of running use no index, but
+ * the bound that nothing starts before it has arrived
+ */
+export function otherConditions(filter: TaskFilter, isWalking = false): readonly Condition[] {
   const conditions: Condition[] = []
   if (filter.uids) conditions.push(listed('uid', filter.uids))
   if (filter.batchUids) conditions.push(listed('batch_uid', filter.batchUids))
   if (filter.canceledBy) conditions.push(listed('canceled_by', filter.canceledBy))
   // Dates of arrival rise with the uids, so each bound is looked up once instead of read along.
-  if (filter.beforeEnqueuedAt) {
-    conditions.push({
-      sql: 'uid < ifnull((SELECT uid FROM tasks WHERE enqueued_at >= ? ORDER BY enqueued_at, uid LIMIT 1), 1e18)',
-      parameters: [parseDate(filter.beforeEnqueuedAt).ceil],
-    })
-  }
+  if (filter.beforeEnqueuedAt) conditions.push(arrivedBefore(filter.beforeEnqueuedAt))
   if (filter.afterEnqueuedAt) {
     conditions.push({
       sql: 'uid > ifnull((SELECT uid FROM tasks WHERE enqueued_at <= ? ORDER BY enqueued_at DESC, uid DESC LIMIT 1), -1)',
       parameters: [parseDate(filter.afterEnqueuedAt).floor],
     })
   }
-  conditions.push(...rangeConditions('started_at', filter.afterStartedAt, filter.beforeStartedAt))
-  conditions.push(...rangeConditions('finished_at', filter.afterFinishedAt, filter.beforeFinishedAt))
+  const plus = isWalking ? '+' : ''
+  conditions.push(...rangeConditions(`${plus}started_at`, filter.afterStartedAt, filter.beforeStartedAt))
+  conditions.push(...rangeConditions(`${plus}finished_at`, filter.afterFinishedAt, filter.beforeFinishedAt))
+  if (isWalking && filter.beforeStartedAt) conditions.push(arrivedBefore(filter.beforeStartedAt))
+  if (isWalking && filter.beforeFinishedAt) conditions.push(arrivedBefore(filter.beforeFinishedAt))
   return conditions
 }
+
+const arrivedBefore = (date: string): Condition => ({
+  sql: 'uid < ifnull((SELECT uid FROM tasks WHERE enqueued_at >= ? ORDER BY enqueued_at, uid LIMIT 1), 1e18)',
+  parameters: [parseDate(date).ceil],
+})
 
 /** Dates between two exclusive bounds; unset dates never match. */
 export function rangeConditions(
@@ -129,10 +142,10 @@ export function all(conditions: readonly Condition[]): Condition {
 }
 
 /** The filters that speak of members of a batch rather than of the batch. */
-export function memberConditions(filter: TaskFilter): readonly Condition[] {
+export function memberConditions(filter: TaskFilter, along: Route): readonly Condition[] {
   const { statuses, types, indexUids, visibleIndexes, uids, canceledBy } = filter
   return [
-    ...countedConditions({ statuses, types, indexUids, visibleIndexes } as TaskFilter, 'uids'),
+    ...countedConditions({ statuses, types, indexUids, visibleIndexes } as TaskFilter, along),
     ...otherConditions({ uids, canceledBy } as TaskFilter),
   ]
 }

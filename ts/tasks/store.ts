@@ -1,5 +1,5 @@
 import type { Connection, Row } from './driver.js'
-import { CHECKED_STORE_BYTES_MAX } from './limits.js'
+import { CHECKED_STORE_BYTES_MAX, REMEMBERED_TOTALS_MAX } from './limits.js'
 import {
   all,
   batchConditions,
@@ -7,6 +7,8 @@ import {
   type CountedColumn,
   countedColumns,
   countedConditions,
+  hasRunDates,
+  hasUids,
   isCounted,
   isNarrowed,
   memberConditions,
@@ -31,6 +33,7 @@ import {
   batchRow,
   catalogueRow,
   number,
+  orNull,
   queuedColumns,
   queuedTask,
   taskColumns,
@@ -54,6 +57,13 @@ export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
+/** Up to one task in so many, batches are found by their tasks: to count them, and to fill a page. */
+const COUNTED_SHARE = 20
+const WALKED_SHARE = 500
+
+/** From so many matches on, tasks are read down the uids until the page is full. */
+const WALKED_MIN = 5_000
+
 /** Types that the queue takes before the lowest uid; see `nextBatch`. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
@@ -67,6 +77,8 @@ export class Store implements StoreCalls {
   readonly #sql: Sql
   readonly #webhooks: WebhookTable
   readonly #pageBytes: number
+  /** Totals of listings, valid until the next write. */
+  readonly #totals = new Map<string, number>()
 
   /**
    * @param bytes size of the file before it was opened, 0 if it is new
@@ -112,6 +124,7 @@ export class Store implements StoreCalls {
    */
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const connection = this.#connection
+    this.#totals.clear()
     // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
     if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
     try {
@@ -250,8 +263,9 @@ export class Store implements StoreCalls {
       .map((row) => ({ uid: number(row.uid), kind: text(row.kind) as QueuedTask['kind'] }))
   }
 
-  begin(batch: NewBatch, uids: readonly number[]): readonly PendingTask[] {
+  begin(given: NewBatch, uids: readonly number[]): readonly PendingTask[] {
     const members = JSON.stringify(uids)
+    const batch = { ...given, startedAt: this.#notBefore(members, given.startedAt) }
     this.#sql.run(
       "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
       [batch.uid, batch.startedAt, members],
@@ -299,7 +313,10 @@ export class Store implements StoreCalls {
   }
 
   conclude(conclusion: Conclusion): number {
-    const { batch } = conclusion
+    const members = JSON.stringify(conclusion.endings.map(({ uid }) => uid))
+    const startedAt = this.#notBefore(members, conclusion.batch.startedAt)
+    const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
+    const batch = { ...conclusion.batch, startedAt, finishedAt }
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
     for (const ending of conclusion.endings) {
       this.#sql.run(
@@ -345,9 +362,16 @@ export class Store implements StoreCalls {
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
     const route = this.#routeOf(filter, paging)
     const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
-    const matching = isCounted(filter) ? this.#counted(filter) : this.#count('tasks', all(conditions))
+    const matching = isCounted(filter)
+      ? this.#counted(filter)
+      : this.#remembered(`tasks ${JSON.stringify(filter)}`, () => this.#count('tasks', all(conditions)))
     const total = matching + this.#swapsOf(filter)
-    const page = all([...conditions, ...pageStart(paging)])
+    if (matching === 0) return { rows: [], total }
+    const isWalking = hasRunDates(filter) && !hasUids(filter) && matching >= WALKED_MIN
+    const read = isWalking
+      ? [...countedConditions(filter, 'uids'), ...otherConditions(filter, true)]
+      : conditions
+    const page = all([...read, ...pageStart(paging)])
     const rows = this.#sql.all(
       `SELECT ${taskColumns} FROM tasks WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
       [...page.parameters, paging.limit + 1],
@@ -372,13 +396,13 @@ export class Store implements StoreCalls {
   }
 
   batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow> {
-    const members = memberConditions(filter)
-    const conditions = [...batchConditions(filter), ...(members.length === 0 ? [] : [membership(members)])]
+    const conditions = [...batchConditions(filter), ...this.#memberConditions(filter, COUNTED_SHARE)]
     const total =
       conditions.length === 0
         ? this.#sql.number("SELECT n FROM totals WHERE name = 'batches'", 'n')
-        : this.#count('batches', all(conditions))
-    const page = all([...conditions, ...pageStart(paging)])
+        : this.#remembered(`batches ${JSON.stringify(filter)}`, () => this.#count('batches', all(conditions)))
+    const read = [...batchConditions(filter), ...this.#memberConditions(filter, WALKED_SHARE)]
+    const page = all([...read, ...pageStart(paging)])
     const rows = this.#sql.all(
       `SELECT ${batchColumns} FROM batches WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
       [...page.parameters, paging.limit + 1],
@@ -460,6 +484,15 @@ export class Store implements StoreCalls {
   deliveryRows: StoreCalls['deliveryRows'] = (...given) => this.#webhooks.rows(...given)
   delivered: StoreCalls['delivered'] = (uuid, batch) => this.#webhooks.delivered(uuid, batch)
 
+  /** A clock that was set back must not let tasks start before they have arrived. */
+  #notBefore(members: string, at: number): number {
+    const newest = this.#sql.all(
+      'SELECT max(enqueued_at) AS at FROM tasks WHERE uid IN (SELECT value FROM json_each(?))',
+      [members],
+    )[0]
+    return Math.max(at, orNull(number, newest?.at) ?? at)
+  }
+
   #writeBatch(batch: BatchRow): void {
     const arrival = this.#sql.all(
       'SELECT min(enqueued_at) AS oldest, max(enqueued_at) AS newest FROM tasks WHERE batch_uid = ?',
@@ -525,6 +558,28 @@ export class Store implements StoreCalls {
         number(row.uid),
       ])
     }
+  }
+
+  /** Which batches hold a wanted task: by looking up the few that do, or by looking into each. */
+  #memberConditions(filter: TaskFilter, share: number): readonly Condition[] {
+    const { statuses, types, indexUids, visibleIndexes } = filter
+    const isNarrow = Boolean(filter.uids || filter.canceledBy)
+    const isRare = () =>
+      this.#counted({ statuses, types, indexUids, visibleIndexes } as TaskFilter) * share < this.#counted({})
+    if (memberConditions(filter, 'uids').length === 0) return []
+    if (!isNarrow && !isRare()) return [membership(memberConditions(filter, 'uids'))]
+    const { sql, parameters } = all(memberConditions(filter, isNarrow ? 'uids' : 'planner'))
+    return [{ sql: `uid IN (SELECT batch_uid FROM tasks WHERE ${sql})`, parameters }]
+  }
+
+  /** A total that has to be counted row by row, counted once for as long as nothing is written. */
+  #remembered(key: string, count: () => number): number {
+    const known = this.#totals.get(key)
+    if (known !== undefined) return known
+    const total = count()
+    if (this.#totals.size >= REMEMBERED_TOTALS_MAX) this.#totals.clear()
+    this.#totals.set(key, total)
+    return total
   }
 
   /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */

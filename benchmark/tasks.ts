@@ -1,0 +1,116 @@
+/**
+ * npm run bench:tasks -- [tasks] [driver] [directory]: a task store with a million finished tasks; one in
+ * a directory that is given is kept, and used again.
+ *
+ * How long does a restart take, and how long each filter of the listings? Does the process grow?
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openFake } from '../__test__/tasks/fake-engine.js'
+import { loadDriver } from '../ts/tasks/driver.js'
+import { type DriverName, openTasks, type TaskFilter, type TaskPaging } from '../ts/tasks/index.js'
+import { megabytes, memoryKib, percentiles } from './measure.js'
+
+const RUNS = 200
+const [count = '1000000', driver = 'libsql', kept] = process.argv.slice(2)
+const tasks = Number(count)
+const directory = kept ?? (await mkdtemp(join(tmpdir(), 'siftd-tasks-')))
+const quiet = () => undefined
+const log = { debug: quiet, info: quiet, warn: quiet, error: console.error }
+const engine = await openFake(join(directory, 'indexes'))
+const named = { driver: driver as DriverName }
+const open = () => openTasks({ directory, engine, log, ...named, storedTasksMax: Number.MAX_SAFE_INTEGER })
+
+try {
+  const first = await open()
+  const { total } = await first.tasks.list({}, { limit: 0, from: null, reverse: false })
+  await first.close()
+  if (total === 0) fill()
+  const opening = performance.now()
+  const opened = await open()
+  opened.start()
+  console.log(`restart: ${Math.round(performance.now() - opening)} ms, task store: ${opened.driver}`)
+  const before = await memoryKib(process.pid, 'RssAnon')
+  let slowest = 0
+  for (const [name, filter, paging] of cases()) {
+    for (const list of ['list', 'batches'] as const) {
+      const times: number[] = []
+      for (let run = 0; run < RUNS; run++) {
+        const began = performance.now()
+        await opened.tasks[list](filter, { limit: 20, from: null, reverse: false, ...paging })
+        times.push(performance.now() - began)
+      }
+      const { p50, p99 } = percentiles(times)
+      slowest = Math.max(slowest, p99)
+      const kind = list === 'list' ? 'tasks  ' : 'batches'
+      console.log(`${kind} ${name.padEnd(34)} p50 ${p50.toFixed(2)} ms   p99 ${p99.toFixed(2)} ms`)
+    }
+  }
+  console.log(`slowest p99: ${slowest.toFixed(2)} ms; store: ${megabytes(await opened.tasks.bytes())}`)
+  const after = await memoryKib(process.pid, 'RssAnon')
+  console.log(`anonymous memory: ${megabytes(before * 1024)} before, ${megabytes(after * 1024)} after`)
+  await opened.close()
+} finally {
+  if (kept === undefined) await rm(directory, { recursive: true, force: true })
+}
+
+/** Ten tasks a batch, fifty indexes; every thirtieth failed, every fiftieth was canceled. */
+function fill(): void {
+  const connection = loadDriver(named.driver).driver.open(join(directory, 'tasks', 'tasks.db'))
+  const start = Date.parse('2026-01-01T00:00:00Z') * 1000
+  connection.exec(`
+    BEGIN;
+    WITH RECURSIVE n (uid) AS (SELECT 0 UNION ALL SELECT uid + 1 FROM n WHERE uid < ${tasks - 1})
+    INSERT INTO tasks (uid, batch_uid, index_uid, status, type, canceled_by, enqueued_at, started_at, finished_at, details, error)
+    SELECT uid, uid / 10, 'index-' || (uid * 7 % 50),
+      CASE WHEN uid % 30 = 0 THEN 'failed' WHEN uid % 50 = 1 THEN 'canceled' ELSE 'succeeded' END,
+      CASE uid % 20 WHEN 3 THEN 'settingsUpdate' WHEN 4 THEN 'documentDeletion' WHEN 5 THEN 'indexCreation'
+        ELSE 'documentAdditionOrUpdate' END,
+      CASE WHEN uid % 50 = 1 THEN uid + 8 END,
+      ${start} + uid * 1000, ${start} + uid * 1000 + 500, ${start} + uid * 1000 + 900,
+      '{"receivedDocuments":1,"indexedDocuments":1}',
+      CASE WHEN uid % 30 = 0 THEN '{"message":"no id","code":"missing_document_id","type":"invalid_request","link":"x"}' END
+    FROM n;
+    WITH RECURSIVE n (uid) AS (SELECT 0 UNION ALL SELECT uid + 1 FROM n WHERE uid < ${tasks / 10 - 1})
+    INSERT INTO batches SELECT uid, ${start} + uid * 10000 + 500, ${start} + uid * 10000 + 900,
+      ${start} + uid * 10000, ${start} + uid * 10000 + 9000, 'took all', '{"receivedDocuments":10}',
+      '{"totalNbTasks":10,"status":{"succeeded":10},"types":{},"indexUids":{}}' FROM n;
+    COMMIT;`)
+  connection.close()
+}
+
+function cases(): readonly (readonly [string, TaskFilter, Partial<TaskPaging>?])[] {
+  const middle = tasks / 2
+  const at = (uid: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + uid).toISOString()
+  return [
+    ['everything', {}],
+    ['from the middle', {}, { from: middle }],
+    ['reverse', {}, { reverse: true }],
+    ['a thousand a page', {}, { limit: 1000 }],
+    ['uids', { uids: [1, middle, tasks - 1] }],
+    ['batchUids', { batchUids: [1, 2, tasks / 20] }],
+    ['canceledBy', { canceledBy: [9, 59] }],
+    ['types: common', { types: ['documentAdditionOrUpdate'] }],
+    ['types: rare', { types: ['settingsUpdate', 'indexCreation'] }],
+    ['types: none of it', { types: ['indexSwap'] }],
+    ['statuses: common', { statuses: ['succeeded'] }],
+    ['statuses: rare', { statuses: ['failed', 'canceled'] }],
+    ['statuses: enqueued, processing', { statuses: ['enqueued', 'processing'] }],
+    ['indexUids: one', { indexUids: ['index-7'] }],
+    ['indexUids: many', { indexUids: Array.from({ length: 25 }, (_, i) => `index-${i}`) }],
+    ['indexUids: unknown', { indexUids: ['nowhere'] }],
+    ['visible to a key', { visibleIndexes: ['index-1*'] }],
+    ['beforeEnqueuedAt', { beforeEnqueuedAt: at(middle) }],
+    ['afterEnqueuedAt', { afterEnqueuedAt: at(middle) }],
+    ['beforeStartedAt', { beforeStartedAt: at(middle) }],
+    ['afterStartedAt', { afterStartedAt: at(middle) }],
+    ['beforeFinishedAt', { beforeFinishedAt: at(middle) }],
+    ['afterFinishedAt', { afterFinishedAt: at(middle) }],
+    ['index, type and status', { indexUids: ['index-7'], types: ['settingsUpdate'], statuses: ['failed'] }],
+    [
+      'status and dates',
+      { statuses: ['failed'], afterEnqueuedAt: at(middle), beforeFinishedAt: at(middle + 9_000) },
+    ],
+  ]
+}
