@@ -817,8 +817,11 @@ function commits(name: string, open: OpenEngine): void {
 
   test.serial(`${name}: filters are checked without an index`, async (t) => {
     const engine = await TestEngine.start(t, open)
-    await t.notThrowsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND (b != 2)"')))
-    const error = await t.throwsAsync(engine.engine.checkFilter(Buffer.from('"a = 1 AND"')))
+    const features = { containsFilter: false, legacySearch: false, multimodal: false }
+    const check = (filter: string) =>
+      engine.engine.checkFilter(Buffer.from(JSON.stringify({ filter, features })))
+    await t.notThrowsAsync(check('a = 1 AND (b != 2)'))
+    const error = await t.throwsAsync(check('a = 1 AND'))
     t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
   })
 }

@@ -62,7 +62,7 @@ export const rustRooms: House = closed({
   postings: ['analysis', 'store'],
   facets: ['fields', 'store', 'analysis'],
   vector: ['store'],
-  filter: ['facets'],
+  filter: ['facets', 'vector'],
   ranking: ['analysis', 'postings', 'facets', 'vector', 'filter'],
   indexing: ['analysis', 'postings', 'facets', 'vector', 'filter'],
   search: ['ranking', 'filter'],

@@ -178,8 +178,12 @@ export interface Engine {
   /** Format, document count and first error of a spooled body, read as a stream off the main thread. */
   inspect(payload: Payload): Promise<PayloadReport>
 
-  /** Checks the syntax of a filter without an index; rejects with `invalid_search_filter`. */
-  checkFilter(filter: Uint8Array): Promise<void>
+  /**
+   * Checks the syntax of a filter without an index; rejects with `invalid_search_filter`, or with
+   * `feature_not_enabled` if it needs a feature that is off.
+   * @param request `FilterCheck`
+   */
+  checkFilter(request: Uint8Array): Promise<void>
 
   /**
    * Merges and validates `batch`; says what has to be embedded. Creates the index directory if there is

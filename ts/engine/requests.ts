@@ -23,6 +23,12 @@ export interface RequestFeatures {
   readonly multimodal: boolean
 }
 
+/** A filter to be checked without an index. */
+export interface FilterCheck {
+  readonly filter: unknown
+  readonly features: RequestFeatures
+}
+
 export interface SearchRequest {
   /** Names the index in error messages; the answer never depends on it. */
   readonly indexUid: string

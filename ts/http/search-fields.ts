@@ -27,6 +27,13 @@ const nonEmpty: Type<string> = refined(string, (text, at) => {
   return text
 })
 
+/** A component of a vector, which is kept in 32 bits. */
+const component: Type<number> = refined(number(), (value, at) => {
+  if (!Number.isFinite(Math.fround(value)))
+    throw badValue(`\`${value}\` is beyond what 32-bit floats hold`, at)
+  return value
+})
+
 /** Share of meaning against words when none is asked for. */
 export const defaultSemanticRatio = 0.5
 
@@ -62,7 +69,7 @@ const common = {
   rankingScoreThreshold: optional(unitInterval, 'invalid_search_ranking_score_threshold'),
   locales: optional(list(locale), 'invalid_search_locales'),
   hybrid: optional(hybrid, 'invalid_search_hybrid_query'),
-  vector: optional(list(number()), 'invalid_search_vector'),
+  vector: optional(list(component), 'invalid_search_vector'),
   media: optional(anything, 'invalid_search_media'),
   retrieveVectors: defaulted(boolean, false, 'invalid_search_retrieve_vectors'),
   showRankingScore: defaulted(boolean, false, 'invalid_search_show_ranking_score'),

@@ -66,12 +66,12 @@ impl Engine {
         indexing::inspect(&payload)
     }
 
-    /// Whether the JSON text of a filter parses, whatever index it is meant for.
+    /// Whether a filter parses, whatever index it is meant for: a `FilterCheck` given as JSON.
     ///
     /// # Errors
-    /// `invalid_search_filter`.
-    pub fn check_filter(&self, filter: &[u8]) -> Result<()> {
-        crate::filter::check(filter)
+    /// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
+    pub fn check_filter(&self, request: &[u8]) -> Result<()> {
+        crate::filter::check(request)
     }
 
     /// Answers several searches (indexes, and `SearchRequest`s as JSON): each for itself, or merged as
@@ -105,7 +105,7 @@ impl Engine {
         let path = self.path_of(id)?;
         let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         if let Some(index) = index {
-            index.rest();
+            index.close();
         }
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -134,7 +134,7 @@ impl Engine {
     pub fn close(&self) {
         let indexes = std::mem::take(&mut *self.indexes.lock().unwrap_or_else(PoisonError::into_inner));
         for index in indexes.values() {
-            index.rest();
+            index.close();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One index: its newest commit for readers, and at most one batch on its way to the next.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -13,6 +14,7 @@ use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
 use crate::search::{self, Answer};
 use crate::store::schema::{FORMAT_VERSION, Presence};
 use crate::store::{CommitRecord, IndexDirectory, Snapshot, Writer, WriterLimits};
+use crate::vector::Vectors;
 
 /// What an engine may use.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +98,9 @@ impl Index {
                 Some(record) => {
                     directory.remove_stale_side_files(&record);
                     let snapshot = directory.snapshot(directory.parts(&record)?, None)?;
+                    let vectors = Vectors::of_commit(path, &record.vectors);
+                    vectors.remove_stale(path);
+                    snapshot.attachments().put(Arc::new(vectors));
                     Some(Committed { record, snapshot })
                 }
                 None => None,
@@ -157,7 +162,7 @@ impl Index {
                 Prepared::Done(done.record.report.clone())
             }
             _ => {
-                let mut draft = Draft::new(&batch, committed.map(|committed| committed.snapshot.clone()));
+                let mut draft = Draft::new(&batch, committed.map(|committed| committed.snapshot.clone()))?;
                 draft.apply(batch)?;
                 Prepared::Draft(Box::new(draft))
             }
@@ -219,6 +224,9 @@ impl Index {
     /// there is no next one, nor room to write down that this one failed, until they are gone.
     fn clear_leftovers(&self) {
         let Some(current) = self.current() else { return };
+        if let Some(committed) = &current.committed {
+            Vectors::of(&committed.snapshot).remove_stale(&self.path);
+        }
         if let Ok(writer) = current.directory.writer(self.writer_limits()) {
             // What cannot be removed now is found by the next commit.
             let _ = writer.garbage_collect_files().wait();
@@ -261,10 +269,17 @@ impl Index {
                 record.fields.clone().filter(|_| old.fields.len() == parts.fields.len())
             }),
             long: parts.long.as_ref().clone(),
+            vectors: BTreeMap::new(),
         };
+        // Vectors lie on the disk before the commit names them.
+        let vectors = draft.vectors.write(&self.path)?;
+        record.vectors = vectors.logs();
         directory.write_parts(&mut record, &parts)?;
         directory.commit(writer, &record)?;
         let snapshot = directory.snapshot(parts, previous.map(|previous| &previous.snapshot))?;
+        vectors.remove_stale(&self.path);
+        vectors.tend();
+        snapshot.attachments().put(Arc::new(vectors));
         let committed = Some(Committed { record, snapshot });
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Some(Arc::new(Current { directory, committed }));
@@ -274,6 +289,15 @@ impl Index {
     /// Lets go of what writing keeps between batches: threads, and memory for segments.
     pub fn rest(&self) {
         self.writing().writer = None;
+    }
+
+    /// Lets go of everything that goes on beside calls, for good.
+    pub fn close(&self) {
+        self.rest();
+        if let Some(Committed { snapshot, .. }) = self.current().as_ref().and_then(|it| it.committed.as_ref())
+        {
+            Vectors::of(snapshot).stop();
+        }
     }
 
     /// The report inside the newest commit as JSON; None if there is no commit.
@@ -307,18 +331,12 @@ impl Index {
         search::facet_search(&self.snapshot()?, request, started)
     }
 
-    /// Answers a `SimilarRequest` given as JSON. There are no embedders yet, so none has the name asked for.
+    /// Answers a `SimilarRequest` given as JSON that began at `started`.
     ///
     /// # Errors
-    /// `invalid_similar_embedder`.
-    pub fn similar(&self, request: &[u8]) -> Result<Answer> {
-        #[derive(serde::Deserialize)]
-        struct Asked {
-            embedder: String,
-        }
-        let Asked { embedder } = serde_json::from_slice(request).context("a request does not parse")?;
-        let message = format!("Cannot find embedder with name `{embedder}`.");
-        Err(Error::user("invalid_similar_embedder", message))
+    /// See [`search::similar`].
+    pub fn similar(&self, request: &[u8], started: Instant) -> Result<Answer> {
+        search::similar(&self.snapshot()?, request, started)
     }
 
     /// Lists documents: a `DocumentsRequest` given as JSON.
@@ -344,12 +362,14 @@ impl Index {
             Some(current) => current.directory.sizes()?,
             None => (0, 0),
         };
+        let vectors = Vectors::of(&snapshot);
+        let (number_of_embeddings, number_of_embedded_documents) = vectors.counts()?;
         Ok(IndexStats {
             number_of_documents: snapshot.documents().len(),
             raw_document_db_size,
-            index_size,
-            number_of_embeddings: 0,
-            number_of_embedded_documents: 0,
+            index_size: index_size + Vectors::bytes_below(&self.path),
+            number_of_embeddings,
+            number_of_embedded_documents,
             field_distribution: snapshot.presence_counts(Presence::TopLevel)?,
         })
     }
@@ -362,7 +382,11 @@ impl Index {
     /// Copies the newest commit to a directory, which must not exist.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         match self.current() {
-            Some(current) => current.directory.copy_to(target),
+            Some(current) => {
+                let vectors = current.committed.as_ref().map(|committed| Vectors::of(&committed.snapshot));
+                current.directory.copy_to(target)?;
+                vectors.map_or(Ok(()), |vectors| vectors.copy_to(target))
+            }
             None => {
                 Err(Error::internal(format!("{} cannot be copied", self.path.display()), "nothing is there"))
             }
@@ -385,6 +409,9 @@ impl Index {
         let Some(committed) = &current.committed else { return Ok(damages) };
         if let Err(error) = current.directory.parts(&committed.record) {
             damages.push(Damage { path: path_text(&self.path), reason: error.to_string() });
+        }
+        for (path, reason) in Vectors::of(&committed.snapshot).damages() {
+            damages.push(Damage { path: path_text(&path), reason });
         }
         for docid in committed.snapshot.documents() {
             if let Err(error) = committed.snapshot.document(docid) {

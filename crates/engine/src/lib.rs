@@ -13,6 +13,7 @@ pub mod ranking;
 pub mod search;
 pub mod settings;
 pub mod store;
+pub mod vector;
 
 pub use engine::Engine;
 pub use index::{Damage, Index, IndexStats, Limits};

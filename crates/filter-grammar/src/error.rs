@@ -44,6 +44,10 @@ pub enum ErrorKind {
     GeoBoundingBoxArguments,
     /// `_geoPolygon` without three points or more in brackets.
     GeoPolygonArguments,
+    /// `_vectors` followed by something else than names, each behind a dot.
+    VectorNames,
+    /// `_vectors` asked for something else than `EXISTS`.
+    VectorOperator,
     /// `_foreign` without a field and an expression in parentheses.
     ForeignArguments,
     /// A number was due.
@@ -128,6 +132,15 @@ impl fmt::Display for Error {
                 "`_geoPolygon` takes three points or more, as in `_geoPolygon([latitude, longitude], \
                  [latitude, longitude], [latitude, longitude])`; found {found}"
             ),
+            ErrorKind::VectorNames => {
+                write!(
+                    f,
+                    "`_vectors` takes names, each behind a dot, as in `_vectors.embedder`; found {found}"
+                )
+            }
+            ErrorKind::VectorOperator => {
+                write!(f, "`_vectors` can only be asked for `EXISTS` or `NOT EXISTS`; found {found}")
+            }
             ErrorKind::ForeignArguments => {
                 write!(
                     f,

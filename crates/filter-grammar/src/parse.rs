@@ -119,12 +119,58 @@ fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
         Some("_geoRadius") => geo_radius(input, start),
         Some("_geoBoundingBox") => geo_bounding_box(input, start),
         Some("_geoPolygon") if at_symbol(input, "(") => geo_polygon(input, start),
+        Some(word) if word == VECTORS || word.starts_with("_vectors.") => vectors(input, word, start),
         Some("_foreign") if at_symbol(input, "(") => foreign(input, start, depth),
         _ => {
             input.reset(&before);
             condition(input)
         }
     }
+}
+
+/// What a test of vectors begins with.
+pub(crate) const VECTORS: &str = "_vectors";
+
+/// `_vectors[.name]… [NOT] EXISTS`, of which `first` was read. Each name may be quoted; nothing but dots
+/// stands between them.
+fn vectors(input: &mut Input<'_>, first: &str, start: usize) -> Result<Filter> {
+    // None stands for a dot.
+    let mut parts: Vec<Option<Text>> = Vec::new();
+    let add_word = |word: &str, start: usize, parts: &mut Vec<Option<Text>>| {
+        let mut at = start;
+        for (position, name) in word.split('.').enumerate() {
+            if position > 0 {
+                parts.push(None);
+                at += 1;
+            }
+            if !name.is_empty() {
+                parts.push(Some(Spanned { value: name.to_owned(), span: at..at + name.len() }));
+            }
+            at += name.len();
+        }
+    };
+    add_word(&first[VECTORS.len()..], start + VECTORS.len(), &mut parts);
+    loop {
+        let at = input.current_token_start();
+        if let Some(quote) = opt(one_quote).parse_next(input)? {
+            parts.push(Some(quoted(input, quote, at)?));
+        } else if let Some(word) = opt(word).parse_next(input)? {
+            add_word(word, at, &mut parts);
+        } else {
+            break;
+        }
+    }
+    let span = start..input.previous_token_end();
+    let by_turns = parts.iter().enumerate().all(|(at, part)| part.is_none() == (at % 2 == 0));
+    if !by_turns || parts.len() % 2 == 1 {
+        return Err(Fault { kind: ErrorKind::VectorNames, span });
+    }
+    let negated = keyword(input, "NOT");
+    if !keyword(input, "EXISTS") {
+        return Err(fault(ErrorKind::VectorOperator, input));
+    }
+    let filter = Filter::Vectors(Spanned { value: parts.into_iter().flatten().collect(), span });
+    Ok(if negated { negate(filter) } else { filter })
 }
 
 fn condition(input: &mut Input<'_>) -> Result<Filter> {

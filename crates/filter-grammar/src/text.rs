@@ -30,11 +30,23 @@ pub(crate) fn is_word_char(c: char) -> bool {
 
 /// Writes `text` so that it is read back as the same text, quoted only if it has to be.
 pub(crate) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    use fmt::Write as _;
-
     if !text.is_empty() && text.chars().all(is_word_char) && !is_keyword(text) {
         return f.write_str(text);
     }
+    write_quoted(f, text)
+}
+
+/// The same for one of several names with dots between them.
+pub(crate) fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    if !name.is_empty() && name.chars().all(|c| is_word_char(c) && c != '.') {
+        return f.write_str(name);
+    }
+    write_quoted(f, name)
+}
+
+fn write_quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    use fmt::Write as _;
+
     f.write_char('\'')?;
     for c in text.chars() {
         match c {

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::text::write_text;
+use crate::parse::VECTORS;
+use crate::text::{write_name, write_text};
 
 /// A value and the bytes of the filter that it was read from. Two are equal if their values are.
 #[derive(Debug, Clone)]
@@ -101,6 +102,8 @@ pub enum Filter {
     /// Documents whose shape meets a polygon: its corners in order, three or more, the last joined to
     /// the first.
     GeoPolygon(Spanned<Vec<Point>>),
+    /// Documents with vectors of the embedder and kind that the names say; without names, with any.
+    Vectors(Spanned<Vec<Text>>),
     /// Documents that refer to documents of another index which a filter selects.
     Foreign(Spanned<Reference>),
 }
@@ -165,6 +168,14 @@ impl fmt::Display for Filter {
                 f.write_str("_geoPolygon(")?;
                 write_joined(f, &points.value, ", ", |f, point| write!(f, "{point}"))?;
                 f.write_str(")")
+            }
+            Filter::Vectors(names) => {
+                f.write_str(VECTORS)?;
+                for name in &names.value {
+                    f.write_str(".")?;
+                    write_name(f, &name.value)?;
+                }
+                f.write_str(" EXISTS")
             }
             Filter::Foreign(Spanned { value: Reference { field, filter }, .. }) => {
                 write!(f, "_foreign({field}, {filter})")

@@ -118,7 +118,7 @@ impl EngineHandle {
         self.background(env, move |engine| json(&engine.inspect(&payload)?))
     }
 
-    /// `filter`: its JSON. Resolves to nothing.
+    /// `filter`: `FilterCheck`. Resolves to nothing.
     #[napi]
     pub fn check_filter<'e>(&self, env: &'e Env, filter: Uint8Array) -> napi::Result<Object<'e>> {
         let filter = filter.to_vec();
@@ -196,8 +196,8 @@ impl EngineHandle {
     /// `request`: `SimilarRequest`.
     #[napi]
     pub fn similar<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
-        let request = request.to_vec();
-        self.searching(env, move |engine| engine.index(&index)?.similar(&request).map(answer))
+        let (request, started) = (request.to_vec(), Instant::now());
+        self.searching(env, move |engine| engine.index(&index)?.similar(&request, started).map(answer))
     }
 
     /// `request`: `DocumentsRequest`.

@@ -27,6 +27,7 @@ import type {
   DocumentsRequest,
   FacetSearchRequest,
   FederationRequest,
+  FilterCheck,
   SearchRequest,
   SimilarRequest,
 } from '../requests.js'
@@ -48,7 +49,7 @@ import { readSnapshot } from './store/snapshot.js'
 import { compareUtf8 } from './text-order.js'
 import { allVectorPayloads, vectorPayloads } from './vector/index.js'
 
-/** A log is rewritten once it is this many times what the documents need, but not below the floor. */
+/** A log is rewritten once it is this many times what documents and vectors need, but not below the floor. */
 const REWRITE_FACTOR = 3
 const REWRITE_BYTES_MIN = 16 * 1024 * 1024
 
@@ -106,9 +107,10 @@ export class LocalEngine implements Engine {
     })
   }
 
-  async checkFilter(filter: Uint8Array): Promise<void> {
+  async checkFilter(request: Uint8Array): Promise<void> {
+    const { filter, features } = decoded<FilterCheck>(request)
     try {
-      parseFilter(decoded(filter), { containsFilter: true, multimodal: true })
+      parseFilter(filter, features)
     } catch (error) {
       if (error instanceof FilterError)
         throw new EngineError(error.code('invalid_search_filter'), error.message)
@@ -159,7 +161,9 @@ export class LocalEngine implements Engine {
   /** Writes the log anew once most of it is history. */
   private async shorten(open: OpenIndex): Promise<void> {
     const { data, log } = open
-    if (log.bytes < REWRITE_BYTES_MIN || log.bytes < data.sourceBytes * REWRITE_FACTOR) return
+    let needed = data.sourceBytes
+    for (const set of data.vectors.values()) needed += set.bytes
+    if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
     open.replaceLog(await log.rewritten(wholeState(data)))
   }
 

@@ -84,8 +84,8 @@ class NativeEngine implements Engine {
     return decoded(this.handle.inspect(encoded(payload)))
   }
 
-  async checkFilter(filter: Uint8Array): Promise<void> {
-    await succeeded(this.handle.checkFilter(filter))
+  async checkFilter(request: Uint8Array): Promise<void> {
+    await succeeded(this.handle.checkFilter(request))
   }
 
   async prepare(index: IndexId, batch: Batch): Promise<Prepared> {

@@ -187,7 +187,10 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   async function checkFilter(value: unknown): Promise<void> {
     try {
-      await engine.checkFilter(encode(value))
+      const { legacySearch, multimodal } = features.flags
+      // Source: recorded answers. Whether `CONTAINS` is on shows when the task runs.
+      const allowed = { containsFilter: true, legacySearch, multimodal }
+      await engine.checkFilter(encode({ filter: value, features: allowed }))
     } catch (error) {
       const code: ErrorCode = 'invalid_document_filter'
       throw error instanceof ApiError && error.code === 'invalid_search_filter'

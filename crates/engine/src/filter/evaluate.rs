@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use filter_grammar::{Filter, Operator, Point, Spanned, Text};
 use roaring::RoaringBitmap;
 
-use super::expression::is_vector_field;
 use super::rules::is_geo_filterable;
 use super::{Expression, Scope, describe_filterable, features_of};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, GeoPoint};
 use crate::store::Snapshot;
+use crate::vector::{Embedder, Flags, Vectors, embedders_of};
 
 /// Filters whose documents are kept with a commit, and bytes of bitmaps among them.
 const KEPT_MAX: usize = 256;
@@ -132,11 +132,56 @@ impl Evaluation<'_> {
                 // Polygons compare with shapes alone, and no document of this index has one.
                 Ok(RoaringBitmap::new())
             }
+            Filter::Vectors(names) => self.vectors(names, source),
             Filter::Foreign(Spanned { span, .. }) => {
                 let cause = "`_foreign` is not supported by this index";
                 Err(self.mistake(self.scope.code, cause, source, span))
             }
         }
+    }
+
+    /// Source: vectors §9.1.
+    fn vectors(&self, names: &Spanned<Vec<Text>>, source: &str) -> Result<RoaringBitmap> {
+        let refuse = |cause: &str| Err(self.mistake(self.scope.code, cause, source, &names.span));
+        let texts: Vec<&str> = names.value.iter().map(|name| name.value.as_str()).collect();
+        let embedders = embedders_of(self.snapshot.settings());
+        let asked: Vec<&Embedder> = match texts.first() {
+            None => embedders.values().collect(),
+            Some(name) => match embedders.get(*name) {
+                Some(embedder) => vec![embedder],
+                None => return refuse(&format!("there is no embedder named `{name}`")),
+            },
+        };
+        let select = |flags: &Flags, fragments: bool| match texts.get(1..).unwrap_or_default() {
+            [] => Some(flags.embedded.clone()),
+            ["userProvided"] => Some(flags.user_provided.clone()),
+            // Vectors that nobody sent were made, from fragments where there are any.
+            ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
+            ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
+            ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),
+            // None are made from fragments here.
+            ["fragments", _] => Some(RoaringBitmap::new()),
+            _ => None,
+        };
+        let vectors = Vectors::of(self.snapshot);
+        let mut found = RoaringBitmap::new();
+        for embedder in asked {
+            if let [_, "fragments", name] = texts[..]
+                && !embedder.fragments.iter().flatten().any(|fragment| fragment == name)
+            {
+                return refuse(&format!("the embedder `{}` has no fragment named `{name}`", embedder.name));
+            }
+            match select(&vectors.flags(&embedder.name)?, embedder.fragments.is_some()) {
+                Some(documents) => found |= documents,
+                None => {
+                    return refuse(
+                        "expected one of `userProvided`, `documentTemplate`, `regenerate` or `fragments.NAME` after \
+                         the name of an embedder",
+                    );
+                }
+            }
+        }
+        Ok(found & self.snapshot.documents())
     }
 
     /// Alternatives that ask one field for equality are answered in one go: lists may be long.
@@ -193,10 +238,6 @@ impl Evaluation<'_> {
                 "`{name}` is reserved and cannot be filtered on; use `_geoRadius(latitude, longitude, distance)` \
                  or `_geoBoundingBox([latitude, longitude], [latitude, longitude])`"
             );
-            return Err(self.mistake(self.scope.code, &cause, source, &field.span));
-        }
-        if is_vector_field(name) {
-            let cause = format!("`{name}` names no embedder of this index");
             return Err(self.mistake(self.scope.code, &cause, source, &field.span));
         }
         let Some(features) = features_of(settings, name) else {

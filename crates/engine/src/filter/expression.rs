@@ -5,7 +5,7 @@ use filter_grammar::{Filter, Operator, Spanned};
 use serde_json::Value as Json;
 
 use super::{Features, Scope};
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 
 /// A filter that parses, of which every operator is allowed.
 #[derive(Debug, Clone)]
@@ -62,16 +62,18 @@ pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
     Ok(if parts.is_empty() { None } else { Some(Expression::All(parts)) })
 }
 
-/// Whether the JSON text of a filter parses, whatever index it is meant for.
+/// Whether a filter parses, whatever index it is meant for: a `FilterCheck` as UTF-8 JSON.
 ///
 /// # Errors
-/// `invalid_search_filter`.
-pub fn check(filter: &[u8]) -> Result<()> {
-    let code = "invalid_search_filter";
-    let filter: Json =
-        serde_json::from_slice(filter).map_err(|error| Error::user(code, error.to_string()))?;
-    let features = Features { contains_filter: true, legacy_search: false, multimodal: true };
-    parse(&filter, &Scope { code, index_uid: None, features }).map(|_| ())
+/// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
+pub fn check(request: &[u8]) -> Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Check {
+        filter: Json,
+        features: Features,
+    }
+    let Check { filter, features } = serde_json::from_slice(request).context("a request does not parse")?;
+    parse(&filter, &Scope { code: "invalid_search_filter", index_uid: None, features }).map(|_| ())
 }
 
 fn text(source: &str, scope: &Scope<'_>) -> Result<Option<Expression>> {
@@ -90,22 +92,18 @@ fn check_features(tree: &Filter, source: &str, features: Features) -> Result<()>
         Filter::Condition { operator: Operator::Contains(text), .. } if !features.contains_filter => {
             Err(disabled("using `CONTAINS` in a filter", "contains filter", 763, source, &text.span))
         }
-        Filter::Condition { field, .. } if is_vector_field(&field.value) && !features.multimodal => {
-            Err(disabled("using a vector filter", "multimodal", 846, source, &field.span))
+        Filter::Vectors(Spanned { span, .. }) if !features.multimodal => {
+            Err(disabled("using a vector filter", "multimodal", 846, source, span))
         }
         Filter::Foreign(Spanned { span, .. }) => {
             Err(disabled("using `_foreign` in a filter", "foreign keys", 873, source, span))
         }
         Filter::Condition { .. }
+        | Filter::Vectors(_)
         | Filter::GeoRadius(_)
         | Filter::GeoBoundingBox(_)
         | Filter::GeoPolygon(_) => Ok(()),
     }
-}
-
-/// Whether a condition asks for vectors rather than for values.
-pub(super) fn is_vector_field(field: &str) -> bool {
-    crate::fields::is_same_or_below("_vectors", field)
 }
 
 fn disabled(what: &str, feature: &str, discussion: u32, source: &str, span: &Range<usize>) -> Error {

@@ -173,8 +173,14 @@ fn contains_needs_its_feature() {
     let scope = Scope { features: Features::default(), ..scope() };
     let error = parse(&json!("tag CONTAINS a"), &scope).unwrap_err();
     assert_eq!(error.code(), "feature_not_enabled");
-    assert!(check(b"\"tag CONTAINS a\"").is_ok());
-    assert_eq!(check(b"\"tag CONTAINS\"").unwrap_err().code(), "invalid_search_filter");
+    let ask = |filter: &str, multimodal: bool| {
+        let features = json!({"containsFilter": true, "legacySearch": false, "multimodal": multimodal});
+        check(json!({"filter": filter, "features": features}).to_string().as_bytes())
+    };
+    assert!(ask("tag CONTAINS a", false).is_ok());
+    assert_eq!(ask("tag CONTAINS", false).unwrap_err().code(), "invalid_search_filter");
+    assert!(ask("_vectors.v EXISTS", true).is_ok());
+    assert_eq!(ask("_vectors.v EXISTS", false).unwrap_err().code(), "feature_not_enabled");
 }
 
 #[test]

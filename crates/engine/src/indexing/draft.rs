@@ -17,6 +17,7 @@ use crate::fields::{FieldMap, is_same_or_below};
 use crate::filter::{self, Features, Scope};
 use crate::settings::{FilterableRule, Settings};
 use crate::store::Snapshot;
+use crate::vector::{Lacking, Staged, Standing, VectorDraft, Vectors};
 
 /// Everything a commit will change. Dropping it leaves no trace.
 pub struct Draft {
@@ -38,6 +39,10 @@ pub struct Draft {
     pub spools: Vec<Spool>,
     /// How each task ended.
     pub outcomes: Vec<Outcome>,
+    /// Vectors from here on.
+    pub vectors: VectorDraft,
+    /// Vectors that documents get back from embedders that went, see [`Piece::Vectors`].
+    returned: Vec<Map<String, Value>>,
     docids: Docids,
     index_uid: String,
 }
@@ -55,13 +60,18 @@ pub struct Entry {
     pub pieces: Vec<Piece>,
 }
 
-/// A document of a body.
+/// What a document is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece {
-    /// Which of [`Draft::spools`].
-    pub spool: u32,
-    /// Where in it.
-    pub slice: Slice,
+pub enum Piece {
+    /// A document of a body.
+    Body {
+        /// Which of [`Draft::spools`].
+        spool: u32,
+        /// Where in it.
+        slice: Slice,
+    },
+    /// Vectors it gets back: which of those the draft keeps.
+    Vectors(u32),
 }
 
 /// Docids in use, and the lowest that is not.
@@ -92,10 +102,15 @@ impl Docids {
 
 impl Draft {
     /// Nothing changed yet.
-    pub fn new(batch: &Batch, base: Option<Snapshot>) -> Self {
+    ///
+    /// # Errors
+    /// Internal, if vectors of the base cannot be read.
+    pub fn new(batch: &Batch, base: Option<Snapshot>) -> Result<Self> {
         let parts = base.as_ref().map(|base| base.parts().clone()).unwrap_or_default();
         let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
-        Self {
+        let vectors = base.as_ref().map(Vectors::of).unwrap_or_default();
+        let vectors = VectorDraft::new(&parts.settings, vectors)?;
+        Ok(Self {
             batch_uid: batch.uid,
             base,
             cleared: false,
@@ -105,9 +120,11 @@ impl Draft {
             primary_key: parts.primary_key,
             spools: Vec::new(),
             outcomes: Vec::new(),
+            vectors,
+            returned: Vec::new(),
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
-        }
+        })
     }
 
     /// Documents there will be.
@@ -166,11 +183,13 @@ impl Draft {
                 self.cleared = true;
                 self.entries.clear();
                 self.docids = Docids::default();
+                self.vectors.clear();
                 Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
             }
             Operation::Settings { settings } => {
                 let settings = Settings::parse(&settings.to_string())?;
                 self.check_documents(&settings)?;
+                self.change_embedders(&settings)?;
                 self.settings = Arc::new(settings);
                 Ok(Outcome { touched: true, ..Outcome::default() })
             }
@@ -205,6 +224,65 @@ impl Draft {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Documents give what a new embedder needs, and take back what one that goes has kept.
+    fn change_embedders(&mut self, settings: &Settings) -> Result<()> {
+        let mut change = self.vectors.reconfigure(settings)?;
+        let mut rewritten: Vec<String> = Vec::new();
+        if change.concerns_all() {
+            for (id, entry) in &self.entries {
+                if let Some(docid) = entry.docid
+                    && change.visit(docid, id, &self.merged(entry)?)?
+                {
+                    rewritten.push(id.to_string());
+                }
+            }
+            if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
+                for docid in base.documents() {
+                    let document = base.document(docid)?.unwrap_or_default();
+                    let id = primary_key::id_of(base.primary_key().unwrap_or_default(), &document)?;
+                    if !self.entries.contains_key(id.as_str()) && change.visit(docid, &id, &document)? {
+                        rewritten.push(id);
+                    }
+                }
+            }
+        }
+        let returning = change.returning();
+        let mut returned: Vec<(String, Map<String, Value>)> = Vec::new();
+        let live = self.entries.iter().filter_map(|(id, entry)| Some((id, entry.docid?)));
+        for (id, docid) in live.filter(|(_, docid)| returning.contains(*docid)) {
+            returned.extend(change.give_back(docid).map(|vectors| (id.to_string(), vectors)));
+        }
+        if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
+            for docid in &returning & base.documents() {
+                let id = id_in(base, docid)?;
+                if !self.entries.contains_key(id.as_str()) {
+                    returned.extend(change.give_back(docid).map(|vectors| (id, vectors)));
+                }
+            }
+        }
+        self.vectors = change.finish()?;
+        for id in rewritten {
+            self.touch(&id, None)?;
+        }
+        for (id, vectors) in returned {
+            self.returned.push(vectors);
+            let piece = Piece::Vectors(self.returned.len() as u32 - 1);
+            self.touch(&id, Some(piece))?;
+        }
+        Ok(())
+    }
+
+    /// Has a document written again, with `piece` if there is one.
+    fn touch(&mut self, id: &str, piece: Option<Piece>) -> Result<()> {
+        let mut entry = match self.entries.remove(id) {
+            Some(entry) => entry,
+            None => self.base_entry(id)?,
+        };
+        entry.pieces.extend(piece);
+        self.entries.insert(id.into(), entry);
         Ok(())
     }
 
@@ -243,6 +321,8 @@ impl Draft {
 
         // First everything is read, so that a fault in the last document undoes nothing.
         let mut puts: Vec<(Box<str>, Piece)> = Vec::new();
+        let mut vectors: HashMap<Box<str>, Staged> = HashMap::new();
+        let mut lacking = Lacking::default();
         spool.each(&mut |slice| {
             let document = spool.document(slice)?;
             let key = match &key {
@@ -252,10 +332,13 @@ impl Draft {
             let id = primary_key::id_of(key, &document)?;
             checks.run(&id, &document)?;
             learn_fields(&mut fields, &document)?;
-            puts.push((id.into_boxed_str(), Piece { spool: number, slice }));
+            let id = id.into_boxed_str();
+            self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
+            puts.push((id, Piece::Body { spool: number, slice }));
             Ok(())
         })?;
 
+        lacking.check()?;
         let distinct = puts.iter().map(|(id, _)| &**id).collect::<HashSet<_>>().len() as u64;
         self.spools.push(spool);
         self.fields = fields;
@@ -263,7 +346,43 @@ impl Draft {
         for (id, piece) in puts {
             self.put_piece(id, piece, method, skip_creation)?;
         }
+        for (id, staged) in vectors {
+            if let Some(docid) = self.entries.get(&id).and_then(|entry| entry.docid) {
+                self.vectors.put(docid, staged);
+            }
+        }
         Ok(Outcome { indexed_documents: Some(distinct), touched: true, ..Outcome::default() })
+    }
+
+    /// Notes what a document of a body says of vectors, after what those before it said.
+    fn read_vectors(
+        &self,
+        id: &str,
+        document: &Map<String, Value>,
+        vectors: &mut HashMap<Box<str>, Staged>,
+        skip_creation: bool,
+        lacking: &mut Lacking,
+    ) -> Result<()> {
+        if !self.vectors.is_needed() {
+            return self.vectors.read(document, id, None, lacking).map(|_| ());
+        }
+        let docid = match self.entries.get(id) {
+            Some(entry) => entry.docid,
+            None => self.base_entry(id)?.docid,
+        };
+        let earlier = vectors.get(id);
+        if docid.is_none() && earlier.is_none() && skip_creation {
+            return Ok(());
+        }
+        let standing = |name: &str| {
+            let staged = earlier.and_then(|staged| staged.get(name)).map(Standing::from);
+            staged.or_else(|| self.vectors.standing(name, docid?))
+        };
+        let is_new = docid.is_none() && earlier.is_none();
+        let before: Option<&dyn Fn(&str) -> Option<Standing>> = if is_new { None } else { Some(&standing) };
+        let staged = self.vectors.read(document, id, before, lacking)?;
+        vectors.entry(id.into()).or_default().extend(staged);
+        Ok(())
     }
 
     fn put_piece(&mut self, id: Box<str>, piece: Piece, method: Method, skip_creation: bool) -> Result<()> {
@@ -306,6 +425,7 @@ impl Draft {
         let docid = entry.docid.take();
         if let Some(docid) = docid {
             self.docids.free(docid);
+            self.vectors.remove(docid);
         }
         entry.on_base = false;
         entry.pieces = Vec::new();
@@ -355,11 +475,18 @@ impl Draft {
         for piece in pieces {
             merge(&mut document, self.piece(piece)?);
         }
+        self.vectors.strip(&mut document);
         Ok(document)
     }
 
     fn piece(&self, piece: &Piece) -> Result<Map<String, Value>> {
-        self.spools[piece.spool as usize].document(piece.slice)
+        match *piece {
+            Piece::Body { spool, slice } => self.spools[spool as usize].document(slice),
+            Piece::Vectors(which) => {
+                let vectors = self.returned[which as usize].clone();
+                Ok(Map::from_iter([("_vectors".to_owned(), Value::Object(vectors))]))
+            }
+        }
     }
 }
 
@@ -432,7 +559,7 @@ impl Checks {
             Some(shape) if self.geojson => special::check_geojson(id, shape)?,
             _ => {}
         }
-        document.get("_vectors").map_or(Ok(()), |vectors| special::check_vectors(id, vectors))
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fields with a meaning of their own: are they well formed?
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 
@@ -97,59 +97,4 @@ fn is_position(position: &Value) -> bool {
 
 fn is_list(value: &Value, least: usize, test: &dyn Fn(&Value) -> bool) -> bool {
     value.as_array().is_some_and(|items| items.len() >= least && items.iter().all(test))
-}
-
-/// `_vectors`: an object of embedder names; each value one vector, several, null, or an object with
-/// `regenerate` and perhaps `embeddings`.
-pub fn check_vectors(id: &str, vectors: &Value) -> Result<()> {
-    let refuse = |fault: String| {
-        let message = format!("Bad embedder configuration in the document with id: `\"{id}\"`. {fault}");
-        Err(Error::user("invalid_vectors_type", message))
-    };
-    let Value::Object(embedders) = vectors else {
-        return refuse(format!("`_vectors` must be an object, but is `{}`.", kind_of(vectors)));
-    };
-    for (name, value) in embedders {
-        let fault = match value {
-            Value::Object(object) => explicit_fault(object),
-            value => (!is_embeddings(value)).then(|| "expected an array of numbers".to_owned()),
-        };
-        if let Some(fault) = fault {
-            return refuse(format!("Invalid value at `._vectors.{name}`: {fault}."));
-        }
-    }
-    Ok(())
-}
-
-fn explicit_fault(object: &Map<String, Value>) -> Option<String> {
-    if let Some(key) = object.keys().find(|key| !matches!(key.as_str(), "regenerate" | "embeddings")) {
-        return Some(format!("unknown key `{key}`, expected `regenerate` or `embeddings`"));
-    }
-    match object.get("regenerate") {
-        None => return Some("`regenerate` is missing".to_owned()),
-        Some(Value::Bool(_)) => {}
-        Some(other) => return Some(format!("`regenerate` must be a boolean, but is {}", kind_of(other))),
-    }
-    let embeddings = object.get("embeddings").unwrap_or(&Value::Null);
-    (!is_embeddings(embeddings)).then(|| "`embeddings` must be an array of numbers".to_owned())
-}
-
-fn is_embeddings(value: &Value) -> bool {
-    let is_vector = |value: &Value| value.as_array().is_some_and(|row| row.iter().all(Value::is_number));
-    match value {
-        Value::Null => true,
-        Value::Array(rows) => is_vector(value) || rows.iter().all(is_vector),
-        _ => false,
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }

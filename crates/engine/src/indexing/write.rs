@@ -67,7 +67,11 @@ impl Draft {
 pub fn preview(draft: &Draft) -> Result<Preview> {
     let parts = draft.parts(draft.base_long());
     let base = draft.base.as_ref().filter(|_| !draft.cleared);
+    let vectors = Arc::new(draft.vectors.preview());
     let base = base.map(|base| base.with_parts(parts.clone()));
+    if let Some(base) = &base {
+        base.attachments().put(Arc::clone(&vectors));
+    }
     if draft.entries.is_empty() {
         return Ok(Preview { base, changed: None });
     }
@@ -83,6 +87,7 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
         }
         Ok(())
     })?;
+    changed.attachments().put(vectors);
     Ok(Preview { base, changed: Some(changed) })
 }
 

@@ -15,10 +15,11 @@ use super::graph::Graph;
 use super::lexicon::Lexicon;
 use super::matcher::Matcher;
 use super::proximity_rule::ProximityRule;
-use super::rules::Rule;
+use super::rules::{ByVector, Rule};
 use super::score::{MatchType, ScoreDetail};
 use super::sort_rule::SortRule;
 use super::typo_rule::TypoRule;
+use super::vector_rule::VectorRule;
 use super::word_position_rule::WordPositionRule;
 use super::words_rule::WordsRule;
 use super::{RankRequest, Ranked, RankedHit};
@@ -61,6 +62,7 @@ enum Buckets<'a> {
     Costs(Box<CostBuckets>),
     ExactAttribute { graph: Rc<Graph>, left: std::array::IntoIter<(MatchType, RoaringBitmap), 3> },
     Sort { graph: Rc<Graph>, rule: Box<SortRule<'a>> },
+    Vector { graph: Rc<Graph>, rule: Box<VectorRule> },
 }
 
 /// Documents a rule holds equal.
@@ -167,6 +169,11 @@ impl<'a> BucketSort<'a> {
                 let rule = Box::new(SortRule::new(self.snapshot, criterion, universe)?);
                 return Ok(Buckets::Sort { graph, rule });
             }
+            (Rule::Vector(ByVector(nearest)), _) => {
+                let (wanted, deadline) = (self.request.wanted, self.request.deadline);
+                let rule = Box::new(VectorRule::new(nearest, universe, wanted, deadline)?);
+                return Ok(Buckets::Vector { graph, rule });
+            }
             (_, Some(lexicon)) => lexicon,
             (_, None) => unreachable!("rules that speak of words come with a lexicon"),
         };
@@ -180,7 +187,7 @@ impl<'a> BucketSort<'a> {
             Rule::Proximity => Box::new(ProximityRule),
             Rule::AttributeRank { unified } => Box::new(AttributeRankRule { unified }),
             Rule::WordPosition { unified } => Box::new(WordPositionRule { unified }),
-            Rule::ExactWords | Rule::Sort(_) => Box::new(ExactWordsRule),
+            Rule::ExactWords | Rule::Sort(_) | Rule::Vector(_) => Box::new(ExactWordsRule),
         };
         Ok(Buckets::Costs(Box::new(CostBuckets::new(rule, lexicon, graph, universe))))
     }
@@ -304,6 +311,10 @@ impl Buckets<'_> {
                 let detail = ScoreDetail::ExactAttribute(found);
                 (!docs.is_empty()).then(|| Bucket { docs, detail, graph: Rc::clone(graph) })
             })),
+            Self::Vector { graph, rule } => {
+                let next = rule.next(universe)?;
+                Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
+            }
             Self::Sort { graph, rule } => {
                 let next = rule.next(universe)?;
                 Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))

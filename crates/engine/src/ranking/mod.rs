@@ -28,6 +28,7 @@ mod solver;
 mod sort_rule;
 mod term;
 mod typo_rule;
+mod vector_rule;
 mod word_position_rule;
 mod words_rule;
 
@@ -47,6 +48,7 @@ use crate::error::Result;
 use crate::facets::GeoPoint;
 use crate::postings::{Budget, Postings, Reading};
 use crate::store::Snapshot;
+use crate::vector::Nearest;
 use bucket_sort::BucketSort;
 use costs::Removal;
 use graph::Graph;
@@ -77,6 +79,8 @@ pub struct RankRequest<'a> {
     pub wanted: usize,
     /// Count candidates as if all were ranked: with `distinct`, look at every one.
     pub exhaustive: bool,
+    /// Compares vectors where words would be compared; `q` is not looked at then.
+    pub vector: Option<Arc<Nearest>>,
     /// When to stop ranking; what is left comes in docid order.
     pub deadline: Instant,
     /// Whether anybody looks at [`RankedHit::scores`]; otherwise they may be left incomplete.
@@ -160,6 +164,13 @@ fn rank_within(
     request: &RankRequest,
     budget: Arc<Budget>,
 ) -> Result<Ranked> {
+    if let Some(nearest) = &request.vector {
+        let rules = rules::by_vectors(snapshot.settings(), nearest, request.sort);
+        let universe = &request.universe & snapshot.documents();
+        let sorted =
+            BucketSort::new(snapshot, request, &budget).run(None, &Graph::default(), &rules, universe)?;
+        return Ok(sorted.into_ranked(Matcher::default(), false, 0));
+    }
     let postings = Postings::open(snapshot, Arc::clone(&budget))?;
     let within = search_on::fields(&postings, request.search_on)?;
     let within = within.as_deref();

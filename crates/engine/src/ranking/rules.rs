@@ -1,7 +1,10 @@
 //! Which rules does a query go through, and in which order?
 
+use std::sync::Arc;
+
 use super::{MatchingStrategy, SortCriterion};
 use crate::settings::Settings;
+use crate::vector::Nearest;
 
 /// A rule to sort by. `attribute` and `exactness` are two of these each.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +17,17 @@ pub(super) enum Rule {
     ExactAttribute,
     ExactWords,
     Sort(SortCriterion),
+    Vector(ByVector),
+}
+
+/// There is one in a search at most.
+#[derive(Debug, Clone)]
+pub(super) struct ByVector(pub(super) Arc<Nearest>);
+
+impl PartialEq for ByVector {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// The rules of a query that has words. Source: search-semantics §6.4.
@@ -55,6 +69,21 @@ pub(super) fn without_words(settings: &Settings, sort: &[SortCriterion]) -> Vec<
     let mut rules = Rules::default();
     for name in &settings.ranking_rules {
         rules.sort(name, sort);
+    }
+    rules.list
+}
+
+/// The rules of a search by meaning: one over vectors stands where the first that speaks of words did.
+/// Source: vectors §6.6.
+pub(super) fn by_vectors(settings: &Settings, nearest: &Arc<Nearest>, sort: &[SortCriterion]) -> Vec<Rule> {
+    let mut rules = Rules::default();
+    for name in &settings.ranking_rules {
+        match name.as_str() {
+            "words" | "typo" | "proximity" | "attribute" | "attributeRank" | "wordPosition" | "exactness" => {
+                rules.push(Rule::Vector(ByVector(Arc::clone(nearest))));
+            }
+            _ => rules.sort(name, sort),
+        }
     }
     rules.list
 }

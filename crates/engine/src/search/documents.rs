@@ -2,7 +2,7 @@
 
 use roaring::RoaringBitmap;
 
-use super::answer::write_display;
+use super::answer::{write_display, write_json};
 use super::project::{Selection, project_plain, top_level};
 use super::request::{DocumentRequest, DocumentsRequest, decode};
 use super::search_request::{Members, source_of};
@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::fields::{ID_BYTES_MAX, is_id};
 use crate::filter::{self, Scope};
 use crate::store::Snapshot;
+use crate::vector::shown;
 
 const HIDDEN: [&str; 1] = ["_vectors"];
 
@@ -58,7 +59,7 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
         if at > 0 {
             body.push(b',');
         }
-        write_document(&source_of(snapshot, docid)?, &selection, request.retrieve_vectors, &mut body);
+        write_document(snapshot, docid, &selection, request.retrieve_vectors, &mut body)?;
     }
     let (offset, limit, total) = (request.offset, request.limit, universe.len());
     write_display(format_args!("],\"offset\":{offset},\"limit\":{limit},\"total\":{total}}}"), &mut body);
@@ -71,16 +72,24 @@ pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> 
     let Some(docid) = snapshot.docid_of(&request.id)? else { return Ok(None) };
     let selection = request.fields.map_or(Selection::All, Selection::Paths);
     let mut body = Vec::new();
-    write_document(&source_of(snapshot, docid)?, &selection, request.retrieve_vectors, &mut body);
+    write_document(snapshot, docid, &selection, request.retrieve_vectors, &mut body)?;
     Ok(Some(body))
 }
 
-fn write_document(source: &str, selection: &Selection, with_vectors: bool, out: &mut Vec<u8>) {
-    project_plain(source, selection, &HIDDEN, out);
+fn write_document(
+    snapshot: &Snapshot,
+    docid: u32,
+    selection: &Selection,
+    with_vectors: bool,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let source = source_of(snapshot, docid)?;
+    project_plain(&source, selection, &HIDDEN, out);
     if with_vectors {
         out.pop();
         Members { first: out.last() == Some(&b'{') }.begin("_vectors", out);
-        out.extend_from_slice(top_level(source, "_vectors").unwrap_or("{}").as_bytes());
+        write_json(&shown(snapshot, docid, top_level(&source, "_vectors"))?, out);
         out.push(b'}');
     }
+    Ok(())
 }

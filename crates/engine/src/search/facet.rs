@@ -197,6 +197,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], started: Instant) -> Re
             threshold: request.ranking_score_threshold,
             wanted: if request.exhaustive_facet_count { settings.pagination.max_total_hits } else { 0 },
             exhaustive: request.exhaustive_facet_count,
+            vector: None,
             deadline: deadline(snapshot, started),
             scored: false,
         },

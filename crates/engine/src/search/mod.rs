@@ -4,16 +4,20 @@
 //! shown is read, cut to the attributes asked for and marked up. Answers are written as they are sent.
 
 mod answer;
+mod compare;
 mod documents;
 mod facet;
 mod federation;
 mod format;
+mod hybrid;
 mod multi;
 mod paging;
 mod project;
 mod request;
 mod scan;
 mod search_request;
+mod semantic;
+mod similar;
 mod sort;
 
 pub use answer::{Answer, Facts};
@@ -22,9 +26,11 @@ pub use facet::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
-    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, SearchRequest, Strategy, decode,
+    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, SearchRequest, SimilarRequest, Strategy,
+    decode,
 };
 pub use search_request::run;
+pub use similar::similar;
 
 #[cfg(test)]
 mod golden;

@@ -132,6 +132,31 @@ pub struct FacetSearchRequest {
     pub features: Features,
 }
 
+/// A search for documents that are like one.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "documented in ts/engine/requests.ts")]
+pub struct SimilarRequest {
+    pub index_uid: String,
+    pub id: String,
+    pub embedder: String,
+    #[serde(default)]
+    pub visible: Json,
+    pub offset: usize,
+    pub limit: usize,
+    #[serde(default)]
+    pub filter: Json,
+    pub attributes_to_retrieve: Option<Vec<String>>,
+    pub retrieve_vectors: bool,
+    pub show_ranking_score: bool,
+    pub show_ranking_score_details: bool,
+    #[serde(default)]
+    pub show_performance_details: bool,
+    pub ranking_score_threshold: Option<f64>,
+    #[serde(default)]
+    pub features: Features,
+}
+
 /// A listing of documents.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,8 +6,10 @@ use roaring::RoaringBitmap;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::facet::{check_facets, write_facets};
 use super::format::{Formatter, Matching};
+use super::hybrid::{merge, words_suffice};
 use super::project::{Selection, project_plain, top_level};
-use super::request::{Hybrid, SearchRequest, decode};
+use super::request::{SearchRequest, decode};
+use super::semantic::Kind;
 use super::sort::parse_sort;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
@@ -16,6 +18,7 @@ use crate::filter::{self, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, Ranked, RankedHit, ScoreDetail, SortCriterion, rank};
 use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
+use crate::vector::shown;
 
 /// Answers a search (`SearchRequest` as UTF-8 JSON) that began at `started`.
 ///
@@ -27,7 +30,8 @@ pub fn run(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answ
 
 /// [`run`] of a request that is decoded.
 pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Instant) -> Result<Answer> {
-    let found = find(snapshot, request, started)?;
+    let scored = request.show_ranking_score || request.show_ranking_score_details;
+    let found = find(snapshot, request, started, scored)?;
     let mut body = b"{\"hits\":[".to_vec();
     let mut page = Page::new(snapshot, request, &found)?;
     for (at, hit) in found.page().iter().enumerate() {
@@ -38,6 +42,10 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Inst
     }
     body.extend_from_slice(b"],\"query\":");
     write_text(request.q.as_deref().unwrap_or_default(), &mut body);
+    if let Some(vector) = found.query_vector(request) {
+        body.extend_from_slice(b",\"queryVector\":");
+        write_json(&serde_json::json!(vector), &mut body);
+    }
     let candidates = &found.ranked.candidates;
     // Facets first: the time they take is part of the answer's.
     let mut facets = Vec::new();
@@ -60,7 +68,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Inst
         body.extend_from_slice(b",\"performanceDetails\":");
         write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
     }
-    if let Some(hits) = found.semantic_hits {
+    if let Some(hits) = found.semantic_hits() {
         write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
     }
     body.push(b'}');
@@ -71,11 +79,33 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Inst
 pub(super) struct Found {
     pub ranked: Ranked,
     pub sort: Vec<SortCriterion>,
-    pub semantic_hits: Option<usize>,
+    /// Hits that came by meaning; None for a search by words alone.
+    semantic: Option<RoaringBitmap>,
+    /// Whether vectors were looked at.
+    compared_vectors: bool,
     window: std::ops::Range<usize>,
 }
 
 impl Found {
+    /// So many hits after so many, all found by meaning.
+    pub fn of_page(ranked: Ranked, offset: usize, limit: usize) -> Self {
+        let semantic = Some(ranked.candidates.clone());
+        let window = offset..offset.saturating_add(limit);
+        Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, window }
+    }
+
+    /// The vector that documents were compared with, where the request wants to see vectors.
+    pub fn query_vector<'r>(&self, request: &'r SearchRequest) -> Option<&'r [f32]> {
+        let shown = self.compared_vectors && request.retrieve_vectors;
+        request.vector.as_deref().filter(|_| shown)
+    }
+
+    /// Hits shown that came by meaning; None for a search by words alone.
+    pub fn semantic_hits(&self) -> Option<usize> {
+        let semantic = self.semantic.as_ref()?;
+        Some(self.page().iter().filter(|hit| semantic.contains(hit.docid)).count())
+    }
+
     /// The hits shown.
     pub fn page(&self) -> &[RankedHit] {
         let len = self.ranked.hits.len();
@@ -87,16 +117,21 @@ impl Found {
             degraded: self.ranked.degraded,
             used_negative_operator: self.ranked.used_negative_operator,
             terms: self.ranked.terms,
-            semantic_hits: self.semantic_hits,
+            semantic_hits: self.semantic_hits(),
             hits: self.page().len(),
         }
     }
 }
 
-/// Selects and ranks the documents of a request.
-pub(super) fn find(snapshot: &Snapshot, request: &SearchRequest, started: Instant) -> Result<Found> {
+/// Selects and ranks the documents of a request. `scored`: somebody looks at their scores.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+    started: Instant,
+    scored: bool,
+) -> Result<Found> {
     let settings = snapshot.settings();
-    let semantic_hits = check_hybrid(snapshot, request)?;
+    let kind = Kind::of(snapshot, request)?;
     let scope = scope_of(request);
     let sort = match &request.sort {
         Some(sort) => {
@@ -126,25 +161,52 @@ pub(super) fn find(snapshot: &Snapshot, request: &SearchRequest, started: Instan
     let exhaustive = request.paging.is_exhaustive();
     // A threshold is known to hold only for documents that were ranked.
     let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
-    let ranked = rank(
-        snapshot,
-        &*analyzer(snapshot)?,
-        &RankRequest {
-            q: request.q.as_deref(),
-            universe,
-            strategy: request.matching_strategy.into(),
-            search_on: request.attributes_to_search_on.as_deref(),
-            locales: request.locales.as_deref(),
-            sort: &sort,
-            distinct: request.distinct.as_deref().or(settings.distinct_attribute.as_deref()),
-            threshold: request.ranking_score_threshold,
-            wanted: if all_ranked { reachable } else { window.end },
-            exhaustive,
-            deadline: deadline(snapshot, started),
-            scored: request.show_ranking_score || request.show_ranking_score_details,
-        },
-    )?;
-    Ok(Found { ranked, sort, semantic_hits, window })
+    let wanted = if all_ranked { reachable } else { window.end };
+    let analyzer = analyzer(snapshot)?;
+    let ask = RankRequest {
+        q: request.q.as_deref(),
+        universe,
+        strategy: request.matching_strategy.into(),
+        search_on: request.attributes_to_search_on.as_deref(),
+        locales: request.locales.as_deref(),
+        sort: &sort,
+        distinct: request.distinct.as_deref().or(settings.distinct_attribute.as_deref()),
+        threshold: request.ranking_score_threshold,
+        wanted,
+        exhaustive,
+        vector: None,
+        deadline: deadline(snapshot, started),
+        // Lists are merged by their scores.
+        scored: scored || matches!(kind, Kind::Both { .. }),
+    };
+    let found = |ranked, semantic, compared_vectors| Found {
+        ranked,
+        sort: sort.clone(),
+        semantic,
+        compared_vectors,
+        window: window.clone(),
+    };
+    match kind {
+        Kind::Words { failed } => {
+            let semantic = failed.then(RoaringBitmap::new);
+            Ok(found(rank(snapshot, &analyzer, &ask)?, semantic, false))
+        }
+        Kind::Meaning(nearest) => {
+            let ranked = rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask })?;
+            let semantic = ranked.candidates.clone();
+            Ok(found(ranked, Some(semantic), true))
+        }
+        Kind::Both { nearest, ratio } => {
+            let by_words = rank(snapshot, &analyzer, &ask)?;
+            if words_suffice(&by_words.hits, window.end, ratio) {
+                return Ok(found(by_words, Some(RoaringBitmap::new()), false));
+            }
+            let by_meaning =
+                rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask.clone() })?;
+            let (ranked, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
+            Ok(found(ranked, Some(semantic), true))
+        }
+    }
 }
 
 /// When ranking has to stop.
@@ -183,32 +245,6 @@ pub(super) fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &s
         describe_filterable(settings)
     );
     Err(Error::user("invalid_search_distinct", message))
-}
-
-/// Hits that came from vectors, if the search is one by meaning as well. Without embedders that can run
-/// here it finds by words what it can.
-fn check_hybrid(snapshot: &Snapshot, request: &SearchRequest) -> Result<Option<usize>> {
-    let Some(Hybrid { embedder, semantic_ratio }) = &request.hybrid else {
-        return match request.vector {
-            Some(_) => {
-                Err(Error::user("missing_search_hybrid", "`vector` needs `hybrid`, which names the embedder"))
-            }
-            None => Ok(None),
-        };
-    };
-    let blank = request.q.as_deref().is_none_or(|q| q.trim().is_empty());
-    if *semantic_ratio == 0.0 || (blank && request.vector.is_none()) {
-        return Ok(None);
-    }
-    if !snapshot.settings().embedders.contains_key(embedder) {
-        let message = format!("index `{}`: there is no embedder named `{embedder}`", request.index_uid);
-        return Err(Error::user("invalid_search_embedder", message));
-    }
-    if *semantic_ratio == 1.0 || blank {
-        let message = format!("index `{}`: the embedder `{embedder}` gave no vector", request.index_uid);
-        return Err(Error::user("vector_embedding_error", message));
-    }
-    Ok(Some(0))
 }
 
 /// Writes the hits of one request.
@@ -253,7 +289,7 @@ impl<'a> Page<'a> {
         let mut members = Members { first: out.last() == Some(&b'{') };
         if self.request.retrieve_vectors && self.shows_vectors() {
             members.begin("_vectors", out);
-            out.extend_from_slice(top_level(&source, "_vectors").unwrap_or("{}").as_bytes());
+            write_json(&shown(self.snapshot, hit.docid, top_level(&source, "_vectors"))?, out);
         }
         if let Some(metres) = self.geo_distance(hit.docid)? {
             members.begin("_geoDistance", out);

@@ -335,7 +335,6 @@ fn requests_that_do_not_suit_the_settings_are_refused() {
         (&snapshot, json!({"sort": ["_geoPoint(91,1):asc"]}), "invalid_search_sort", "-90 to 90"),
         (&snapshot, json!({"sort": ["_geoRadius(1,1,1):asc"]}), "invalid_search_sort", "reserved"),
         (&unsorted, json!({"sort": ["n:asc"]}), "invalid_search_sort", "`sort`"),
-        (&snapshot, json!({"vector": [1.0]}), "missing_search_hybrid", "hybrid"),
         (
             &snapshot,
             json!({"q": "a", "hybrid": {"embedder": "e", "semanticRatio": 0.5}}),

@@ -18,4 +18,9 @@ impl Attachments {
         let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::downcast(Arc::clone(value)).expect("a value lies under its own type")
     }
+
+    /// Puts a value where [`Attachments::get`] finds it.
+    pub fn put<T: Send + Sync + 'static>(&self, value: Arc<T>) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<T>(), value);
+    }
 }

@@ -1,6 +1,6 @@
 //! One index on disk: tantivy's files, side files, and the commit that says which of them count.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +43,20 @@ pub struct CommitRecord {
     pub fields: Option<String>,
     /// See [`SnapshotParts::long`].
     pub long: BTreeSet<FieldId>,
+    /// Logs of vectors by embedder.
+    #[serde(default)]
+    pub vectors: BTreeMap<String, VectorLog>,
+}
+
+/// A log of vectors as far as it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorLog {
+    /// Its name.
+    pub file: String,
+    /// Bytes that count.
+    pub bytes: u64,
+    /// Number of the next record.
+    pub sequence: u64,
 }
 
 /// What writing may use.

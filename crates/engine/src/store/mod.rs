@@ -9,7 +9,8 @@ mod side_file;
 mod snapshot;
 
 pub use attachments::Attachments;
-pub use directory::{CommitRecord, IndexDirectory, Writer, WriterLimits, in_memory};
+pub use directory::{CommitRecord, IndexDirectory, VectorLog, Writer, WriterLimits, in_memory};
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
 pub use packed::{PackedText, PackedTokenizer};
+pub use side_file::unique_name;
 pub use snapshot::{DELETED, SegmentDocids, SegmentView, Snapshot, SnapshotParts};

@@ -14,14 +14,18 @@ const PREFIX: &str = "side-";
 
 /// Writes and syncs a new side file; gives its name.
 pub fn write(directory: &Path, kind: &str, content: &[u8]) -> Result<String> {
-    let unique = tantivy::index::SegmentId::generate_random().uuid_string();
-    let name = format!("{PREFIX}{kind}-{unique}.json");
+    let name = format!("{PREFIX}{kind}-{}.json", unique_name());
     let path = directory.join(&name);
     let context = || format!("{} could not be written", path.display());
     let mut file = File::create_new(&path).context(context())?;
     file.write_all(content).context(context())?;
     file.sync_all().context(context())?;
     Ok(name)
+}
+
+/// A name that no other file has.
+pub fn unique_name() -> String {
+    tantivy::index::SegmentId::generate_random().uuid_string()
 }
 
 /// Reads a side file.

@@ -28,6 +28,7 @@ import { HitWriter } from './hits.js'
 import { interleaved } from './interleave.js'
 import { pinOf } from './pins.js'
 import { type RankedSearch, rankSearch } from './search.js'
+import { vectorText } from './semantic.js'
 
 /** One query of the federation. */
 export interface FederatedQuery {
@@ -95,9 +96,7 @@ export function federatedSearch(
 function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
   const shown = queries.flatMap(({ position, request, found }) =>
     found.comparedVectors && request.retrieveVectors
-      ? [
-          `"${positions[position] ?? position}":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}]`,
-        ]
+      ? [`"${positions[position] ?? position}":${vectorText(request.vector!)}`]
       : [],
   )
   return shown.length === 0 ? '' : `"queryVectors":{${shown.join(',')}},`

@@ -19,7 +19,7 @@ import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
-import { kindOf } from './semantic.js'
+import { kindOf, vectorText } from './semantic.js'
 import { parseSort, type SortCriterion } from './sort-request.js'
 
 /** A ranked page before it is written. */
@@ -195,9 +195,7 @@ export function search(index: OpenIndex, request: SearchRequest): { json: string
   const { byMeaning } = found
   const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
   const queryVector =
-    found.comparedVectors && request.retrieveVectors
-      ? `"queryVector":[${request.vector!.map((component) => floatText(Math.fround(component))).join(',')}],`
-      : ''
+    found.comparedVectors && request.retrieveVectors ? `"queryVector":${vectorText(request.vector!)},` : ''
   const json =
     `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},${queryVector}` +
     `"processingTimeMs":${Math.round(performance.now() - started)},${window}${facets},` +

@@ -10,6 +10,7 @@
  */
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
+import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { type RankingRule, vectorRule } from '../ranking/index.js'
 import { type Embedder, embeddersOf } from '../vector/index.js'
@@ -47,6 +48,10 @@ export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked)
   const rule = vectorRule(set, embedder, [Float32Array.from(vector)])
   return onlyMeaning ? { kind: 'meaning', rule } : { kind: 'both', rule, ratio: hybrid.semanticRatio }
 }
+
+/** The vector of a query as JSON text: its components as they are compared, in 32 bits. */
+export const vectorText = (vector: readonly number[]): string =>
+  `[${vector.map((component) => floatText(Math.fround(component))).join(',')}]`
 
 /** @throws EngineError with `code` if there is no such embedder */
 export function embedderNamed(

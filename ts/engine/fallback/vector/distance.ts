@@ -44,7 +44,8 @@ function wideDistance(a: Float32Array, b: Float32Array, atB: number): number {
     left += x * x
     right += y * y
   }
-  return fromCosine(fround(product / (Math.sqrt(left) * Math.sqrt(right))), 1)
+  const norms = Math.sqrt(left) * Math.sqrt(right)
+  return norms === 0 ? 0 : fromCosine(fround(product / norms), 1)
 }
 
 /** Distances of vectors to one query. */

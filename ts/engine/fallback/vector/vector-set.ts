@@ -46,6 +46,11 @@ export class VectorSet {
     this.dimensions = dimensions
   }
 
+  /** Bytes of all vectors. */
+  get bytes(): number {
+    return (this.used - this.holes) * this.dimensions * 4
+  }
+
   get(docid: number): DocumentVectors | undefined {
     const entry = this.entries.get(docid)
     if (entry === undefined) return undefined

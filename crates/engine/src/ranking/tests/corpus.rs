@@ -139,6 +139,7 @@ impl Corpus {
             threshold: ask.threshold,
             wanted: ask.limit,
             exhaustive: ask.exhaustive,
+            vector: None,
             deadline: Instant::now(),
             scored: true,
         };

@@ -135,6 +135,7 @@ fn search(corpus: &Corpus, request: &Value) -> crate::ranking::Ranked {
         threshold: request["rankingScoreThreshold"].as_f64(),
         wanted: number("offset", 0) + number("limit", 20),
         exhaustive: false,
+        vector: None,
         deadline: Instant::now() + Duration::from_secs(60),
         scored: true,
     })

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use super::super::compare::{Value, compare};
 use super::Query;
-use super::compare::{Value, compare};
 use crate::error::Result;
 use crate::facets::{Columns, Value as ColumnValue};
 use crate::ranking::RankedHit;

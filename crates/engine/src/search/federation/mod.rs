@@ -6,7 +6,6 @@
 //!
 //! Source: search-semantics §15, operations §17.
 
-mod compare;
 mod facets;
 mod merge;
 mod request;
@@ -19,6 +18,7 @@ use self::facets::FoundIn;
 use self::merge::{Candidate, DistinctValue, merge};
 use self::request::Federation;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::compare;
 use super::multi::{IndexedSearch, at_query};
 use super::request::{SearchRequest, decode};
 use super::search_request::{Found, Page, find};
@@ -59,6 +59,7 @@ pub fn federated_search(searches: &[IndexedSearch], federation: &[u8]) -> Result
     let mut body = b"{\"hits\":[".to_vec();
     write_hits(&queries, page, &federation, &mut body)?;
     body.extend_from_slice(b"]");
+    write_query_vectors(&queries, &federation, &mut body);
     let total = found.iter().map(|one| one.documents.len()).sum();
     let mut facets = Vec::new();
     facets::write(&mut found, &federation, &mut facets)?;
@@ -83,13 +84,28 @@ pub fn federated_search(searches: &[IndexedSearch], federation: &[u8]) -> Result
     Ok(Answer { body, facts })
 }
 
+/// The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7.
+fn write_query_vectors(queries: &[Query], federation: &Federation, out: &mut Vec<u8>) {
+    let shown = queries.iter().enumerate().filter_map(|(at, query)| {
+        let position = federation.positions.get(at).copied().unwrap_or(at);
+        Some((position.to_string(), json!(query.found.query_vector(&query.request)?)))
+    });
+    let shown: serde_json::Map<String, serde_json::Value> = shown.collect();
+    if !shown.is_empty() {
+        out.extend_from_slice(b",\"queryVectors\":");
+        write_json(&shown, out);
+    }
+}
+
 fn rank<'s>(search: &'s IndexedSearch, at: usize, federation: &Federation) -> Result<Query<'s>> {
     let mut request: SearchRequest = decode(&search.request)?;
     request.paging = federation.paging;
     if federation.distinct.is_some() {
         request.distinct.clone_from(&federation.distinct);
     }
-    let found = find(&search.snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
+    // Hits of different queries are compared by their scores.
+    let found =
+        find(&search.snapshot, &request, Instant::now(), true).map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
 

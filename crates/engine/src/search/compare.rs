@@ -1,4 +1,4 @@
-//! Which of two hits of different queries comes first?
+//! Which of two hits of different lists comes first: of several queries, or of words and meaning?
 //!
 //! What the rules said of a hit is folded into a list of values: consecutive ranks make one score, which
 //! the query's weight multiplies; values that were sorted by stand between. Lists are compared entry by

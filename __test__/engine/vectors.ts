@@ -1,0 +1,77 @@
+/** What every engine has to do with vectors, told through the `Engine` interface alone. */
+import test from 'ava'
+import { type OpenEngine, TestEngine } from '../support/engine.js'
+
+const index = 'pts'
+const embedders = { v: { source: 'userProvided', dimensions: 2 } }
+
+/** Runs the suite against one engine. */
+export function vectorConformance(name: string, open: OpenEngine): void {
+  const vectorsOf = async (engine: TestEngine, id: string): Promise<unknown> => {
+    const text = await engine.documentText(index, id, { retrieveVectors: true })
+    return (JSON.parse(text!) as { _vectors: { v: { embeddings: unknown } } })._vectors.v.embeddings
+  }
+
+  test(`${name}: vectors are there after a restart, embedders that came and went included`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.configure(index, { embedders })
+    await engine.put(
+      index,
+      { id: 'a', _vectors: { v: [3, 4] } },
+      {
+        id: 'b',
+        _vectors: {
+          v: [
+            [1, 0],
+            [0, 1],
+          ],
+        },
+      },
+    )
+    await engine.put(index, { id: 'a', t: 'x' })
+    await engine.outcome(index, { kind: 'deleteByIds', ids: ['b'] })
+    await engine.reopen()
+    t.deepEqual(await vectorsOf(engine, 'a'), [[3, 4]])
+    t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
+    // What was given back to the document is found again, and what was stored before is not.
+    await engine.configure(index, { embedders: {} })
+    await engine.put(index, { id: 'a', _vectors: { v: [5, 6] } })
+    await engine.reopen()
+    await engine.configure(index, { embedders })
+    await engine.reopen()
+    t.deepEqual(await vectorsOf(engine, 'a'), [[5, 6]])
+    t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
+  })
+
+  test(`${name}: an abandoned batch leaves no vectors, and the next one is whole`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.configure(index, { embedders })
+    await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
+    const task = await engine.upload([{ id: 'a', _vectors: { v: [7, 7] } }])
+    const batch = { uid: 999, indexUid: index, operations: [{ taskUid: 1, ...task }] }
+    const prepared = await engine.engine.prepare(index, batch as Parameters<typeof engine.engine.prepare>[1])
+    await engine.engine.abandon(prepared)
+    t.deepEqual(await vectorsOf(engine, 'a'), [[3, 4]])
+    await engine.put(index, { id: 'b', _vectors: { v: [1, 1] } })
+    await engine.reopen()
+    t.deepEqual(await vectorsOf(engine, 'a'), [[3, 4]])
+    t.deepEqual(await vectorsOf(engine, 'b'), [[1, 1]])
+  })
+
+  test(`${name}: a docid that is given out again brings no vectors along`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    await engine.configure(index, { embedders })
+    await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
+    await engine.apply(
+      index,
+      { kind: 'deleteByIds', ids: ['a'] },
+      await engine.upload([{ id: 'b', _vectors: { v: null } }]),
+    )
+    t.deepEqual(await vectorsOf(engine, 'b'), [])
+    await engine.apply(index, { kind: 'clear' }, await engine.upload([{ id: 'c', _vectors: { v: [9, 9] } }]))
+    await engine.reopen()
+    t.deepEqual(await vectorsOf(engine, 'c'), [[9, 9]])
+    t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
+    t.deepEqual(await engine.engine.verify(index), [])
+  })
+}

@@ -1,0 +1,84 @@
+//! Here are hits by words and hits by meaning: what is the one list?
+//!
+//! 1. If words alone fill the page with scores that meaning can hardly beat, they are the answer.
+//! 2. Else the heads of both lists are compared by their weighted scores; equal ones: meaning first.
+//! 3. A document comes once, where it stands better, with the score it has there.
+//!
+//! Source: vectors §6.7.
+
+use std::cmp::Ordering;
+
+use roaring::RoaringBitmap;
+
+use super::compare::{Value, compare};
+use crate::error::Result;
+use crate::facets::Columns;
+use crate::ranking::{Ranked, RankedHit};
+use crate::store::Snapshot;
+
+/// Weighted scores from here on are good enough to leave meaning out. Source: vectors §6.7.
+const GOOD_ENOUGH: f64 = 0.45;
+
+/// Whether words alone fill a page of `wanted` hits well.
+pub(super) fn words_suffice(by_words: &[RankedHit], wanted: usize, ratio: f64) -> bool {
+    by_words.len() >= wanted
+        && by_words[..wanted].iter().all(|hit| hit.score() * (1.0 - ratio) >= GOOD_ENOUGH)
+}
+
+/// A hit, and what it is compared by.
+struct Weighted {
+    values: Vec<Value>,
+    score: f64,
+    hit: RankedHit,
+}
+
+impl Weighted {
+    fn compare(&self, other: &Self) -> Ordering {
+        compare(&self.values, &other.values, (self.score, other.score))
+    }
+}
+
+/// Merges the first `wanted` hits, at most one per value of `distinct`. Gives those that came by meaning too.
+pub(super) fn merge(
+    snapshot: &Snapshot,
+    by_words: Ranked,
+    by_meaning: Ranked,
+    ratio: f64,
+    wanted: usize,
+    distinct: Option<&str>,
+) -> Result<(Ranked, RoaringBitmap)> {
+    let columns = Columns::new(snapshot);
+    let weighted = |hit: RankedHit, weight: f64| Weighted {
+        values: Value::list(&hit.scores, weight),
+        score: hit.score() * weight,
+        hit,
+    };
+    let mut words = by_words.hits.into_iter().map(|hit| weighted(hit, 1.0 - ratio)).peekable();
+    let mut meaning = by_meaning.hits.into_iter().map(|hit| weighted(hit, ratio)).peekable();
+    let mut hits: Vec<RankedHit> = Vec::new();
+    let mut semantic = RoaringBitmap::new();
+    let (mut seen, mut excluded) = (RoaringBitmap::new(), RoaringBitmap::new());
+    while hits.len() < wanted {
+        let meaning_first = match (meaning.peek(), words.peek()) {
+            (Some(left), Some(right)) => left.compare(right) != Ordering::Greater,
+            (left, _) => left.is_some(),
+        };
+        let next = if meaning_first { meaning.next() } else { words.next() };
+        let Some(Weighted { hit, .. }) = next else { break };
+        if !seen.insert(hit.docid) || excluded.contains(hit.docid) {
+            continue;
+        }
+        if let Some(path) = distinct {
+            let mut same = columns.same_value(path, hit.docid)?;
+            same.remove(hit.docid);
+            excluded |= same;
+        }
+        if meaning_first {
+            semantic.insert(hit.docid);
+        }
+        hits.push(hit);
+    }
+    let candidates = (by_words.candidates | by_meaning.candidates) - excluded;
+    let degraded = by_words.degraded || by_meaning.degraded;
+    Ok((Ranked { hits, candidates, degraded, ..by_words }, semantic))
+}

@@ -1,0 +1,158 @@
+//! Here is a document: which others are like it? Source: vectors §7.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use roaring::RoaringBitmap;
+
+use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
+use super::search_request::{Found, Page, analyzer, deadline};
+use super::semantic::embedder_named;
+use crate::error::{Error, Result};
+use crate::filter::{self, Scope};
+use crate::ranking::{MatchingStrategy, RankRequest, Ranked, rank};
+use crate::store::Snapshot;
+use crate::vector::{Embedder, Nearest, VectorSet, Vectors};
+
+/// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`.
+///
+/// # Errors
+/// `invalid_similar_embedder`, `invalid_similar_filter`, `not_found_similar_id`.
+pub fn similar(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answer> {
+    let request: SimilarRequest = decode(request)?;
+    let uid = &request.index_uid;
+    let embedder = embedder_named(snapshot, &request.embedder, "invalid_similar_embedder", uid)?;
+    let mut universe = filtered(snapshot, &request, &request.filter, "invalid_similar_filter")?;
+    let target = visible_target(snapshot, &request)?;
+    universe.remove(target);
+    let (ranked, total) = nearest(snapshot, &request, &embedder, target, universe, started)?;
+    let asked = as_search(&request);
+    let found = Found::of_page(ranked, request.offset, request.limit);
+    let mut body = b"{\"hits\":[".to_vec();
+    let mut page = Page::new(snapshot, &asked, &found)?;
+    for (at, hit) in found.page().iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        page.write_hit(hit, None, &mut body)?;
+    }
+    body.extend_from_slice(b"],\"id\":");
+    write_text(&request.id, &mut body);
+    let total = total.min(snapshot.settings().pagination.max_total_hits as u64);
+    write_display(
+        format_args!(
+            ",\"processingTimeMs\":{},\"limit\":{},\"offset\":{},\"estimatedTotalHits\":{total}",
+            started.elapsed().as_millis(),
+            request.limit,
+            request.offset
+        ),
+        &mut body,
+    );
+    if request.show_performance_details {
+        body.extend_from_slice(b",\"performanceDetails\":");
+        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+    }
+    body.push(b'}');
+    let hits = found.page().len();
+    Ok(Answer { body, facts: Facts { semantic_hits: Some(hits), hits, ..Facts::default() } })
+}
+
+fn filtered(
+    snapshot: &Snapshot,
+    request: &SimilarRequest,
+    filter: &serde_json::Value,
+    code: &'static str,
+) -> Result<RoaringBitmap> {
+    let scope = Scope { code, index_uid: Some(&request.index_uid), features: request.features };
+    Ok(match filter::parse(filter, &scope)? {
+        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
+        None => snapshot.documents().clone(),
+    })
+}
+
+fn visible_target(snapshot: &Snapshot, request: &SimilarRequest) -> Result<u32> {
+    let visible = filtered(snapshot, request, &request.visible, "invalid_search_filter")?;
+    let target = snapshot.docid_of(&request.id)?.filter(|docid| visible.contains(*docid));
+    target.ok_or_else(|| {
+        let message =
+            format!("index `{}`: there is no document with the id `{}`", request.index_uid, request.id);
+        Error::user("not_found_similar_id", message)
+    })
+}
+
+/// Documents with vectors in order, and how many are counted.
+fn nearest(
+    snapshot: &Snapshot,
+    request: &SimilarRequest,
+    embedder: &Embedder,
+    target: u32,
+    universe: RoaringBitmap,
+    started: Instant,
+) -> Result<(Ranked, u64)> {
+    let set: Option<Arc<VectorSet>> = Vectors::of(snapshot).set(&embedder.name)?;
+    let rows = set.as_ref().and_then(|set| set.get(target)).map(|known| known.rows).unwrap_or_default();
+    let dimensions = set.as_ref().map_or(1, |set| set.shape().dimensions.max(1));
+    let vectors: Vec<Vec<f32>> = rows.chunks_exact(dimensions).map(<[f32]>::to_vec).collect();
+    let mut total = universe.len();
+    let embedded = set.as_ref().map(|set| &universe & &set.flags().embedded).unwrap_or_default();
+    let threshold = request.ranking_score_threshold;
+    let within = request.offset.saturating_add(request.limit);
+    let ask = RankRequest {
+        q: None,
+        // Without vectors of its own a document is like no other.
+        universe: if vectors.is_empty() { RoaringBitmap::new() } else { embedded },
+        strategy: MatchingStrategy::All,
+        search_on: None,
+        locales: None,
+        sort: &[],
+        distinct: None,
+        threshold,
+        // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
+        wanted: if threshold.is_some() { usize::MAX } else { within },
+        exhaustive: false,
+        vector: Some(Arc::new(Nearest::new(set, embedder, &vectors))),
+        deadline: deadline(snapshot, started),
+        scored: true,
+    };
+    let found_any = !ask.universe.is_empty();
+    let ranked = rank(snapshot, &*analyzer(snapshot)?, &ask)?;
+    if threshold.is_some() && found_any {
+        total = ranked.hits.len() as u64;
+    }
+    Ok((ranked, total))
+}
+
+/// What the hits of similar documents look like: like those of a search that asks for nothing else.
+fn as_search(request: &SimilarRequest) -> SearchRequest {
+    SearchRequest {
+        index_uid: request.index_uid.clone(),
+        q: None,
+        paging: Paging::Offset { offset: request.offset, limit: request.limit },
+        attributes_to_retrieve: request.attributes_to_retrieve.clone(),
+        attributes_to_crop: None,
+        crop_length: 10,
+        crop_marker: "…".to_owned(),
+        attributes_to_highlight: None,
+        highlight_pre_tag: "<em>".to_owned(),
+        highlight_post_tag: "</em>".to_owned(),
+        show_matches_position: false,
+        filter: serde_json::Value::Null,
+        sort: None,
+        distinct: None,
+        facets: None,
+        matching_strategy: Strategy::Last,
+        attributes_to_search_on: None,
+        ranking_score_threshold: None,
+        locales: None,
+        hybrid: None,
+        vector: None,
+        retrieve_vectors: request.retrieve_vectors,
+        show_ranking_score: request.show_ranking_score,
+        show_ranking_score_details: request.show_ranking_score_details,
+        show_performance_details: false,
+        features: request.features,
+        request_uid: String::new(),
+        metadata: None,
+    }
+}

@@ -1,0 +1,418 @@
+//! What becomes of vectors in a batch? Nothing of the index is changed before it is written.
+//!
+//! 1. What a document says of a configured embedder is taken out of it and kept apart.
+//! 2. Vectors that are never made anew survive whatever else happens to their document.
+//! 3. An embedder that goes writes those back into the documents; one that comes finds them there.
+//!
+//! Source: vectors §2.6, §2.7, §2.10, §4.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use serde_json::{Map, Value};
+
+use super::embedder::{Embedder, embedders_of};
+use super::graphs::lineage_of;
+use super::lacking::Lacking;
+use super::log::{LogWriter, Record, Shape};
+use super::readback::entry;
+use super::sent::{DocumentVectors, Sent, kept_raw, read_sent, vectors_in};
+use super::set::{Flags, VectorSet};
+use super::vectors::{DIRECTORY, Kept, LOG_SUFFIX, Vectors};
+use crate::error::{Error, Result};
+use crate::settings::Settings;
+
+/// Vectors of one document by embedder; only those that change.
+pub type Staged = BTreeMap<String, DocumentVectors>;
+
+/// What the client has said so far of a document's vectors.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// They are never made anew.
+    pub skip_regenerate: bool,
+}
+
+impl From<&DocumentVectors> for Standing {
+    fn from(vectors: &DocumentVectors) -> Self {
+        Self { skip_regenerate: vectors.skip_regenerate }
+    }
+}
+
+/// Embedders and vectors as the batch leaves them.
+#[derive(Clone, Default)]
+pub struct VectorDraft {
+    base: Arc<Vectors>,
+    embedders: BTreeMap<String, EmbedderDraft>,
+}
+
+#[derive(Clone)]
+struct EmbedderDraft {
+    embedder: Embedder,
+    /// None: it starts from nothing.
+    base: Option<Arc<VectorSet>>,
+    /// None: the document has nothing any more.
+    changes: BTreeMap<u32, Option<DocumentVectors>>,
+}
+
+impl EmbedderDraft {
+    fn new(embedder: Embedder, base: Option<Arc<VectorSet>>) -> Self {
+        Self { embedder, base, changes: BTreeMap::new() }
+    }
+
+    fn state(&self, docid: u32) -> Option<DocumentVectors> {
+        match self.changes.get(&docid) {
+            Some(changed) => changed.clone(),
+            None => self.base.as_ref()?.get(docid),
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let mut flags = self.base.as_ref().map(|base| base.flags().clone()).unwrap_or_default();
+        for (docid, state) in &self.changes {
+            let state = state.as_ref();
+            let is = |test: fn(&DocumentVectors) -> bool| state.is_some_and(test);
+            flags.put(
+                *docid,
+                is(|state| !state.rows.is_empty()),
+                is(|state| state.user_provided),
+                is(|state| state.skip_regenerate),
+            );
+        }
+        flags
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { dimensions: self.embedder.dimensions.unwrap_or(0), binary: self.embedder.binary }
+    }
+}
+
+impl VectorDraft {
+    /// Nothing changed yet.
+    pub fn new(settings: &Settings, base: Arc<Vectors>) -> Result<Self> {
+        let mut embedders = BTreeMap::new();
+        for (name, embedder) in embedders_of(settings) {
+            let set = base.set(&name)?;
+            embedders.insert(name, EmbedderDraft::new(embedder, set));
+        }
+        Ok(Self { base, embedders })
+    }
+
+    /// Whether there is any embedder.
+    pub fn is_needed(&self) -> bool {
+        !self.embedders.is_empty()
+    }
+
+    /// What is known of a document under an embedder.
+    pub fn standing(&self, name: &str, docid: u32) -> Option<Standing> {
+        let draft = self.embedders.get(name)?;
+        match draft.changes.get(&docid) {
+            Some(changed) => changed.as_ref().map(Standing::from),
+            None => {
+                let flags = draft.base.as_ref()?.flags();
+                let skip_regenerate = flags.skip_regenerate.contains(docid);
+                flags.knows(docid).then_some(Standing { skip_regenerate })
+            }
+        }
+    }
+
+    /// Changes a document's vectors.
+    pub fn put(&mut self, docid: u32, staged: Staged) {
+        for (name, state) in staged {
+            if let Some(draft) = self.embedders.get_mut(&name) {
+                draft.changes.insert(docid, Some(state));
+            }
+        }
+    }
+
+    /// A document goes, and its vectors with it.
+    pub fn remove(&mut self, docid: u32) {
+        for draft in self.embedders.values_mut() {
+            match draft.base.as_ref().is_some_and(|base| base.flags().knows(docid)) {
+                true => draft.changes.insert(docid, None),
+                false => draft.changes.remove(&docid),
+            };
+        }
+    }
+
+    /// All documents go.
+    pub fn clear(&mut self) {
+        for draft in self.embedders.values_mut() {
+            draft.base = None;
+            draft.changes.clear();
+        }
+    }
+
+    /// Reads what `document` says of vectors. `before` knows those the document has; None: it is new.
+    /// Embedders that get none although they cannot do without are noted in `lacking`.
+    ///
+    /// # Errors
+    /// `invalid_vectors_type`, `invalid_vector_dimensions`, `too_many_vectors`, `vector_embedding_error`.
+    pub fn read(
+        &self,
+        document: &Map<String, Value>,
+        id: &str,
+        before: Option<&dyn Fn(&str) -> Option<Standing>>,
+        lacking: &mut Lacking,
+    ) -> Result<Staged> {
+        let vectors = vectors_in(document, id)?;
+        let mut staged = Staged::new();
+        for (name, draft) in &self.embedders {
+            let sent = vectors.and_then(|vectors| vectors.get(name));
+            let sent = sent.map(|value| read_sent(id, &draft.embedder, value)).transpose()?;
+            match state_after(before.map(|before| before(name)), sent, &draft.embedder) {
+                After::Lacking => lacking.note(id, &draft.embedder),
+                After::Same => {}
+                After::Changed(state) => {
+                    staged.insert(name.clone(), state);
+                }
+            }
+        }
+        for (name, value) in vectors.into_iter().flatten() {
+            if !self.embedders.contains_key(name) {
+                kept_raw(id, name, value)?;
+            }
+        }
+        Ok(staged)
+    }
+
+    /// Takes what was read out of a document, which is stored without it.
+    pub fn strip(&self, document: &mut Map<String, Value>) {
+        let Some(Value::Object(vectors)) = document.get_mut("_vectors") else { return };
+        vectors.retain(|name, _| !self.embedders.contains_key(name));
+        for (name, value) in vectors.iter_mut() {
+            if let Ok(kept) = kept_raw("", name, value) {
+                *value = kept;
+            }
+        }
+        if vectors.is_empty() {
+            document.shift_remove("_vectors");
+        }
+    }
+
+    /// As filters see them before the batch is written.
+    pub fn preview(&self) -> Vectors {
+        Vectors::preview(self.embedders.iter().map(|(name, draft)| (name.clone(), draft.flags())).collect())
+    }
+
+    /// Begins to move to the embedders of `settings`.
+    ///
+    /// # Errors
+    /// `invalid_settings_embedders` if vectors of another length are stored.
+    pub fn reconfigure(&self, settings: &Settings) -> Result<Reconfiguration> {
+        let mut after = BTreeMap::new();
+        let (mut fresh, mut remade) = (Vec::new(), Vec::new());
+        for (name, embedder) in embedders_of(settings) {
+            let draft = match self.embedders.get(&name) {
+                None => {
+                    fresh.push(name.clone());
+                    EmbedderDraft::new(embedder, None)
+                }
+                Some(old) => {
+                    if old.embedder.source != embedder.source {
+                        remade.push(name.clone());
+                    }
+                    changed(old, embedder)?
+                }
+            };
+            after.insert(name, draft);
+        }
+        let gone = self.embedders.iter().filter(|(name, _)| !after.contains_key(*name));
+        let gone = gone.map(|(name, draft)| (name.clone(), draft.clone())).collect();
+        let base = Arc::clone(&self.base);
+        Ok(Reconfiguration { base, after, fresh, remade, gone, lacking: Lacking::default() })
+    }
+
+    /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
+    pub fn write(&self, directory: &Path) -> Result<Vectors> {
+        let mut kept = BTreeMap::new();
+        for (name, draft) in &self.embedders {
+            let unchanged = draft.changes.is_empty();
+            let same_base = draft.base.as_ref().filter(|base| base.shape() == draft.shape());
+            if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.kept(name)) {
+                kept.insert(name.clone(), Arc::clone(known));
+            } else if let Some(set) = write_embedder(draft, &directory.join(DIRECTORY))? {
+                kept.insert(name.clone(), Arc::new(Kept::written(set)));
+            }
+        }
+        Ok(Vectors::written(kept))
+    }
+}
+
+/// Appends to the log there is, or begins one. None if there is nothing to write.
+fn write_embedder(draft: &EmbedderDraft, directory: &Path) -> Result<Option<VectorSet>> {
+    let shape = draft.shape();
+    let changes = || draft.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
+    let base = match &draft.base {
+        None if changes().next().is_none() => return Ok(None),
+        base => base.as_ref(),
+    };
+    let Some(base) = base else {
+        let mut writer = LogWriter::create(&directory.join(first_name()), shape, 0)?;
+        let records: Vec<Record> =
+            changes().map(|(docid, state)| writer.write(docid, Some(state))).collect::<Result<_>>()?;
+        let (log, sequence) = writer.finish()?;
+        return Ok(Some(VectorSet::new(log, sequence, None).with(records)));
+    };
+    if base.shape() == shape && !base.is_mostly_dead() {
+        let mut writer = LogWriter::append(base.log(), base.sequence())?;
+        let records: Vec<Record> = draft
+            .changes
+            .iter()
+            .map(|(docid, state)| writer.write(*docid, state.as_ref()))
+            .collect::<Result<_>>()?;
+        let (log, sequence) = writer.finish()?;
+        return Ok(Some(base.continued(log, sequence).with(records)));
+    }
+    let mut records = Vec::new();
+    let rewritten = base.shape() == shape;
+    let name = if rewritten { next_name(base.log().path()) } else { first_name() };
+    let mut writer = LogWriter::create(&directory.join(name), shape, base.sequence())?;
+    if rewritten {
+        for record in base.records()?.iter().filter(|record| !draft.changes.contains_key(&record.docid)) {
+            records.push(writer.copy(base.log(), record)?);
+        }
+    } else {
+        for docid in base.flags().known() {
+            if !draft.changes.contains_key(&docid) {
+                records.push(writer.write(docid, base.get(docid).as_ref())?);
+            }
+        }
+    }
+    for (docid, state) in changes() {
+        records.push(writer.write(docid, Some(state))?);
+    }
+    let (log, sequence) = writer.finish()?;
+    // Rewriting keeps sequence numbers, and with them the graphs.
+    let graphs = rewritten.then(|| Arc::clone(base.graphs()));
+    Ok(Some(VectorSet::new(log, sequence, graphs).with(records)))
+}
+
+/// A log that none came before.
+fn first_name() -> String {
+    format!("{}.0{LOG_SUFFIX}", crate::store::unique_name())
+}
+
+/// The log that one is rewritten to.
+fn next_name(log: &Path) -> String {
+    let serial = log.file_stem().and_then(|stem| stem.to_str()?.rsplit_once('.')?.1.parse::<u64>().ok());
+    format!("{}.{}{LOG_SUFFIX}", lineage_of(log), serial.unwrap_or(0) + 1)
+}
+
+enum After {
+    Same,
+    Changed(DocumentVectors),
+    Lacking,
+}
+
+/// What a document has after it was sent. `before`: None for a new document.
+fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &Embedder) -> After {
+    let known = before.flatten();
+    match sent {
+        // What the client once gave stays for an embedder that makes nothing itself.
+        None => match known {
+            Some(standing) if standing.skip_regenerate || embedder.is_user_provided() => After::Same,
+            _ => After::Lacking,
+        },
+        Some(Sent { regenerate, rows: Some(rows) }) => {
+            After::Changed(DocumentVectors { user_provided: true, skip_regenerate: !regenerate, rows })
+        }
+        Some(Sent { regenerate: true, rows: None }) => After::Lacking,
+        Some(Sent { regenerate: false, rows: None }) if known.is_some() => After::Same,
+        Some(Sent { regenerate: false, rows: None }) => {
+            After::Changed(DocumentVectors { skip_regenerate: true, ..DocumentVectors::default() })
+        }
+    }
+}
+
+/// An embedder whose settings changed.
+fn changed(old: &EmbedderDraft, embedder: Embedder) -> Result<EmbedderDraft> {
+    let has_vectors = || !old.flags().embedded.is_empty();
+    if old.embedder.dimensions != embedder.dimensions && has_vectors() {
+        let length = |dimensions: Option<usize>| dimensions.map_or("unknown".to_owned(), |it| it.to_string());
+        let message = format!(
+            "`.embedders.{}.dimensions`: vectors of {} dimensions are stored; remove them before changing to {}",
+            embedder.name,
+            length(old.embedder.dimensions),
+            length(embedder.dimensions)
+        );
+        return Err(Error::user("invalid_settings_embedders", message));
+    }
+    let mut draft = EmbedderDraft { embedder, ..old.clone() };
+    if draft.embedder.binary && !old.embedder.binary {
+        for state in draft.changes.values_mut().flatten() {
+            state.rows.iter_mut().for_each(|component| *component = f32::from(u8::from(*component > 0.0)));
+        }
+    }
+    Ok(draft)
+}
+
+/// A change of embedders under way: every document may have something to say about it.
+pub struct Reconfiguration {
+    base: Arc<Vectors>,
+    after: BTreeMap<String, EmbedderDraft>,
+    fresh: Vec<String>,
+    remade: Vec<String>,
+    gone: Vec<(String, EmbedderDraft)>,
+    lacking: Lacking,
+}
+
+impl Reconfiguration {
+    /// Whether [`Reconfiguration::visit`] has to see every document.
+    pub fn concerns_all(&self) -> bool {
+        !self.fresh.is_empty() || !self.remade.is_empty()
+    }
+
+    /// Documents that get vectors back.
+    pub fn returning(&self) -> RoaringBitmap {
+        self.gone.iter().fold(RoaringBitmap::new(), |all, (_, draft)| all | draft.flags().skip_regenerate)
+    }
+
+    /// Looks at a document as it is stored. Whether something of it is taken, so that it has to be written.
+    ///
+    /// # Errors
+    /// As [`VectorDraft::read`].
+    pub fn visit(&mut self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<bool> {
+        let vectors = vectors_in(document, id)?;
+        let mut taken = false;
+        for name in &self.fresh {
+            let Some(draft) = self.after.get_mut(name) else { continue };
+            let sent = vectors.and_then(|vectors| vectors.get(name));
+            taken |= sent.is_some();
+            let sent = sent.map(|value| read_sent(id, &draft.embedder, value)).transpose()?;
+            match state_after(None, sent, &draft.embedder) {
+                After::Lacking => self.lacking.note(id, &draft.embedder),
+                After::Same => {}
+                After::Changed(state) => {
+                    draft.changes.insert(docid, Some(state));
+                }
+            }
+        }
+        for draft in self.remade.iter().filter_map(|name| self.after.get(name)) {
+            if !draft.state(docid).is_some_and(|state| state.skip_regenerate) {
+                self.lacking.note(id, &draft.embedder);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// What a document gets back under `_vectors`; None: nothing.
+    pub fn give_back(&self, docid: u32) -> Option<Map<String, Value>> {
+        let entries = self.gone.iter().filter_map(|(name, draft)| {
+            let state = draft.state(docid).filter(|state| state.skip_regenerate)?;
+            Some((name.clone(), entry(&state, draft.shape().dimensions)))
+        });
+        let entries: Map<String, Value> = entries.collect();
+        (!entries.is_empty()).then_some(entries)
+    }
+
+    /// The draft under the new embedders, once every document was seen.
+    ///
+    /// # Errors
+    /// `vector_embedding_error` if documents lack vectors that nobody can make.
+    pub fn finish(self) -> Result<VectorDraft> {
+        self.lacking.check()?;
+        Ok(VectorDraft { base: self.base, embedders: self.after })
+    }
+}

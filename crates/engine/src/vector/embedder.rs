@@ -1,0 +1,87 @@
+//! What of an embedder's settings decides about its vectors? Source: vectors §2.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::settings::Settings;
+
+/// How likenesses are spread before they are shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// Shown as 0.5.
+    pub mean: f32,
+    /// This far above or below the mean is shown as 0.9 or 0.1.
+    pub sigma: f32,
+}
+
+/// A named entry of the setting `embedders`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedder {
+    /// Its name.
+    pub name: String,
+    /// Who makes its vectors.
+    pub source: String,
+    /// None as long as nobody has asked the model.
+    pub dimensions: Option<usize>,
+    /// One bit per component is kept.
+    pub binary: bool,
+    /// None: likenesses are shown as they are.
+    pub shift: Option<Shift>,
+    /// Names of its indexing fragments; None: it renders documents by a template.
+    pub fragments: Option<Vec<String>>,
+}
+
+impl Embedder {
+    /// Whether its vectors come from clients alone.
+    pub fn is_user_provided(&self) -> bool {
+        self.source == "userProvided"
+    }
+
+    fn parse(name: &str, fields: &Map<String, Value>) -> Self {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str);
+        let source = text("source").unwrap_or("openAi");
+        let known = text("model").or(default_model(source)).and_then(known_model);
+        let dimensions = fields.get("dimensions").and_then(Value::as_u64).map(|count| count as usize);
+        let shift = fields.get("distribution").and_then(|distribution| {
+            let part = |key: &str| distribution.get(key).and_then(Value::as_f64).map(|part| part as f32);
+            Some(Shift { mean: part("mean")?, sigma: part("sigma")? })
+        });
+        let fragments = fields.get("indexingFragments").and_then(Value::as_object);
+        Self {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            dimensions: dimensions.or(known.map(|(dimensions, _)| dimensions)),
+            binary: fields.get("binaryQuantized").and_then(Value::as_bool).unwrap_or(false),
+            shift: shift.or(known.map(|(_, shift)| shift)),
+            fragments: fragments.map(|fragments| fragments.keys().cloned().collect()),
+        }
+    }
+}
+
+/// All embedders of an index, by name.
+pub fn embedders_of(settings: &Settings) -> BTreeMap<String, Embedder> {
+    let parse =
+        |(name, fields): (&String, &Map<String, Value>)| (name.clone(), Embedder::parse(name, fields));
+    settings.embedders.iter().map(parse).collect()
+}
+
+fn default_model(source: &str) -> Option<&'static str> {
+    match source {
+        "openAi" => Some("text-embedding-3-small"),
+        "huggingFace" => Some("BAAI/bge-base-en-v1.5"),
+        _ => None,
+    }
+}
+
+/// What is known of a model without asking it. Source: vectors §2.3.
+fn known_model(name: &str) -> Option<(usize, Shift)> {
+    let (dimensions, mean, sigma) = match name {
+        "text-embedding-ada-002" => (1536, 0.9, 0.08),
+        "text-embedding-3-small" => (1536, 0.75, 0.1),
+        "text-embedding-3-large" => (3072, 0.7, 0.1),
+        "BAAI/bge-base-en-v1.5" => (768, 0.85, 0.1),
+        _ => return None,
+    };
+    Some((dimensions, Shift { mean, sigma }))
+}

@@ -1,0 +1,297 @@
+//! Here is a commit's end of a log: which vectors lie before it?
+//!
+//! The vectors of one embedder, append-only. What counts is what the commit says: bytes after its end never
+//! happened, and the next append overwrites them.
+//!
+//! ```text
+//! log    = header record*
+//! header = "SIFTVEC1" dimensions:u32 scalar:u32            scalar: 0 floats, 1 bits padded to words of 64
+//! record = bytes:u32 docid:u32 sequence:u64 flags:u8 count:u8 0:u16 vectors crc32:u32
+//! vector = length:f32 component:f32*, or bits
+//! flags  = 1 came from the client | 2 never made anew | 4 gone: neither vectors nor flags
+//! ```
+//!
+//! Numbers are little-endian; `bytes` is that of the whole record, and the checksum covers all before it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use super::distance::{bits_of, floats, norm};
+use super::sent::DocumentVectors;
+use crate::error::{Context, Error, Result};
+
+const MAGIC: &[u8; 8] = b"SIFTVEC1";
+const HEADER_BYTES: u64 = 16;
+const HEAD_BYTES: usize = 20;
+const CRC_BYTES: usize = 4;
+
+const USER_PROVIDED: u8 = 1;
+const SKIP_REGENERATE: u8 = 2;
+const GONE: u8 = 4;
+
+/// How the vectors of a log are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Components of a vector.
+    pub dimensions: usize,
+    /// One bit per component.
+    pub binary: bool,
+}
+
+impl Shape {
+    /// Bytes of one vector.
+    pub fn bytes(self) -> usize {
+        if self.binary { self.dimensions.div_ceil(64) * 8 } else { 4 + self.dimensions * 4 }
+    }
+
+    /// A stored vector as floats; of bits, zeros and ones.
+    pub fn components(self, stored: &[u8]) -> Vec<f32> {
+        if !self.binary {
+            return floats(stored)[1..].to_vec();
+        }
+        let bit = |at: usize| f32::from(stored[at / 8] >> (at % 8) & 1);
+        (0..self.dimensions).map(bit).collect()
+    }
+}
+
+/// One record, without its vectors.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// Whose vectors.
+    pub docid: u32,
+    /// Grows with every record.
+    pub sequence: u64,
+    /// They came from the client.
+    pub user_provided: bool,
+    /// They are never made anew.
+    pub skip_regenerate: bool,
+    /// The document has neither vectors nor flags any more.
+    pub gone: bool,
+    /// Vectors.
+    pub count: u8,
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// Bytes of the whole record.
+    pub bytes: u64,
+}
+
+impl Record {
+    /// Bytes of a record of `count` vectors.
+    pub fn bytes_of(shape: Shape, count: usize) -> u64 {
+        (HEAD_BYTES + count * shape.bytes() + CRC_BYTES) as u64
+    }
+}
+
+/// A log as one commit sees it.
+#[derive(Debug, Clone)]
+pub struct Log {
+    path: PathBuf,
+    shape: Shape,
+    end: u64,
+    map: Arc<Mmap>,
+}
+
+impl Log {
+    /// Opens what lies before `end`.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it is shorter or no log.
+    pub fn open(path: &Path, end: u64) -> Result<Self> {
+        let context = || format!("{} could not be read", path.display());
+        let file = File::open(path).context(context())?;
+        let length = file.metadata().context(context())?.len();
+        if length < end || end < HEADER_BYTES {
+            return Err(Error::internal(context(), format!("it has {length} bytes, its commit {end}")));
+        }
+        // SAFETY: nobody changes bytes before the end of a commit; the file is only appended to.
+        let map = unsafe { memmap2::MmapOptions::new().len(end as usize).map(&file) }.context(context())?;
+        let number = |at: usize| u32_at(&map, at);
+        if map[..8] != *MAGIC || number(12) > 1 {
+            return Err(Error::internal(context(), "it does not begin as a log of vectors"));
+        }
+        let shape = Shape { dimensions: number(8) as usize, binary: number(12) == 1 };
+        Ok(Self { path: path.to_owned(), shape, end, map: Arc::new(map) })
+    }
+
+    /// How its vectors are written.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Bytes that count.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A vector of a record in the form it is stored in.
+    pub fn vector(&self, offset: u64, slot: usize) -> &[u8] {
+        let start = offset as usize + slot * self.shape.bytes();
+        &self.map[start..start + self.shape.bytes()]
+    }
+
+    /// Hands on all records from byte `from` on, or from the first.
+    ///
+    /// # Errors
+    /// Internal, naming the file and the place, if a record does not match its checksum.
+    pub fn each(&self, from: u64, mut take: impl FnMut(Record)) -> Result<()> {
+        let mut at = from.max(HEADER_BYTES) as usize;
+        while at < self.end as usize {
+            let damaged = |reason: &str| {
+                let context = format!("{} is damaged", self.path.display());
+                Error::internal(context, format!("the record at byte {at} {reason}"))
+            };
+            let rest = &self.map[at..];
+            if rest.len() < HEAD_BYTES + CRC_BYTES {
+                return Err(damaged("is cut short"));
+            }
+            let bytes = u32_at(rest, 0) as usize;
+            let count = rest[17];
+            let expected = HEAD_BYTES + usize::from(count) * self.shape.bytes() + CRC_BYTES;
+            if bytes != expected || bytes > rest.len() {
+                return Err(damaged("has an impossible length"));
+            }
+            let (content, crc) = rest[..bytes].split_at(bytes - CRC_BYTES);
+            if crc32fast::hash(content) != u32_at(crc, 0) {
+                return Err(damaged("does not match its checksum"));
+            }
+            let flags = rest[16];
+            take(Record {
+                docid: u32_at(rest, 4),
+                sequence: u64::from(u32_at(rest, 8)) | u64::from(u32_at(rest, 12)) << 32,
+                user_provided: flags & USER_PROVIDED != 0,
+                skip_regenerate: flags & SKIP_REGENERATE != 0,
+                gone: flags & GONE != 0,
+                count,
+                offset: (at + HEAD_BYTES) as u64,
+                bytes: bytes as u64,
+            });
+            at += bytes;
+        }
+        Ok(())
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes were taken"))
+}
+
+/// Appends to a log. Nothing counts before a commit names the new end.
+pub struct LogWriter {
+    path: PathBuf,
+    shape: Shape,
+    file: BufWriter<File>,
+    end: u64,
+    sequence: u64,
+}
+
+impl LogWriter {
+    /// Begins a log that must not exist.
+    pub fn create(path: &Path, shape: Shape, sequence: u64) -> Result<Self> {
+        let context = || format!("{} could not be created", path.display());
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).context(context())?;
+        }
+        let mut file = BufWriter::new(File::create_new(path).context(context())?);
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&(shape.dimensions as u32).to_le_bytes());
+        header.extend_from_slice(&u32::from(shape.binary).to_le_bytes());
+        file.write_all(&header).context(context())?;
+        Ok(Self { path: path.to_owned(), shape, file, end: HEADER_BYTES, sequence })
+    }
+
+    /// Goes on after the end of a commit; whatever lies behind it is overwritten.
+    pub fn append(log: &Log, sequence: u64) -> Result<Self> {
+        let context = || format!("{} could not be opened for writing", log.path.display());
+        let mut file = OpenOptions::new().write(true).open(&log.path).context(context())?;
+        file.set_len(log.end).context(context())?;
+        file.seek(SeekFrom::Start(log.end)).context(context())?;
+        let (path, shape) = (log.path.clone(), log.shape);
+        Ok(Self { path, shape, file: BufWriter::new(file), end: log.end, sequence })
+    }
+
+    /// Writes what is known of a document from here on; None: nothing any more.
+    pub fn write(&mut self, docid: u32, vectors: Option<&DocumentVectors>) -> Result<Record> {
+        let gone = vectors.is_none();
+        let empty = DocumentVectors::default();
+        let DocumentVectors { user_provided, skip_regenerate, rows } = vectors.unwrap_or(&empty);
+        let (user_provided, skip_regenerate) = (*user_provided, *skip_regenerate);
+        let mut stored = Vec::with_capacity(rows.len() * 4);
+        let mut count = 0;
+        for row in rows.chunks_exact(self.shape.dimensions.max(1)) {
+            count += 1;
+            if self.shape.binary {
+                stored.extend_from_slice(&bits_of(row));
+            } else {
+                let with_length = std::iter::once(norm(row)).chain(row.iter().copied());
+                with_length.for_each(|number| stored.extend_from_slice(&number.to_le_bytes()));
+            }
+        }
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        let flags =
+            flag(user_provided, USER_PROVIDED) | flag(skip_regenerate, SKIP_REGENERATE) | flag(gone, GONE);
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.write_stored(docid, sequence, flags, count, &stored)
+    }
+
+    /// Copies a record of another log of the same shape, sequence number included.
+    pub fn copy(&mut self, from: &Log, record: &Record) -> Result<Record> {
+        let start = record.offset as usize;
+        let stored = &from.map[start..start + usize::from(record.count) * self.shape.bytes()];
+        let flags = from.map[start - 4];
+        self.write_stored(record.docid, record.sequence, flags, record.count, stored)
+    }
+
+    fn write_stored(
+        &mut self,
+        docid: u32,
+        sequence: u64,
+        flags: u8,
+        count: u8,
+        stored: &[u8],
+    ) -> Result<Record> {
+        let bytes = HEAD_BYTES + stored.len() + CRC_BYTES;
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        head.extend_from_slice(&(bytes as u32).to_le_bytes());
+        head.extend_from_slice(&docid.to_le_bytes());
+        head.extend_from_slice(&sequence.to_le_bytes());
+        head.extend_from_slice(&[flags, count, 0, 0]);
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&head);
+        crc.update(stored);
+        let crc = crc.finalize().to_le_bytes();
+        let context = || format!("{} could not be written", self.path.display());
+        for part in [&head[..], stored, &crc[..]] {
+            self.file.write_all(part).context(context())?;
+        }
+        let offset = self.end + HEAD_BYTES as u64;
+        self.end += bytes as u64;
+        Ok(Record {
+            docid,
+            sequence,
+            user_provided: flags & USER_PROVIDED != 0,
+            skip_regenerate: flags & SKIP_REGENERATE != 0,
+            gone: flags & GONE != 0,
+            count,
+            offset,
+            bytes: bytes as u64,
+        })
+    }
+
+    /// Makes everything written survive a crash, and opens it. Gives the next sequence number too.
+    pub fn finish(mut self) -> Result<(Log, u64)> {
+        let context = || format!("{} could not be synced", self.path.display());
+        self.file.flush().context(context())?;
+        self.file.get_ref().sync_data().context(context())?;
+        Ok((Log::open(&self.path, self.end)?, self.sequence))
+    }
+}

@@ -1,0 +1,187 @@
+//! Here is a vector and documents in play: which of them are nearest, in order?
+//!
+//! Graphs only propose; every document is placed by its distance to the vectors of the log. Where there are
+//! few documents, all are compared. Source: vectors §10.3–10.5.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use roaring::RoaringBitmap;
+
+use super::distance::{Probe, similarity};
+use super::embedder::{Embedder, Shift};
+use super::graph::{Key, normalised};
+use super::graphs::Sealed;
+use super::limits::{EXACT_MAX, LIST_MAX, LIST_MIN, SCANNED_MAX, VECTORS_PER_LOOK, WALK_COST};
+use super::set::VectorSet;
+use crate::error::Result;
+
+/// Vectors that documents are compared with, under one embedder.
+#[derive(Debug, Clone)]
+pub struct Nearest {
+    /// None: no document has a vector.
+    set: Option<Arc<VectorSet>>,
+    probes: Vec<Probe>,
+    /// The same, of length 1; without those that have no direction.
+    directions: Vec<Vec<f32>>,
+    shift: Option<Shift>,
+}
+
+/// How neighbours are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// All documents in play are compared.
+    Scan,
+    /// Graphs propose this many.
+    Walk {
+        /// Candidates a walk keeps.
+        list: usize,
+    },
+}
+
+impl Path {
+    /// For `wanted` of `in_play` documents, where the embedder has `vectors` in all.
+    pub fn choose(vectors: u64, in_play: u64, wanted: usize) -> Self {
+        let list = wanted.saturating_mul(10).clamp(LIST_MIN, LIST_MAX).next_power_of_two();
+        let walk = vectors > EXACT_MAX
+            && in_play > EXACT_MAX
+            && (in_play > SCANNED_MAX || in_play.saturating_mul(in_play) / vectors > WALK_COST * list as u64)
+            && in_play.saturating_mul(100) >= vectors
+            && (wanted as u64).saturating_mul(20) <= vectors;
+        if walk { Self::Walk { list } } else { Self::Scan }
+    }
+}
+
+impl Nearest {
+    /// Compares with `vectors`, each as long as those of the embedder.
+    pub fn new(set: Option<Arc<VectorSet>>, embedder: &Embedder, vectors: &[Vec<f32>]) -> Self {
+        Self {
+            set,
+            probes: vectors.iter().map(|vector| Probe::new(vector, embedder.binary)).collect(),
+            directions: vectors.iter().filter_map(|vector| normalised(vector)).collect(),
+            shift: embedder.shift,
+        }
+    }
+
+    /// Orders `universe`, of which `wanted` documents are likely to be asked for; those without vectors are
+    /// no neighbours. There are none either if `deadline` comes first.
+    ///
+    /// # Errors
+    /// Internal only.
+    pub fn among(&self, universe: &RoaringBitmap, wanted: usize, deadline: Instant) -> Result<Neighbours> {
+        let mut neighbours = Neighbours {
+            nearest: self.clone(),
+            heap: BinaryHeap::new(),
+            given: RoaringBitmap::new(),
+            wanted: wanted.max(1),
+            complete: true,
+            deadline,
+        };
+        neighbours.fill(universe)?;
+        Ok(neighbours)
+    }
+
+    /// Orders `docids`; nothing if `deadline` comes first.
+    fn scan(&self, set: &VectorSet, docids: &RoaringBitmap, deadline: Instant) -> BinaryHeap<Reverse<u64>> {
+        let mut keys = Vec::with_capacity(docids.len() as usize);
+        for (at, docid) in docids.iter().enumerate() {
+            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+                return BinaryHeap::new();
+            }
+            if let Some(distance) = set.distance(docid, &self.probes) {
+                keys.push(Reverse(u64::from(distance.to_bits()) << 32 | u64::from(docid)));
+            }
+        }
+        keys.into()
+    }
+
+    /// Documents of `docids` that are likely to be near.
+    fn propose(
+        &self,
+        set: &VectorSet,
+        sealed: &Sealed,
+        docids: &RoaringBitmap,
+        list: usize,
+    ) -> Result<RoaringBitmap> {
+        // What no graph knows is compared in any case, and so is what has no direction.
+        let mut proposed = &*set.outside(sealed) | set.undirected();
+        proposed &= docids;
+        // A document with several vectors takes several places of a list.
+        let per_document =
+            (set.vectors() as usize).div_ceil(set.flags().embedded.len().max(1) as usize).min(4);
+        for graph in sealed.iter() {
+            let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
+            let everything = docids.len() == set.flags().embedded.len() && graph.keys() == set.vectors();
+            for direction in &self.directions {
+                let keys = match everything {
+                    true => graph.propose_any(direction, list * per_document)?,
+                    false => graph.propose(direction, list * per_document, |key| {
+                        docids.contains(key.docid()) && alive(key)
+                    })?,
+                };
+                proposed.extend(keys.into_iter().map(Key::docid).filter(|docid| docids.contains(*docid)));
+            }
+        }
+        Ok(proposed)
+    }
+}
+
+/// Documents by distance, nearest first.
+pub struct Neighbours {
+    nearest: Nearest,
+    /// Distance above docid: bits of floats from 0 to 1 compare as the floats do.
+    heap: BinaryHeap<Reverse<u64>>,
+    /// Handed out, or about to be.
+    given: RoaringBitmap,
+    wanted: usize,
+    /// All documents in play are in the heap, or were.
+    complete: bool,
+    deadline: Instant,
+}
+
+impl Neighbours {
+    /// The next documents of `universe`, all at one distance, and the likeness that is shown for it.
+    pub fn next_bucket(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, f32)>> {
+        if self.heap.is_empty() && !self.complete {
+            // Somebody goes on where a page should have ended: twice as many, until a scan takes over.
+            self.wanted = self.wanted.saturating_mul(2);
+            self.fill(universe)?;
+        }
+        let Some(Reverse(first)) = self.heap.pop() else { return Ok(None) };
+        let distance = f32::from_bits((first >> 32) as u32);
+        let mut docids = RoaringBitmap::from([first as u32]);
+        while let Some(Reverse(next)) = self.heap.peek().filter(|Reverse(next)| next >> 32 == first >> 32) {
+            docids.insert(*next as u32);
+            self.heap.pop();
+        }
+        Ok(Some((docids, similarity(distance, self.nearest.shift))))
+    }
+
+    /// Puts documents of `universe` that were not given yet into the heap.
+    fn fill(&mut self, universe: &RoaringBitmap) -> Result<()> {
+        self.complete = true;
+        let Some(set) = self.nearest.set.clone() else { return Ok(()) };
+        let docids = (universe & &set.flags().embedded) - &self.given;
+        if let Path::Walk { list } = Path::choose(set.vectors(), docids.len(), self.wanted)
+            && set.wants_graphs()
+            && !self.nearest.directions.is_empty()
+        {
+            let sealed = set.graphs().sealed();
+            if sealed.is_empty() {
+                set.graphs().tend(&set);
+            } else {
+                let proposed = self.nearest.propose(&set, &sealed, &docids, list)?;
+                if proposed.len() >= docids.len().min(self.wanted as u64) {
+                    self.complete = false;
+                    self.given |= &proposed;
+                    self.heap = self.nearest.scan(&set, &proposed, self.deadline);
+                    return Ok(());
+                }
+            }
+        }
+        self.heap = self.nearest.scan(&set, &docids, self.deadline);
+        Ok(())
+    }
+}

@@ -1,0 +1,278 @@
+//! The vectors of one embedder, as one commit sees them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use roaring::RoaringBitmap;
+
+use super::distance::Probe;
+use super::graphs::{Graphs, Sealed};
+use super::limits::EXACT_MAX;
+use super::log::{Log, Record, Shape};
+use super::sent::DocumentVectors;
+use super::table::{Place, Table};
+use crate::error::Result;
+
+/// Which documents have what, under one embedder.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// At least one vector.
+    pub embedded: RoaringBitmap,
+    /// What they have, or have not, was said by the client.
+    pub user_provided: RoaringBitmap,
+    /// Nothing is made anew.
+    pub skip_regenerate: RoaringBitmap,
+}
+
+impl Flags {
+    /// Notes what is known of a document from here on.
+    pub fn put(&mut self, docid: u32, embedded: bool, user_provided: bool, skip_regenerate: bool) {
+        let set = |bitmap: &mut RoaringBitmap, on: bool| {
+            if on {
+                bitmap.insert(docid)
+            } else {
+                bitmap.remove(docid)
+            };
+        };
+        set(&mut self.embedded, embedded);
+        set(&mut self.user_provided, user_provided);
+        set(&mut self.skip_regenerate, skip_regenerate);
+    }
+
+    /// Whether anything is known of a document.
+    pub fn knows(&self, docid: u32) -> bool {
+        self.embedded.contains(docid)
+            || self.user_provided.contains(docid)
+            || self.skip_regenerate.contains(docid)
+    }
+
+    /// Documents of which anything is known.
+    pub fn known(&self) -> RoaringBitmap {
+        &self.embedded | &self.user_provided | &self.skip_regenerate
+    }
+}
+
+/// The vectors of one embedder. Never changes.
+#[derive(Clone)]
+pub struct VectorSet {
+    log: Log,
+    graphs: Arc<Graphs>,
+    recent: Recent,
+    table: Table,
+    flags: Flags,
+    vectors: u64,
+    /// Documents with a vector that has no direction, and is near to all.
+    undirected: RoaringBitmap,
+    /// Number of the next record.
+    sequence: u64,
+    /// Bytes of records that still say something.
+    live_bytes: u64,
+}
+
+impl VectorSet {
+    /// Nothing yet, over a log without records; `graphs` are those of the log it was rewritten from.
+    pub fn new(log: Log, sequence: u64, graphs: Option<Arc<Graphs>>) -> Self {
+        Self {
+            graphs: graphs.unwrap_or_else(|| Graphs::of_log(log.path())),
+            recent: Recent::default(),
+            log,
+            table: Table::default(),
+            flags: Flags::default(),
+            vectors: 0,
+            undirected: RoaringBitmap::new(),
+            sequence,
+            live_bytes: 0,
+        }
+    }
+
+    /// Reads a whole log.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it is damaged.
+    pub fn read(log: Log, sequence: u64) -> Result<Self> {
+        let mut records = Vec::new();
+        log.each(0, |record| records.push(record))?;
+        Ok(Self::new(log, sequence, None).with(records))
+    }
+
+    /// The same over a log that went on.
+    pub fn continued(&self, log: Log, sequence: u64) -> Self {
+        Self { log, sequence, ..self.clone() }
+    }
+
+    /// The same after records that its log holds.
+    pub fn with(mut self, records: impl IntoIterator<Item = Record>) -> Self {
+        records.into_iter().for_each(|record| self.take(record));
+        self
+    }
+
+    fn take(&mut self, record: Record) {
+        let docid = record.docid;
+        let before = self.table.get(docid);
+        self.vectors -= before.count() as u64;
+        if before != Place::default() {
+            self.live_bytes -= self.record_bytes(before.count());
+        }
+        self.recent.note(docid, record.count > 0);
+        let place = Place::new(record.offset, record.sequence, record.count);
+        self.table.put(docid, if record.gone { Place::default() } else { place });
+        self.vectors += u64::from(record.count);
+        self.live_bytes += if record.gone { 0 } else { record.bytes };
+        self.flags.put(docid, record.count > 0, record.user_provided, record.skip_regenerate);
+        let undirected = !self.shape().binary
+            && (0..usize::from(record.count)).any(|slot| self.has_no_direction(place, slot));
+        if undirected {
+            self.undirected.insert(docid)
+        } else {
+            self.undirected.remove(docid)
+        };
+    }
+
+    fn record_bytes(&self, count: usize) -> u64 {
+        Record::bytes_of(self.shape(), count)
+    }
+
+    fn has_no_direction(&self, place: Place, slot: usize) -> bool {
+        self.log.vector(place.offset, slot)[..4] == 0f32.to_le_bytes()
+    }
+
+    /// How its vectors are written.
+    pub fn shape(&self) -> Shape {
+        self.log.shape()
+    }
+
+    /// Where its vectors lie.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Caches over its vectors.
+    pub fn graphs(&self) -> &Arc<Graphs> {
+        &self.graphs
+    }
+
+    /// Whether there are enough vectors for graphs to pay.
+    pub fn wants_graphs(&self) -> bool {
+        !self.shape().binary && self.vectors > EXACT_MAX
+    }
+
+    /// Documents whose vectors lie in no graph of `sealed`.
+    pub fn outside(&self, sealed: &Sealed) -> Arc<RoaringBitmap> {
+        let reached = sealed.last().map_or(0, |graph| graph.covers().end);
+        self.recent.get(reached, || {
+            let embedded = self.flags.embedded.iter();
+            embedded.filter(|docid| self.table.get(*docid).sequence() >= reached).collect()
+        })
+    }
+
+    /// Number of the next record.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Which documents have what.
+    pub fn flags(&self) -> &Flags {
+        &self.flags
+    }
+
+    /// Vectors of all documents.
+    pub fn vectors(&self) -> u64 {
+        self.vectors
+    }
+
+    /// Documents with a vector that has no direction.
+    pub fn undirected(&self) -> &RoaringBitmap {
+        &self.undirected
+    }
+
+    /// Whether most of the log says nothing any more.
+    pub fn is_mostly_dead(&self) -> bool {
+        self.log.end() > LOG_BYTES_MIN && self.live_bytes < self.log.end() / 2
+    }
+
+    /// Where the vectors of a document lie.
+    pub fn place(&self, docid: u32) -> Place {
+        self.table.get(docid)
+    }
+
+    /// What is known of a document; None if nothing is.
+    pub fn get(&self, docid: u32) -> Option<DocumentVectors> {
+        let user_provided = self.flags.user_provided.contains(docid);
+        let skip_regenerate = self.flags.skip_regenerate.contains(docid);
+        if !self.flags.knows(docid) {
+            return None;
+        }
+        let rows = self.stored(docid).flat_map(|vector| self.shape().components(vector)).collect();
+        Some(DocumentVectors { user_provided, skip_regenerate, rows })
+    }
+
+    /// The vectors of a document in the form they are stored in.
+    pub fn stored(&self, docid: u32) -> impl Iterator<Item = &[u8]> {
+        let place = self.table.get(docid);
+        (0..place.count()).map(move |slot| self.log.vector(place.offset, slot))
+    }
+
+    /// The least distance between a document's vectors and `probes`; None without a vector.
+    pub fn distance(&self, docid: u32, probes: &[Probe]) -> Option<f32> {
+        let mut least: Option<f32> = None;
+        for stored in self.stored(docid) {
+            for probe in probes {
+                let distance = probe.distance(stored);
+                least = Some(least.map_or(distance, |least| least.min(distance)));
+            }
+        }
+        least
+    }
+
+    /// Live records in the order they were written.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        let mut live = Vec::new();
+        self.log.each(0, |record| {
+            let place = self.table.get(record.docid);
+            if place != Place::default() && place.sequence() == record.sequence {
+                live.push(record);
+            }
+        })?;
+        Ok(live)
+    }
+}
+
+/// Documents whose records lie behind a sequence number, kept until another one is asked for.
+#[derive(Default)]
+struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
+
+impl Recent {
+    fn get(&self, from: u64, find: impl FnOnce() -> RoaringBitmap) -> Arc<RoaringBitmap> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some((known, documents)) if *known == from => Arc::clone(documents),
+            _ => Arc::clone(&kept.insert((from, Arc::new(find()))).1),
+        }
+    }
+
+    /// A document got a new record, with vectors or without.
+    fn note(&mut self, docid: u32, embedded: bool) {
+        if let Some((_, documents)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let documents = Arc::make_mut(documents);
+            if embedded {
+                documents.insert(docid)
+            } else {
+                documents.remove(docid)
+            };
+        }
+    }
+}
+
+impl Clone for Recent {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
+
+impl std::fmt::Debug for VectorSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} vectors of {}", self.vectors, self.log.path().display())
+    }
+}
+
+/// Logs below this are not worth rewriting.
+const LOG_BYTES_MIN: u64 = 1 << 20;

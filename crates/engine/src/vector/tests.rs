@@ -1,0 +1,334 @@
+//! 1. Sums come in the same order as in the fallback: the same digits.
+//! 2. A crash between any two steps of a commit shows the commit before it, or the one after; never a mixture.
+//! 3. Damage is an error that names the file, never an empty answer.
+//! 4. Graphs are caches: without them, with damaged ones and after many changes the answers stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use roaring::RoaringBitmap;
+use serde_json::{Value as Json, json};
+
+use super::distance::{Probe, dot};
+use super::graph::Graph;
+use super::limits::EXACT_MAX;
+use super::nearest::Path as Way;
+use super::*;
+use crate::settings::Settings;
+use crate::{Index, Limits};
+
+const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1 };
+
+/// Documents are put or, with null, removed; a batch is one commit.
+fn apply(index: &Index, uid: u64, operations: Json) -> Json {
+    let batch = json!({"uid": uid, "indexUid": "pts", "operations": operations});
+    let ticket = index.prepare(&serde_json::to_vec(&batch).unwrap()).unwrap();
+    serde_json::from_slice(&index.commit(ticket).unwrap()).unwrap()
+}
+
+fn documents(folder: &Path, documents: &[Json]) -> Json {
+    let path = folder.join(format!("{}.json", crate::store::unique_name()));
+    fs::write(&path, serde_json::to_vec(documents).unwrap()).unwrap();
+    json!([{"taskUid": 1, "kind": "documents", "method": "update", "primaryKey": "id", "skipCreation": false,
+        "payload": {"path": path, "format": "json"}}])
+}
+
+fn embedder(dimensions: usize) -> Json {
+    let embedders = json!({"v": {"source": "userProvided", "dimensions": dimensions}});
+    json!([{"taskUid": 0, "kind": "settings", "settings": {"embedders": embedders}}])
+}
+
+/// The stored vectors by document id, straight from the newest commit.
+fn stored(index: &Index) -> Vec<(String, Json)> {
+    let request = json!({"indexUid": "pts", "offset": 0, "limit": 1000, "fields": null, "retrieveVectors": true,
+        "ids": null, "filter": null, "sort": null});
+    let body: Json =
+        serde_json::from_slice(&index.documents(&serde_json::to_vec(&request).unwrap()).unwrap()).unwrap();
+    let entry =
+        |document: &Json| (document["id"].to_string(), document["_vectors"]["v"]["embeddings"].clone());
+    body["results"].as_array().unwrap().iter().map(entry).collect()
+}
+
+/// An index with one document, committed.
+fn with_one(folder: &Path) -> PathBuf {
+    let path = folder.join("index");
+    let index = Index::open(&path, LIMITS).unwrap();
+    apply(&index, 1, embedder(2));
+    apply(&index, 2, documents(folder, &[json!({"id": 1, "_vectors": {"v": [1, 2]}})]));
+    path
+}
+
+fn log_of(index: &Path) -> PathBuf {
+    let logs = fs::read_dir(index.join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
+    let logs: Vec<PathBuf> = logs.filter(|path| path.extension().is_some_and(|it| it == "log")).collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    logs[0].clone()
+}
+
+/// Copies what would lie on the disk after a crash.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else if !entry.file_name().to_string_lossy().starts_with(".tantivy") {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn sums_run_in_sixteen_lanes_whatever_the_length() {
+    for length in [0, 1, 2, 15, 16, 17, 31, 33, 384, 1000] {
+        let a: Vec<f32> = (0..length).map(|at| (at as f32 * 0.37).sin()).collect();
+        let b: Vec<f32> = (0..length).map(|at| (at as f32 * 0.11).cos()).collect();
+        let mut lanes = [0f32; 16];
+        for at in 0..length {
+            lanes[at % 16] += a[at] * b[at];
+        }
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        assert_eq!(dot(&a, &b).to_bits(), lanes[0].to_bits(), "{length}");
+    }
+}
+
+#[test]
+fn bits_differ_by_padded_words() {
+    let probe = |vector: &[f32]| Probe::new(vector, true);
+    let Probe::Bits { bits } = probe(&[0.2, -0.1, 0.5, 0.0]) else { panic!("bits are asked for") };
+    assert_eq!(probe(&[1.0, -1.0, 1.0, -1.0]).distance(&bits), 0.0);
+    assert_eq!(probe(&[-1.0, -3.0, 2.0, 1.0]).distance(&bits), 2.0 / 64.0);
+}
+
+#[test]
+fn a_log_written_but_not_committed_never_happened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_one(folder.path());
+    let before = stored(&Index::open(&path, LIMITS).unwrap());
+    // The next commit appends to the log, and the machine stops before anything names the new end.
+    let crashed = folder.path().join("crashed");
+    let index = Index::open(&path, LIMITS).unwrap();
+    copy(&path, &crashed);
+    apply(&index, 3, documents(folder.path(), &[json!({"id": 1, "_vectors": {"v": [[5, 6], [7, 8]]}})]));
+    let after = stored(&index);
+    let whole = fs::read(log_of(&path)).unwrap();
+    let committed = fs::metadata(log_of(&crashed)).unwrap().len() as usize;
+    // However much of the append reached the disk.
+    for end in committed..=whole.len() {
+        fs::write(log_of(&crashed), &whole[..end]).unwrap();
+        let reopened = Index::open(&crashed, LIMITS).unwrap();
+        assert_eq!(stored(&reopened), before, "{end} bytes");
+    }
+    // Then the batch comes again, over what it had left.
+    let reopened = Index::open(&crashed, LIMITS).unwrap();
+    apply(&reopened, 3, documents(folder.path(), &[json!({"id": 1, "_vectors": {"v": [[5, 6], [7, 8]]}})]));
+    assert_eq!(stored(&reopened), after);
+    drop(reopened);
+    assert_eq!(stored(&Index::open(&crashed, LIMITS).unwrap()), after);
+    assert_eq!(fs::read(log_of(&crashed)).unwrap(), whole);
+}
+
+#[test]
+fn a_commit_whose_vectors_nobody_read_is_there_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_one(folder.path());
+    let crashed = folder.path().join("crashed");
+    let index = Index::open(&path, LIMITS).unwrap();
+    let report = apply(
+        &index,
+        3,
+        documents(
+            folder.path(),
+            &[json!({"id": 1, "_vectors": {"v": null}}), json!({"id": 2, "_vectors": {"v": [3, 4]}})],
+        ),
+    );
+    copy(&path, &crashed);
+    let reopened = Index::open(&crashed, LIMITS).unwrap();
+    assert_eq!(stored(&reopened), stored(&index));
+    let again: Json = serde_json::from_slice(&reopened.last_commit().unwrap().unwrap()).unwrap();
+    assert_eq!(again, report);
+    assert_eq!(reopened.stats().unwrap().number_of_embeddings, 1);
+}
+
+#[test]
+fn a_damaged_log_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_one(folder.path());
+    let log = log_of(&path);
+    let whole = fs::read(&log).unwrap();
+    let complaint = |content: &[u8]| {
+        fs::write(&log, content).unwrap();
+        let index = Index::open(&path, LIMITS).unwrap();
+        let damages = index.verify().unwrap();
+        assert!(damages.iter().any(|damage| damage.path == log.display().to_string()), "{damages:?}");
+        index.stats().unwrap_err().to_string()
+    };
+    for at in [0, 9, 13, 18, 25, 33, 40, whole.len() - 1] {
+        let mut broken = whole.clone();
+        broken[at] ^= 0x10;
+        assert!(complaint(&broken).contains(&log.display().to_string()), "byte {at}");
+    }
+    assert!(complaint(&whole[..whole.len() - 3]).contains("its commit"));
+}
+
+#[test]
+fn a_snapshot_takes_vectors_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_one(folder.path());
+    let index = Index::open(&path, LIMITS).unwrap();
+    let target = folder.path().join("snapshot");
+    index.copy_to(&target).unwrap();
+    assert_eq!(stored(&Index::open(&target, LIMITS).unwrap()), stored(&index));
+}
+
+#[test]
+fn a_mostly_dead_log_is_rewritten_and_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let index = Index::open(&path, LIMITS).unwrap();
+    apply(&index, 1, embedder(512));
+    let vector = |seed: usize| (0..512).map(|at| ((at * seed) % 97) as f32 - 48.0).collect::<Vec<f32>>();
+    for round in 0..8u64 {
+        let rows: Vec<Json> = (0..200usize)
+            .map(|id| json!({"id": id, "_vectors": {"v": vector(id + 7 * round as usize)}}))
+            .collect();
+        apply(&index, 2 + round, documents(folder.path(), &rows));
+    }
+    let bytes = fs::metadata(log_of(&path)).unwrap().len();
+    assert!(bytes < 4 * 200 * 512 * 4, "{bytes} bytes of 200 documents");
+    let kept = stored(&index);
+    assert_eq!(kept[3].1, json!([vector(3 + 49)]));
+    drop(index);
+    assert_eq!(stored(&Index::open(&path, LIMITS).unwrap()), kept);
+}
+
+#[test]
+fn few_candidates_are_scanned_and_many_walked() {
+    let scan = [(20_000, 20_000, 20), (100_000, 20_000, 20), (100_000, 22_000, 20), (1_000_000, 71_000, 1)];
+    for (vectors, in_play, wanted) in scan {
+        assert_eq!(Way::choose(vectors, in_play, wanted), Way::Scan, "{in_play} of {vectors}");
+    }
+    assert_eq!(Way::choose(100_000, 100_000, 10_000), Way::Scan, "most of all are wanted");
+    for (vectors, in_play, wanted, list) in
+        [(100_000, 50_000, 10, 128), (100_000, 100_000, 20, 256), (5_000_000, 400_000, 1000, 1024)]
+    {
+        assert_eq!(Way::choose(vectors, in_play, wanted), Way::Walk { list }, "{in_play} of {vectors}");
+    }
+}
+
+/// Vectors in clusters, always the same.
+fn row(docid: u32) -> Vec<f32> {
+    let mut state = u64::from(docid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut noise = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+    };
+    let cluster = docid % 50;
+    (0..16).map(|at| ((cluster * 31 + at * 7) % 17) as f32 / 8.5 - 1.0 + 0.6 * noise()).collect()
+}
+
+fn settings() -> Settings {
+    let embedders = json!({"v": {"source": "userProvided", "dimensions": 16}});
+    Settings { embedders: serde_json::from_value(embedders).unwrap(), ..Settings::default() }
+}
+
+fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, shift: u32) -> Vectors {
+    let mut draft = VectorDraft::new(&settings(), Arc::new(before)).unwrap();
+    for docid in docids {
+        let state = DocumentVectors { user_provided: true, skip_regenerate: true, rows: row(docid + shift) };
+        draft.put(docid, Staged::from([("v".to_owned(), state)]));
+    }
+    draft.write(folder).unwrap()
+}
+
+fn first_ten(set: &Arc<VectorSet>, query: &[f32], within: &RoaringBitmap, graphs: bool) -> Vec<u32> {
+    let nearest = Nearest::new(Some(Arc::clone(set)), &embedders_of(&settings())["v"], &[query.to_vec()]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let wanted = if graphs { 10 } else { usize::MAX };
+    let mut neighbours = nearest.among(within, wanted, deadline).unwrap();
+    let mut found = Vec::new();
+    while found.len() < 10 {
+        found.extend(neighbours.next_bucket(within).unwrap().unwrap().0);
+    }
+    found.truncate(10);
+    found
+}
+
+/// The share of the true first ten that are found with graphs.
+fn recall(set: &Arc<VectorSet>, within: &RoaringBitmap) -> f64 {
+    let found = (0..40).map(|query| {
+        let query = row(1_000_003 + query);
+        let truth = first_ten(set, &query, within, false);
+        first_ten(set, &query, within, true).iter().filter(|docid| truth.contains(docid)).count()
+    });
+    found.sum::<usize>() as f64 / 400.0
+}
+
+#[test]
+fn graphs_find_what_a_scan_finds_and_may_be_lost() {
+    let count = EXACT_MAX as u32 + 5000;
+    let folder = tempfile::tempdir().unwrap();
+    let all = RoaringBitmap::from_iter(0..count + 500);
+    let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
+    let set = vectors.set("v").unwrap().unwrap();
+    set.graphs().tend_now(&set).unwrap();
+    assert_eq!(set.graphs().sealed().len(), 1);
+    assert!(recall(&set, &all) >= 0.97);
+    let odd: RoaringBitmap = (0..count).filter(|docid| docid % 20 != 0).collect();
+    assert!(recall(&set, &odd) >= 0.95);
+
+    // Newer vectors stand outside of the graph, and older ones in it are not proposed any more.
+    vectors = written(folder.path(), vectors, count..count + 500, 0);
+    vectors = written(folder.path(), vectors, (0..2000).map(|at| at * 10), 500_000);
+    let set = vectors.set("v").unwrap().unwrap();
+    assert!(recall(&set, &all) >= 0.97);
+    let fresh = row(500_010);
+    assert_eq!(first_ten(&set, &fresh, &all, true)[0], 10);
+
+    // Read again from the files; then with a damaged one, which is made anew.
+    let logs = vectors.logs();
+    let reopen = || Vectors::of_commit(folder.path(), &logs).set("v").unwrap().unwrap();
+    let again = reopen();
+    again.graphs().tend_now(&again).unwrap();
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count));
+    let graph = fs::read_dir(folder.path().join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
+    let graph = graph.into_iter().find(|path| path.extension().is_some_and(|it| it == "graph")).unwrap();
+    let mut bytes = fs::read(&graph).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&graph, &bytes).unwrap();
+    assert!(Graph::load(&graph, 16).is_err_and(|error| error.to_string().contains("checksum")));
+    let again = reopen();
+    again.graphs().tend_now(&again).unwrap();
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "made anew, with the newest");
+    assert!(recall(&again, &all) >= 0.97);
+}
+
+#[test]
+fn recall_does_not_fall_over_many_rounds_of_changes() {
+    let count = EXACT_MAX as u32 + 2000;
+    let folder = tempfile::tempdir().unwrap();
+    let all = RoaringBitmap::from_iter(0..count);
+    let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
+    let set = vectors.set("v").unwrap().unwrap();
+    set.graphs().tend_now(&set).unwrap();
+    let before = recall(&set, &all);
+    for round in 1..=20u32 {
+        let changed = (0..count).filter(|docid| docid % 20 == round % 20);
+        vectors = written(folder.path(), vectors, changed, round * 40_000);
+        let set = vectors.set("v").unwrap().unwrap();
+        set.graphs().tend_now(&set).unwrap();
+    }
+    let set = vectors.set("v").unwrap().unwrap();
+    assert_eq!(set.vectors(), u64::from(count));
+    assert!(recall(&set, &all) >= before - 0.01);
+}

@@ -1,0 +1,193 @@
+//! All vectors of an index, as one commit sees them. Logs are read when somebody asks for them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use roaring::RoaringBitmap;
+
+use super::graphs::{GRAPH_SUFFIX, lineage_of};
+use super::log::Log;
+use super::set::{Flags, VectorSet};
+use crate::error::{Context, Result};
+use crate::store::{Snapshot, VectorLog};
+
+/// Where logs lie below the directory of their index.
+pub const DIRECTORY: &str = "vectors";
+
+/// The vectors of every embedder that has any.
+#[derive(Default)]
+pub struct Vectors {
+    kept: BTreeMap<String, Arc<Kept>>,
+    /// Of a batch that is not written: takes the place of what was read.
+    preview: Option<BTreeMap<String, Flags>>,
+}
+
+/// The vectors of one embedder, read or not.
+pub struct Kept {
+    reference: VectorLog,
+    path: PathBuf,
+    read: OnceLock<Arc<VectorSet>>,
+}
+
+impl Kept {
+    /// Vectors that were just written.
+    pub fn written(set: VectorSet) -> Self {
+        let path = set.log().path().to_owned();
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let reference = VectorLog { file, bytes: set.log().end(), sequence: set.sequence() };
+        Self { reference, path, read: OnceLock::from(Arc::new(set)) }
+    }
+
+    /// The vectors.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it is damaged.
+    pub fn set(&self) -> Result<Arc<VectorSet>> {
+        if let Some(set) = self.read.get() {
+            return Ok(Arc::clone(set));
+        }
+        let log = Log::open(&self.path, self.reference.bytes)?;
+        let set = Arc::new(VectorSet::read(log, self.reference.sequence)?);
+        Ok(Arc::clone(self.read.get_or_init(|| set)))
+    }
+}
+
+impl Vectors {
+    /// Those of a commit in `directory`, unread.
+    pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>) -> Self {
+        let kept = |(name, reference): (&String, &VectorLog)| {
+            let path = directory.join(DIRECTORY).join(&reference.file);
+            (name.clone(), Arc::new(Kept { reference: reference.clone(), path, read: OnceLock::new() }))
+        };
+        Self { kept: logs.iter().map(kept).collect(), preview: None }
+    }
+
+    /// Those of a batch that was just written.
+    pub fn written(kept: BTreeMap<String, Arc<Kept>>) -> Self {
+        Self { kept, preview: None }
+    }
+
+    /// Those of a batch that is not written, as far as filters look at them.
+    pub fn preview(flags: BTreeMap<String, Flags>) -> Self {
+        Self { kept: BTreeMap::new(), preview: Some(flags) }
+    }
+
+    /// Those of a snapshot.
+    pub fn of(snapshot: &Snapshot) -> Arc<Self> {
+        snapshot.attachments().get::<Self>()
+    }
+
+    /// What a commit says of them.
+    pub fn logs(&self) -> BTreeMap<String, VectorLog> {
+        self.kept.iter().map(|(name, kept)| (name.clone(), kept.reference.clone())).collect()
+    }
+
+    /// Read or not, to be kept by the next commit.
+    pub fn kept(&self, embedder: &str) -> Option<&Arc<Kept>> {
+        self.kept.get(embedder)
+    }
+
+    /// The vectors of an embedder; None if it has none.
+    pub fn set(&self, embedder: &str) -> Result<Option<Arc<VectorSet>>> {
+        self.kept.get(embedder).map(|kept| kept.set()).transpose()
+    }
+
+    /// Which documents have what under an embedder.
+    pub fn flags(&self, embedder: &str) -> Result<Flags> {
+        if let Some(preview) = &self.preview {
+            return Ok(preview.get(embedder).cloned().unwrap_or_default());
+        }
+        Ok(self.set(embedder)?.map(|set| set.flags().clone()).unwrap_or_default())
+    }
+
+    /// Vectors of all embedders, and documents that have any.
+    pub fn counts(&self) -> Result<(u64, u64)> {
+        let (mut vectors, mut embedded) = (0, RoaringBitmap::new());
+        for kept in self.kept.values() {
+            let set = kept.set()?;
+            vectors += set.vectors();
+            embedded |= &set.flags().embedded;
+        }
+        Ok((vectors, embedded.len()))
+    }
+
+    /// Reads every log anew. Gives what does not check out.
+    pub fn damages(&self) -> Vec<(PathBuf, String)> {
+        let check = |kept: &Arc<Kept>| {
+            let log = Log::open(&kept.path, kept.reference.bytes);
+            let outcome = log.and_then(|log| VectorSet::read(log, kept.reference.sequence));
+            outcome.err().map(|error| (kept.path.clone(), error.to_string()))
+        };
+        self.kept.values().filter_map(check).collect()
+    }
+
+    /// Bytes that vectors take in the directory of an index.
+    pub fn bytes_below(directory: &Path) -> u64 {
+        let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return 0 };
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+    }
+
+    /// Removes logs that no commit refers to any more. What cannot be removed is left for the next time.
+    pub fn remove_stale(&self, directory: &Path) {
+        let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return };
+        let live: HashSet<&str> = self.kept.values().map(|kept| kept.reference.file.as_str()).collect();
+        let lineages: HashSet<String> = live.iter().map(|name| lineage_of(Path::new(name))).collect();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            // Of graphs, those of a live lineage are looked after by it.
+            let stale = name.to_str().is_some_and(|name| match name.ends_with(LOG_SUFFIX) {
+                true => !live.contains(name),
+                false => !lineages.contains(&lineage_of(Path::new(name))),
+            });
+            if stale {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Sees to the graphs of all vectors that were read.
+    pub fn tend(&self) {
+        for set in self.kept.values().filter_map(|kept| kept.read.get()) {
+            set.graphs().tend(set);
+        }
+    }
+
+    /// Stops what is done in the background, soon and for good.
+    pub fn stop(&self) {
+        self.kept.values().filter_map(|kept| kept.read.get()).for_each(|set| set.graphs().stop());
+    }
+
+    /// Copies the logs, as far as they count, and the graphs there are, below `target`.
+    pub fn copy_to(&self, target: &Path) -> Result<()> {
+        let directory = target.join(DIRECTORY);
+        for kept in self.kept.values() {
+            let context = || format!("{} could not be copied", kept.path.display());
+            fs::create_dir_all(&directory).context(context())?;
+            let copy = directory.join(&kept.reference.file);
+            fs::copy(&kept.path, &copy).context(context())?;
+            let file = fs::OpenOptions::new().write(true).open(&copy).context(context())?;
+            // A commit may have appended while the copy was made.
+            file.set_len(kept.reference.bytes).context(context())?;
+            file.sync_all().context(context())?;
+            copy_graphs(&kept.path, &directory);
+        }
+        Ok(())
+    }
+}
+
+/// Graphs are made anew where they lack, so that one that vanishes meanwhile does no harm.
+fn copy_graphs(log: &Path, target: &Path) {
+    let Some(entries) = log.parent().and_then(|directory| fs::read_dir(directory).ok()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_graph = name.to_str().is_some_and(|name| name.ends_with(GRAPH_SUFFIX));
+        if is_graph && lineage_of(Path::new(&name)) == lineage_of(log) {
+            let _ = fs::copy(entry.path(), target.join(&name));
+        }
+    }
+}
+
+/// Names of logs end with it.
+pub const LOG_SUFFIX: &str = ".log";
