@@ -45,7 +45,7 @@ impl Budget {
     pub fn stops(&self) -> bool {
         let steps = self.steps.load(Ordering::Relaxed);
         self.steps.store(steps.wrapping_add(1), Ordering::Relaxed);
-        if steps % STEPS_PER_LOOK == 0 && (self.clock)() >= self.deadline + OVERDRAFT {
+        if steps.is_multiple_of(STEPS_PER_LOOK) && (self.clock)() >= self.deadline + OVERDRAFT {
             self.overdrawn.store(true, Ordering::Relaxed);
         }
         self.is_overdrawn()

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::{ByDistance, FieldDocs, Misspellings, Misspelt, PositionDocs, Prefix, Side};
+use super::{ByDistance, FieldDocs, Misspellings, Misspelt, PositionDocs, Side};
 use crate::fields::FieldId;
 
 /// What is known of a commit, put together from its segments and shared by all searches over it.
@@ -14,8 +14,10 @@ use crate::fields::FieldId;
 pub(super) struct Cache {
     /// Documents of frequent words.
     pub(super) words: Generations<Box<str>, FieldDocs>,
-    /// Short beginnings that many words share; None: they do not.
-    pub(super) prefixes: Generations<Box<str>, Option<Prefix>>,
+    /// Whether many words share a beginning.
+    pub(super) common: Generations<Box<str>, bool>,
+    /// Documents of all words with one beginning.
+    pub(super) prefixes: Generations<Box<str>, FieldDocs>,
     /// Positions of frequent words and of short beginnings.
     pub(super) positions: Generations<Box<str>, PositionDocs>,
     /// Documents where one follows the other, by distance.

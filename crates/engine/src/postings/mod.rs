@@ -27,7 +27,6 @@ pub use misspellings::{Misspellings, Misspelt};
 pub use nearness::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN};
 pub use occurrences::Occurrences;
 pub use positions::{PositionDocs, bucketed};
-pub use prefixes::Prefix;
 pub use searchable::Searchable;
 pub use segment::Side;
 

@@ -184,13 +184,17 @@ impl Postings {
                 }
                 continue;
             }
-            let marks = targets.marks();
+            // Looking few postings up beats marking many documents.
+            let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
+            let marks: &[u64] = if is_short { &[] } else { targets.marks() };
+            let marked = |docid: u32| {
+                marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
+                    || (is_short && universe.contains(docid))
+            };
             let mut doc = postings.doc();
             while doc != TERMINATED && !self.budget.stops() {
                 let docid = docids[doc as usize];
-                if docid != DELETED
-                    && marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
-                {
+                if docid != DELETED && marked(docid) {
                     read(&mut postings, docid);
                 }
                 doc = postings.advance();

@@ -7,36 +7,30 @@ use super::segment::{ByField, PrefixDocs, unite};
 use super::{FieldDocs, Postings, Reading};
 use crate::error::Result;
 
-/// All words with one beginning, which is short and which many share.
-pub struct Prefix {
-    /// Their documents.
-    pub docs: Arc<FieldDocs>,
-}
-
 impl Postings {
-    /// All words that begin with `prefix`, if at least `words_min` of them stand where typos are forgiven.
-    /// Meant for short beginnings: the answer is kept.
-    pub fn common_prefix(&self, prefix: &str, words_min: usize) -> Result<Arc<Option<Prefix>>> {
+    /// Whether at least `words_min` words that begin with `prefix` stand where typos are forgiven.
+    pub fn is_common_prefix(&self, prefix: &str, words_min: usize) -> Result<bool> {
         let key: Box<str> = prefix.into();
-        if let Some(known) = self.cache.prefixes.get(&key) {
-            return Ok(known);
+        if let Some(known) = self.cache.common.get(&key) {
+            return Ok(*known);
         }
         let mut forgiving = 0;
         self.starting_with(prefix, |word| {
             forgiving += usize::from(self.forgives(&word)?);
             Ok(if forgiving < words_min { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        let found = match forgiving < words_min {
-            true => None,
-            false => Some(Prefix { docs: Arc::new(self.prefix_docs(prefix)?) }),
-        };
-        let bytes = found.as_ref().map_or(0, |found| found.docs.bytes());
-        let found = Arc::new(found);
-        self.keep(&self.cache.prefixes, key, Arc::clone(&found), bytes);
-        Ok(found)
+        let is_common = forgiving >= words_min;
+        self.keep(&self.cache.common, key, Arc::new(is_common), 0);
+        Ok(is_common)
     }
 
-    fn prefix_docs(&self, prefix: &str) -> Result<FieldDocs> {
+    /// Documents of all words that begin with `prefix`, itself included, over the whole index. Worked out
+    /// once; meant for beginnings of frequent words.
+    pub fn prefix_docs(&self, prefix: &str) -> Result<Arc<FieldDocs>> {
+        let key: Box<str> = prefix.into();
+        if let Some(known) = self.cache.prefixes.get(&key) {
+            return Ok(known);
+        }
         let (mut all, mut forgiving) = (ByField::new(), ByField::new());
         let mut some_are_exact = false;
         for segment in self.segments() {
@@ -51,7 +45,9 @@ impl Postings {
             fields.into_iter().filter(|(field, _)| self.searchable.weight(*field).is_some()).collect()
         };
         let forgiving = (some_are_exact && self.searchable.numbers_are_exact()).then(|| seen(forgiving));
-        Ok(FieldDocs::new(seen(all), forgiving))
+        let docs = Arc::new(FieldDocs::new(seen(all), forgiving));
+        self.keep(&self.cache.prefixes, key, Arc::clone(&docs), docs.bytes());
+        Ok(docs)
     }
 
     /// The two halves of `text` that follow one another in the most documents of the index; of equals the

@@ -97,7 +97,7 @@ impl PrefixDocs {
 }
 
 /// Memory for what is kept of a segment, per generation of each kind: so much, and so much for a document.
-const BYTES_MAX: usize = 64 << 10;
+const BYTES_MAX: usize = 6 << 20;
 /// See [`BYTES_MAX`].
 const BYTES_PER_DOCUMENT: usize = 8;
 

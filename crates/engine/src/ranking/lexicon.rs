@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Node};
 use super::query::Slots;
-use super::term::{Classes, Completions, Term};
+use super::term::{Classes, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Side, Word, bucketed};
@@ -121,8 +121,8 @@ impl<'a> Lexicon<'a> {
         if let Some(known) = self.fields.borrow().get(&(term, class)) {
             return Ok(Arc::clone(known));
         }
-        let docs = match (&self.terms[term].completions, self.terms[term].words(class)) {
-            (Completions::Common(docs), _) if class == Classes::COMPLETIONS => Arc::clone(docs),
+        let docs = match (self.terms[term].prefix_docs(), self.terms[term].words(class)) {
+            (Some(docs), _) if class == Classes::COMPLETIONS => Arc::clone(docs),
             (_, [word]) => self.postings.word_docs(word)?,
             (_, words) => Arc::new(self.postings.docs(words.iter())?),
         };
@@ -219,14 +219,15 @@ impl<'a> Lexicon<'a> {
             match class {
                 _ if !term.phrases(class).is_empty() => return None,
                 Classes::EXACT => exact = term.exact.as_ref().map(|word| Side::Word(word.text.clone())),
-                Classes::COMPLETIONS if term.completes_by_prefix() => {
+                Classes::COMPLETIONS if term.prefix_docs().is_some() => {
                     whole = Some(Side::Prefix(term.text.as_str().into()));
                 }
                 _ if term.has_words(class) => return None,
                 _ => {}
             }
         }
-        Some((whole.or_else(|| exact.clone())?, exact))
+        let reversible = whole.clone().filter(|_| !term.completes_by_prefix());
+        Some((whole.or_else(|| exact.clone())?, reversible.or(exact)))
     }
 
     /// Places of a class of the node in `universe`, phrases by one of their words.
@@ -247,8 +248,8 @@ impl<'a> Lexicon<'a> {
                 Rc::new(known.occurrences.within(universe))
             });
         }
-        let mut occurrences = match &self.term(node).completions {
-            Completions::Common(_) if class == Classes::COMPLETIONS => {
+        let mut occurrences = match self.term(node).prefix_docs() {
+            Some(_) if class == Classes::COMPLETIONS => {
                 self.postings.prefix_occurrences(&self.term(node).text, universe)?
             }
             _ => self.postings.occurrences(self.term(node).words(class).iter(), universe)?,
@@ -283,8 +284,8 @@ impl<'a> Lexicon<'a> {
         };
         for class in node.classes.each() {
             let words = term.words(class);
-            let kept = match (&term.completions, words) {
-                (Completions::Common(_), _) if class == Classes::COMPLETIONS => {
+            let kept = match (term.prefix_docs(), words) {
+                (Some(_), _) if class == Classes::COMPLETIONS => {
                     Some(self.postings.prefix_positions(&term.text)?)
                 }
                 (_, [word]) => self.postings.word_positions(word, universe)?,

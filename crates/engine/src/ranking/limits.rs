@@ -18,6 +18,9 @@ pub(super) const TWO_TYPOS_MAX: usize = 50;
 /// Completions of an unfinished word, unless it is short and common.
 pub(super) const COMPLETIONS_MAX: usize = 1000;
 
+/// Postings of completions from which they are read together, once for all queries.
+pub(super) const FREQUENT_COMPLETIONS_MIN: u64 = 2048;
+
 /// Bytes up to which a beginning can count as short and common.
 pub(super) const SHORT_PREFIX_BYTES_MAX: usize = 4;
 

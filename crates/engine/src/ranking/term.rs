@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::limits::{
-    COMPLETIONS_MAX, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, SYNONYM_WORDS_MAX,
-    SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
+    COMPLETIONS_MAX, FREQUENT_COMPLETIONS_MIN, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
+    SYNONYM_WORDS_MAX, SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
 };
 use super::query::Slots;
 use crate::analysis::{Analyzer, TokenKind};
@@ -82,6 +82,9 @@ pub(super) struct Term {
 pub(super) enum Completions {
     /// All there are, up to the bound.
     Listed(Vec<Word>),
+    /// The same, none left out; they are frequent, so that their documents, those of the word itself
+    /// included, are better read together.
+    Frequent(Vec<Word>, Arc<FieldDocs>),
     /// The beginning is short and common: the documents of all words with it, itself included.
     Common(Arc<FieldDocs>),
 }
@@ -92,7 +95,7 @@ impl Term {
         match class {
             Classes::EXACT => self.exact.as_slice(),
             Classes::COMPLETIONS => match &self.completions {
-                Completions::Listed(words) => words,
+                Completions::Listed(words) | Completions::Frequent(words, _) => words,
                 Completions::Common(_) => &[],
             },
             Classes::ONE_TYPO => &self.misspellings.one_typo,
@@ -119,6 +122,14 @@ impl Term {
     /// Whether it was found in the index as it is written: what exactness asks for.
     pub(super) fn has_exact_form(&self) -> bool {
         self.parts.is_none() && (self.phrase.is_some() || self.exact.is_some())
+    }
+
+    /// The documents of the word and all its completions, if they are read together.
+    pub(super) fn prefix_docs(&self) -> Option<&Arc<FieldDocs>> {
+        match &self.completions {
+            Completions::Listed(_) => None,
+            Completions::Frequent(_, docs) | Completions::Common(docs) => Some(docs),
+        }
     }
 
     /// Whether completions are known only as documents, not one by one in reverse order.
@@ -207,11 +218,10 @@ impl<'a> Derivations<'a> {
     }
 
     fn completions(&self, text: &str) -> Result<Completions> {
-        if text.len() <= SHORT_PREFIX_BYTES_MAX {
-            let common = self.postings.common_prefix(text, SHORT_PREFIX_WORDS_MIN)?;
-            if let Some(prefix) = &*common {
-                return Ok(Completions::Common(Arc::clone(&prefix.docs)));
-            }
+        if text.len() <= SHORT_PREFIX_BYTES_MAX
+            && self.postings.is_common_prefix(text, SHORT_PREFIX_WORDS_MIN)?
+        {
+            return Ok(Completions::Common(self.postings.prefix_docs(text)?));
         }
         let mut words = Vec::new();
         self.postings.starting_with(text, |word| {
@@ -221,6 +231,10 @@ impl<'a> Derivations<'a> {
             let full = words.len() == COMPLETIONS_MAX;
             Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
+        let frequency: u64 = words.iter().map(Word::frequency_bound).sum();
+        if words.len() < COMPLETIONS_MAX && frequency >= FREQUENT_COMPLETIONS_MIN {
+            return Ok(Completions::Frequent(words, self.postings.prefix_docs(text)?));
+        }
         Ok(Completions::Listed(words))
     }
 

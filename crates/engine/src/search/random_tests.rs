@@ -125,6 +125,15 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Found at random.
+#[test]
+fn phrases_longer_than_the_crop_may_follow_one_another() {
+    for text in ["new york東京", "東京new york"] {
+        let case = Case { texts: vec![text.to_owned()], queries: vec![("lamp\"".to_owned(), 1)] };
+        check(&case).unwrap();
+    }
+}
+
 #[test]
 fn random_queries_are_answered() {
     TestRunner::new(Config::with_cases(24)).run(&case(), |case| check(&case)).unwrap();

@@ -89,7 +89,8 @@ function bestInterval(matches: readonly TextMatch[], size: number): Interval {
   let first = 0
   for (const [at, match] of matches.entries()) {
     if (match.lastWord - matches[first]!.firstWord < size) continue
-    if (at > 0) consider(first, at - 1)
+    // Phrases longer than the crop follow one another: nothing lies between them.
+    if (at > first) consider(first, at - 1)
     while (first < matches.length - 1) {
       first++
       const start = matches[first]!.firstWord

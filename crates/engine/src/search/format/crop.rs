@@ -103,7 +103,8 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
         if fits(first, next) {
             continue;
         }
-        if next > 0 {
+        // Phrases longer than the crop follow one another: nothing lies between them.
+        if next > first {
             consider(first, next - 1);
         }
         first += 1;
