@@ -28,6 +28,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly now?: () => number
   /** Stands between the server and its engine, to see or hold back what passes. */
   readonly wrapEngine?: (engine: Engine) => Engine
+  /** As `wrapEngine`, between the queue and its engine. */
+  readonly queueEngine?: (engine: Engine) => Engine
   /** How much one batch may hold; no tasks at all keeps them waiting. */
   readonly limits?: NonNullable<TasksSetup['limits']>
   /** The webhook of the command line. */
@@ -97,6 +99,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     features,
     now = Date.now,
     wrapEngine = (engine) => engine,
+    queueEngine = (engine) => engine,
     taskWebhook = null,
     limits = {},
     allowedNetworks = [],
@@ -113,7 +116,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   const outbound = openOutbound({ allowedNetworks })
   const queue = await openTasks({
     directory,
-    engine,
+    engine: queueEngine(engine),
     log,
     limits,
     room: { reserveBytes: 64 * 1024 },
