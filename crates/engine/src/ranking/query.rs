@@ -85,7 +85,8 @@ impl ParsedQuery {
 
 /// Whether `token` turns what follows into something to rule out.
 fn negates(before: Option<&Token<'_>>, token: &Token<'_>, next: Option<&Token<'_>>) -> bool {
-    let free = before.is_none_or(|before| before.text.chars().all(char::is_whitespace));
+    // A full stop and a blank are one token; it is its end that counts.
+    let free = before.is_none_or(|before| before.text.ends_with(char::is_whitespace));
     let attached = next.is_some_and(|next| match next.kind {
         TokenKind::Word | TokenKind::StopWord => true,
         TokenKind::Soft | TokenKind::Hard => next.text == "\"",

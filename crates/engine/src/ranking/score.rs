@@ -229,7 +229,7 @@ impl ScoreDetail {
                     let point = nearest.map(|(GeoPoint { lat, lng }, _)| json!({"lat": lat, "lng": lng}));
                     let distance = nearest.map(|(_, distance)| distance);
                     (
-                        format!("_geoPoint({lat:?}, {lng:?}):{direction}"),
+                        format!("_geoPoint({lat}, {lng}):{direction}"),
                         json!({"order": order, "value": point, "distance": distance}),
                     )
                 }

@@ -103,6 +103,8 @@ struct Frame {
     /// Length of `out` before it was opened, to which it returns if nothing in it was seen.
     start: usize,
     written: bool,
+    /// Whether anything is in it, seen or not: what is empty itself is shown.
+    inhabited: bool,
     path_len: usize,
 }
 
@@ -130,6 +132,9 @@ pub(super) fn project(
                 Event::Key(_) | Event::Scalar(_) => {}
             }
             continue;
+        }
+        if let Some(frame) = frames.last_mut() {
+            frame.inhabited |= event != Event::Close;
         }
         let begins_a_value = matches!(event, Event::OpenObject | Event::OpenArray | Event::Scalar(_));
         if let Some(array) = frames.last().filter(|frame| begins_a_value && !frame.object) {
@@ -178,7 +183,14 @@ pub(super) fn project(
                 // The document itself is seen in part unless all is.
                 let whole =
                     if frames.is_empty() { *selection == Selection::All } else { seen == Seen::Whole };
-                frames.push(Frame { object, whole, start, written: false, path_len: path.len() });
+                frames.push(Frame {
+                    object,
+                    whole,
+                    start,
+                    written: false,
+                    inhabited: false,
+                    path_len: path.len(),
+                });
                 if !object {
                     indices.push(usize::MAX);
                 }
@@ -189,7 +201,7 @@ pub(super) fn project(
                     indices.pop();
                 }
                 path.truncate(frame.path_len);
-                if frame.whole || frame.written || frames.is_empty() {
+                if frame.whole || frame.written || !frame.inhabited || frames.is_empty() {
                     out.push(if frame.object { b'}' } else { b']' });
                     if let Some(parent) = frames.last_mut() {
                         parent.written = true;

@@ -52,6 +52,8 @@ fn queries_are_taken_apart_as_recorded() {
         (r#""amber" "stone""#, "[amber]@0-0 [stone]@1-1"),
         (r#""" amber"#, "amber*@0"),
         ("-amber -stone", "-amber -stone"),
+        ("-amber. -stone", "-amber -stone"),
+        ("amber.-stone", "amber@0 stone*@1"),
         ("", ""),
         ("?!", ""),
     ] {

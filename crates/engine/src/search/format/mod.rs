@@ -49,7 +49,14 @@ impl<'a> Formatter<'a> {
         columns: &Columns,
     ) -> Self {
         let names = |list: &'a Option<Vec<String>>| list.iter().flatten().map(String::as_str);
-        let resolves = |name: &&str| *name == "*" || (columns.knows(name) && displayed.meets(name));
+        let shows_something = match displayed {
+            Selection::All => true,
+            Selection::Paths(paths) => paths.iter().any(|path| columns.knows(path)),
+        };
+        let resolves = |name: &&str| match *name {
+            "*" => shows_something,
+            name => columns.knows(name) && displayed.meets(name),
+        };
         let highlighted: Vec<&str> = names(&request.attributes_to_highlight).filter(resolves).collect();
         let cropped: Vec<(&str, usize)> = names(&request.attributes_to_crop)
             .map(|name| crop_of(name, request.crop_length))
@@ -103,7 +110,8 @@ impl<'a> Formatter<'a> {
         if let Some(format) = self.formats.get(path) {
             return *format;
         }
-        let covers = |name: &str| name == "*" || is_same_or_below(name, path);
+        // Above too: a text `o` is formatted as its namesake's child `o.x` is asked to be.
+        let covers = |name: &str| name == "*" || is_same_or_below(name, path) || is_same_or_below(path, name);
         let seen = self.displayed.covers(path);
         let crop = self.cropped.iter().find(|(name, _)| covers(name)).map(|(_, length)| *length);
         let format = Format {
