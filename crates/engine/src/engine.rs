@@ -1,9 +1,11 @@
 //! All indexes of one directory.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use fs4::fs_std::FileExt as _;
 
 use crate::error::{Context, Error, Result};
 use crate::index::{Index, Limits};
@@ -16,13 +18,23 @@ pub struct Engine {
     directory: PathBuf,
     limits: Limits,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
+    /// Locked while this engine may write: two would overwrite each other's commits.
+    lock: Mutex<Option<File>>,
 }
+
+/// The file that is locked. It stays, empty.
+const LOCK: &str = "lock";
 
 impl Engine {
     /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for.
     pub fn open(directory: &Path, limits: Limits) -> Result<Self> {
         fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
-        Ok(Self { directory: directory.to_owned(), limits, indexes: Mutex::default() })
+        Ok(Self {
+            directory: directory.to_owned(),
+            limits,
+            indexes: Mutex::default(),
+            lock: Mutex::default(),
+        })
     }
 
     /// The index of that name, opened if it is not.
@@ -40,15 +52,36 @@ impl Engine {
         Ok(index)
     }
 
-    /// The same, for writing: indexes that were written before it give back what they keep for it.
+    /// The same, for writing, from when on no other process may write to the directory.
+    ///
+    /// # Errors
+    /// Also if another process does.
     pub fn index_to_write(&self, id: &str) -> Result<Arc<Index>> {
-        let index = self.index(id)?;
-        let others: Vec<Arc<Index>> = {
-            let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-            indexes.iter().filter(|(other, _)| *other != id).map(|(_, index)| Arc::clone(index)).collect()
-        };
-        others.iter().for_each(|other| other.rest());
-        Ok(index)
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_none() {
+            let path = self.directory.join(LOCK);
+            let file = File::options().create(true).truncate(false).write(true).open(&path);
+            let file = file.context(format!("{} could not be opened", path.display()))?;
+            if !file.try_lock_exclusive().context(format!("{} could not be locked", path.display()))? {
+                let reason = "another process writes to it";
+                return Err(Error::internal(format!("{} is locked", path.display()), reason));
+            }
+            *lock = Some(file);
+        }
+        drop(lock);
+        self.index(id)
+    }
+
+    /// Merges segments of an index until it has few. Does nothing if there is no such index.
+    ///
+    /// # Errors
+    /// See [`Index::merge`].
+    pub fn merge(&self, id: &str) -> Result<()> {
+        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        while let Some(index) = &index
+            && index.merge()?
+        {}
+        Ok(())
     }
 
     /// Ids are uuids; whatever could leave the directory is refused.
@@ -136,5 +169,6 @@ impl Engine {
         for index in indexes.values() {
             index.close();
         }
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

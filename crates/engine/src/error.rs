@@ -52,15 +52,14 @@ impl Error {
 
     /// The same error, unless it came of a disk without room: then one that says so.
     ///
-    /// tantivy's threads keep their reasons to themselves, so that beside a reason that names it, a disk
-    /// with next to no room left counts too. `path` lies on that disk.
+    /// Not every reason comes through, so that beside one that names it, a disk with next to no room left
+    /// counts too. `path` lies on that disk.
     pub fn or_full_disk(self, path: &Path) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
         let mut reason: Option<&(dyn StdError + 'static)> = Some(&**source);
         let mut named = false;
         while let Some(cause) = reason {
-            let io = cause.downcast_ref::<std::io::Error>();
-            named |= io.is_some_and(|io| io.kind() == std::io::ErrorKind::StorageFull);
+            named |= io_error_of(cause).is_some_and(|io| io.kind() == std::io::ErrorKind::StorageFull);
             reason = cause.source();
         }
         if named || fs4::available_space(path).is_ok_and(|bytes| bytes < ROOM_BYTES_MIN) {
@@ -78,6 +77,17 @@ impl Error {
             Self::User(error) => error.code,
             Self::Internal { .. } => "internal",
         }
+    }
+}
+
+/// tantivy does not give the errors it wraps as their source.
+fn io_error_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e std::io::Error> {
+    use tantivy::TantivyError;
+    use tantivy::directory::error::OpenWriteError;
+    match cause.downcast_ref::<TantivyError>() {
+        Some(TantivyError::IoError(io)) => Some(&**io),
+        Some(TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. })) => Some(&**io_error),
+        _ => cause.downcast_ref::<std::io::Error>(),
     }
 }
 

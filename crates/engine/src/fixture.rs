@@ -4,28 +4,27 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
+use tantivy::TantivyDocument;
 use tantivy::schema::OwnedValue;
 use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{Index, IndexWriter, TantivyDocument};
 
 use crate::analysis::{Analyzer, TokenKind, normalize_facet};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
 use crate::store::schema::{self, Presence, presence_term};
-use crate::store::{Snapshot, SnapshotParts};
+use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are
 /// `id` fields, else docids.
 pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
-    let (tantivy_schema, fields) = schema::build();
-    let index = Index::create_in_ram(tantivy_schema);
-    index.tokenizers().register(schema::PACKED_TOKENIZER, tantivy::tokenizer::RawTokenizer::default());
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, 15_000_000).unwrap();
-    writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
+    let layout = crate::indexing::layout();
+    let fields = layout.fields();
+    let mut views = Vec::new();
     let analyzer = Analyzer::new(&settings).unwrap();
     let mut names = FieldMap::default();
     let mut docid = 0u64;
     for documents in segments {
+        let mut builder = SegmentBuilder::new(&layout, None, 0).unwrap();
         for json in *documents {
             let mut flat = Flat { analyzer: Some(&analyzer), ..Flat::default() };
             flat.object("", json, &mut names);
@@ -50,20 +49,18 @@ pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
             document.add_pre_tokenized_text(fields.text, text);
             let columns = flat.columns.into_iter().map(|(path, values)| (path, OwnedValue::Array(values)));
             document.add_object(fields.columns, columns.collect());
-            writer.add_document(document).unwrap();
+            builder.add(document).unwrap();
             docid += 1;
         }
-        writer.commit().unwrap();
+        views.extend(builder.finish().unwrap().map(|segment| SegmentView::of(segment).unwrap()));
     }
-    writer.wait_merging_threads().unwrap();
-    let searcher = index.reader().unwrap().searcher();
     let parts = SnapshotParts {
         fields: Arc::new(names),
         settings: Arc::new(settings),
         primary_key: Some("id".to_owned()),
         ..SnapshotParts::default()
     };
-    Snapshot::new(searcher, parts, |_| None).unwrap()
+    Snapshot::new(&layout, parts, views)
 }
 
 #[derive(Default)]

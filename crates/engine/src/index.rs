@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::error::{Context, Error, Result};
 use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
 use crate::search::{self, Answer};
-use crate::store::schema::{FORMAT_VERSION, Presence};
-use crate::store::{CommitRecord, IndexDirectory, Snapshot, Writer, WriterLimits};
+use crate::store::schema::Presence;
+use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
 use crate::vector::Vectors;
 
 /// What an engine may use.
@@ -59,7 +59,11 @@ pub struct Index {
     current: RwLock<Option<Arc<Current>>>,
     writing: Mutex<Writing>,
     /// Nobody waits for the batch being written any more.
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
+    /// Held while segments are merged.
+    merging: Mutex<()>,
+    /// The index is not to be merged any more.
+    closed: Arc<AtomicBool>,
 }
 
 /// The newest commit.
@@ -68,14 +72,8 @@ struct Current {
     committed: Option<Committed>,
 }
 
-struct Committed {
-    record: CommitRecord,
-    snapshot: Snapshot,
-}
-
 #[derive(Default)]
 struct Writing {
-    writer: Option<Writer>,
     prepared: Option<(u32, Prepared)>,
     tickets: u32,
 }
@@ -93,18 +91,12 @@ impl Index {
     /// Internal, naming the path, if it is damaged or written by a newer version.
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
         let current = if IndexDirectory::exists(path) {
-            let directory = IndexDirectory::open(path)?;
-            let committed = match directory.record()? {
-                Some(record) => {
-                    directory.remove_stale_side_files(&record);
-                    let snapshot = directory.snapshot(directory.parts(&record)?, None)?;
-                    let vectors = Vectors::of_commit(path, &record.vectors);
-                    vectors.remove_stale(path);
-                    snapshot.attachments().put(Arc::new(vectors));
-                    Some(Committed { record, snapshot })
-                }
-                None => None,
-            };
+            let (directory, committed) = IndexDirectory::open(path, indexing::layout())?;
+            if let Some(committed) = &committed {
+                let vectors = Vectors::of_commit(path, &committed.record.vectors);
+                vectors.remove_stale(path);
+                committed.snapshot.attachments().put(Arc::new(vectors));
+            }
             Some(Arc::new(Current { directory: Arc::new(directory), committed }))
         } else {
             None
@@ -114,7 +106,9 @@ impl Index {
             limits,
             current: RwLock::new(current),
             writing: Mutex::default(),
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
+            merging: Mutex::default(),
+            closed: Arc::default(),
         })
     }
 
@@ -139,7 +133,6 @@ impl Index {
         self.writing.lock().unwrap_or_else(|poisoned| {
             self.writing.clear_poison();
             let mut writing = poisoned.into_inner();
-            writing.writer = None;
             writing.prepared = None;
             writing
         })
@@ -198,56 +191,26 @@ impl Index {
         };
         let report = match prepared {
             Prepared::Done(report) => report,
-            Prepared::Draft(draft) => match self.write(&mut writing, &draft) {
-                Ok(report) => report,
-                Err(error) => {
-                    // Asked before anything is undone, which makes room again.
-                    let error = error.or_full_disk(&self.path);
-                    // Dropping the writer undoes what it holds.
-                    writing.writer = None;
-                    self.clear_leftovers();
-                    return Err(error);
-                }
-            },
+            // Asked while what was written is still there: undoing it makes room again.
+            Prepared::Draft(draft) => self.write(&draft, |error| error.or_full_disk(&self.path))?,
         };
         serde_json::to_vec(&report).context("a report cannot be written as JSON")
     }
 
-    fn writer_limits(&self) -> WriterLimits {
-        WriterLimits {
-            memory_bytes: self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE,
-            threads: self.limits.indexing_threads.max(1).div_ceil(2),
-        }
-    }
-
-    /// Removes the files of a commit that failed. They would go with the next one anyway, but on a full disk
-    /// there is no next one, nor room to write down that this one failed, until they are gone.
-    fn clear_leftovers(&self) {
-        let Some(current) = self.current() else { return };
-        if let Some(committed) = &current.committed {
-            Vectors::of(&committed.snapshot).remove_stale(&self.path);
-        }
-        if let Ok(writer) = current.directory.writer(self.writer_limits()) {
-            // What cannot be removed now is found by the next commit.
-            let _ = writer.garbage_collect_files().wait();
-        }
-    }
-
-    fn write(&self, writing: &mut Writing, draft: &Draft) -> Result<Value> {
+    fn write(&self, draft: &Draft, explain: impl Fn(Error) -> Error) -> Result<Value> {
         let current = self.current();
         let directory = match &current {
             Some(current) => Arc::clone(&current.directory),
-            None => Arc::new(IndexDirectory::create(&self.path)?),
+            None => Arc::new(IndexDirectory::create(&self.path, indexing::layout())?),
         };
-        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         let threads = self.limits.indexing_threads.max(1);
-        if writing.writer.is_none() {
-            writing.writer = Some(directory.writer(self.writer_limits())?);
-        }
-        let writer = writing.writer.as_mut().expect("it was opened above");
-        let options = WriteOptions { threads, stop: &self.stop };
-        let long = indexing::write(draft, writer, directory.fields(), &options)?;
-
+        let options = WriteOptions {
+            threads,
+            memory_bytes: (self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE)
+                .min(SEGMENT_BYTES_MAX * threads),
+            spill: directory.spill(&self.stop),
+        };
+        let written = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
         let report = BatchReport {
             batch_uid: draft.batch_uid,
             outcomes: draft.outcomes.clone(),
@@ -255,45 +218,74 @@ impl Index {
             documents: draft.documents(),
         };
         let report = serde_json::to_value(report).context("a report cannot be written as JSON")?;
-        let parts = draft.parts(long);
-        let kept = previous.map(|previous| (previous.snapshot.parts(), &previous.record));
+        let parts = draft.parts(written.long);
         let mut record = CommitRecord {
-            format: FORMAT_VERSION,
             report: report.clone(),
             primary_key: parts.primary_key.clone(),
-            // A side file that would hold the same is kept.
-            settings: kept.and_then(|(old, record)| {
-                record.settings.clone().filter(|_| old.settings.raw == parts.settings.raw)
-            }),
-            fields: kept.and_then(|(old, record)| {
-                record.fields.clone().filter(|_| old.fields.len() == parts.fields.len())
-            }),
             long: parts.long.as_ref().clone(),
             vectors: BTreeMap::new(),
         };
         // Vectors lie on the disk before the commit names them.
-        let vectors = draft.vectors.write(&self.path)?;
+        let vectors = draft.vectors.write(&self.path).map_err(&explain)?;
         record.vectors = vectors.logs();
-        directory.write_parts(&mut record, &parts)?;
-        directory.commit(writer, &record)?;
-        let snapshot = directory.snapshot(parts, previous.map(|previous| &previous.snapshot))?;
+        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
+        let committed = match directory.commit(previous, written.change, parts, record) {
+            Ok(committed) => committed,
+            Err(error) => {
+                let error = explain(error);
+                if let Some(previous) = previous {
+                    Vectors::of(&previous.snapshot).remove_stale(&self.path);
+                }
+                return Err(error);
+            }
+        };
         vectors.remove_stale(&self.path);
         vectors.tend();
-        snapshot.attachments().put(Arc::new(vectors));
-        let committed = Some(Committed { record, snapshot });
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) =
-            Some(Arc::new(Current { directory, committed }));
+        committed.snapshot.attachments().put(Arc::new(vectors));
+        self.show(directory, committed);
         Ok(report)
     }
 
-    /// Lets go of what writing keeps between batches: threads, and memory for segments.
-    pub fn rest(&self) {
-        self.writing().writer = None;
+    /// Makes a commit the newest one for readers.
+    fn show(&self, directory: Arc<IndexDirectory>, committed: Committed) {
+        let current = Current { directory, committed: Some(committed) };
+        let before = self.current.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(current));
+        // Freed after the lock was given back: readers need not wait for that.
+        drop(before);
     }
 
-    /// Lets go of everything that goes on beside calls, for good.
+    /// Merges segments, if there are too many, and makes that visible; says whether there may be more to
+    /// do. Batches can be prepared and searches answered meanwhile.
+    ///
+    /// # Errors
+    /// Internal; then everything is as before.
+    pub fn merge(&self) -> Result<bool> {
+        let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(current) = self.current() else { return Ok(false) };
+        let Some(committed) = &current.committed else { return Ok(false) };
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let Some(merge) = current.directory.merge(committed, &self.closed)? else { return Ok(false) };
+        let _writing = self.writing();
+        let Some(newest) = self.current() else { return Ok(false) };
+        let Some(committed) = &newest.committed else { return Ok(false) };
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let vectors = Vectors::of(&committed.snapshot);
+        if let Some(committed) = newest.directory.commit_merge(committed, merge)? {
+            // By docid, so they are the same.
+            committed.snapshot.attachments().put(vectors);
+            self.show(Arc::clone(&newest.directory), committed);
+        }
+        Ok(true)
+    }
+
+    /// Stops what goes on in the background. Readers keep what they have.
     pub fn close(&self) {
-        self.rest();
+        self.closed.store(true, Ordering::Relaxed);
+        drop(self.merging.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(Committed { snapshot, .. }) = self.current().as_ref().and_then(|it| it.committed.as_ref())
         {
             Vectors::of(snapshot).stop();
@@ -358,9 +350,9 @@ impl Index {
     /// Numbers about the newest commit.
     pub fn stats(&self) -> Result<IndexStats> {
         let snapshot = self.snapshot()?;
-        let (index_size, raw_document_db_size) = match self.current() {
-            Some(current) => current.directory.sizes()?,
-            None => (0, 0),
+        let (index_size, raw_document_db_size) = match self.current().as_deref() {
+            Some(Current { directory, committed: Some(committed) }) => directory.sizes(committed)?,
+            _ => (0, 0),
         };
         let vectors = Vectors::of(&snapshot);
         let (number_of_embeddings, number_of_embedded_documents) = vectors.counts()?;
@@ -381,13 +373,12 @@ impl Index {
 
     /// Copies the newest commit to a directory, which must not exist.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
-        match self.current() {
-            Some(current) => {
-                let vectors = current.committed.as_ref().map(|committed| Vectors::of(&committed.snapshot));
-                current.directory.copy_to(target)?;
-                vectors.map_or(Ok(()), |vectors| vectors.copy_to(target))
+        match self.current().as_deref() {
+            Some(Current { directory, committed: Some(committed) }) => {
+                directory.copy_to(committed, target)?;
+                Vectors::of(&committed.snapshot).copy_to(target)
             }
-            None => {
+            _ => {
                 Err(Error::internal(format!("{} cannot be copied", self.path.display()), "nothing is there"))
             }
         }
@@ -396,33 +387,29 @@ impl Index {
     /// Reads everything and reports what does not decode.
     pub fn verify(&self) -> Result<Vec<Damage>> {
         let Some(current) = self.current() else { return Ok(Vec::new()) };
-        let path_text = |path: &Path| path.display().to_string();
-        let mut damages: Vec<Damage> = current
-            .directory
-            .damaged_files()?
-            .iter()
-            .map(|path| Damage {
-                path: path_text(path),
-                reason: "its checksum does not match its content".to_owned(),
-            })
-            .collect();
-        let Some(committed) = &current.committed else { return Ok(damages) };
-        if let Err(error) = current.directory.parts(&committed.record) {
-            damages.push(Damage { path: path_text(&self.path), reason: error.to_string() });
+        let Some(committed) = &current.committed else { return Ok(Vec::new()) };
+        let damages = current.directory.damages(committed).into_iter();
+        let mut damages: Vec<Damage> = damages.map(|(path, reason)| Damage { path, reason }).collect();
+        if !damages.is_empty() {
+            // What lies in damaged files need not decode, and would only repeat it.
+            return Ok(damages);
         }
         for (path, reason) in Vectors::of(&committed.snapshot).damages() {
-            damages.push(Damage { path: path_text(&path), reason });
+            damages.push(Damage { path: path.display().to_string(), reason });
         }
         for docid in committed.snapshot.documents() {
             if let Err(error) = committed.snapshot.document(docid) {
                 let reason = format!("document {docid}: {error}");
-                damages.push(Damage { path: path_text(&self.path), reason });
+                damages.push(Damage { path: self.path.display().to_string(), reason });
             }
         }
         Ok(damages)
     }
 }
 
-/// Segments being built get this part of the memory for indexing; the rest is for drafts, documents on
-/// their way, and the merge that may run beside it.
+/// Segments being built get this part of the memory for indexing; the rest is for drafts, for writing out
+/// what was built, and for the merge that may run beside it.
 const SEGMENT_MEMORY_SHARE: usize = 4;
+
+/// More than this makes fewer segments but no faster ones, in bytes.
+const SEGMENT_BYTES_MAX: usize = 100_000_000;

@@ -87,6 +87,7 @@ struct Pools {
     searching: Pool,
     writing: Pool,
     background: Pool,
+    merging: Pool,
 }
 
 type Settle = Box<dyn FnOnce(Env) -> napi::Result<Reply> + Send>;
@@ -107,6 +108,7 @@ impl EngineHandle {
             searching: Pool::start("siftd-search", threads)?,
             writing: Pool::start("siftd-write", 1)?,
             background: Pool::start("siftd-background", 2)?,
+            merging: Pool::start("siftd-merge", 1)?,
         };
         Ok(Self { engine: Arc::new(engine), pools: Some(pools) })
     }
@@ -132,10 +134,18 @@ impl EngineHandle {
         self.writing(env, move |engine| json(&engine.index_to_write(&index)?.prepare(&batch)?))
     }
 
-    /// Resolves to `BatchReport`.
+    /// Resolves to `BatchReport`. Segments are merged behind its back, if there are too many.
     #[napi]
     pub fn commit<'e>(&self, env: &'e Env, index: String, ticket: u32) -> napi::Result<Object<'e>> {
-        self.writing(env, move |engine| engine.index(&index)?.commit(ticket).map(bytes))
+        let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
+        self.writing(env, move |engine| {
+            let report = engine.index(&index)?.commit(ticket).map(bytes)?;
+            if let Some(merging) = merging {
+                // A merge that fails changes nothing, and the next commit tries again.
+                merging.run(move || drop(catch_unwind(AssertUnwindSafe(|| merger.merge(&index)))));
+            }
+            Ok(report)
+        })
     }
 
     /// Forgets a prepared batch. Resolves to nothing.

@@ -9,7 +9,8 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A fixed number of threads over one queue. They end once the pool is dropped and the queue is empty.
+/// A fixed number of threads over one queue. They end once all clones are dropped and the queue is empty.
+#[derive(Clone)]
 pub struct Pool {
     queue: Sender<Job>,
 }

@@ -9,7 +9,7 @@ use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::locales::FieldLocales;
-use super::{Locales, Token, TokenKind};
+use super::{Locales, Token, TokenKind, plain};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 
@@ -84,7 +84,24 @@ impl Analyzer {
     }
 
     /// Hands over the tokens of `text` one by one.
-    pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, mut take: impl FnMut(Token<'t>)) {
+    pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
+        let own_rules = self.rules.cuts.is_some() || locales.is_some() || self.for_highlight;
+        if own_rules || !plain::is_plain(text) {
+            return self.each_by_script(text, locales, take);
+        }
+        match &self.rules.stop_words {
+            Some(set) => plain::each(text, |word| set.contains(word), take),
+            None => plain::each(text, |_| false, take),
+        }
+    }
+
+    /// The same for any text and any settings.
+    pub(super) fn each_by_script<'t>(
+        &self,
+        text: &'t str,
+        locales: Locales<'_>,
+        mut take: impl FnMut(Token<'t>),
+    ) {
         let separators: Option<Vec<&str>> =
             self.rules.separators.as_ref().map(|list| list.iter().map(String::as_str).collect());
         let stop_words = match (&self.rules.stop_words, self.for_highlight) {

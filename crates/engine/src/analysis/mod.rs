@@ -5,6 +5,7 @@
 mod analyzer;
 mod facet;
 mod locales;
+mod plain;
 mod token;
 
 pub use analyzer::Analyzer;

@@ -146,3 +146,17 @@ fn facet_values_keep_accents_and_facet_search_drops_them() {
     assert_eq!(normalize_facet("BLUE Car"), "blue car");
     assert_eq!(normalize_facet_search("Été Noir", None), "ete noir");
 }
+
+proptest::proptest! {
+    #[test]
+    fn plain_texts_are_cut_as_all_others(
+        text in r"([A-Za-z0-9]{1,6}|[ -~\t\n\r]|[.,!?] |the|The|und der Die){0,24}",
+        stop in proptest::bool::ANY,
+    ) {
+        let stop_words = if stop { strings(&["the", "der", "a", "B", "7", " ", ". "]) } else { Vec::new() };
+        let analyzer = Analyzer::new(&Settings { stop_words, ..Settings::default() }).unwrap();
+        let mut by_script = Vec::new();
+        analyzer.each_by_script(&text, None, |token| by_script.push(token));
+        proptest::prop_assert_eq!(analyzer.tokens(&text, None), by_script);
+    }
+}

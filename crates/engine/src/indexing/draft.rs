@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::batch::{Batch, Failure, Method, Operation, Outcome};
 use super::flatten::each_path;
 use super::payload::{Payload, Slice, Spool};
+use super::survey::Survey;
 use super::{primary_key, special};
 use crate::error::{Error, Result};
 use crate::facets::Columns;
@@ -74,6 +75,16 @@ pub enum Piece {
     Vectors(u32),
 }
 
+impl Piece {
+    /// About how much there is to read, in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Body { slice, .. } => slice.bytes() as usize,
+            Self::Vectors(_) => 0,
+        }
+    }
+}
+
 /// Docids in use, and the lowest that is not.
 #[derive(Clone, Default)]
 struct Docids {
@@ -83,7 +94,8 @@ struct Docids {
 
 impl Docids {
     fn new(used: RoaringBitmap) -> Self {
-        Self { used, lowest_free: 0 }
+        let lowest_free = lowest_gap(&used);
+        Self { used, lowest_free }
     }
 
     fn take(&mut self) -> u32 {
@@ -98,6 +110,17 @@ impl Docids {
         self.used.remove(docid);
         self.lowest_free = self.lowest_free.min(docid);
     }
+}
+
+/// The lowest number that is not in a set, without walking it.
+fn lowest_gap(used: &RoaringBitmap) -> u32 {
+    let (mut low, mut high) = (0, used.len() as u32);
+    while low < high {
+        let middle = low.midpoint(high);
+        // As many numbers up to here as there can be: no gap so far.
+        if used.rank(middle) == u64::from(middle) + 1 { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 impl Draft {
@@ -323,7 +346,15 @@ impl Draft {
         let mut puts: Vec<(Box<str>, Piece)> = Vec::new();
         let mut vectors: HashMap<Box<str>, Staged> = HashMap::new();
         let mut lacking = Lacking::default();
+        let mut survey = (!self.vectors.is_needed()).then(Survey::default);
         spool.each(&mut |slice| {
+            let piece = Piece::Body { spool: number, slice };
+            if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
+                && let Some(id) = survey.id(json, key, &fields)
+            {
+                puts.push((id.into_boxed_str(), piece));
+                return Ok(());
+            }
             let document = spool.document(slice)?;
             let key = match &key {
                 Some(key) => key,
@@ -334,7 +365,7 @@ impl Draft {
             learn_fields(&mut fields, &document)?;
             let id = id.into_boxed_str();
             self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
-            puts.push((id, Piece::Body { spool: number, slice }));
+            puts.push((id, piece));
             Ok(())
         })?;
 
@@ -571,4 +602,21 @@ pub fn is_filterable(settings: &Settings, field: &str) -> bool {
             attribute_patterns.iter().any(|pattern| crate::fields::matches_pattern(pattern, field))
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_gap_is_found_wherever_it_is() {
+        for gap in [0, 1, 63, 64, 65_535, 65_536, 100_000] {
+            let mut used: RoaringBitmap = (0..200_000).collect();
+            used.remove(gap);
+            used.remove(150_000);
+            assert_eq!(lowest_gap(&used), gap);
+            used.remove_range(gap..);
+            assert_eq!(lowest_gap(&used), gap);
+        }
+    }
 }

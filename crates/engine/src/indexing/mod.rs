@@ -6,13 +6,19 @@ mod flatten;
 mod payload;
 mod primary_key;
 mod special;
+mod survey;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
 pub use draft::Draft;
 pub use flatten::{Flattened, Flattener, is_reserved};
 pub use payload::{Format, Payload, PayloadReport, inspect};
-pub use write::{WriteOptions, write};
+pub use write::{WriteOptions, Written, write};
+
+/// What every segment is made of.
+pub fn layout() -> crate::store::Layout {
+    crate::store::Layout::new(Vec::new())
+}
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::survey;
 use crate::error::{Context, Error, Result};
 
 /// An uploaded body: a file in the spool or, if it is small, its text.
@@ -69,6 +70,13 @@ pub struct Slice {
     length: u64,
 }
 
+impl Slice {
+    /// Its length.
+    pub fn bytes(self) -> u64 {
+        self.length
+    }
+}
+
 /// A body, opened.
 pub struct Spool {
     format: Format,
@@ -112,7 +120,7 @@ pub fn inspect(payload: &Payload) -> Result<PayloadReport> {
     let mut documents = 0;
     let outcome = Spool::open(payload).and_then(|spool| {
         spool.each(&mut |slice| {
-            spool.document(slice)?;
+            spool.check(slice)?;
             documents += 1;
             Ok(())
         })
@@ -173,6 +181,20 @@ impl Spool {
             }
             None => serde_json::from_slice(bytes).map_err(|error| self.malformed(slice.start, &error)),
         }
+    }
+
+    /// Refuses what [`Spool::document`] would refuse, without building anything.
+    fn check(&self, slice: Slice) -> Result<()> {
+        let bytes = self.bytes(slice)?;
+        if self.csv.is_some() || bytes.first() != Some(&b'{') {
+            return self.document(slice).map(|_| ());
+        }
+        survey::check(bytes).map_err(|error| self.malformed(slice.start, &error))
+    }
+
+    /// The JSON text of a document; None if it is written otherwise.
+    pub fn json(&self, slice: Slice) -> Result<Option<&[u8]>> {
+        if self.csv.is_some() { Ok(None) } else { self.bytes(slice).map(Some) }
     }
 
     fn bytes(&self, slice: Slice) -> Result<&[u8]> {

@@ -66,7 +66,8 @@ fn collect<'d>(name: &str, object: &'d Map<String, Value>, found: &mut Vec<&'d V
     }
 }
 
-fn parse_id(value: &Value) -> Result<String> {
+/// A value as an id.
+pub fn parse_id(value: &Value) -> Result<String> {
     match value {
         Value::String(text) if is_id(text) => Ok(text.clone()),
         Value::Number(number) if number.is_i64() || number.is_u64() => Ok(number.to_string()),

@@ -2,7 +2,7 @@
 //! 2. A commit is all or nothing, and is applied once.
 //! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -216,7 +216,7 @@ fn a_document_that_did_not_change_is_not_written_again() {
     house.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
     let snapshot = house.index.snapshot().unwrap();
     assert_eq!(snapshot.segments().len(), 1);
-    assert!(!snapshot.segments()[0].reader.has_deletes());
+    assert!(!snapshot.segments()[0].has_deletes());
 }
 
 #[test]
@@ -242,42 +242,10 @@ fn a_batch_that_comes_again_after_a_restart_is_answered_and_not_applied() {
     let report = house.apply(std::slice::from_ref(&operation));
     assert_eq!(report["outcomes"][0]["deletedDocuments"], 1);
     let path = house.path();
-    house.index.rest();
     house.index = Index::open(&path, LIMITS).unwrap();
     house.batches -= 1;
     let again = house.apply(&[operation]);
     assert_eq!(again, report);
-}
-
-#[test]
-fn a_newer_format_is_refused_with_its_path() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1}]));
-    let path = house.path();
-    house.index.rest();
-    let meta = path.join("meta.json");
-    let text = std::fs::read_to_string(&meta).unwrap();
-    std::fs::write(&meta, text.replace(r#"{\"format\":1,"#, r#"{\"format\":99,"#)).unwrap();
-    let error = Index::open(&path, LIMITS).err().expect("it is refused").to_string();
-    assert!(error.contains("format 99") && error.contains(path.to_str().unwrap()), "{error}");
-}
-
-#[test]
-fn damage_is_found_and_named() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1, "t": "some words"}]));
-    assert_eq!(house.index.verify().unwrap(), []);
-    let is_terms = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "term");
-    let terms = list(&house.path()).into_iter().find(is_terms).unwrap();
-    let mut bytes = std::fs::read(&terms).unwrap();
-    bytes[8] ^= 0xff;
-    std::fs::write(&terms, bytes).unwrap();
-    let damages = house.index.verify().unwrap();
-    assert!(damages.iter().any(|damage| damage.path == terms.display().to_string()), "{damages:?}");
-}
-
-fn list(directory: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 #[test]

@@ -1,33 +1,38 @@
 //! A draft becomes segments.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
-use tantivy::Term;
 
-use super::draft::{Draft, Entry, id_in, is_filterable};
+use super::draft::{Draft, Entry, Piece, id_in, is_filterable};
 use super::flatten::{Flattened, Flattener};
+use super::layout;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
 use crate::fields::{FieldId, is_same_or_below};
 use crate::settings::Settings;
-use crate::store::schema::Fields;
-use crate::store::{Snapshot, SnapshotParts, Writer, in_memory};
+use crate::store::{Change, Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts, Spill};
 
-/// Documents a thread analyses before it waits for its turn to hand them on.
-const DOCUMENTS_PER_CHUNK: usize = 64;
+/// Fewer documents are not worth a thread.
+const DOCUMENTS_PER_THREAD_MIN: usize = 256;
 
-/// Analysed documents that wait for tantivy, in bytes.
-const WAITING_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How often a segment being built is asked what it takes.
+const DOCUMENTS_PER_CHECK: usize = 32;
 
-/// What writing may use, and whether it shall stop.
-pub struct WriteOptions<'a> {
-    /// Threads that analyse.
+/// At most this many bytes of tables for a byte of JSON, so that a small batch does not get large ones.
+const MEMORY_PER_BYTE: usize = 8;
+
+/// What writing may use.
+pub struct WriteOptions {
+    /// Threads that analyse and build segments.
     pub threads: usize,
-    /// Set from outside: nobody waits for the outcome any more.
-    pub stop: &'a AtomicBool,
+    /// Memory for all segments being built together, in bytes.
+    pub memory_bytes: usize,
+    /// Where segments go. Its `stop` is set from outside once nobody waits for the outcome any more.
+    pub spill: Spill,
 }
 
 /// The documents of a draft before it is written: the base under the draft's settings, and what changed.
@@ -78,15 +83,16 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |_: &str| true;
     let flattener = Flattener { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
-    let changed = in_memory(parts, |writer, fields| {
-        for (id, entry) in &draft.entries {
-            if let Some(docid) = entry.docid {
-                let flat = flattener.flatten(docid, id, &draft.merged(entry)?)?;
-                writer.add_document(flat.document.with_fields(fields))?;
-            }
+    let layout = layout();
+    let mut builder = SegmentBuilder::new(&layout, None, 0)?;
+    for (id, entry) in &draft.entries {
+        if let Some(docid) = entry.docid {
+            let flat = flattener.flatten(docid, id, &draft.merged(entry)?)?;
+            builder.add(flat.document.with_fields(layout.fields()))?;
         }
-        Ok(())
-    })?;
+    }
+    let segments = builder.finish()?.map(SegmentView::of).transpose()?;
+    let changed = Snapshot::new(&layout, parts, segments.into_iter().collect());
     changed.attachments().put(vectors);
     Ok(Preview { base, changed: Some(changed) })
 }
@@ -97,35 +103,33 @@ enum Work<'d> {
     Again { docid: u32 },
 }
 
-/// Hands everything a draft changes to `writer`, in ascending docids. Gives the fields with strings too
-/// long for a column. Nothing is visible before `writer` commits.
-pub fn write(
-    draft: &Draft,
-    writer: &Writer,
-    fields: Fields,
-    options: &WriteOptions<'_>,
-) -> Result<BTreeSet<FieldId>> {
+/// What a draft came to: hand `change` to a commit, and it is visible.
+#[derive(Default)]
+pub struct Written {
+    /// New segments, and what is gone from the old ones.
+    pub change: Change,
+    /// Fields with strings too long for a column.
+    pub long: BTreeSet<FieldId>,
+}
+
+/// Writes everything a draft changes as new segments, in ascending docids. Nothing is visible before they are
+/// committed, and nothing stays if they never are.
+pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<Written> {
     let again = draft.needs_reindexing();
-    let from_scratch = draft.cleared || again;
-    if from_scratch {
-        writer.delete_all_documents()?;
+    let cleared = draft.cleared || again;
+    let mut written = Written { change: Change { cleared, ..Change::default() }, ..Written::default() };
+    if !cleared {
+        written.long = draft.base_long();
     }
-    let delete = |id: &str| {
-        if !from_scratch {
-            writer.delete_term(Term::from_field_text(fields.id, id));
-        }
-    };
     let mut work: Vec<(u32, Work<'_>)> = Vec::new();
     for (id, entry) in &draft.entries {
         match entry.docid {
             Some(docid) => work.push((docid, Work::Changed { id, entry })),
-            None if entry.base.is_some() => delete(id),
-            None => {}
+            None => written.change.deleted.extend(entry.base),
         }
     }
     if let (true, false, Some(base)) = (again, draft.cleared, &draft.base) {
-        let replaced: roaring::RoaringBitmap =
-            draft.entries.values().filter_map(|entry| entry.base).collect();
+        let replaced: RoaringBitmap = draft.entries.values().filter_map(|entry| entry.base).collect();
         let kept = base.documents() - replaced;
         work.extend(kept.into_iter().map(|docid| (docid, Work::Again { docid })));
     }
@@ -134,46 +138,79 @@ pub fn write(
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |path: &str| wants_column(&draft.settings, path);
     let flattener = Flattener { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
-    let flatten = |(docid, work): &(u32, Work<'_>)| -> Result<Option<Ready>> {
+    let parts = split(&work, options.threads);
+    let memory_bytes = options.memory_bytes / parts.len().max(1);
+    let part = |work: &[(u32, Work<'_>)]| {
+        Part { draft, layout, options, flattener: &flattener, memory_bytes, cleared }.write(work)
+    };
+    for part in in_parallel(&parts, &part) {
+        let part = part?;
+        written.change.added.extend(part.change.added);
+        written.change.deleted |= part.change.deleted;
+        written.long.extend(part.long);
+    }
+    Ok(written)
+}
+
+/// Documents of one thread, which become segments of their own.
+struct Part<'a> {
+    draft: &'a Draft,
+    layout: &'a Layout,
+    options: &'a WriteOptions,
+    flattener: &'a Flattener<'a>,
+    memory_bytes: usize,
+    cleared: bool,
+}
+
+impl Part<'_> {
+    fn write(&self, all: &[(u32, Work<'_>)]) -> Result<Written> {
+        let mut written = Written::default();
+        let mut builder = None;
+        for (number, (docid, work)) in all.iter().enumerate() {
+            if self.options.spill.stop.load(Ordering::Relaxed) {
+                return Err(Error::internal("the batch was not written", "it was abandoned"));
+            }
+            let Some(flat) = self.flatten(*docid, work, &mut written.change.deleted)? else { continue };
+            let Flattened { document, long } = flat;
+            written.long.extend(long);
+            let building = match &mut builder {
+                Some(building) => building,
+                None => builder.insert(SegmentBuilder::new(
+                    self.layout,
+                    Some(self.options.spill.clone()),
+                    self.memory_bytes.min(weight_of_all(&all[number..]) * MEMORY_PER_BYTE),
+                )?),
+            };
+            building.add(document.with_fields(self.layout.fields()))?;
+            if number % DOCUMENTS_PER_CHECK == 0 && building.memory_bytes() > self.memory_bytes {
+                written.change.added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
+            }
+        }
+        written.change.added.extend(builder.map_or(Ok(None), SegmentBuilder::finish)?);
+        Ok(written)
+    }
+
+    /// None if the document did not change. `deleted` learns what it replaces.
+    fn flatten(&self, docid: u32, work: &Work<'_>, deleted: &mut RoaringBitmap) -> Result<Option<Flattened>> {
+        let draft = self.draft;
         match work {
             Work::Changed { id, entry } => {
                 let document = draft.merged(entry)?;
-                let replaces = entry.base.is_some() && !from_scratch;
-                if replaces && entry.base == Some(*docid) && is_unchanged(draft, *docid, &document)? {
-                    return Ok(None);
+                if let (Some(base), false) = (entry.base, self.cleared) {
+                    if base == docid && is_unchanged(draft, docid, &document)? {
+                        return Ok(None);
+                    }
+                    deleted.insert(base);
                 }
-                let flat = flattener.flatten(*docid, id, &document)?;
-                Ok(Some(Ready { flat, replaces }))
+                self.flattener.flatten(docid, id, &document).map(Some)
             }
             Work::Again { docid } => {
                 let Some(base) = &draft.base else { return Ok(None) };
                 let document = base.document(*docid)?.unwrap_or_default();
-                let flat = flattener.flatten(*docid, &id_in(base, *docid)?, &document)?;
-                Ok(Some(Ready { flat, replaces: false }))
+                self.flattener.flatten(*docid, &id_in(base, *docid)?, &document).map(Some)
             }
         }
-    };
-
-    let waiting = Arc::new(Waiting::default());
-    let mut long = if from_scratch { BTreeSet::new() } else { draft.base_long() };
-    let hand_on = |ready: Ready, long: &mut BTreeSet<FieldId>| -> Result<()> {
-        let Flattened { document, long: fields_of_document } = ready.flat;
-        long.extend(fields_of_document);
-        if ready.replaces {
-            delete(&document.id);
-        }
-        let held = waiting.enter(document.memory());
-        writer.add_document(document.holding(fields, Box::new(held)))?;
-        Ok(())
-    };
-    in_order(&work, options, &flatten, &mut |ready| hand_on(ready, &mut long))?;
-    Ok(long)
-}
-
-/// A document taken apart, and whether one of the same id has to go.
-struct Ready {
-    flat: Flattened,
-    replaces: bool,
+    }
 }
 
 /// Compares as stored: a document that did not change is not written again.
@@ -185,117 +222,64 @@ fn is_unchanged(draft: &Draft, docid: u32, document: &Map<String, Value>) -> Res
     Ok(stored.is_some_and(|stored| stored == fresh))
 }
 
-/// Runs `make` over `work` on several threads and `take` over the outcomes in the order of `work`.
-fn in_order<W: Sync, R: Send>(
-    work: &[W],
-    options: &WriteOptions<'_>,
-    make: &(dyn Fn(&W) -> Result<Option<R>> + Sync),
-    take: &mut (dyn FnMut(R) -> Result<()> + Send),
-) -> Result<()> {
-    let chunks: Vec<&[W]> = work.chunks(DOCUMENTS_PER_CHUNK).collect();
-    let threads = options.threads.clamp(1, chunks.len().max(1));
-    let next = AtomicUsize::new(0);
-    let turn = Mutex::new(Turn { chunk: 0, failed: None, take });
-    let turned = Condvar::new();
-    let worker = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(number) else { return };
-            let made: Result<Vec<R>> = match options.stop.load(Ordering::Relaxed) {
-                true => Err(Error::internal("the batch was not written", "it was abandoned")),
-                false => chunk.iter().filter_map(|item| make(item).transpose()).collect(),
-            };
-            let held = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            let waited = turned.wait_while(held, |turn| turn.chunk != number && turn.failed.is_none());
-            let mut turn = waited.unwrap_or_else(PoisonError::into_inner);
-            if turn.failed.is_none() {
-                let outcome = made.and_then(|made| made.into_iter().try_for_each(|item| (turn.take)(item)));
-                turn.failed = outcome.err();
-            }
-            turn.chunk = number + 1;
-            let failed = turn.failed.is_some();
-            drop(turn);
-            turned.notify_all();
-            if failed {
-                return;
-            }
+/// Cuts work into one part per thread, of about the same weight each.
+fn split<'w, 'd>(work: &'w [(u32, Work<'d>)], threads: usize) -> Vec<&'w [(u32, Work<'d>)]> {
+    let threads = threads.min(work.len() / DOCUMENTS_PER_THREAD_MIN).max(1);
+    let share = weight_of_all(work) / threads + 1;
+    let (mut parts, mut rest, mut weight, mut at) = (Vec::with_capacity(threads), work, 0, 0);
+    while at < rest.len() {
+        weight += weight_of(&rest[at].1);
+        at += 1;
+        if weight > share {
+            let (part, others) = rest.split_at(at);
+            parts.push(part);
+            (rest, weight, at) = (others, 0, 0);
         }
+    }
+    parts.push(rest);
+    parts
+}
+
+fn weight_of_all(work: &[(u32, Work<'_>)]) -> usize {
+    work.iter().map(|(_, work)| weight_of(work)).sum()
+}
+
+/// About how much there is to do, in bytes of JSON.
+fn weight_of(work: &Work<'_>) -> usize {
+    let known = match work {
+        Work::Changed { entry, .. } => entry.pieces.iter().map(Piece::bytes).sum(),
+        Work::Again { .. } => 512,
     };
+    known + 256
+}
+
+/// Runs `make` over parts, each on a thread of its own, and gives the outcomes in order.
+fn in_parallel<W: Sync, R: Send>(
+    parts: &[&[W]],
+    make: &(dyn Fn(&[W]) -> Result<R> + Sync),
+) -> Vec<Result<R>> {
+    let Some((first, others)) = parts.split_first() else { return Vec::new() };
     std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads)
-            .map(|_| {
-                std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || {
-                    // A panic must not leave the others waiting for a turn that never comes.
-                    let guard = FailOnPanic { turn: &turn, turned: &turned };
-                    worker();
-                    std::mem::forget(guard);
-                })
-            })
-            .filter_map(std::result::Result::ok)
-            .collect();
-        let guard = FailOnPanic { turn: &turn, turned: &turned };
-        worker();
-        std::mem::forget(guard);
-        for helper in helpers {
-            if let Err(panic) = helper.join() {
-                std::panic::resume_unwind(panic);
-            }
+        let mut helpers = Vec::with_capacity(others.len());
+        for part in others {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            helpers.push((thread.spawn_scoped(scope, move || make(part)), part));
         }
-    });
-    let turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    turn.failed.map_or(Ok(()), Err)
+        let mut made = vec![make(first)];
+        for (helper, part) in helpers {
+            made.push(match helper.map(|helper| helper.join()) {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // No thread was to be had: slower, but no reason to fail.
+                Err(_) => make(part),
+            });
+        }
+        made
+    })
 }
 
 /// Documents nest at most 128 deep (serde_json's limit), so this is generous.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
-
-struct Turn<'t, R> {
-    chunk: usize,
-    failed: Option<Error>,
-    take: &'t mut (dyn FnMut(R) -> Result<()> + Send),
-}
-
-struct FailOnPanic<'a, 't, R> {
-    turn: &'a Mutex<Turn<'t, R>>,
-    turned: &'a Condvar,
-}
-
-impl<R> Drop for FailOnPanic<'_, '_, R> {
-    fn drop(&mut self) {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        turn.failed.get_or_insert_with(|| Error::internal("a document could not be analysed", "panic"));
-        drop(turn);
-        self.turned.notify_all();
-    }
-}
-
-/// Bytes of documents between analysis and tantivy, whose own queue is bounded by number only.
-#[derive(Default)]
-struct Waiting {
-    bytes: Mutex<usize>,
-    left: Condvar,
-}
-
-struct Held {
-    waiting: Arc<Waiting>,
-    bytes: usize,
-}
-
-impl Waiting {
-    fn enter(self: &Arc<Self>, bytes: usize) -> Held {
-        let held = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.left.wait_while(held, |waiting| *waiting > WAITING_BYTES_MAX);
-        *waited.unwrap_or_else(PoisonError::into_inner) += bytes;
-        Held { waiting: Arc::clone(self), bytes }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        *self.waiting.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
-        self.waiting.left.notify_one();
-    }
-}
 
 /// Whether texts become the same words under both.
 fn same_analysis(one: &Settings, other: &Settings) -> bool {

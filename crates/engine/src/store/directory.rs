@@ -1,322 +1,487 @@
-//! One index on disk: tantivy's files, side files, and the commit that says which of them count.
+//! One index on disk: files that never change, and the newest commit that says which of them count.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use tantivy::directory::Directory as _;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::store::{Compressor, ZstdCompressor};
-use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy};
+use roaring::RoaringBitmap;
+use tantivy::directory::{FileSlice, OwnedBytes};
 
-use super::document::WrittenDocument;
-use super::packed::PackedTokenizer;
-use super::schema::{self, FORMAT_VERSION, Fields, PACKED_TOKENIZER};
-use super::side_file;
+use super::commit_file::{self, CommitWriter};
+use super::disk::{Disk, Folder, KeptFile};
+use super::layout::Layout;
+use super::manifest::{Blob, CommitRecord, Manifest, SegmentEntry};
+use super::merge::{self, Effort, Weight};
+use super::pieces::{PIECE_PREFIX, Piece, Pieces, Spill};
+use super::segment::{NewSegment, SegmentView};
 use super::snapshot::{Snapshot, SnapshotParts};
 use crate::error::{Context, Error, Result};
-use crate::fields::{FieldId, FieldMap};
+use crate::fields::FieldMap;
 use crate::settings::Settings;
-
-/// Writes documents of one index.
-pub type Writer = IndexWriter<WrittenDocument>;
-
-const META: &str = "meta.json";
-const MANAGED: &str = ".managed.json";
-
-/// What a commit carries beside segments. The only point of truth.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommitRecord {
-    /// [`FORMAT_VERSION`] of whoever wrote it.
-    pub format: u32,
-    /// Outcome of the batch, as `indexing` wrote it.
-    pub report: Value,
-    /// None until known.
-    pub primary_key: Option<String>,
-    /// Side file; None: never set.
-    pub settings: Option<String>,
-    /// Side file with the names of all fields in id order; None: there are none.
-    pub fields: Option<String>,
-    /// See [`SnapshotParts::long`].
-    pub long: BTreeSet<FieldId>,
-    /// Logs of vectors by embedder.
-    #[serde(default)]
-    pub vectors: BTreeMap<String, VectorLog>,
-}
-
-/// A log of vectors as far as it counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VectorLog {
-    /// Its name.
-    pub file: String,
-    /// Bytes that count.
-    pub bytes: u64,
-    /// Number of the next record.
-    pub sequence: u64,
-}
-
-/// What writing may use.
-#[derive(Debug, Clone, Copy)]
-pub struct WriterLimits {
-    /// Memory for segments being built, in bytes.
-    pub memory_bytes: usize,
-    /// Threads that build segments.
-    pub threads: usize,
-}
 
 /// The directory of one index, open.
 pub struct IndexDirectory {
-    path: PathBuf,
-    index: Index,
-    reader: IndexReader,
-    fields: Fields,
+    disk: Arc<dyn Disk>,
+    layout: Layout,
+    /// The number the next commit gets.
+    next: AtomicU64,
+    /// Files the newest commit names, mapped.
+    files: Mutex<HashMap<String, Arc<KeptFile>>>,
+}
+
+/// A commit: what it says, and what readers see of it. Cheap to clone.
+#[derive(Clone)]
+pub struct Committed {
+    /// What it carries.
+    pub record: CommitRecord,
+    /// Its documents.
+    pub snapshot: Snapshot,
+    manifest: Arc<Manifest>,
+    /// Everything it names, so that nothing of it goes while it is read.
+    files: Arc<[Arc<KeptFile>]>,
+}
+
+/// How a commit differs from the one before.
+#[derive(Default)]
+pub struct Change {
+    /// All documents are gone, before anything is added.
+    pub cleared: bool,
+    /// Docids of documents that are gone, before anything is added.
+    pub deleted: RoaringBitmap,
+    /// New segments, those with the lowest docids first.
+    pub added: Vec<NewSegment>,
 }
 
 impl IndexDirectory {
-    /// Whether there is an index in `path`, with or without a commit of ours.
+    /// Whether there is a commit in `path`.
     pub fn exists(path: &Path) -> bool {
-        path.join(META).is_file()
+        let Ok(entries) = fs::read_dir(path) else { return false };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        names.into_iter().any(|name| commit_file::number_of(&name).is_some())
     }
 
-    /// Creates the directory and an index without documents in it.
-    pub fn create(path: &Path) -> Result<Self> {
-        let context = || format!("{} could not be created", path.display());
-        fs::create_dir_all(path).context(context())?;
-        let (schema, _) = schema::build();
-        let settings = IndexSettings {
-            docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
-            ..IndexSettings::default()
-        };
-        let index =
-            Index::builder().schema(schema).settings(settings).create_in_dir(path).context(context())?;
-        if let Some(parent) = path.parent() {
-            sync_directory(parent)?;
-        }
-        Self::with_index(path, index)
+    /// A directory of this machine without a commit, created if need be.
+    pub fn create(path: &Path, layout: Layout) -> Result<Self> {
+        let folder = Folder::create(path).context(format!("{} could not be created", path.display()))?;
+        Ok(Self::open_disk(Arc::new(folder), layout)?.0)
     }
 
-    /// Opens what [`IndexDirectory::create`] created.
+    /// Opens a directory of this machine; gives its newest commit too, if there is one.
     ///
     /// # Errors
-    /// Internal, naming the path, if something is damaged or written by a newer version.
-    pub fn open(path: &Path) -> Result<Self> {
-        let context = || format!("{} could not be opened", path.display());
-        let index = Index::open_in_dir(path).context(context())?;
-        let (schema, _) = schema::build();
-        let metas = index.load_metas().context(context())?;
-        if let Some(payload) = &metas.payload {
-            check_format(path, payload)?;
-        }
-        if index.schema() != schema {
-            return Err(Error::internal(context(), "its schema is not the one of this version"));
-        }
-        Self::with_index(path, index)
+    /// Internal, naming the path, if something is damaged or written by another version.
+    pub fn open(path: &Path, layout: Layout) -> Result<(Self, Option<Committed>)> {
+        let folder = Folder::open(path).context(format!("{} could not be opened", path.display()))?;
+        Self::open_disk(Arc::new(folder), layout)
     }
 
-    fn with_index(path: &Path, index: Index) -> Result<Self> {
-        let context = || format!("{} could not be opened", path.display());
-        index.tokenizers().register(PACKED_TOKENIZER, PackedTokenizer::default());
-        let reader: IndexReader =
-            index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().context(context())?;
-        let (_, fields) = schema::build();
-        Ok(Self { path: path.to_owned(), index, reader, fields })
+    /// The same on any disk. Removes what a crash left behind.
+    pub fn open_disk(disk: Arc<dyn Disk>, layout: Layout) -> Result<(Self, Option<Committed>)> {
+        let context = || format!("{} could not be opened", disk.path().display());
+        let names: Vec<String> = disk.list().context(context())?.into_iter().map(|(name, _)| name).collect();
+        let newest = names.iter().filter_map(|name| commit_file::number_of(name)).max();
+        let next = AtomicU64::new(newest.map_or(1, |number| number + 1));
+        let directory = Self { disk, layout, next, files: Mutex::default() };
+        let Some(newest) = newest else {
+            directory.remove_others(&names, &BTreeSet::new());
+            return Ok((directory, None));
+        };
+        let name = commit_file::name_of(newest);
+        let file = directory.file(&name)?;
+        let manifest = commit_file::read_manifest(&directory.path_of(&name), file.bytes())?;
+        let mut keep = manifest.files();
+        keep.insert(&name);
+        directory.remove_others(&names, &keep);
+        let committed = directory.read(manifest, name)?;
+        Ok((directory, Some(committed)))
     }
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.disk.path()
     }
 
-    /// tantivy's fields.
-    pub fn fields(&self) -> Fields {
-        self.fields
+    /// What its segments are made of.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
-    /// A writer; at most one at a time.
-    pub fn writer(&self, limits: WriterLimits) -> Result<Writer> {
-        let threads = limits.threads.max(1);
-        let per_thread = (limits.memory_bytes / threads).clamp(WRITER_BYTES_MIN, WRITER_BYTES_MAX);
-        let options = IndexWriterOptions::builder()
-            .memory_budget_per_thread(per_thread)
-            .num_worker_threads(threads)
-            .num_merge_threads(1)
-            .build();
-        let context = || format!("{} could not be opened for writing", self.path.display());
-        let writer: Writer = self.index.writer_with_options(options).context(context())?;
-        writer.set_merge_policy(Box::new(LogMergePolicy::default()));
-        Ok(writer)
+    /// Where segments being written put what they need not hold in memory. Once `stop` is set, they fail.
+    pub fn spill(&self, stop: &Arc<AtomicBool>) -> Spill {
+        Spill { disk: Arc::clone(&self.disk), stop: Arc::clone(stop) }
     }
 
-    /// What the newest commit carries; None if there is no commit of ours.
-    pub fn record(&self) -> Result<Option<CommitRecord>> {
-        let context = || format!("{} is damaged", self.path.join(META).display());
-        let metas = self.index.load_metas().context(context())?;
-        let Some(payload) = metas.payload else { return Ok(None) };
-        check_format(&self.path, &payload)?;
-        serde_json::from_str(&payload).context(context()).map(Some)
+    fn path_of(&self, name: &str) -> String {
+        self.path().join(name).display().to_string()
     }
 
-    /// Reads fields and settings a record refers to.
-    pub fn parts(&self, record: &CommitRecord) -> Result<SnapshotParts> {
-        let settings = match &record.settings {
-            Some(name) => Settings::parse(&side_file::read(&self.path, name)?)?,
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Arc<KeptFile>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, name: &str) -> Result<Arc<KeptFile>> {
+        if let Some(file) = self.files().get(name) {
+            return Ok(Arc::clone(file));
+        }
+        let context = || format!("{} could not be read", self.path_of(name));
+        let file = Arc::new(KeptFile::open(&self.disk, name).context(context())?);
+        self.files().insert(name.to_owned(), Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Removes files of ours that no commit needs. What cannot be removed is left for the next time.
+    fn remove_others(&self, names: &[String], keep: &BTreeSet<&str>) {
+        let ours = |name: &str| name.starts_with(PIECE_PREFIX) || commit_file::is_ours(name);
+        for name in names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())) {
+            let _ = self.disk.remove(name);
+        }
+    }
+
+    /// The bytes of a blob, mapped, and the file they lie in.
+    fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<KeptFile>)> {
+        let file = self.file(&blob.file)?;
+        let slice = commit_file::slice_of(blob, file.bytes());
+        Ok((slice.context(format!("{} is damaged", self.path_of(&blob.file)))?, file))
+    }
+
+    fn blob_bytes(&self, blob: &Blob) -> Result<OwnedBytes> {
+        let (slice, file) = self.blob(blob)?;
+        let bytes = slice.read_bytes().context(format!("{} could not be read", self.path_of(file.name())))?;
+        if crc32fast::hash(&bytes) != blob.checksum {
+            return Err(Error::internal(format!("{} is damaged", self.path_of(file.name())), BAD_CHECKSUM));
+        }
+        Ok(bytes)
+    }
+
+    fn read(&self, manifest: Manifest, name: String) -> Result<Committed> {
+        let settings = match &manifest.settings {
+            Some(blob) => {
+                let text = String::from_utf8(self.blob_bytes(blob)?.to_vec());
+                Settings::parse(&text.context(format!("{} is damaged", self.path_of(&blob.file)))?)?
+            }
             None => Settings::default(),
         };
-        let fields = match &record.fields {
-            Some(name) => {
-                let context = || format!("{} is damaged", self.path.join(name).display());
-                let names: Vec<String> =
-                    serde_json::from_str(&side_file::read(&self.path, name)?).context(context())?;
-                FieldMap::from_names(names)?
+        let fields = match &manifest.fields {
+            Some(blob) => {
+                let names: serde_json::Result<Vec<String>> = serde_json::from_slice(&self.blob_bytes(blob)?);
+                FieldMap::from_names(names.context(format!("{} is damaged", self.path_of(&blob.file)))?)?
             }
             None => FieldMap::default(),
         };
-        Ok(SnapshotParts {
+        let parts = SnapshotParts {
             fields: Arc::new(fields),
             settings: Arc::new(settings),
-            primary_key: record.primary_key.clone(),
-            long: Arc::new(record.long.clone()),
-        })
+            primary_key: manifest.record.primary_key.clone(),
+            long: Arc::new(manifest.record.long.clone()),
+        };
+        let segments = manifest.segments.iter().map(|entry| self.open_segment(entry, None));
+        let snapshot = Snapshot::new(&self.layout, parts, segments.collect::<Result<_>>()?);
+        self.committed(manifest, &name, snapshot)
     }
 
-    /// The newest commit's documents; `previous` spares reading what has not changed.
-    pub fn snapshot(&self, parts: SnapshotParts, previous: Option<&Snapshot>) -> Result<Snapshot> {
-        self.reader.reload().context(format!("{} could not be read", self.path.display()))?;
-        let known = |reader: &tantivy::SegmentReader| previous?.known_docids(reader);
-        Snapshot::new(self.reader.searcher(), parts, known)
+    fn committed(&self, manifest: Manifest, name: &str, snapshot: Snapshot) -> Result<Committed> {
+        let mut names = manifest.files();
+        names.insert(name);
+        let files = names.into_iter().map(|name| self.file(name)).collect::<Result<_>>()?;
+        Ok(Committed { record: manifest.record.clone(), snapshot, manifest: Arc::new(manifest), files })
     }
 
-    /// Writes the side files that `record` lacks, so that a commit can refer to them.
-    pub fn write_parts(&self, record: &mut CommitRecord, parts: &SnapshotParts) -> Result<()> {
-        if record.settings.is_none() && !parts.settings.raw.is_empty() {
-            record.settings = Some(side_file::write(&self.path, "settings", parts.settings.raw.as_bytes())?);
+    /// Opens a segment that was written. `like`: the same, before it was.
+    fn open_segment(&self, entry: &SegmentEntry, like: Option<&SegmentView>) -> Result<SegmentView> {
+        let (mut pieces, mut files) = (Vec::new(), BTreeMap::new());
+        for (extension, blob) in &entry.pieces {
+            if like.is_none() && blob.length <= CHECKED_BYTES_MAX {
+                self.blob_bytes(blob)?;
+            }
+            let (bytes, file) = self.blob(blob)?;
+            files.insert(blob.file.clone(), Arc::clone(&file));
+            pieces.push((extension.clone(), Piece { bytes, checksum: blob.checksum, own: None }));
         }
-        if record.fields.is_none() && !parts.fields.is_empty() {
-            let names: Vec<&str> = parts.fields.names().collect();
-            let json = serde_json::to_vec(&names).context("field names cannot be written as JSON")?;
-            record.fields = Some(side_file::write(&self.path, "fields", &json)?);
+        let pieces = Pieces::of(&entry.id, pieces);
+        let files = files.into_values().collect();
+        // tantivy may panic over bytes that are not what it wrote.
+        let open = || SegmentView::open(&self.layout, entry.clone(), pieces, files, like);
+        let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open))
+            .unwrap_or_else(|_| Err(Error::internal("a segment could not be opened", "it does not decode")))
+            .map_err(|error| self.blame(entry, error))?;
+        let Some(blob) = &entry.deleted else { return Ok(view) };
+        if like.is_some() {
+            return Ok(SegmentView { deleted_blob: Some(blob.clone()), ..view });
         }
-        Ok(())
+        let deleted = RoaringBitmap::deserialize_from(self.blob_bytes(blob)?.as_slice())
+            .context(format!("{} is damaged", self.path_of(&blob.file)))?;
+        if deleted.max().is_some_and(|last| last >= entry.documents) {
+            let reason = "a document is deleted that was never there";
+            return Err(Error::internal(format!("{} is damaged", self.path_of(&blob.file)), reason));
+        }
+        Ok(SegmentView { deleted_blob: Some(blob.clone()), ..view.mask(&deleted) })
     }
 
-    /// Commits what `writer` holds, with `record`. Once it returns, a crash does not undo it.
-    pub fn commit(&self, writer: &mut Writer, record: &CommitRecord) -> Result<()> {
-        let context = || format!("{} could not be committed", self.path.display());
-        let payload = serde_json::to_string(record).context(context())?;
-        let mut prepared = writer.prepare_commit().context(context())?;
-        prepared.set_payload(&payload);
-        prepared.commit().context(context())?;
-        // tantivy syncs what the new meta file refers to, and the meta file before it is renamed; the
-        // rename itself is ours to sync.
-        self.index.directory().sync_directory().context(context())?;
-        self.remove_stale_side_files(record);
-        Ok(())
+    /// Names the files of a segment that does not open.
+    fn blame(&self, entry: &SegmentEntry, error: Error) -> Error {
+        let files: BTreeSet<&str> = entry.pieces.values().map(|blob| blob.file.as_str()).collect();
+        let files: Vec<String> = files.into_iter().map(|file| self.path_of(file)).collect();
+        Error::internal(format!("{} could not be read", files.join(" or ")), error)
     }
 
-    /// Removes side files that `record` does not refer to.
-    pub fn remove_stale_side_files(&self, record: &CommitRecord) {
-        let keep: Vec<&str> = record.settings.iter().chain(&record.fields).map(String::as_str).collect();
-        side_file::remove_others(&self.path, &keep);
+    /// Makes a commit of `previous` and `change`. Once it returns, a crash does not undo it.
+    ///
+    /// # Errors
+    /// Internal; then the commit did not happen.
+    pub fn commit(
+        &self,
+        previous: Option<&Committed>,
+        change: Change,
+        parts: SnapshotParts,
+        record: CommitRecord,
+    ) -> Result<Committed> {
+        let mut segments: Vec<SegmentView> = match previous {
+            Some(previous) if !change.cleared => {
+                previous.snapshot.segments().iter().map(|segment| segment.without(&change.deleted)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for added in change.added {
+            segments.push(SegmentView::of(added)?);
+        }
+        segments.retain(|segment| !segment.live.is_empty());
+        if let Some(places) = merge::choose(&weights(&segments), Effort::Small) {
+            let chosen: Vec<&SegmentView> = places.iter().map(|&at| &segments[at]).collect();
+            let merged = merge::merge(&self.layout, &chosen, None)?;
+            replace(&mut segments, &places, merged)?;
+        }
+        self.write(previous, segments, parts, record)
     }
 
-    /// Copies the newest commit to `target`, which must not exist.
-    pub fn copy_to(&self, target: &Path) -> Result<()> {
-        let context = |path: &Path| format!("{} could not be copied", path.display());
-        // Segments named by metas of this index are not collected while we hold them.
-        let metas = self.index.load_metas().context(context(&self.path))?;
+    /// Merges segments of `committed`, if there are too many. Gives what to hand to
+    /// [`IndexDirectory::commit_merge`]; None if all is well.
+    pub fn merge(&self, committed: &Committed, stop: &Arc<AtomicBool>) -> Result<Option<Merge>> {
+        let segments = committed.snapshot.segments();
+        let Some(places) = merge::choose(&weights(segments), Effort::Any) else { return Ok(None) };
+        let inputs: Vec<SegmentView> = places.iter().map(|&at| segments[at].clone()).collect();
+        let merged = merge::merge(&self.layout, &inputs.iter().collect::<Vec<_>>(), Some(self.spill(stop)))?;
+        Ok(Some(Merge { inputs, merged }))
+    }
+
+    /// Makes a merge visible, as a commit of its own that changes no document. `newest` may be a later
+    /// commit than the one merged; None if it no longer has those segments.
+    pub fn commit_merge(&self, newest: &Committed, merge: Merge) -> Result<Option<Committed>> {
+        let mut segments = newest.snapshot.segments().to_vec();
+        let mut gone = RoaringBitmap::new();
+        let mut places = Vec::new();
+        for input in &merge.inputs {
+            match segments.iter().position(|segment| segment.core.entry.id == input.core.entry.id) {
+                Some(at) => {
+                    gone |= &*input.live - &*segments[at].live;
+                    places.push(at);
+                }
+                // All its documents were deleted meanwhile.
+                None => gone |= &*input.live,
+            }
+        }
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let at = replace(&mut segments, &places, merge.merged)?;
+        if let Some(at) = at {
+            segments[at] = segments[at].without(&gone);
+        }
+        segments.retain(|segment| !segment.live.is_empty());
+        let parts = newest.snapshot.parts().clone();
+        self.write(Some(newest), segments, parts, newest.record.clone()).map(Some)
+    }
+
+    fn write(
+        &self,
+        previous: Option<&Committed>,
+        segments: Vec<SegmentView>,
+        parts: SnapshotParts,
+        record: CommitRecord,
+    ) -> Result<Committed> {
+        let context = || format!("{} could not be committed", self.path().display());
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut file = CommitWriter::create(&self.disk, number).context(context())?;
+        let mut entries = Vec::with_capacity(segments.len());
+        let mut own = Vec::new();
+        for segment in &segments {
+            entries.push(write_segment(&mut file, segment, &mut own).context(context())?);
+        }
+        let mut manifest = Manifest { record, settings: None, fields: None, segments: entries };
+        let needed: BTreeSet<String> = manifest.files().into_iter().map(str::to_owned).collect();
+        // A blob that did not change stays where it is, unless it alone would keep its file.
+        let kept = |blob: Option<&Blob>| blob.filter(|blob| needed.contains(&blob.file)).cloned();
+        let before = previous.map(|previous| (previous.snapshot.parts(), &*previous.manifest));
+        let same = before.filter(|(old, _)| old.settings.raw == parts.settings.raw);
+        manifest.settings = match kept(same.and_then(|(_, manifest)| manifest.settings.as_ref())) {
+            None if !parts.settings.raw.is_empty() => {
+                Some(file.blob(parts.settings.raw.as_bytes()).context(context())?)
+            }
+            kept => kept,
+        };
+        let same = before.filter(|(old, _)| old.fields.len() == parts.fields.len());
+        manifest.fields = match kept(same.and_then(|(_, manifest)| manifest.fields.as_ref())) {
+            None if !parts.fields.is_empty() => {
+                let names: Vec<&str> = parts.fields.names().collect();
+                Some(file.blob(&serde_json::to_vec(&names).context(context())?).context(context())?)
+            }
+            kept => kept,
+        };
+        if !own.is_empty() {
+            // Else the commit might survive a crash that its segments' names do not.
+            self.disk.sync_names().context(context())?;
+        }
+        let name = file.finish(&manifest).context(context())?;
+        for file in own {
+            file.set_obsolete(false);
+            self.files().insert(file.name().to_owned(), file);
+        }
+        self.adopt(segments, parts, manifest, name)
+    }
+
+    /// Opens what was just written, and lets go of what it no longer names.
+    fn adopt(
+        &self,
+        segments: Vec<SegmentView>,
+        parts: SnapshotParts,
+        manifest: Manifest,
+        name: String,
+    ) -> Result<Committed> {
+        let open = |(segment, entry): (SegmentView, &SegmentEntry)| {
+            if segment.core.entry.pieces.is_empty() {
+                return self.open_segment(entry, Some(&segment));
+            }
+            Ok(SegmentView { deleted_blob: entry.deleted.clone(), ..segment })
+        };
+        let segments: Vec<SegmentView> =
+            segments.into_iter().zip(&manifest.segments).map(open).collect::<Result<_>>()?;
+        let snapshot = Snapshot::new(&self.layout, parts, segments);
+        let committed = self.committed(manifest, &name, snapshot)?;
+        let needed: BTreeSet<&str> = committed.files.iter().map(|file| file.name()).collect();
+        self.files().retain(|name, file| {
+            let keep = needed.contains(name.as_str());
+            file.set_obsolete(!keep);
+            keep
+        });
+        Ok(committed)
+    }
+
+    /// Copies a commit to `target`, which must not exist.
+    pub fn copy_to(&self, committed: &Committed, target: &Path) -> Result<()> {
         fs::create_dir(target).context(format!("{} could not be created", target.display()))?;
-        let mut files: HashSet<PathBuf> = metas.list_segment_files();
-        files.retain(|file| self.path.join(file).exists());
-        let mut side_files = Vec::new();
-        if let Some(payload) = &metas.payload {
-            let record: CommitRecord = serde_json::from_str(payload).context(context(&self.path))?;
-            side_files.extend(record.settings.into_iter().chain(record.fields).map(PathBuf::from));
+        let target = Folder::open(target).context(format!("{} could not be opened", target.display()))?;
+        for file in committed.files.iter() {
+            let context = || format!("{} could not be copied", self.path_of(file.name()));
+            let bytes = file.bytes().read_bytes().context(context())?;
+            let mut copy = target.create(file.name()).context(context())?;
+            copy.write_all(&bytes).and_then(|()| copy.sync()).context(context())?;
         }
-        for file in files.iter().chain(&side_files) {
-            let (from, to) = (self.path.join(file), target.join(file));
-            fs::copy(&from, &to).context(context(&from))?;
-            File::open(&to).and_then(|copy| copy.sync_all()).context(context(&to))?;
-        }
-        let mut managed: Vec<&PathBuf> = files.iter().collect();
-        let meta = PathBuf::from(META);
-        managed.push(&meta);
-        let json = |value: serde_json::Result<Vec<u8>>| value.context(context(&self.path));
-        write_synced(&target.join(MANAGED), &json(serde_json::to_vec(&managed))?)?;
-        write_synced(&target.join(META), &json(serde_json::to_vec_pretty(&metas))?)?;
-        sync_directory(target)
+        target.sync_names().context(format!("{} could not be synced", target.path().display()))
     }
 
-    /// Files whose content is not what was written.
-    pub fn damaged_files(&self) -> Result<Vec<PathBuf>> {
-        let damaged = self.index.validate_checksum().context("checksums could not be computed")?;
-        Ok(damaged.into_iter().map(|file| self.path.join(file)).collect())
+    /// Files whose content is not what was written, and why.
+    pub fn damages(&self, committed: &Committed) -> Vec<(String, String)> {
+        let mut damages = BTreeMap::new();
+        // Mapped anew: what is in memory may be older than what is on disk.
+        let mut look = |blob: &Blob| {
+            let intact = self.disk.open(&blob.file).and_then(|file| commit_file::is_intact(blob, &file));
+            let reason = match intact {
+                Ok(true) => return,
+                Ok(false) => BAD_CHECKSUM.to_owned(),
+                Err(error) => error.to_string(),
+            };
+            damages.entry(self.path_of(&blob.file)).or_insert(reason);
+        };
+        committed.manifest.blobs().for_each(&mut look);
+        let mut unreadable = Vec::new();
+        for file in committed.files.iter().filter(|file| commit_file::is_ours(file.name())) {
+            let path = self.path_of(file.name());
+            let manifest = self.disk.open(file.name()).map_err(Error::from);
+            match manifest.and_then(|file| commit_file::read_manifest(&path, &file)) {
+                // What else lies in it, though nobody asks for it any more.
+                Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut look),
+                Err(error) => unreadable.push((path, error.to_string())),
+            }
+        }
+        damages.extend(unreadable);
+        damages.into_iter().collect()
     }
 
     /// Bytes of the directory, and of the stored documents in it.
-    pub fn sizes(&self) -> Result<(u64, u64)> {
-        let (mut all, mut stored) = (0, 0);
-        for entry in fs::read_dir(&self.path).context("the index directory cannot be listed")?.flatten() {
-            let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-            all += bytes;
-            if entry.path().extension().is_some_and(|extension| extension == "store") {
-                stored += bytes;
-            }
+    pub fn sizes(&self, committed: &Committed) -> Result<(u64, u64)> {
+        let files = self.disk.list().context("the index directory cannot be listed")?;
+        let all = files.iter().map(|(_, bytes)| bytes).sum();
+        let stores = committed.manifest.segments.iter().filter_map(|segment| segment.pieces.get("store"));
+        Ok((all, stores.map(|blob| blob.length).sum()))
+    }
+}
+
+/// Smaller pieces are checked when an index is opened, in bytes: that takes a millisecond or two. Checking
+/// everything is what `verify` is for.
+const CHECKED_BYTES_MAX: u64 = 1 << 20;
+
+const BAD_CHECKSUM: &str = "its checksum does not match its content";
+
+/// Segments merged but not yet visible.
+pub struct Merge {
+    inputs: Vec<SegmentView>,
+    merged: Option<NewSegment>,
+}
+
+fn weights(segments: &[SegmentView]) -> Vec<Weight> {
+    let weigh = |segment: &SegmentView| {
+        let pieces = segment.core.pieces.list();
+        let bytes = pieces.iter().map(|(_, piece)| tantivy::HasLen::len(&piece.bytes) as u64).sum();
+        Weight { live: segment.live.len(), documents: u64::from(segment.core.entry.documents), bytes }
+    };
+    segments.iter().map(weigh).collect()
+}
+
+/// Puts a merged segment at the first of `places`, and gives its place.
+fn replace(
+    segments: &mut Vec<SegmentView>,
+    places: &[usize],
+    merged: Option<NewSegment>,
+) -> Result<Option<usize>> {
+    let mut at = 0..;
+    segments.retain(|_| !places.contains(&at.next().expect("it has no end")));
+    let Some(merged) = merged else { return Ok(None) };
+    let first = places.iter().copied().min().unwrap_or(0);
+    segments.insert(first, SegmentView::of(merged)?);
+    Ok(Some(first))
+}
+
+/// Writes what of a segment is not on disk yet. Files of its own are added to `own`.
+fn write_segment(
+    file: &mut CommitWriter,
+    segment: &SegmentView,
+    own: &mut Vec<Arc<KeptFile>>,
+) -> std::io::Result<SegmentEntry> {
+    let mut entry = segment.core.entry.clone();
+    if entry.pieces.is_empty() {
+        for (extension, piece) in segment.core.pieces.list() {
+            let bytes = piece.bytes.read_bytes()?;
+            let blob = match piece.own {
+                Some(kept) => {
+                    let (name, length) = (kept.name().to_owned(), bytes.len() as u64);
+                    own.push(kept);
+                    Blob { file: name, offset: 0, length, checksum: piece.checksum }
+                }
+                None => file.blob(&bytes)?,
+            };
+            entry.pieces.insert(extension, blob);
         }
-        Ok((all, stored))
     }
-}
-
-/// tantivy's own minimum, and a bound below its maximum.
-const WRITER_BYTES_MIN: usize = 15_000_000;
-const WRITER_BYTES_MAX: usize = 2_000_000_000;
-
-/// An index that lives and dies in memory, filled by `fill`.
-pub fn in_memory(parts: SnapshotParts, fill: impl FnOnce(&Writer, Fields) -> Result<()>) -> Result<Snapshot> {
-    let (schema, fields) = schema::build();
-    let index = Index::create_in_ram(schema);
-    index.tokenizers().register(PACKED_TOKENIZER, PackedTokenizer::default());
-    let mut writer: Writer = index.writer_with_num_threads(1, WRITER_BYTES_MIN)?;
-    fill(&writer, fields)?;
-    writer.commit()?;
-    writer.wait_merging_threads()?;
-    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-    Snapshot::new(IndexReader::searcher(&reader), parts, |_| None)
-}
-
-/// A newer format may look readable and mean something else.
-fn check_format(path: &Path, payload: &str) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Head {
-        format: u32,
-    }
-    let context = || format!("{} is damaged", path.join(META).display());
-    let head: Head = serde_json::from_str(payload).context(context())?;
-    if head.format > FORMAT_VERSION {
-        let reason = format!(
-            "it was written in format {}, this version reads up to {FORMAT_VERSION}: use a newer one",
-            head.format
-        );
-        return Err(Error::internal(format!("{} cannot be opened", path.display()), reason));
-    }
-    Ok(())
-}
-
-fn write_synced(path: &Path, content: &[u8]) -> Result<()> {
-    let context = || format!("{} could not be written", path.display());
-    fs::write(path, content).context(context())?;
-    File::open(path).and_then(|file| file.sync_all()).context(context())
-}
-
-/// Makes renames and new names in a directory survive a crash. Elsewhere than on Unix, directories cannot
-/// be opened and the file system sees to it.
-fn sync_directory(path: &Path) -> Result<()> {
-    if cfg!(unix) {
-        let context = || format!("{} could not be synced", path.display());
-        File::open(path).and_then(|directory| directory.sync_all()).context(context())?;
-    }
-    Ok(())
+    entry.deleted = match (&segment.deleted_blob, segment.deleted.is_empty()) {
+        (_, true) => None,
+        (Some(blob), false) => Some(blob.clone()),
+        (None, false) => {
+            let mut bytes = Vec::with_capacity(segment.deleted.serialized_size());
+            segment.deleted.serialize_into(&mut bytes)?;
+            Some(file.blob(&bytes)?)
+        }
+    };
+    Ok(entry)
 }

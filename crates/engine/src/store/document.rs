@@ -37,29 +37,9 @@ pub enum ColumnValue {
 }
 
 impl IndexedDocument {
-    /// Memory it takes while it waits to be written, in bytes; close enough for a budget.
-    pub fn memory(&self) -> usize {
-        let strings = |list: &[String]| list.iter().map(|item| item.len() + 24).sum::<usize>();
-        let columns: usize = self
-            .columns
-            .iter()
-            .map(|(_, value)| match value {
-                ColumnValue::Number(_) => 48,
-                ColumnValue::String(text) => text.len() + 48,
-            })
-            .sum();
-        let bytes = self.source.len() + self.text.as_str().len() + columns;
-        256 + bytes + strings(&self.lengths) + strings(&self.presence)
-    }
-
     /// Readies it for tantivy.
     pub fn with_fields(self, fields: Fields) -> WrittenDocument {
-        WrittenDocument { document: self, fields, _held: None }
-    }
-
-    /// Readies it for tantivy; `held` is dropped once it has been written.
-    pub fn holding(self, fields: Fields, held: Box<dyn Send + Sync>) -> WrittenDocument {
-        WrittenDocument { document: self, fields, _held: Some(held) }
+        WrittenDocument { document: self, fields }
     }
 }
 
@@ -67,7 +47,6 @@ impl IndexedDocument {
 pub struct WrittenDocument {
     document: IndexedDocument,
     fields: Fields,
-    _held: Option<Box<dyn Send + Sync>>,
 }
 
 /// A value of a document, borrowed.

@@ -1,16 +1,29 @@
 //! Here is a directory, give me its newest commit; here is a commit, make it durable.
 
 mod attachments;
+mod commit_file;
 mod directory;
+mod disk;
 mod document;
+mod layout;
+mod manifest;
+mod merge;
 mod packed;
+mod pieces;
 pub mod schema;
-mod side_file;
+mod segment;
 mod snapshot;
 
 pub use attachments::Attachments;
-pub use directory::{CommitRecord, IndexDirectory, VectorLog, Writer, WriterLimits, in_memory};
+pub use directory::{Change, Committed, IndexDirectory, Merge};
+pub use disk::{Disk, DiskFile, Folder, unique_name};
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
+pub use layout::Layout;
+pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};
-pub use side_file::unique_name;
-pub use snapshot::{DELETED, SegmentDocids, SegmentView, Snapshot, SnapshotParts};
+pub use pieces::Spill;
+pub use segment::{DELETED, NewSegment, SegmentBuilder, SegmentView};
+pub use snapshot::{Snapshot, SnapshotParts};
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,20 @@
 //! One commit, as readers see it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
-use tantivy::postings::TermInfo;
 use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::store::StoreReader;
-use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, TERMINATED, Term};
+use tantivy::{DocId, DocSet, TERMINATED, Term};
 
 use super::attachments::Attachments;
+use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
+use super::segment::{DELETED, SegmentView};
 use crate::error::{Context, Error, Result};
 use crate::fields::{FieldId, FieldMap};
 use crate::settings::Settings;
-
-/// Marks the place of a deleted document in [`SegmentView::docids`].
-pub const DELETED: u32 = u32::MAX;
 
 /// The documents, fields and settings of one commit. Cheap to clone; never changes.
 #[derive(Clone)]
@@ -26,7 +23,6 @@ pub struct Snapshot {
 }
 
 struct Inner {
-    searcher: Searcher,
     segments: Vec<SegmentView>,
     documents: RoaringBitmap,
     schema: Fields,
@@ -48,203 +44,18 @@ pub struct SnapshotParts {
     pub long: Arc<BTreeSet<FieldId>>,
 }
 
-/// One segment of a snapshot.
-#[derive(Clone)]
-pub struct SegmentView {
-    /// Postings, columns and store of the segment.
-    pub reader: SegmentReader,
-    /// segment docid → docid; [`DELETED`] for documents that are gone.
-    pub docids: Arc<Vec<u32>>,
-    /// docids of live documents only.
-    pub live: Arc<RoaringBitmap>,
-    all: SegmentDocids,
-    store: Arc<OnceLock<StoreReader>>,
-}
-
-/// Docids of a segment, deleted documents included: what stays the same from commit to commit.
-#[derive(Clone)]
-pub struct SegmentDocids {
-    docids: Arc<Vec<u32>>,
-    /// Segment docids by ascending docid; None if they already are.
-    order: Option<Arc<Vec<DocId>>>,
-    attachments: Arc<Attachments>,
-    store: Arc<OnceLock<StoreReader>>,
-}
-
-impl SegmentDocids {
-    /// Reads the docid column of a segment.
-    pub fn read(reader: &SegmentReader) -> Result<Self> {
-        let column = reader.fast_fields().u64(schema::names::DOCID)?;
-        let docids: Vec<u32> = (0..reader.max_doc())
-            .map(|doc| {
-                let docid = column.first(doc).and_then(|docid| u32::try_from(docid).ok());
-                docid.filter(|&docid| docid != DELETED).ok_or_else(|| {
-                    Error::internal(
-                        format!("segment {} is damaged", reader.segment_id()),
-                        format!("document {doc} has no docid"),
-                    )
-                })
-            })
-            .collect::<Result<_>>()?;
-        let order = if docids.is_sorted() {
-            None
-        } else {
-            let mut order: Vec<DocId> = (0..reader.max_doc()).collect();
-            order.sort_by_key(|&doc| docids[doc as usize]);
-            Some(Arc::new(order))
-        };
-        Ok(Self { docids: Arc::new(docids), order, attachments: Arc::default(), store: Arc::default() })
-    }
-
-    fn segment_docids(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
-        let at = |rank: usize| self.order.as_ref().map_or(rank as DocId, |order| order[rank]);
-        let docid_at = move |rank: usize| self.docids[at(rank) as usize];
-        let (mut low, mut high) = (0, self.docids.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if docid_at(middle) < docid { low = middle + 1 } else { high = middle }
-        }
-        // A docid may lie in a segment twice: once deleted, once reused.
-        (low..self.docids.len()).take_while(move |&rank| docid_at(rank) == docid).map(at)
-    }
-}
-
-impl SegmentView {
-    /// Masks the docids of a segment with its deletions.
-    pub fn new(reader: SegmentReader, all: SegmentDocids) -> Self {
-        let docids = match reader.alive_bitset() {
-            None => Arc::clone(&all.docids),
-            Some(alive) => Arc::new(
-                all.docids
-                    .iter()
-                    .zip(0..)
-                    .map(|(&docid, doc)| if alive.is_alive(doc) { docid } else { DELETED })
-                    .collect(),
-            ),
-        };
-        let live = collect(docids.iter().copied().filter(|&docid| docid != DELETED));
-        let store = Arc::clone(&all.store);
-        Self { reader, docids, live: Arc::new(live), all, store }
-    }
-
-    /// Stored documents of the segment, with the blocks read last.
-    fn store(&self) -> Result<&StoreReader> {
-        if let Some(store) = self.store.get() {
-            return Ok(store);
-        }
-        let store = self.reader.get_store_reader(STORE_BLOCKS_CACHED)?;
-        Ok(self.store.get_or_init(|| store))
-    }
-
-    /// Live documents among those of `term`.
-    fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
-        if !self.reader.has_deletes() {
-            return Ok(term.doc_freq);
-        }
-        let mut postings = index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
-        let mut count = 0;
-        while postings.doc() != TERMINATED {
-            count += u32::from(self.docids[postings.doc() as usize] != DELETED);
-            postings.advance();
-        }
-        Ok(count)
-    }
-
-    /// Where the live document `docid` lies in this segment, if it does.
-    pub fn segment_docid(&self, docid: u32) -> Option<DocId> {
-        if !self.live.contains(docid) {
-            return None;
-        }
-        self.all.segment_docids(docid).find(|&doc| self.docids[doc as usize] == docid)
-    }
-
-    /// Where the live documents among `docids` lie, by ascending docid.
-    pub fn segment_docids(&self, docids: &RoaringBitmap) -> Vec<DocId> {
-        let live = docids & &*self.live;
-        let Some(first) = self.all.docids.first().copied() else { return Vec::new() };
-        let contiguous = self.all.order.is_none()
-            && self
-                .all
-                .docids
-                .last()
-                .is_some_and(|last| (last - first) as usize + 1 == self.all.docids.len());
-        if contiguous {
-            return live.iter().map(|docid| docid - first).collect();
-        }
-        // Looking each up beats walking the segment if they are few.
-        if live.len() * 16 < self.docids.len() as u64 {
-            return live.iter().filter_map(|docid| self.segment_docid(docid)).collect();
-        }
-        let mut wanted = live.iter().peekable();
-        let mut found = Vec::with_capacity(live.len() as usize);
-        for rank in 0..self.docids.len() {
-            let doc = self.all.order.as_ref().map_or(rank as DocId, |order| order[rank]);
-            if wanted.peek() == Some(&self.docids[doc as usize]) {
-                found.push(doc);
-                wanted.next();
-            }
-        }
-        found
-    }
-
-    /// What rooms keep about this segment, from commit to commit, deleted documents included.
-    pub fn attachments(&self) -> &Attachments {
-        &self.all.attachments
-    }
-
-    /// Live docids of ascending segment docids.
-    pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
-        let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
-        if self.all.order.is_none() { collect(live) } else { live.collect() }
-    }
-}
-
-/// Docids that come in ascending order need no searching.
-fn collect(docids: impl Iterator<Item = u32>) -> RoaringBitmap {
-    let mut bitmap = RoaringBitmap::new();
-    for docid in docids {
-        if bitmap.try_push(docid).is_err() {
-            bitmap.insert(docid);
-        }
-    }
-    bitmap
-}
-
 impl Snapshot {
-    /// Reads what is not yet known of the segments of `searcher`; `known` finds docids read before.
-    pub fn new(
-        searcher: Searcher,
-        parts: SnapshotParts,
-        mut known: impl FnMut(&SegmentReader) -> Option<SegmentDocids>,
-    ) -> Result<Self> {
-        let (_, schema) = schema::build();
-        let segments: Vec<SegmentView> = searcher
-            .segment_readers()
-            .iter()
-            .map(|reader| {
-                let all = known(reader).map_or_else(|| SegmentDocids::read(reader), Ok)?;
-                Ok(SegmentView::new(reader.clone(), all))
-            })
-            .collect::<Result<_>>()?;
-        let documents = segments.iter().fold(RoaringBitmap::new(), |all, segment| all | &*segment.live);
-        Ok(Self {
-            inner: Arc::new(Inner {
-                searcher,
-                segments,
-                documents,
-                schema,
-                parts,
-                attachments: Attachments::default(),
-            }),
-        })
+    /// The documents of `segments` under these fields and settings.
+    pub fn new(layout: &Layout, parts: SnapshotParts, segments: Vec<SegmentView>) -> Self {
+        let mut documents = RoaringBitmap::new();
+        for segment in &segments {
+            documents |= &*segment.live;
+        }
+        let (schema, attachments) = (layout.fields(), Attachments::default());
+        Self { inner: Arc::new(Inner { segments, documents, schema, parts, attachments }) }
     }
 
-    /// tantivy's view of the commit.
-    pub fn searcher(&self) -> &Searcher {
-        &self.inner.searcher
-    }
-
-    /// Segments, in tantivy's order.
+    /// Segments, in the order of the commit.
     pub fn segments(&self) -> &[SegmentView] {
         &self.inner.segments
     }
@@ -282,12 +93,6 @@ impl Snapshot {
     /// tantivy's fields.
     pub fn schema(&self) -> &Fields {
         &self.inner.schema
-    }
-
-    /// Docids of a segment, to be handed to the snapshot after this one.
-    pub fn known_docids(&self, reader: &SegmentReader) -> Option<SegmentDocids> {
-        let same = |segment: &&SegmentView| segment.reader.segment_id() == reader.segment_id();
-        self.segments().iter().find(same).map(|segment| segment.all.clone())
     }
 
     /// Segment and segment docid of a live document.
@@ -339,7 +144,6 @@ impl Snapshot {
         let inner = &self.inner;
         Self {
             inner: Arc::new(Inner {
-                searcher: inner.searcher.clone(),
                 segments: inner.segments.clone(),
                 documents: inner.documents.clone(),
                 schema: inner.schema,
@@ -366,6 +170,3 @@ impl Snapshot {
         Ok(None)
     }
 }
-
-/// Blocks of decompressed documents a segment keeps, of 16 kB each.
-const STORE_BLOCKS_CACHED: usize = 32;

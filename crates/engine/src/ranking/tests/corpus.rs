@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 use serde_json::Value;
+use tantivy::TantivyDocument;
 use tantivy::schema::OwnedValue;
-use tantivy::tokenizer::{PreTokenizedString, RawTokenizer, TextAnalyzer, Token};
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::tokenizer::{PreTokenizedString, Token};
 
 use crate::analysis::{Analyzer, TokenKind, normalize_facet};
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::fields::FieldMap;
 use crate::postings::Budget;
 use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank, rank_within};
 use crate::settings::Settings;
-use crate::store::{Snapshot, SnapshotParts, schema};
+use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts, schema};
 
 /// The same documents, laid out in several ways: ranking must not see a difference.
 pub(super) struct Corpus {
@@ -213,39 +213,33 @@ fn build(
     documents: &[(u32, Value)],
     per_commit: usize,
 ) -> Result<Snapshot> {
-    let (tantivy_schema, _) = schema::build();
-    let index = tantivy::Index::create_in_ram(tantivy_schema);
-    let raw = TextAnalyzer::builder(RawTokenizer::default()).build();
-    index.tokenizers().register(schema::PACKED_TOKENIZER, raw);
-    let mut writer: IndexWriter = index.writer_with_num_threads(1, 200_000_000)?;
-    writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
+    let layout = crate::indexing::layout();
+    let mut builder = SegmentBuilder::new(&layout, None, 0)?;
+    let mut views = Vec::new();
     let mut fields = FieldMap::default();
-    let mut doomed = Vec::new();
+    let mut doomed = RoaringBitmap::new();
     for (at, (docid, document)) in documents.iter().enumerate() {
-        writer.add_document(written(analyzer, &mut fields, *docid, &docid.to_string(), document)?)?;
+        builder.add(written(analyzer, &mut fields, *docid, &docid.to_string(), document)?)?;
         if per_commit == usize::MAX {
             continue;
         }
-        let decoy = format!("decoy{at}");
+        let (decoy, place) = (format!("decoy{at}"), 5000 + at as u32);
         let other = &documents[(at + 1) % documents.len()].1;
-        writer.add_document(written(analyzer, &mut fields, 5000 + at as u32, &decoy, &reversed(other))?)?;
-        doomed.push(decoy);
+        builder.add(written(analyzer, &mut fields, place, &decoy, &reversed(other))?)?;
+        doomed.insert(place);
         if (at + 1) % per_commit == 0 {
-            writer.commit()?;
+            let full = std::mem::replace(&mut builder, SegmentBuilder::new(&layout, None, 0)?);
+            views.extend(full.finish()?.map(SegmentView::of).transpose()?);
         }
     }
-    writer.commit()?;
-    let (_, tantivy_fields) = schema::build();
-    for decoy in doomed {
-        writer.delete_term(Term::from_field_text(tantivy_fields.id, &decoy));
-    }
-    writer.commit()?;
+    views.extend(builder.finish()?.map(SegmentView::of).transpose()?);
+    let views = views.iter().map(|view: &SegmentView| view.without(&doomed)).collect();
     let parts = SnapshotParts {
         fields: Arc::new(fields),
         settings: Arc::clone(settings),
         ..SnapshotParts::default()
     };
-    Snapshot::new(index.reader()?.searcher(), parts, |_| None)
+    Ok(Snapshot::new(&layout, parts, views))
 }
 
 /// Settings with what they leave out of nested parts filled in.

@@ -1,0 +1,260 @@
+//! One walk over a document's text that builds nothing: is it well formed, are all its fields known, what is
+//! its id?
+//!
+//! Most documents of a body look like the one before, and then this is all there is to ask before they are
+//! written. Whatever is out of the ordinary is left to the slower way, which also words the errors.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::flatten::is_reserved;
+use super::primary_key;
+use crate::fields::FieldMap;
+
+/// Refuses what [`serde_json::from_slice`] would refuse as an object, with the same error.
+pub fn check(document: &[u8]) -> serde_json::Result<()> {
+    Survey::default().walk(document, None)
+}
+
+/// What is remembered from document to document.
+#[derive(Default)]
+pub struct Survey {
+    /// Paths in the order in which the last documents had them: most likely the next one has them too.
+    usual: Vec<Box<str>>,
+    /// Paths seen in this document.
+    paths: usize,
+    path: String,
+    key: Option<Box<str>>,
+    /// Values under the key, and the last of them.
+    ids: usize,
+    id: Value,
+    ordinary: bool,
+}
+
+impl Survey {
+    /// The id under `key` of a document with known fields only, none of them reserved. None: ask otherwise.
+    pub fn id(&mut self, document: &[u8], key: &str, fields: &FieldMap) -> Option<String> {
+        if key.contains('.') {
+            return None;
+        }
+        if self.key.as_deref() != Some(key) {
+            self.key = Some(key.into());
+        }
+        (self.paths, self.ids, self.ordinary) = (0, 0, true);
+        self.path.clear();
+        self.walk(document, Some(fields)).ok()?;
+        if !self.ordinary || self.ids != 1 {
+            return None;
+        }
+        primary_key::parse_id(&self.id).ok()
+    }
+
+    fn walk(&mut self, document: &[u8], fields: Option<&FieldMap>) -> serde_json::Result<()> {
+        let mut json = serde_json::Deserializer::from_slice(document);
+        json.deserialize_map(Walk { survey: self, fields, top: true })?;
+        json.end()
+    }
+
+    /// Takes note of the path the walk has come to.
+    fn arrive(&mut self, fields: &FieldMap) {
+        let at = self.paths;
+        self.paths += 1;
+        if self.usual.get(at).is_some_and(|usual| **usual == *self.path) {
+            return;
+        }
+        if fields.id(&self.path).is_none() || is_reserved(&self.path) {
+            self.ordinary = false;
+        } else if at < USUAL_MAX {
+            self.usual.truncate(at);
+            self.usual.push(self.path.as_str().into());
+        }
+    }
+}
+
+/// Documents with more fields than this are asked about one by one.
+const USUAL_MAX: usize = 1024;
+
+struct Walk<'s, 'f> {
+    survey: &'s mut Survey,
+    /// None: only whether it is well formed.
+    fields: Option<&'f FieldMap>,
+    /// This is the document itself.
+    top: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("a map")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { survey, fields, .. } = self;
+        while items.next_element_seed(Walk { survey, fields, top: false })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Self { survey, fields, top } = self;
+        let above = survey.path.len();
+        while entries.next_key_seed(Key { path: &mut survey.path, top })?.is_some() {
+            if let Some(fields) = fields {
+                survey.arrive(fields);
+            }
+            if top && survey.key.as_deref() == Some(survey.path.as_str()) {
+                survey.ids += 1;
+                survey.id = entries.next_value()?;
+            } else {
+                entries.next_value_seed(Walk { survey, fields, top: false })?;
+            }
+            survey.path.truncate(above);
+        }
+        Ok(())
+    }
+}
+
+/// Appends a key to the path.
+struct Key<'p> {
+    path: &'p mut String,
+    top: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = ();
+
+    fn expecting(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("a string key")
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<(), E> {
+        if !self.top {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    fn fields() -> FieldMap {
+        FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "_geo.lat", "a.b"]).unwrap()
+    }
+
+    #[test]
+    fn an_ordinary_document_gives_its_id() {
+        let mut survey = Survey::default();
+        for (document, id) in [
+            (r#"{"id":7,"title":"x"}"#, "7"),
+            (r#"{"title":null,"id":"a-b","cast":[{"name":"y"},{"name":[1.5,true]}]}"#, "a-b"),
+            (r#" { "cast" : {"name":{}} , "id" : 18446744073709551615 } "#, "18446744073709551615"),
+            (r#"{"\u0069d":1}"#, "1"),
+        ] {
+            assert_eq!(survey.id(document.as_bytes(), "id", &fields()).as_deref(), Some(id), "{document}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_out_of_the_ordinary_is_left_to_others() {
+        let mut survey = Survey::default();
+        for document in [
+            r#"{"id":7,"new":1}"#,
+            r#"{"id":7,"cast":[{"new":1}]}"#,
+            r#"{"id":7,"id":8}"#,
+            r#"{"title":"x"}"#,
+            r#"{"id":1.5}"#,
+            r#"{"id":"not an id"}"#,
+            r#"{"id":{"id":1}}"#,
+            r#"{"id":7,"_geo":null}"#,
+            r#"{"id":7,"#,
+            r#"{"id":7} x"#,
+            "[]",
+        ] {
+            // Twice, for what it remembers must not make it careless.
+            for _ in 0..2 {
+                assert_eq!(survey.id(document.as_bytes(), "id", &fields()), None, "{document}");
+            }
+        }
+        assert_eq!(survey.id(br#"{"a":{"b":1}}"#, "a.b", &fields()), None);
+    }
+
+    #[test]
+    fn errors_read_as_if_the_document_had_been_built() {
+        let deep = |depth: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let texts = [
+            "",
+            "{",
+            "[1]",
+            "1",
+            r#""x""#,
+            "null",
+            "{}",
+            r#"{"a":1e999}"#,
+            r#"{"a":"\ud800"}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":1,}"#,
+            r#"{1:2}"#,
+            r#"{"a":tru}"#,
+            "{\"a\":\"\u{1}\"}",
+            r#"{"a":01}"#,
+            r#"{} {}"#,
+            r#"{"a":[1 2]}"#,
+        ];
+        let mut texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        texts.extend([deep(100), deep(126), deep(127), deep(128), deep(5000)].map(String::into_bytes));
+        texts.push(b"{\"a\":\"\xff\"}".to_vec());
+        for text in texts {
+            let built = serde_json::from_slice::<Map<String, Value>>(&text).map(|_| ());
+            let walked = check(&text);
+            let shown = |outcome: serde_json::Result<()>| outcome.map_err(|error| error.to_string());
+            assert_eq!(shown(walked), shown(built), "{}", String::from_utf8_lossy(&text));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One commit, one file: written whole, synced, then given its name.
+//!
+//! ```text
+//! file     = magic format blob* manifest trailer
+//! magic    = "siftd\0\r\n"
+//! format   = 4 bytes, little endian: the version of everything in the index
+//! blob     = bytes that some commit's manifest refers to by file, offset and length
+//! manifest = JSON
+//! trailer  = offset length checksum magic     where the manifest lies, its CRC-32
+//! offset   = 8 bytes, length = 8 bytes, checksum = 4 bytes, all little endian
+//! ```
+//!
+//! A file of that name was synced before it was renamed, so one that does not read is damaged and never
+//! merely unfinished. Magic and format stay where they are in every version to come.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use tantivy::HasLen;
+use tantivy::directory::FileSlice;
+
+use super::disk::{Disk, DiskFile};
+use super::manifest::{Blob, Manifest};
+use super::schema::FORMAT_VERSION;
+use crate::error::{Context, Error, Result};
+
+const MAGIC: &[u8; 8] = b"siftd\0\r\n";
+const HEADER_BYTES: usize = MAGIC.len() + 4;
+const TRAILER_BYTES: usize = 8 + 8 + 4 + MAGIC.len();
+
+/// Files of commits start with it; a number of 20 digits follows.
+const PREFIX: &str = "commit-";
+
+/// Commits on their way end with it.
+const UNFINISHED: &str = ".tmp";
+
+/// Name of a commit's file.
+pub fn name_of(number: u64) -> String {
+    format!("{PREFIX}{number:020}")
+}
+
+/// The number of a commit's file; None if it is something else.
+pub fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(PREFIX)?;
+    digits.parse().ok().filter(|&number| name_of(number) == name)
+}
+
+/// Whether it is a commit's file, finished or not.
+pub fn is_ours(name: &str) -> bool {
+    number_of(name.strip_suffix(UNFINISHED).unwrap_or(name)).is_some()
+}
+
+/// Writes a commit's file.
+pub struct CommitWriter {
+    disk: Arc<dyn Disk>,
+    name: String,
+    file: io::BufWriter<Box<dyn DiskFile>>,
+    offset: u64,
+    finished: bool,
+}
+
+impl CommitWriter {
+    /// Begins the file of that number.
+    pub fn create(disk: &Arc<dyn Disk>, number: u64) -> io::Result<Self> {
+        let name = name_of(number);
+        let file = disk.create(&format!("{name}{UNFINISHED}"))?;
+        let file = io::BufWriter::with_capacity(BUFFER_BYTES, file);
+        let mut writer = Self { disk: Arc::clone(disk), name, file, offset: 0, finished: false };
+        writer.write(MAGIC)?;
+        writer.write(&FORMAT_VERSION.to_le_bytes())?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.offset += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    /// Adds bytes that the manifest will refer to.
+    pub fn blob(&mut self, bytes: &[u8]) -> io::Result<Blob> {
+        let (offset, length, checksum) = (self.offset, bytes.len() as u64, crc32fast::hash(bytes));
+        self.write(bytes)?;
+        Ok(Blob { file: self.name.clone(), offset, length, checksum })
+    }
+
+    /// Ends the file and makes it the newest commit. Once it returns, a crash does not undo it.
+    ///
+    /// # Errors
+    /// Then it is not the newest commit.
+    pub fn finish(mut self, manifest: &Manifest) -> io::Result<String> {
+        let json = serde_json::to_vec(manifest)?;
+        let offset = self.offset;
+        self.write(&json)?;
+        self.write(&offset.to_le_bytes())?;
+        self.write(&(json.len() as u64).to_le_bytes())?;
+        self.write(&crc32fast::hash(&json).to_le_bytes())?;
+        self.write(MAGIC)?;
+        self.file.flush()?;
+        self.file.get_mut().sync()?;
+        self.disk.rename(&format!("{}{UNFINISHED}", self.name), &self.name)?;
+        if let Err(error) = self.disk.sync_names() {
+            // Nobody is told that this commit happened, so it must not turn up later.
+            let _ = self.disk.remove(&self.name);
+            return Err(error);
+        }
+        self.finished = true;
+        Ok(self.name.clone())
+    }
+}
+
+impl Drop for CommitWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            let _ = self.disk.remove(&format!("{}{UNFINISHED}", self.name));
+        }
+    }
+}
+
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Reads the manifest of a commit's file. `path` is for messages.
+///
+/// # Errors
+/// Internal, naming `path`, if it is damaged or its format is a newer one.
+pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
+    let damaged = |reason: &str| Error::internal(format!("{path} is damaged"), reason.to_owned());
+    let bytes = file.read_bytes().context(format!("{path} could not be read"))?;
+    let header = bytes.get(..HEADER_BYTES).ok_or_else(|| damaged("it is too short"))?;
+    let (magic, format) = header.split_at(MAGIC.len());
+    if magic != MAGIC {
+        return Err(damaged("it does not begin like a commit"));
+    }
+    let format = number(format) as u32;
+    if format != FORMAT_VERSION {
+        let reason = format!(
+            "it was written in format {format}, this version reads format {FORMAT_VERSION}: use another one"
+        );
+        return Err(Error::internal(format!("{path} cannot be opened"), reason));
+    }
+    let split = bytes.len().checked_sub(TRAILER_BYTES).filter(|&at| at >= HEADER_BYTES);
+    let trailer = &bytes[split.ok_or_else(|| damaged("it is too short"))?..];
+    if &trailer[20..] != MAGIC {
+        return Err(damaged("it does not end like a commit"));
+    }
+    let (offset, length) = (number(&trailer[..8]), number(&trailer[8..16]));
+    let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);
+    let end = end.ok_or_else(|| damaged("its manifest lies outside it"))?;
+    let json = &bytes[offset as usize..end as usize];
+    if u64::from(crc32fast::hash(json)) != number(&trailer[16..20]) {
+        return Err(damaged("the checksum of its manifest does not match"));
+    }
+    serde_json::from_slice(json).context(format!("{path} is damaged"))
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// Whether the bytes of a blob are those that were written.
+pub fn is_intact(blob: &Blob, file: &FileSlice) -> io::Result<bool> {
+    Ok(crc32fast::hash(&slice_of(blob, file)?.read_bytes()?) == blob.checksum)
+}
+
+/// The bytes of a blob in its file.
+pub fn slice_of(blob: &Blob, file: &FileSlice) -> io::Result<FileSlice> {
+    let end = blob.offset.checked_add(blob.length).filter(|&end| end <= file.len() as u64);
+    let end = end.ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("it has {} bytes, {} at {} were expected", file.len(), blob.length, blob.offset),
+        )
+    })?;
+    Ok(file.slice(blob.offset as usize..end as usize))
+}

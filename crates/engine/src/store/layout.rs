@@ -1,0 +1,61 @@
+//! What tantivy has to know to write or read a segment of ours.
+
+use std::sync::Arc;
+
+use tantivy::directory::Directory;
+use tantivy::plugin::SegmentPlugin;
+use tantivy::schema::Schema;
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::tokenizer::TokenizerManager;
+use tantivy::{Index, IndexBuilder, IndexSettings};
+
+use super::packed::PackedTokenizer;
+use super::schema::{self, Fields, PACKED_TOKENIZER};
+use crate::error::Result;
+
+/// Schema, store settings and plug-ins of every segment. Cheap to clone.
+#[derive(Clone)]
+pub struct Layout {
+    schema: Schema,
+    fields: Fields,
+    tokenizers: TokenizerManager,
+    plugins: Arc<[Arc<dyn SegmentPlugin>]>,
+}
+
+impl Layout {
+    /// `plugins` write files of their own into each segment. They belong to the format: others, another
+    /// version.
+    pub fn new(plugins: Vec<Arc<dyn SegmentPlugin>>) -> Self {
+        let (schema, fields) = schema::build();
+        let tokenizers = TokenizerManager::default();
+        tokenizers.register(PACKED_TOKENIZER, PackedTokenizer::default());
+        Self { schema, fields, tokenizers, plugins: plugins.into() }
+    }
+
+    /// tantivy's fields.
+    pub fn fields(&self) -> Fields {
+        self.fields
+    }
+
+    pub(super) fn settings(&self) -> IndexSettings {
+        IndexSettings {
+            docstore_compression: Compressor::Zstd(ZstdCompressor { compression_level: Some(STORE_LEVEL) }),
+            // A thread per segment costs a small commit more than it saves a large one.
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        }
+    }
+
+    /// The segments in `directory`, or none if it is empty.
+    pub(super) fn index(&self, directory: impl Directory) -> Result<Index> {
+        let builder = IndexBuilder::new()
+            .schema(self.schema.clone())
+            .settings(self.settings())
+            .tokenizers(self.tokenizers.clone());
+        let builder = self.plugins.iter().cloned().fold(builder, IndexBuilder::register_plugin);
+        Ok(builder.open_or_create(directory)?)
+    }
+}
+
+/// zstd's level for stored documents.
+const STORE_LEVEL: i32 = 3;

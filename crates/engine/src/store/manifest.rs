@@ -1,0 +1,98 @@
+//! What a commit says: which segments count, what is deleted in them, and what came of its batch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::fields::FieldId;
+
+/// Bytes in a file of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blob {
+    /// Name in the index's directory.
+    pub file: String,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+    /// CRC-32 of the bytes.
+    pub checksum: u32,
+}
+
+/// A segment as a commit names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SegmentEntry {
+    /// 32 hexadecimal digits.
+    pub id: String,
+    /// Documents, deleted ones included.
+    pub documents: u32,
+    /// Its files by extension.
+    pub pieces: BTreeMap<String, Blob>,
+    /// A bitmap of segment docids in roaring's portable format; None: nothing is deleted.
+    pub deleted: Option<Blob>,
+}
+
+impl SegmentEntry {
+    /// One of which nothing is on disk.
+    pub fn new(id: String, documents: u32) -> Self {
+        Self { id, documents, pieces: BTreeMap::new(), deleted: None }
+    }
+}
+
+/// What a commit carries beside documents, fields and settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitRecord {
+    /// Outcome of the batch, as `indexing` wrote it.
+    pub report: Value,
+    /// None until known.
+    pub primary_key: Option<String>,
+    /// See [`super::SnapshotParts::long`].
+    pub long: BTreeSet<FieldId>,
+    /// Logs of vectors by embedder.
+    #[serde(default)]
+    pub vectors: BTreeMap<String, VectorLog>,
+}
+
+/// A log of vectors as far as it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorLog {
+    /// Its name.
+    pub file: String,
+    /// Bytes that count.
+    pub bytes: u64,
+    /// Number of the next record.
+    pub sequence: u64,
+}
+
+/// The end of a commit's file, as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// What the commit carries.
+    #[serde(flatten)]
+    pub record: CommitRecord,
+    /// Complete settings as JSON; None: never set.
+    pub settings: Option<Blob>,
+    /// Names of all fields in id order, a JSON array; None: there are none.
+    pub fields: Option<Blob>,
+    /// In order.
+    pub segments: Vec<SegmentEntry>,
+}
+
+impl Manifest {
+    /// Everything it refers to.
+    pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        let of_segments =
+            self.segments.iter().flat_map(|segment| segment.pieces.values().chain(&segment.deleted));
+        of_segments.chain(&self.settings).chain(&self.fields)
+    }
+
+    /// Names of all files it needs, beside its own.
+    pub fn files(&self) -> BTreeSet<&str> {
+        self.blobs().map(|blob| blob.file.as_str()).collect()
+    }
+}

@@ -1,0 +1,167 @@
+//! Several segments become one, without what was deleted.
+
+use tantivy::directory::OwnedBytes;
+use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
+use tantivy::indexer::merge_filtered_segments;
+use tantivy::{BitSet, Segment};
+
+use super::layout::Layout;
+use super::pieces::{Pieces, Spill};
+use super::segment::{DELETED, NewSegment, SegmentView};
+use crate::error::Result;
+
+/// What one segment weighs when it is decided what to merge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weight {
+    /// Documents that are still there.
+    pub live: u64,
+    /// Documents, deleted ones included.
+    pub documents: u64,
+    /// Bytes on disk or in memory.
+    pub bytes: u64,
+}
+
+/// Which merges are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Those that take a few milliseconds and so can be part of the commit that makes them necessary.
+    Small,
+    /// All.
+    Any,
+}
+
+/// So many segments of one level are too many.
+const LEVEL_SEGMENTS_MAX: usize = 8;
+
+/// Segments up to here are one level, in bytes of live documents: merging eight of them takes about ten
+/// milliseconds.
+const SMALL_BYTES_MAX: u64 = 64 * 1024;
+
+/// Segments of more live documents are left alone: merging them holds too much for too little.
+const MERGED_DOCUMENTS_MAX: u64 = 10_000_000;
+
+/// A larger segment of which more than a third is deleted is written again.
+const DELETED_SHARE_MAX: f64 = 1.0 / 3.0;
+
+/// Places of the segments that should become one; None if all is well.
+///
+/// Segments fall into levels, each of segments eight times as large as those of the level below. As soon as
+/// a level holds eight, they and everything smaller become one: so a document is written again about once
+/// per level, and there are at most seven segments per level.
+pub fn choose(segments: &[Weight], effort: Effort) -> Option<Vec<usize>> {
+    let top = match effort {
+        Effort::Small => 0,
+        Effort::Any => segments.iter().map(level).max()?,
+    };
+    for wanted in 0..=top {
+        let fits = |weight: &&Weight| level(weight) == wanted && weight.live <= MERGED_DOCUMENTS_MAX;
+        if segments.iter().filter(fits).count() >= LEVEL_SEGMENTS_MAX {
+            let up_to = |weight: &Weight| level(weight) <= wanted && weight.live <= MERGED_DOCUMENTS_MAX;
+            return Some((0..segments.len()).filter(|&at| up_to(&segments[at])).collect());
+        }
+    }
+    let wasteful = |weight: &Weight| {
+        let deleted = weight.documents - weight.live;
+        weight.bytes > SMALL_BYTES_MAX && deleted as f64 > weight.documents as f64 * DELETED_SHARE_MAX
+    };
+    if effort == Effort::Small { None } else { segments.iter().position(wasteful).map(|at| vec![at]) }
+}
+
+fn level(weight: &Weight) -> u32 {
+    let bytes = weight.bytes * weight.live / weight.documents.max(1);
+    if bytes <= SMALL_BYTES_MAX { 0 } else { 1 + (bytes / SMALL_BYTES_MAX).ilog(LEVEL_SEGMENTS_MAX as u64) }
+}
+
+/// Writes the live documents of `segments` as one segment; None if there are none. Documents lie as their
+/// segments do, those with the lowest docids first.
+pub fn merge(layout: &Layout, segments: &[&SegmentView], spill: Option<Spill>) -> Result<Option<NewSegment>> {
+    let mut segments: Vec<&SegmentView> =
+        segments.iter().copied().filter(|segment| !segment.live.is_empty()).collect();
+    segments.sort_by_key(|segment| segment.live.min());
+    if segments.is_empty() {
+        return Ok(None);
+    }
+    let pieces = Pieces::new(spill);
+    let sources: Vec<Segment> = segments.iter().map(|segment| segment.core.segment.clone()).collect();
+    let alive = segments.iter().map(|segment| alive_of(segment)).collect::<Result<_>>()?;
+    let merged = merge_filtered_segments(&sources, layout.settings(), alive, pieces.clone())?;
+    let metas = merged.searchable_segment_metas()?;
+    let segment = metas.first().map(|meta| NewSegment {
+        layout: layout.clone(),
+        id: meta.id().uuid_string(),
+        documents: meta.max_doc(),
+        pieces,
+    });
+    Ok(segment)
+}
+
+fn alive_of(segment: &SegmentView) -> Result<Option<AliveBitSet>> {
+    if !segment.has_deletes() {
+        return Ok(None);
+    }
+    let mut alive = BitSet::with_max_value(segment.reader.max_doc());
+    for (doc, docid) in (0..).zip(segment.docids.iter()) {
+        if *docid != DELETED {
+            alive.insert(doc);
+        }
+    }
+    let mut bytes = Vec::new();
+    write_alive_bitset(&alive, &mut bytes)?;
+    Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(bytes: u64) -> Weight {
+        let documents = bytes / 100 + 1;
+        Weight { live: documents, documents, bytes }
+    }
+
+    #[test]
+    fn eight_of_one_level_and_all_smaller_ones_become_one() {
+        let large = 100 * SMALL_BYTES_MAX;
+        let mut segments = vec![weight(large), weight(10)];
+        segments.extend([weight(2 * large); 6]);
+        assert_eq!(choose(&segments, Effort::Any), None);
+        segments.push(weight(large));
+        assert_eq!(choose(&segments, Effort::Any), Some((0..9).collect()));
+        assert_eq!(choose(&segments, Effort::Small), None);
+    }
+
+    #[test]
+    fn small_segments_count_as_equal() {
+        let segments: Vec<Weight> = (0..8).map(|at| weight(1 << (2 * at))).collect();
+        assert_eq!(choose(&segments, Effort::Small), Some((0..8).collect()));
+        assert_eq!(choose(&segments[1..], Effort::Small), None);
+    }
+
+    #[test]
+    fn what_is_mostly_deleted_is_written_again() {
+        let half = Weight { live: 50, documents: 100, bytes: 10 * SMALL_BYTES_MAX };
+        let whole = Weight { live: 100, ..half };
+        assert_eq!(choose(&[whole, half], Effort::Any), Some(vec![1]));
+        assert_eq!(choose(&[whole, half], Effort::Small), None);
+        assert_eq!(choose(&[whole, whole], Effort::Any), None);
+        assert_eq!(choose(&[Weight { bytes: 10, ..half }], Effort::Any), None);
+    }
+
+    #[test]
+    fn a_document_is_written_again_once_per_level() {
+        let (mut segments, mut written) = (Vec::new(), 0);
+        for _ in 0..100_000 {
+            segments.push(weight(2_000));
+            while let Some(places) = choose(&segments, Effort::Any) {
+                let bytes = places.iter().map(|&at| segments[at].bytes).sum();
+                let mut at = 0..;
+                segments.retain(|_| !places.contains(&at.next().expect("it has no end")));
+                segments.push(weight(bytes));
+                written += bytes;
+            }
+            assert!(segments.len() < 40);
+        }
+        // Small segments are one level whatever they hold, so they are written five times on average.
+        assert!(written < 100_000 * 2_000 * 12, "{}", written / (100_000 * 2_000));
+    }
+}

@@ -1,0 +1,224 @@
+//! The files of one segment, as tantivy sees them.
+//!
+//! A piece stays in memory until it is too long for that; then it goes to a file of its own. What stayed is
+//! written into the commit's file later, so that a small commit is one file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crc32fast::Hasher;
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, FileSlice, Lock, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
+};
+
+use super::disk::{Disk, DiskFile, KeptFile};
+
+/// Longer pieces get a file of their own, in bytes.
+const IN_MEMORY_BYTES_MAX: usize = 256 * 1024;
+
+/// Where pieces go that are too long for memory, and who may stop them.
+#[derive(Debug, Clone)]
+pub struct Spill {
+    /// The index's directory.
+    pub disk: Arc<dyn Disk>,
+    /// Once set, writing fails.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// One file of a segment.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// Its content.
+    pub bytes: FileSlice,
+    /// CRC-32 of its content.
+    pub checksum: u32,
+    /// The file it has for itself; None: it lies in memory or in a commit's file.
+    pub own: Option<Arc<KeptFile>>,
+}
+
+/// The pieces of one segment: a directory for tantivy. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Pieces {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    pieces: RwLock<BTreeMap<PathBuf, Piece>>,
+    /// tantivy's list of segments; ours is the commit's, so these never reach a disk.
+    lists: Mutex<HashMap<PathBuf, Vec<u8>>>,
+    /// None: everything stays in memory.
+    spill: Option<Spill>,
+}
+
+impl Pieces {
+    /// None yet.
+    pub fn new(spill: Option<Spill>) -> Self {
+        Self { inner: Arc::new(Inner { spill, ..Inner::default() }) }
+    }
+
+    /// Those of a segment that was written, by extension.
+    pub fn of(segment: &str, pieces: impl IntoIterator<Item = (String, Piece)>) -> Self {
+        let named = pieces
+            .into_iter()
+            .map(|(extension, piece)| (PathBuf::from(format!("{segment}.{extension}")), piece));
+        Self { inner: Arc::new(Inner { pieces: RwLock::new(named.collect()), ..Inner::default() }) }
+    }
+
+    /// All pieces by extension.
+    pub fn list(&self) -> Vec<(String, Piece)> {
+        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
+        let named = pieces.iter().filter_map(|(path, piece)| {
+            let (_, extension) = path.to_str()?.split_once('.')?;
+            Some((extension.to_owned(), piece.clone()))
+        });
+        named.collect()
+    }
+
+    fn insert(&self, path: &Path, piece: Piece) {
+        self.inner.pieces.write().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), piece);
+    }
+}
+
+impl Directory for Pieces {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        Ok(Arc::new(self.open_read(path)?))
+    }
+
+    fn open_read(&self, path: &Path) -> Result<FileSlice, OpenReadError> {
+        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
+        let piece = pieces.get(path).ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
+        Ok(piece.bytes.clone())
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        let mut pieces = self.inner.pieces.write().unwrap_or_else(PoisonError::into_inner);
+        pieces.remove(path).map(|_| ()).ok_or_else(|| DeleteError::FileDoesNotExist(path.to_owned()))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        let lists = self.inner.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(lists.contains_key(path) || pieces.contains_key(path))
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let writer = PieceWriter {
+            of: self.clone(),
+            path: path.to_owned(),
+            hasher: Hasher::new(),
+            memory: Vec::new(),
+            file: None,
+        };
+        Ok(BufWriter::new(Box::new(writer)))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        let lists = self.inner.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.get(path).cloned().ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        let mut lists = self.inner.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.insert(path.to_owned(), data.to_owned());
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Nobody else writes a segment.
+    fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
+        Ok(DirectoryLock::from(Box::new(())))
+    }
+
+    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}
+
+struct PieceWriter {
+    of: Pieces,
+    path: PathBuf,
+    hasher: Hasher,
+    memory: Vec<u8>,
+    file: Option<Spilled>,
+}
+
+/// A piece on its way to a file of its own.
+struct Spilled {
+    name: String,
+    file: Box<dyn DiskFile>,
+    disk: Arc<dyn Disk>,
+    done: bool,
+}
+
+impl Drop for Spilled {
+    fn drop(&mut self) {
+        if !self.done {
+            let _ = self.disk.remove(&self.name);
+        }
+    }
+}
+
+/// Files of pieces start with it, so that leftovers are known as ours.
+pub const PIECE_PREFIX: &str = "segment-";
+
+impl PieceWriter {
+    fn file(&mut self) -> io::Result<Option<&mut Spilled>> {
+        let Some(spill) = &self.of.inner.spill else { return Ok(None) };
+        if spill.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("it was abandoned"));
+        }
+        if self.file.is_none() && self.memory.len() > IN_MEMORY_BYTES_MAX {
+            let name = format!("{PIECE_PREFIX}{}", self.path.display());
+            let file = spill.disk.create(&name)?;
+            let mut spilled = Spilled { name, file, disk: Arc::clone(&spill.disk), done: false };
+            spilled.file.write_all(&self.memory)?;
+            self.memory = Vec::new();
+            self.file = Some(spilled);
+        }
+        Ok(self.file.as_mut())
+    }
+}
+
+impl Write for PieceWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match self.file()? {
+            Some(spilled) => spilled.file.write(bytes)?,
+            None => {
+                self.memory.extend_from_slice(bytes);
+                bytes.len()
+            }
+        };
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), |spilled| spilled.file.flush())
+    }
+}
+
+impl TerminatingWrite for PieceWriter {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        let (bytes, own) = match self.file.take() {
+            None => (FileSlice::from(std::mem::take(&mut self.memory)), None),
+            Some(mut spilled) => {
+                spilled.file.sync()?;
+                let own = KeptFile::open_uncommitted(&spilled.disk, &spilled.name)?;
+                spilled.done = true;
+                (own.bytes().clone(), Some(Arc::new(own)))
+            }
+        };
+        let checksum = std::mem::take(&mut self.hasher).finalize();
+        self.of.insert(&self.path, Piece { bytes, checksum, own });
+        Ok(())
+    }
+}

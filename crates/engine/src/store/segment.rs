@@ -1,0 +1,303 @@
+//! One segment: built in memory, then part of commits until it is merged away.
+
+use std::sync::{Arc, OnceLock};
+
+use roaring::RoaringBitmap;
+use tantivy::indexer::{AddOperation, SegmentWriter};
+use tantivy::postings::TermInfo;
+use tantivy::schema::IndexRecordOption;
+use tantivy::schema::document::Document;
+use tantivy::store::StoreReader;
+use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMINATED};
+
+use super::attachments::Attachments;
+use super::disk::KeptFile;
+use super::layout::Layout;
+use super::manifest::{Blob, SegmentEntry};
+use super::pieces::{Pieces, Spill};
+use super::schema;
+use crate::error::{Error, Result};
+
+/// Marks the place of a deleted document in [`SegmentView::docids`].
+pub const DELETED: u32 = u32::MAX;
+
+/// Collects documents for one segment.
+pub struct SegmentBuilder {
+    layout: Layout,
+    pieces: Pieces,
+    segment: Segment,
+    writer: SegmentWriter,
+}
+
+/// A segment no commit names yet. Dropping it leaves no trace.
+pub struct NewSegment {
+    pub(super) layout: Layout,
+    pub(super) id: String,
+    pub(super) documents: u32,
+    pub(super) pieces: Pieces,
+}
+
+impl SegmentBuilder {
+    /// `memory_bytes` is what it may grow to; `spill` takes what need not stay in memory, None: nothing.
+    pub fn new(layout: &Layout, spill: Option<Spill>, memory_bytes: usize) -> Result<Self> {
+        let pieces = Pieces::new(spill);
+        let segment = layout.index(pieces.clone())?.new_segment();
+        let writer = SegmentWriter::for_segment(memory_bytes.max(BUILDER_BYTES_MIN), segment.clone())?;
+        Ok(Self { layout: layout.clone(), pieces, segment, writer })
+    }
+
+    /// Adds a document. Docids should ascend: then looking one up takes no table.
+    pub fn add<D: Document>(&mut self, document: D) -> Result<()> {
+        Ok(self.writer.add_document(AddOperation { opstamp: 0, document })?)
+    }
+
+    /// What it takes now, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.writer.mem_usage()
+    }
+
+    /// The segment; None if nothing was added.
+    pub fn finish(self) -> Result<Option<NewSegment>> {
+        let documents = self.writer.max_doc();
+        if documents == 0 {
+            return Ok(None);
+        }
+        self.writer.finalize()?;
+        let id = self.segment.id().uuid_string();
+        Ok(Some(NewSegment { layout: self.layout, id, documents, pieces: self.pieces }))
+    }
+}
+
+/// tantivy's tables do not get smaller than this.
+const BUILDER_BYTES_MIN: usize = 1 << 20;
+
+/// What stays the same about a segment from commit to commit.
+pub(super) struct SegmentCore {
+    pub(super) entry: SegmentEntry,
+    pub(super) segment: Segment,
+    pub(super) pieces: Pieces,
+    /// Docids, deleted documents included.
+    docids: Arc<Vec<u32>>,
+    /// Segment docids by ascending docid; None if they already are.
+    order: Option<Vec<DocId>>,
+    attachments: Arc<Attachments>,
+    store: OnceLock<StoreReader>,
+    /// Files its pieces lie in, none if they are in memory: they stay while anybody reads them.
+    _files: Vec<Arc<KeptFile>>,
+}
+
+/// One segment of a snapshot.
+#[derive(Clone)]
+pub struct SegmentView {
+    /// Postings, columns and store of the segment. Knows nothing of deletions.
+    pub reader: SegmentReader,
+    /// segment docid → docid; [`DELETED`] for documents that are gone.
+    pub docids: Arc<Vec<u32>>,
+    /// docids of live documents only.
+    pub live: Arc<RoaringBitmap>,
+    pub(super) core: Arc<SegmentCore>,
+    /// Segment docids of documents that are gone.
+    pub(super) deleted: Arc<RoaringBitmap>,
+    /// Where `deleted` is written; None: nowhere yet.
+    pub(super) deleted_blob: Option<Blob>,
+}
+
+impl SegmentView {
+    /// Opens a segment that no commit names yet.
+    pub fn of(segment: NewSegment) -> Result<Self> {
+        let entry = SegmentEntry::new(segment.id, segment.documents);
+        Self::open(&segment.layout, entry, segment.pieces, Vec::new(), None)
+    }
+
+    /// Opens the pieces of a segment. `like` is the same segment opened from elsewhere.
+    pub(super) fn open(
+        layout: &Layout,
+        entry: SegmentEntry,
+        pieces: Pieces,
+        files: Vec<Arc<KeptFile>>,
+        like: Option<&Self>,
+    ) -> Result<Self> {
+        let index = layout.index(pieces.clone())?;
+        let id = tantivy::index::SegmentId::from_uuid_string(&entry.id).map_err(|_| {
+            Error::internal("a segment could not be opened", format!("{:?} is no id", entry.id))
+        })?;
+        let segment = index.segment(index.new_segment_meta(id, entry.documents));
+        let reader = SegmentReader::open(&segment)?;
+        if let Some(like) = like {
+            let core = SegmentCore {
+                entry,
+                segment,
+                pieces,
+                docids: Arc::clone(&like.core.docids),
+                order: like.core.order.clone(),
+                attachments: Arc::clone(&like.core.attachments),
+                store: OnceLock::new(),
+                _files: files,
+            };
+            return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
+        }
+        let docids = Arc::new(read_docids(&reader)?);
+        let order = (!docids.is_sorted()).then(|| {
+            let mut order: Vec<DocId> = (0..reader.max_doc()).collect();
+            order.sort_by_key(|&doc| docids[doc as usize]);
+            order
+        });
+        let live = Arc::new(collect(docids.iter().copied()));
+        let core = SegmentCore {
+            entry,
+            segment,
+            pieces,
+            docids: Arc::clone(&docids),
+            order,
+            attachments: Arc::default(),
+            store: OnceLock::new(),
+            _files: files,
+        };
+        Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
+    }
+
+    /// The same without documents, given by docid; others' docids do nothing.
+    pub fn without(&self, gone: &RoaringBitmap) -> Self {
+        if self.live.is_disjoint(gone) {
+            return self.clone();
+        }
+        self.mask(self.segment_docids(gone))
+    }
+
+    /// The same without the documents at these places.
+    pub(super) fn mask(&self, places: impl IntoIterator<Item = DocId>) -> Self {
+        let (mut docids, mut live) = (self.docids.as_ref().clone(), self.live.as_ref().clone());
+        let mut deleted = self.deleted.as_ref().clone();
+        for doc in places {
+            live.remove(docids[doc as usize]);
+            docids[doc as usize] = DELETED;
+            deleted.insert(doc);
+        }
+        Self {
+            docids: Arc::new(docids),
+            live: Arc::new(live),
+            deleted: Arc::new(deleted),
+            deleted_blob: None,
+            ..self.clone()
+        }
+    }
+
+    /// Whether any of its documents is gone.
+    pub fn has_deletes(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
+    /// Stored documents of the segment, with the blocks read last.
+    pub(super) fn store(&self) -> Result<&StoreReader> {
+        if let Some(store) = self.core.store.get() {
+            return Ok(store);
+        }
+        let store = self.reader.get_store_reader(STORE_BLOCKS_CACHED)?;
+        Ok(self.core.store.get_or_init(|| store))
+    }
+
+    /// Live documents among those of `term`.
+    pub(super) fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
+        if !self.has_deletes() {
+            return Ok(term.doc_freq);
+        }
+        let mut postings = index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
+        let mut count = 0;
+        while postings.doc() != TERMINATED {
+            count += u32::from(self.docids[postings.doc() as usize] != DELETED);
+            postings.advance();
+        }
+        Ok(count)
+    }
+
+    /// Where the live document `docid` lies in this segment, if it does.
+    pub fn segment_docid(&self, docid: u32) -> Option<DocId> {
+        if !self.live.contains(docid) {
+            return None;
+        }
+        self.core.places_of(docid).find(|&doc| self.docids[doc as usize] == docid)
+    }
+
+    /// Where the live documents among `docids` lie, by ascending docid.
+    pub fn segment_docids(&self, docids: &RoaringBitmap) -> Vec<DocId> {
+        let live = docids & &*self.live;
+        let all = &self.core.docids;
+        let Some(first) = all.first().copied() else { return Vec::new() };
+        let contiguous = self.core.order.is_none()
+            && all.last().is_some_and(|last| (last - first) as usize + 1 == all.len());
+        if contiguous {
+            return live.iter().map(|docid| docid - first).collect();
+        }
+        // Looking each up beats walking the segment if they are few.
+        if live.len() * 16 < self.docids.len() as u64 {
+            return live.iter().filter_map(|docid| self.segment_docid(docid)).collect();
+        }
+        let mut wanted = live.iter().peekable();
+        let mut found = Vec::with_capacity(live.len() as usize);
+        for rank in 0..self.docids.len() {
+            let doc = self.core.order.as_ref().map_or(rank as DocId, |order| order[rank]);
+            if wanted.peek() == Some(&self.docids[doc as usize]) {
+                found.push(doc);
+                wanted.next();
+            }
+        }
+        found
+    }
+
+    /// What rooms keep about this segment, from commit to commit, deleted documents included.
+    pub fn attachments(&self) -> &Attachments {
+        &self.core.attachments
+    }
+
+    /// Live docids of ascending segment docids.
+    pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
+        let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
+        if self.core.order.is_none() { collect(live) } else { live.collect() }
+    }
+}
+
+impl SegmentCore {
+    fn places_of(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
+        let at = |rank: usize| self.order.as_ref().map_or(rank as DocId, |order| order[rank]);
+        let docid_at = move |rank: usize| self.docids[at(rank) as usize];
+        let (mut low, mut high) = (0, self.docids.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if docid_at(middle) < docid { low = middle + 1 } else { high = middle }
+        }
+        // A docid may lie in a segment twice: once deleted, once reused.
+        (low..self.docids.len()).take_while(move |&rank| docid_at(rank) == docid).map(at)
+    }
+}
+
+fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
+    let damaged = |reason: String| {
+        Error::internal(format!("segment {} is damaged", reader.segment_id().uuid_string()), reason)
+    };
+    let column = reader.fast_fields().u64(schema::names::DOCID)?;
+    let values = column.values.as_ref();
+    if values.num_vals() != reader.max_doc() {
+        return Err(damaged(format!("{} docids for {} documents", values.num_vals(), reader.max_doc())));
+    }
+    let mut wide = vec![0; reader.max_doc() as usize];
+    values.get_range(0, &mut wide);
+    let docids = wide.into_iter().zip(0..).map(|(docid, doc)| {
+        let narrow = u32::try_from(docid).ok().filter(|&docid| docid != DELETED);
+        narrow.ok_or_else(|| damaged(format!("document {doc} has docid {docid}")))
+    });
+    docids.collect()
+}
+
+/// Docids that come in ascending order need no searching.
+fn collect(docids: impl Iterator<Item = u32>) -> RoaringBitmap {
+    let mut bitmap = RoaringBitmap::new();
+    for docid in docids {
+        if bitmap.try_push(docid).is_err() {
+            bitmap.insert(docid);
+        }
+    }
+    bitmap
+}
+
+/// Blocks of decompressed documents a segment keeps, of 16 kB each.
+const STORE_BLOCKS_CACHED: usize = 32;

@@ -1,0 +1,108 @@
+//! Additions, updates, deletions, settings and merges, with a crash after every single write, rename and sync.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::forgetful::{Forgetful, Luck};
+use super::{Batches, commit, content, noise, outline};
+use crate::indexing::layout;
+use crate::store::{Committed, IndexDirectory};
+
+/// What was promised to the caller once the disk had taken so many steps.
+struct Promise {
+    steps: usize,
+    outline: Value,
+    content: Value,
+}
+
+impl Promise {
+    fn new(disk: &Forgetful, committed: &Committed) -> Self {
+        Self { steps: disk.steps(), outline: outline(committed), content: content(committed) }
+    }
+}
+
+/// Carries out a workload that needs files of its own, small commits, small merges and a large one.
+fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
+    let (directory, none) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
+    assert!(none.is_none());
+    let mut batches = Batches::new(bodies);
+    let (mut newest, mut promises) = (None, Vec::new());
+    let documents = |range: std::ops::Range<u64>, words: usize| -> Value {
+        range.map(|id| json!({ "id": id, "text": noise(id, words) })).collect()
+    };
+    let mut operations = vec![batches.put(documents(0..160, 150))];
+    for id in 155..165 {
+        operations.push(batches.put(documents(id..id + 1, 3)));
+    }
+    let settings = json!({ "filterableAttributes": ["text"], "stopWords": [] });
+    operations.push(json!({ "kind": "settings", "settings": settings }));
+    let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
+    operations.push(json!({ "kind": "deleteByIds", "ids": ids }));
+    for operation in operations {
+        let batch = batches.batch(operation);
+        let committed = commit(&directory, newest.as_ref(), &batch);
+        promises.push(Promise::new(disk, &committed));
+        newest = Some(committed);
+    }
+    let mut committed = newest.unwrap();
+    let merge = directory.merge(&committed, &Arc::default()).unwrap().expect("a third is deleted");
+    let batch = batches.batch(json!({ "kind": "deleteByIds", "ids": ["150", "164"] }));
+    committed = commit(&directory, Some(&committed), &batch);
+    promises.push(Promise::new(disk, &committed));
+    committed = directory.commit_merge(&committed, merge).unwrap().expect("its segments are still there");
+    promises.push(Promise::new(disk, &committed));
+    committed = commit(&directory, Some(&committed), &batches.batch(json!({ "kind": "clear" })));
+    promises.push(Promise::new(disk, &committed));
+    promises
+}
+
+#[test]
+fn after_a_crash_at_any_moment_a_whole_commit_opens() {
+    let bodies = tempfile::tempdir().unwrap();
+    let disk = Forgetful::default();
+    let promises = workload(&disk, bodies.path());
+    assert!(promises.len() > 12);
+    for luck in [Luck::None, Luck::Names, Luck::Half, Luck::All] {
+        let mut last = Value::Null;
+        for (steps, survivors) in disk.crashes(luck).enumerate() {
+            let survivor = Arc::new(Forgetful::holding(survivors));
+            let (_, found) = IndexDirectory::open_disk(survivor, layout())
+                .unwrap_or_else(|error| panic!("{luck:?} after {steps} steps: {error}"));
+            let kept = promises.iter().take_while(|promise| promise.steps <= steps).count();
+            let acknowledged = kept.checked_sub(1).map(|last| &promises[last]);
+            let Some(found) = found else {
+                assert!(acknowledged.is_none(), "{luck:?} after {steps} steps: nothing is left");
+                continue;
+            };
+            let allowed = [acknowledged, promises.get(kept)].into_iter().flatten();
+            let seen = outline(&found);
+            let Some(promise) = allowed.into_iter().find(|promise| promise.outline == seen) else {
+                panic!("{luck:?} after {steps} steps, {kept} commits acknowledged: {seen}");
+            };
+            // Reading all documents takes time, so only of the first survivor of each commit, and some.
+            if !std::mem::replace(&mut last, seen.clone()).eq(&seen) || steps % 16 == 0 {
+                assert_eq!(content(&found), promise.content, "{luck:?} after {steps} steps");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_crash_left_behind_is_removed_and_writing_goes_on() {
+    let bodies = tempfile::tempdir().unwrap();
+    let disk = Forgetful::default();
+    workload(&disk, bodies.path());
+    for (steps, survivors) in disk.crashes(Luck::All).enumerate().step_by(7) {
+        let survivor = Forgetful::holding(survivors);
+        let (directory, found) = IndexDirectory::open_disk(Arc::new(survivor.clone()), layout()).unwrap();
+        let mut batches = Batches::new(bodies.path());
+        let operation = batches.put(json!([{ "id": 7, "text": "after" }]));
+        let cleared = commit(&directory, found.as_ref(), &batches.batch(json!({ "kind": "clear" })));
+        let committed = commit(&directory, Some(&cleared), &batches.batch(operation));
+        drop((cleared, found));
+        assert_eq!(content(&committed)[0], json!([[0, { "id": 7, "text": "after" }]]), "after {steps} steps");
+        let files = crate::store::Disk::list(&survivor).unwrap();
+        assert_eq!(files.len(), 1, "after {steps} steps: {files:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Files cut short or with a bit turned over.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Batches, noise};
+use crate::{Index, Limits};
+
+const LIMITS: Limits = Limits { indexing_memory_bytes: 200_000_000, indexing_threads: 1 };
+
+fn apply(index: &Index, batch: &Value) {
+    let ticket = index.prepare(batch.to_string().as_bytes()).unwrap();
+    index.commit(ticket).unwrap();
+}
+
+/// An index with every kind of file: pieces of their own, small ones inside a commit, deletions, settings.
+fn index_in(path: &Path) -> Index {
+    let mut batches = Batches::new(path);
+    let index = Index::open(&path.join("index"), LIMITS).unwrap();
+    let many: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
+    let operations = [
+        batches.put(many),
+        json!({ "kind": "settings", "settings": { "sortableAttributes": ["text"] } }),
+        json!({ "kind": "deleteByIds", "ids": ["1", "299"] }),
+    ];
+    for operation in operations {
+        apply(&index, &batches.batch(operation));
+    }
+    let one = batches.put(json!([{ "id": 1000, "text": "small" }]));
+    apply(&index, &batches.batch(one));
+    assert_eq!(index.verify().unwrap(), []);
+    index
+}
+
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(path.join("index")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// Either the index does not open and says which file is to blame, or `verify` names it.
+fn assert_blamed(path: &Path, file: &Path, what: &str) {
+    let name = file.display().to_string();
+    match Index::open(&path.join("index"), LIMITS) {
+        Err(error) => assert!(error.to_string().contains(&name), "{what} of {name}: {error}"),
+        Ok(index) => {
+            let damages = index.verify().unwrap();
+            assert!(damages.iter().any(|damage| damage.path == name), "{what} of {name}: {damages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_turned_bit_is_found_wherever_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(index_in(directory.path()));
+    let files = files_of(directory.path());
+    let extensions = files.iter().filter_map(|file| file.extension()?.to_str());
+    let extensions: std::collections::BTreeSet<&str> = extensions.collect();
+    assert!(extensions.len() >= 2, "pieces got files of their own: {extensions:?}");
+    for file in files {
+        let whole = std::fs::read(&file).unwrap();
+        let last = whole.len() - 1;
+        for at in [0, 9, last / 3, last / 2, last - 40, last - 20, last - 6, last] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            std::fs::write(&file, &bytes).unwrap();
+            assert_blamed(directory.path(), &file, &format!("bit {at}"));
+        }
+        std::fs::write(&file, &whole).unwrap();
+    }
+    assert_eq!(Index::open(&directory.path().join("index"), LIMITS).unwrap().verify().unwrap(), []);
+}
+
+#[test]
+fn a_file_cut_short_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(index_in(directory.path()));
+    for file in files_of(directory.path()) {
+        let whole = std::fs::read(&file).unwrap();
+        for length in [0, 5, whole.len() / 2, whole.len() - 1] {
+            std::fs::write(&file, &whole[..length]).unwrap();
+            assert_blamed(directory.path(), &file, &format!("only {length} bytes"));
+        }
+        std::fs::write(&file, &whole).unwrap();
+    }
+}
+
+#[test]
+fn another_format_is_refused_with_path_and_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(index_in(directory.path()));
+    let newest = files_of(directory.path()).into_iter().rfind(|file| file.extension().is_none()).unwrap();
+    let mut bytes = std::fs::read(&newest).unwrap();
+    bytes[8..12].copy_from_slice(&99u32.to_le_bytes());
+    // Whatever else a newer version changes, these twelve bytes stay.
+    bytes.truncate(60);
+    std::fs::write(&newest, bytes).unwrap();
+    let error =
+        Index::open(&directory.path().join("index"), LIMITS).err().expect("it is refused").to_string();
+    for part in [&*newest.display().to_string(), "format 99", "reads format 1"] {
+        assert!(error.contains(part), "{error}");
+    }
+}

@@ -1,0 +1,188 @@
+//! A disk in memory that remembers what was done to it in which order, and what a crash would leave.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use tantivy::directory::FileSlice;
+
+use crate::store::{Disk, DiskFile};
+
+/// One thing done to the disk. Files are known by number, as an inode would be.
+#[derive(Debug, Clone)]
+enum Step {
+    Create { name: String, file: usize },
+    Write { file: usize, bytes: Vec<u8> },
+    Sync { file: usize },
+    Rename { from: String, to: String },
+    Remove { name: String },
+    SyncNames,
+}
+
+/// What survives a crash of what was not synced. A disk may do any of these.
+#[derive(Debug, Clone, Copy)]
+pub enum Luck {
+    /// Nothing.
+    None,
+    /// Names, but not what is in the files.
+    Names,
+    /// Names, and the first half of what was written to each file.
+    Half,
+    /// Everything, as if only the process had died.
+    All,
+}
+
+/// Content and names, as they are or as they were synced.
+#[derive(Debug, Default)]
+struct State {
+    files: Vec<Vec<u8>>,
+    synced: Vec<usize>,
+    names: BTreeMap<String, usize>,
+    synced_names: BTreeMap<String, usize>,
+}
+
+impl State {
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Create { name, file } => {
+                assert_eq!(*file, self.files.len());
+                self.files.push(Vec::new());
+                self.synced.push(0);
+                self.names.insert(name.clone(), *file);
+            }
+            Step::Write { file, bytes } => self.files[*file].extend_from_slice(bytes),
+            Step::Sync { file } => self.synced[*file] = self.files[*file].len(),
+            Step::Rename { from, to } => {
+                let file = self.names.remove(from).unwrap();
+                self.names.insert(to.clone(), file);
+            }
+            Step::Remove { name } => {
+                self.names.remove(name);
+            }
+            Step::SyncNames => self.synced_names = self.names.clone(),
+        }
+    }
+
+    fn survivors(&self, luck: Luck) -> BTreeMap<String, Vec<u8>> {
+        let names = match luck {
+            Luck::None => &self.synced_names,
+            Luck::Names | Luck::Half | Luck::All => &self.names,
+        };
+        let content = |file: usize| {
+            let (all, synced) = (&self.files[file], self.synced[file]);
+            let kept = match luck {
+                Luck::None | Luck::Names => synced,
+                Luck::Half => synced.midpoint(all.len()),
+                Luck::All => all.len(),
+            };
+            all[..kept].to_vec()
+        };
+        names.iter().map(|(name, &file)| (name.clone(), content(file))).collect()
+    }
+}
+
+/// The disk. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Forgetful {
+    inner: Arc<Mutex<(State, Vec<Step>)>>,
+}
+
+impl Forgetful {
+    /// A disk with these files on it, all of them safe.
+    pub fn holding(files: BTreeMap<String, Vec<u8>>) -> Self {
+        let disk = Self::default();
+        for (name, bytes) in files {
+            let mut file = disk.create(&name).unwrap();
+            file.write_all(&bytes).unwrap();
+            file.sync().unwrap();
+        }
+        disk.sync_names().unwrap();
+        disk
+    }
+
+    /// How much was done to it so far.
+    pub fn steps(&self) -> usize {
+        self.inner.lock().unwrap().1.len()
+    }
+
+    /// The files there would be after a crash behind each step, the first none.
+    pub fn crashes(&self, luck: Luck) -> impl Iterator<Item = BTreeMap<String, Vec<u8>>> {
+        let steps = self.inner.lock().unwrap().1.clone();
+        let mut state = State::default();
+        let first = state.survivors(luck);
+        let others = steps.into_iter().map(move |step| {
+            state.take(&step);
+            state.survivors(luck)
+        });
+        std::iter::once(first).chain(others)
+    }
+
+    fn take(&self, step: Step) {
+        let (state, steps) = &mut *self.inner.lock().unwrap();
+        state.take(&step);
+        steps.push(step);
+    }
+}
+
+struct Written {
+    disk: Forgetful,
+    file: usize,
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.take(Step::Write { file: self.file, bytes: bytes.to_vec() });
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for Written {
+    fn sync(&mut self) -> io::Result<()> {
+        self.disk.take(Step::Sync { file: self.file });
+        Ok(())
+    }
+}
+
+impl Disk for Forgetful {
+    fn path(&self) -> &Path {
+        Path::new("/forgetful")
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = self.inner.lock().unwrap().0.files.len();
+        self.take(Step::Create { name: name.to_owned(), file });
+        Ok(Box::new(Written { disk: self.clone(), file }))
+    }
+
+    fn open(&self, name: &str) -> io::Result<FileSlice> {
+        let state = &self.inner.lock().unwrap().0;
+        let file = state.names.get(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(FileSlice::from(state.files[*file].clone()))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.take(Step::Rename { from: from.to_owned(), to: to.to_owned() });
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.take(Step::Remove { name: name.to_owned() });
+        Ok(())
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.take(Step::SyncNames);
+        Ok(())
+    }
+
+    fn list(&self) -> io::Result<Vec<(String, u64)>> {
+        let state = &self.inner.lock().unwrap().0;
+        let files = state.names.iter();
+        Ok(files.map(|(name, &file)| (name.clone(), state.files[file].len() as u64)).collect())
+    }
+}

@@ -1,0 +1,118 @@
+//! Segments come and go; documents do not.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Batches, commit, content, noise};
+use crate::indexing::layout;
+use crate::store::{Committed, IndexDirectory};
+
+fn files_in(path: &std::path::Path) -> usize {
+    std::fs::read_dir(path).unwrap().count()
+}
+
+#[test]
+fn many_small_commits_leave_few_segments_and_files() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("index");
+    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let mut newest: Option<Committed> = None;
+    for number in 0..200u64 {
+        // Half of them new, half of them changes.
+        let documents = json!([{ "id": number % 100, "text": noise(number, 2), "number": number }]);
+        let operation = batches.put(documents);
+        newest = Some(commit(&directory, newest.as_ref(), &batches.batch(operation)));
+        let committed = newest.as_ref().unwrap();
+        assert!(committed.snapshot.segments().len() <= 16);
+    }
+    let committed = newest.unwrap();
+    let expected: Vec<Value> = (0..100u64)
+        .map(|id| json!([id, { "id": id, "text": noise(id + 100, 2), "number": id + 100 }]))
+        .collect();
+    assert_eq!(content(&committed)[0], json!(expected));
+    assert!(files_in(&path) <= 20, "{}", files_in(&path));
+    drop(committed);
+    let (_, opened) = IndexDirectory::open(&path, layout()).unwrap();
+    assert_eq!(content(&opened.unwrap())[0], json!(expected));
+}
+
+#[test]
+fn what_changed_while_segments_were_merged_stays_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let mut newest: Option<Committed> = None;
+    for part in 0..8u64 {
+        let documents: Value =
+            (0..100).map(|id| json!({ "id": part * 100 + id, "text": noise(id, 60) })).collect();
+        let operation = batches.put(documents);
+        newest = Some(commit(&directory, newest.as_ref(), &batches.batch(operation)));
+    }
+    let before = newest.unwrap();
+    let old = content(&before);
+    let merge = directory.merge(&before, &Arc::default()).unwrap().expect("eight of a size are too many");
+    // Docid 5 goes and comes back as another document while the merge is under way.
+    let gone = batches.batch(json!({ "kind": "deleteByIds", "ids": ["5", "700"] }));
+    let after = commit(&directory, Some(&before), &gone);
+    let operation = batches.put(json!([{ "id": 9000, "text": "five" }, { "id": 8, "text": "eight" }]));
+    let after = commit(&directory, Some(&after), &batches.batch(operation));
+    let expected = content(&after);
+    let merged = directory.commit_merge(&after, merge).unwrap().expect("its segments are still there");
+    assert_eq!(content(&merged), expected);
+    assert_eq!(merged.snapshot.segments().len(), 2);
+    assert_eq!(content(&before), old, "who was reading goes on reading");
+    assert!(directory.merge(&merged, &Arc::default()).unwrap().is_none());
+}
+
+#[test]
+fn a_merge_whose_segments_are_gone_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("index");
+    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let documents: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
+    let operation = batches.put(documents);
+    let full = commit(&directory, None, &batches.batch(operation));
+    let ids: Vec<String> = (0..200).map(|id| id.to_string()).collect();
+    let thin = commit(&directory, Some(&full), &batches.batch(json!({ "kind": "deleteByIds", "ids": ids })));
+    let merge = directory.merge(&thin, &Arc::default()).unwrap().expect("most of it is deleted");
+    let cleared = commit(&directory, Some(&thin), &batches.batch(json!({ "kind": "clear" })));
+    assert!(directory.commit_merge(&cleared, merge).unwrap().is_none());
+    drop((full, thin));
+    assert_eq!(files_in(&path), 1);
+}
+
+#[test]
+fn a_merge_that_is_stopped_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("index");
+    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let documents: Value = (0..400).map(|id| json!({ "id": id, "text": noise(id, 200) })).collect();
+    let operation = batches.put(documents);
+    let full = commit(&directory, None, &batches.batch(operation));
+    let ids: Vec<String> = (0..200).map(|id| id.to_string()).collect();
+    let thin = commit(&directory, Some(&full), &batches.batch(json!({ "kind": "deleteByIds", "ids": ids })));
+    let files = files_in(&path);
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    assert!(directory.merge(&thin, &stop).is_err());
+    assert_eq!(files_in(&path), files);
+}
+
+#[test]
+fn a_copy_is_the_commit_it_was_made_of() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let documents: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
+    let operation = batches.put(documents);
+    let first = commit(&directory, None, &batches.batch(operation));
+    let expected = content(&first);
+    commit(&directory, Some(&first), &batches.batch(json!({ "kind": "clear" })));
+    let target = home.path().join("copy");
+    directory.copy_to(&first, &target).unwrap();
+    let (_, copy) = IndexDirectory::open(&target, layout()).unwrap();
+    assert_eq!(content(&copy.unwrap()), expected);
+}

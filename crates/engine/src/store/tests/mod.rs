@@ -1,0 +1,92 @@
+//! 1. After a crash at any moment an index opens with a whole commit: the last acknowledged one or the one
+//!    that was on its way.
+//! 2. A damaged file is named, whatever the damage, and never taken for something else.
+//! 3. What is in the index does not depend on when segments were merged, nor on who was reading meanwhile.
+
+mod crash;
+mod damage;
+mod forgetful;
+mod merging;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
+use crate::store::{CommitRecord, Committed, IndexDirectory};
+
+/// Words that hardly compress, so that a few documents fill a file of their own.
+fn noise(seed: u64, words: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut word = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        format!("{state:x}")
+    };
+    (0..words).map(|_| word()).collect::<Vec<_>>().join(" ")
+}
+
+/// Operations as the engine's caller would send them, with their bodies in a directory.
+struct Batches {
+    directory: PathBuf,
+    bodies: u64,
+    next: u64,
+}
+
+impl Batches {
+    fn new(bodies: &Path) -> Self {
+        Self { directory: bodies.to_owned(), bodies: 0, next: 1 }
+    }
+
+    fn put(&mut self, documents: Value) -> Value {
+        self.bodies += 1;
+        let path = self.directory.join(format!("body-{}", self.bodies));
+        std::fs::write(&path, documents.to_string()).unwrap();
+        json!({ "kind": "documents", "method": "replace", "primaryKey": "id", "skipCreation": false,
+                "payload": { "path": path, "format": "json" } })
+    }
+
+    fn batch(&mut self, mut operation: Value) -> Value {
+        operation["taskUid"] = json!(self.next);
+        self.next += 1;
+        json!({ "uid": self.next - 1, "indexUid": "things", "operations": [operation] })
+    }
+}
+
+/// One commit, as `Index` makes it, on any disk.
+fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Committed {
+    let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
+    let mut draft = Draft::new(&batch, previous.map(|previous| previous.snapshot.clone())).unwrap();
+    draft.apply(batch).unwrap();
+    let spill = directory.spill(&std::sync::Arc::default());
+    let options = WriteOptions { threads: 1, memory_bytes: 50_000_000, spill };
+    let written = write(&draft, &layout(), &options).unwrap();
+    let parts = draft.parts(written.long);
+    let record = CommitRecord {
+        report: json!({ "batchUid": draft.batch_uid }),
+        primary_key: parts.primary_key.clone(),
+        long: parts.long.as_ref().clone(),
+        vectors: Default::default(),
+    };
+    directory.commit(previous, written.change, parts, record).unwrap()
+}
+
+/// What tells commits apart, without reading documents.
+fn outline(committed: &Committed) -> Value {
+    let documents: Vec<u32> = committed.snapshot.documents().iter().collect();
+    json!([committed.record.report, committed.snapshot.segments().len(), documents])
+}
+
+/// Everything a reader can see of a commit's documents and settings.
+fn content(committed: &Committed) -> Value {
+    let snapshot = &committed.snapshot;
+    let document = |docid| json!([docid, snapshot.document(docid).unwrap().unwrap()]);
+    let documents: Vec<Value> = snapshot.documents().iter().map(document).collect();
+    let found = |document: &Value| {
+        let id = document[1]["id"].to_string();
+        snapshot.docid_of(&id).unwrap().map(Value::from) == Some(document[0].clone())
+    };
+    assert!(documents.iter().all(found), "every document is found by its id");
+    json!([documents, snapshot.settings().raw, snapshot.fields().names().collect::<Vec<_>>()])
+}
