@@ -43,9 +43,14 @@ export interface FakeEngine extends Engine {
   read(index: string): Promise<FakeIndex>
 }
 
-const empty: FakeIndex = { primaryKey: null, settings: defaultIndexSettings, documents: {}, lastCommit: null }
+export const emptyIndex: FakeIndex = {
+  primaryKey: null,
+  settings: defaultIndexSettings,
+  documents: {},
+  lastCommit: null,
+}
 
-const unsupported = () => Promise.reject(new Error('the fake engine does not search'))
+export const unsupported = () => Promise.reject(new Error('the fake engine does not search'))
 
 export async function openFake(directory: string, hooks: Hooks = {}): Promise<FakeEngine> {
   await mkdir(directory, { recursive: true })
@@ -61,7 +66,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     try {
       return JSON.parse(await readFile(fileOf(index), 'utf8')) as FakeIndex
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return empty
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return emptyIndex
       throw error
     }
   }
@@ -74,7 +79,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     async prepare(index, batch): Promise<Prepared> {
       await mkdir(join(directory, index), { recursive: true })
       await hooks.prepare?.(batch)
-      const [next, outcomes] = await applied(await read(index), batch)
+      const [next, outcomes] = await applied(await read(index), batch, textOf)
       const report: BatchReport = {
         batchUid: batch.uid,
         outcomes,
@@ -139,7 +144,12 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
 const textOf = async (payload: Payload): Promise<string> =>
   'text' in payload ? payload.text : readFile(payload.path, 'utf8')
 
-async function applied(index: FakeIndex, batch: Batch): Promise<[FakeIndex, OperationOutcome[]]> {
+/** What a batch makes of an index. @param read the text of a payload */
+export async function applied(
+  index: FakeIndex,
+  batch: Batch,
+  read: (payload: Payload) => Promise<string> | string,
+): Promise<[FakeIndex, OperationOutcome[]]> {
   let state = index
   const outcomes: OperationOutcome[] = []
   for (const operation of batch.operations) {
@@ -147,7 +157,7 @@ async function applied(index: FakeIndex, batch: Batch): Promise<[FakeIndex, Oper
     try {
       switch (operation.kind) {
         case 'documents': {
-          const received = JSON.parse(await textOf(operation.payload)) as Document[]
+          const received = JSON.parse(await read(operation.payload)) as Document[]
           const [next, ids] = withDocuments(state, received, operation.primaryKey)
           state = next
           outcomes.push({ taskUid, touched: true, indexedDocuments: ids })

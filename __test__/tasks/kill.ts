@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { Task } from '../../ts/tasks/index.js'
+import { numbers } from '../support/numbers.js'
 import type { Answer, ChildSetup, KillPoint, Operation, Question, Told, TrialEngine } from './kill-child.js'
 
 export interface Trial {
@@ -352,16 +353,5 @@ class Child {
   #ask(question: Question): void {
     // A failure to send means that the process is gone, which its exit will tell.
     if (this.#process.connected) this.#process.send(question, () => undefined)
-  }
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32, public domain). */
-function numbers(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }

@@ -1,7 +1,6 @@
 import { storeFault } from './driver.js'
 import { STORE_SHARE_FOR_TASKS } from './limits.js'
 import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
-import type { Reserve } from './reserve.js'
 import type { Settled } from './store.js'
 
 /** What the desk needs of a store. */
@@ -10,10 +9,16 @@ export interface DeskStore extends StoreCalls {
   bytesUsed(): number
 }
 
+/** Room kept free; see `Reserve`. */
+export interface Room {
+  hold(): boolean
+  giveUp(): void
+}
+
 /** Why a request was not carried out, beside what SQLite says. */
 class Refusal extends Error {
   constructor(
-    readonly fault: 'full' | 'readonly',
+    readonly fault: 'full' | 'readonly' | 'doubtful',
     message: string,
   ) {
     super(message)
@@ -30,12 +35,12 @@ class Refusal extends Error {
  */
 export class Desk {
   readonly #store: DeskStore
-  readonly #reserve: Reserve
+  readonly #reserve: Room
   readonly #bytesMax: number
   #broken: string | null = null
 
   /** @param bytesMax room for the store, a part of which new tasks may fill */
-  constructor(store: DeskStore, reserve: Reserve, bytesMax: number) {
+  constructor(store: DeskStore, reserve: Room, bytesMax: number) {
     this.#store = store
     this.#reserve = reserve
     this.#bytesMax = bytesMax
@@ -69,19 +74,21 @@ export class Desk {
     if (requests.length === 0) return
     const durable = requests.some(({ call }) => writingCalls[call] === 'durable')
     const calls = requests.map((request) => () => perform(this.#store, request))
-    const results = this.#broken === null ? this.#store.transaction(calls, durable) : []
+    const isTried = this.#broken === null
+    const results = isTried ? this.#store.transaction(calls, durable) : []
     for (const [position, request] of requests.entries()) {
       const result = results[position]
       if (result !== undefined && !result.ok && storeFault(result.error) === 'io') {
         this.#broken ??= textOf(result.error)
       }
-      settled.set(request, this.#broken === null && result !== undefined ? result : this.#closed())
+      settled.set(request, this.#broken === null && result !== undefined ? result : this.#closed(isTried))
     }
   }
 
-  #closed(): Settled<never> {
+  /** @param isTried whether the write may have reached the disk all the same */
+  #closed(isTried: boolean): Settled<never> {
     const message = `the disk failed (${this.#broken}): no more writes are taken until a restart`
-    return { ok: false, error: new Refusal('readonly', message) }
+    return { ok: false, error: new Refusal(isTried ? 'doubtful' : 'readonly', message) }
   }
 
   #perform(request: Request): Settled<unknown> {

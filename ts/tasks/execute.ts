@@ -12,6 +12,7 @@ import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from
 import { defaultIndexSettings, type IndexSettings, mergeSettings } from '../settings/index.js'
 import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
+import type { Clock } from './clock.js'
 import type { Counters } from './details.js'
 import { editDocuments } from './edit.js'
 import { type ExportIndex, exportedIndexes } from './export.js'
@@ -20,7 +21,7 @@ import type { RuleBook } from './rule-book.js'
 import { humanSize } from './sizes.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
-import { formatDate, type Micros, now } from './time.js'
+import { formatDate, type Micros } from './time.js'
 
 /** Where faults that are nobody's mistake are told. */
 export interface TaskLog {
@@ -42,6 +43,7 @@ export interface Surroundings {
   readonly rules: RuleBook
   readonly exportIndex: ExportIndex
   readonly log: TaskLog
+  readonly clock: Clock
   readonly embed: Embed
   readonly runScript: RunScript
 }
@@ -99,20 +101,27 @@ export async function execute(
   around: Surroundings,
 ): Promise<Effects> {
   try {
-    return await effectsOf(picked, tasks, run, around)
+    return finished(await effectsOf(picked, tasks, run, around))
   } catch (error) {
     if (error instanceof Interrupted) throw error
     const body = failureBody(error, around.log, run.batchUid)
-    return effects({ outcomes: tasks.map((task) => failed(task, body)) })
+    return finished(effects({ outcomes: tasks.map((task) => failed(task, body)) }))
+  }
+
+  function finished(done: Unfinished): Effects {
+    return { ...done, finishedAt: done.finishedAt ?? around.clock.now() }
   }
 }
+
+/** What a batch did; it ends when this is known unless something of it carries the date already. */
+type Unfinished = Omit<Effects, 'finishedAt'> & { readonly finishedAt: Micros | null }
 
 function effectsOf(
   picked: PickedBatch,
   tasks: readonly PendingTask[],
   run: Run,
   around: Surroundings,
-): Promise<Effects> {
+): Promise<Unfinished> {
   const [first] = tasks
   if (first === undefined) throw new TypeError('a batch has at least one task')
   switch (picked.kind) {
@@ -157,8 +166,8 @@ export function failureBody(error: unknown, log: TaskLog, batchUid: number): Err
   return toErrorBody(error)
 }
 
-const effects = (some: Partial<Effects>): Effects => ({
-  finishedAt: now(),
+const effects = (some: Partial<Effects>): Unfinished => ({
+  finishedAt: null,
   outcomes: [],
   written: [],
   removed: [],
@@ -196,7 +205,7 @@ const notFound = (...uids: readonly (string | null)[]) =>
 const alreadyExists = (uid: string | null) =>
   errorBody('index_already_exists', `Index ${quoted([uid])} already exists.`)
 
-async function refuse(tasks: readonly PendingTask[], code: ErrorCode, message: string): Promise<Effects> {
+async function refuse(tasks: readonly PendingTask[], code: ErrorCode, message: string): Promise<Unfinished> {
   const error = errorBody(code, message)
   return effects({ outcomes: tasks.map((task) => failed(task, error)) })
 }
@@ -207,7 +216,11 @@ function mayCreate({ content }: PendingTask): boolean {
 }
 
 /** Documents, deletions and settings of one index as one commit. */
-async function changeIndex(tasks: readonly PendingTask[], run: Run, around: Surroundings): Promise<Effects> {
+async function changeIndex(
+  tasks: readonly PendingTask[],
+  run: Run,
+  around: Surroundings,
+): Promise<Unfinished> {
   const { catalogue, engine, log } = around
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
@@ -241,7 +254,7 @@ async function changeIndex(tasks: readonly PendingTask[], run: Run, around: Surr
     if (row === null) report = await createdEmpty()
   }
   outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
-  const finishedAt = now()
+  const finishedAt = around.clock.now()
   if (row === null) {
     if (report === null) return effects({ finishedAt, outcomes, dropped: [id] })
     const { primaryKey } = report
@@ -400,7 +413,7 @@ export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
 }
 
 /** Runs a script over the documents of an index, then commits what it changed. */
-async function editIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+async function editIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
   const { catalogue, engine, spool, runScript } = around
   const uid = indexOf(task)
   const row = catalogue.row(uid)
@@ -413,7 +426,7 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   const operation = await editDocuments(edit, task.row.uid, row, { engine, spool, runScript, checkpoint })
   try {
     const report = await commitOf(row.id, uid, [operation], run, around)
-    const finishedAt = now()
+    const finishedAt = around.clock.now()
     const outcomes = [outcomeIn(report, task)]
     const touched = outcomes[0]?.status === 'succeeded'
     return effects({ finishedAt, outcomes, written: touched ? [{ ...row, updatedAt: finishedAt }] : [] })
@@ -422,7 +435,7 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   }
 }
 
-async function createIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+async function createIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
   const { engine, catalogue, log } = around
   const uid = indexOf(task)
   const { primaryKey } = contentOf(task, 'indexCreation')
@@ -433,7 +446,7 @@ async function createIndex(task: PendingTask, run: Run, around: Surroundings): P
     const report = await commitOf(id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
     const outcome = outcomeIn(report, task)
     if (outcome.status === 'failed') return effects({ outcomes: [outcome], dropped: [id] })
-    const finishedAt = now()
+    const finishedAt = around.clock.now()
     const written = [{ uid, id, primaryKey: report.primaryKey, createdAt: finishedAt, updatedAt: finishedAt }]
     return effects({ finishedAt, outcomes: [outcome], written })
   } catch (error) {
@@ -443,7 +456,7 @@ async function createIndex(task: PendingTask, run: Run, around: Surroundings): P
   }
 }
 
-async function updateIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+async function updateIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
   const { catalogue } = around
   const uid = indexOf(task)
   const { primaryKey, newUid } = contentOf(task, 'indexUpdate')
@@ -460,7 +473,7 @@ async function updateIndex(task: PendingTask, run: Run, around: Surroundings): P
       : await commitOf(row.id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
   const outcome = report === null ? succeeded(task) : outcomeIn(report, task)
   if (outcome.status === 'failed') return effects({ outcomes: [outcome] })
-  const finishedAt = now()
+  const finishedAt = around.clock.now()
   const touched = renamed !== null || report?.outcomes.some((done) => done.touched) === true
   const changed: CatalogueRow = {
     ...row,
@@ -477,7 +490,7 @@ async function updateIndex(task: PendingTask, run: Run, around: Surroundings): P
   })
 }
 
-async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Promise<Effects> {
+async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Promise<Unfinished> {
   const { swaps } = contentOf(task, 'indexSwap')
   const missing = swaps
     .flatMap(({ indexes: [a, b], rename }) => (rename ? [a] : [a, b]))
@@ -510,7 +523,7 @@ async function deleteIndex(
   tasks: readonly PendingTask[],
   run: Run,
   { engine, catalogue }: Surroundings,
-): Promise<Effects> {
+): Promise<Unfinished> {
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
   if (row === null && !tasks.some(mayCreate)) {
@@ -540,7 +553,7 @@ function swallowed({ content }: PendingTask, present: number): Counters {
   }
 }
 
-async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundings): Promise<Effects> {
+async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundings): Promise<Unfinished> {
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
@@ -549,14 +562,14 @@ async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundin
   return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
 }
 
-async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<Effects> {
+async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<Unfinished> {
   const { uid, patch } = contentOf(task, 'dsrUpdate')
   await rules.change(uid, patch, formatDate(task.row.enqueuedAt))
   return effects({ outcomes: [succeeded(task, { updatedRules: 1 })] })
 }
 
 /** Copies indexes one after another. What was sent before a failure stays where it is. */
-async function exportIndexes(task: PendingTask, run: Run, around: Surroundings): Promise<Effects> {
+async function exportIndexes(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
   const { engine, catalogue, exportIndex } = around
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
@@ -575,11 +588,11 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   return effects({ outcomes: [succeeded(task, { indexes: sent })] })
 }
 
-async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Effects> {
+async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Unfinished> {
   return effects({ outcomes: [succeeded(task, { deletedDocuments: await rules.clear() })] })
 }
 
-async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<Effects> {
+async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<Unfinished> {
   const { tasks } = contentOf(task, 'taskCancelation')
   const own = task.row.uid
   const canceled = await store.call('pending', [tasks.filter((uid) => uid < own)])
@@ -600,7 +613,7 @@ async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<
   })
 }
 
-async function deleteTasks(tasks: readonly PendingTask[], { store }: Surroundings): Promise<Effects> {
+async function deleteTasks(tasks: readonly PendingTask[], { store }: Surroundings): Promise<Unfinished> {
   const deleted = new Set<number>()
   const outcomes: Outcome[] = []
   for (const task of tasks) {

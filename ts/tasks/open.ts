@@ -4,6 +4,7 @@ import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
+import { type Clock, systemClock } from './clock.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { Embed, Surroundings, TaskLog } from './execute.js'
 import type { ExportIndex } from './export.js'
@@ -18,8 +19,8 @@ import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
 import { RuleBook } from './rule-book.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
-import { openSpool } from './spool.js'
-import { openStoreClient } from './store-client.js'
+import { openSpool, type Spool } from './spool.js'
+import { openStoreClient, type StoreClient } from './store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 
 export interface TasksSetup {
@@ -60,7 +61,7 @@ export interface OpenedTasks {
  * nothing was changed.
  */
 export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
-  const { directory, engine, log } = setup
+  const { directory, log } = setup
   await mkdir(directory, { recursive: true })
   const path = join(directory, 'tasks', 'tasks.db')
   const driver =
@@ -71,47 +72,68 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
     const spool = await openSpool(join(directory, 'update_files'))
-    const start = await store.call('start', [])
-    const catalogue = new Catalogue(start.catalogue)
-    const rules = await RuleBook.open(store)
-    const embed = setup.embed ?? (async () => [])
     const scripts = loadScripts()
-    const runScript: RunScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
-    const around: Surroundings = {
-      engine,
-      store,
-      spool,
-      catalogue,
-      rules,
-      log,
-      embed,
-      runScript,
-      exportIndex: setup.exportIndex ?? noExport,
-    }
-    const nextBatchUid = await recover(start, around)
-    const limits: SchedulerLimits = {
-      storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
-      tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
-      payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
-    }
-    const listeners = new Set<() => void>()
-    const scheduler = new Scheduler(around, limits, nextBatchUid, () => {
-      for (const listener of listeners) listener()
-    })
-    return {
-      tasks: queue({ store, spool, catalogue, rules, scheduler, path, runScript }),
-      instance: instanceStore(store),
-      webhooks: webhookStore(store, listeners),
-      driver: store.driver,
-      start: () => scheduler.start(),
-      async close() {
-        await scheduler.close()
-        await store.close()
-      },
-    }
+    const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
+    return await assemble(setup, { store, spool, path, clock: systemClock, runScript })
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** What the queue stands on. */
+export interface Ground {
+  readonly store: StoreClient
+  readonly spool: Spool
+  /** The store's file. */
+  readonly path: string
+  readonly clock: Clock
+  readonly runScript: RunScript
+}
+
+/** Builds the queue over an open store, and brings it in step with the engine. */
+export async function assemble(
+  setup: Omit<TasksSetup, 'directory' | 'room' | 'driver'>,
+  { store, spool, path, clock, runScript }: Ground,
+): Promise<OpenedTasks> {
+  const { engine, log } = setup
+  const start = await store.call('start', [])
+  const catalogue = new Catalogue(start.catalogue)
+  const rules = await RuleBook.open(store)
+  const embed = setup.embed ?? (async () => [])
+  const exportIndex = setup.exportIndex ?? noExport
+  const around: Surroundings = {
+    engine,
+    store,
+    spool,
+    catalogue,
+    rules,
+    log,
+    clock,
+    embed,
+    runScript,
+    exportIndex,
+  }
+  const nextBatchUid = await recover(start, around)
+  const limits: SchedulerLimits = {
+    storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
+    tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
+    payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
+  }
+  const listeners = new Set<() => void>()
+  const scheduler = new Scheduler(around, limits, nextBatchUid, () => {
+    for (const listener of listeners) listener()
+  })
+  return {
+    tasks: queue({ store, spool, catalogue, rules, scheduler, path, runScript }),
+    instance: instanceStore(store),
+    webhooks: webhookStore(store, listeners),
+    driver: store.driver,
+    start: () => scheduler.start(),
+    async close() {
+      await scheduler.close()
+      await store.close()
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import type { RowPage } from './records.js'
 import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
-import type { StoreClient } from './store-client.js'
+import { type StoreClient, StoreReadOnlyError } from './store-client.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 import { batchView, taskSummary, taskView } from './view.js'
@@ -43,7 +43,9 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
         const { indexUid, type, customMetadata } = row
         return taskSummary({ ...appended, indexUid, type, customMetadata })
       } catch (error) {
-        const file = fileOf(content)
+        // A task that may be there after a restart needs its upload then; otherwise the start removes it.
+        const isDoubtful = error instanceof StoreReadOnlyError && error.isDoubtful
+        const file = isDoubtful ? null : fileOf(content)
         if (file !== null) await spool.remove(file)
         throw error
       }

@@ -229,6 +229,7 @@ export type Reply =
   | {
       readonly id: number
       readonly ok: false
-      readonly fault: 'full' | 'readonly' | 'other'
+      /** `doubtful`: the disk failed, and only a restart shows whether it was written. */
+      readonly fault: 'full' | 'readonly' | 'doubtful' | 'other'
       readonly message: string
     }

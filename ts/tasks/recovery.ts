@@ -3,7 +3,7 @@ import { errorBody } from '../errors/index.js'
 import { countersOf, type Effects, type Outcome, type Surroundings } from './execute.js'
 import type { CatalogueRow, PendingTask, Start } from './records.js'
 import { concluded } from './scheduler.js'
-import { now } from './time.js'
+import type { Micros } from './time.js'
 
 /** Kinds whose outcome in an engine commit is the whole outcome; others are simply done again. */
 const settledByCommit = new Set(['documents', 'deleteByIds', 'deleteByFilter', 'clear', 'settings'])
@@ -14,7 +14,7 @@ const settledByCommit = new Set(['documents', 'deleteByIds', 'deleteByFilter', '
  * @returns the uid for the next batch
  */
 export async function recover(start: Start, around: Surroundings): Promise<number> {
-  const { engine, spool, catalogue, store, log } = around
+  const { engine, spool, catalogue, store, log, clock } = around
   let { nextBatchUid } = start
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
@@ -30,8 +30,8 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     const tasks = await store.call('pending', [uids])
     const outcomes = tasks.flatMap((task) => outcomeOf(task, report))
     if (outcomes.length === 0) continue
-    const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? now()
-    const done = recovered(row, report, outcomes)
+    const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
+    const done = recovered(row, report, outcomes, clock.now())
     const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
     await store.call('conclude', [concluded(batch, done, {})], () =>
       catalogue.apply(done.removed, done.written),
@@ -53,8 +53,12 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
   return nextBatchUid
 }
 
-function recovered(row: CatalogueRow, report: BatchReport, outcomes: readonly Outcome[]): Effects {
-  const finishedAt = now()
+function recovered(
+  row: CatalogueRow,
+  report: BatchReport,
+  outcomes: readonly Outcome[],
+  finishedAt: Micros,
+): Effects {
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
   return {
     finishedAt,

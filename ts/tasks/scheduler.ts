@@ -1,4 +1,5 @@
 import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
+import type { Clock } from './clock.js'
 import { detailsAfter } from './details.js'
 import { type Effects, execute, Interrupted, type Outcome, type Run, type Surroundings } from './execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
@@ -6,7 +7,7 @@ import { newRow } from './new-row.js'
 import type { Conclusion, Ending, PendingTask } from './records.js'
 import { fileOf } from './spool.js'
 import { StoreReadOnlyError } from './store-client.js'
-import { formatDate, type Micros, now } from './time.js'
+import { formatDate, type Micros } from './time.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
 
 export interface SchedulerLimits extends BatchLimits {
@@ -92,15 +93,15 @@ export class Scheduler {
   /** Until woken, or at most `ms`. */
   async #wait(ms: number | null): Promise<void> {
     if (this.#closing || (ms === null && this.#isWoken)) return
-    let timer: NodeJS.Timeout | undefined
+    let stop: () => void = () => undefined
     await new Promise<void>((resolve) => {
       this.#woken = () => {
         // A pause after a failure is cut short by closing only, or every arrival would be a retry.
         if (ms === null || this.#closing) resolve()
       }
-      if (ms !== null) timer = setTimeout(resolve, ms)
+      if (ms !== null) stop = this.#around.clock.after(ms, resolve)
     })
-    clearTimeout(timer)
+    stop()
     this.#woken = () => undefined
   }
 
@@ -111,7 +112,7 @@ export class Scheduler {
     const facts: IndexFacts = new Map(catalogue.rows().map((row) => [row.uid, row]))
     const picked = nextBatch(waiting, facts, this.#limits)
     if (picked === null) return false
-    const running = new Running(this.#nextBatchUid++, picked)
+    const running = new Running(this.#nextBatchUid++, picked, this.#around.clock)
     this.#running = running
     try {
       const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
@@ -228,12 +229,15 @@ class Running {
   readonly batchUid: number
   readonly indexUid: string | null
   readonly taskUids: ReadonlySet<number>
-  readonly startedAt: Micros = now()
+  readonly startedAt: Micros
   readonly controller = new AbortController()
   step = 'starting'
+  readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
 
-  constructor(batchUid: number, picked: PickedBatch) {
+  constructor(batchUid: number, picked: PickedBatch, clock: Clock) {
+    this.#clock = clock
+    this.startedAt = clock.now()
     this.batchUid = batchUid
     this.indexUid = picked.indexUid
     this.taskUids = new Set(picked.tasks.map(({ uid }) => uid))
@@ -241,7 +245,7 @@ class Running {
 
   enter(name: string): void {
     this.step = name
-    this.#entered.push({ name, at: now() })
+    this.#entered.push({ name, at: this.#clock.now() })
   }
 
   /** Step → time it took. */

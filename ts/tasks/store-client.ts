@@ -31,7 +31,11 @@ export class StoreError extends Error {
 
 /** The disk failed, so that nothing can be written any more before a restart. */
 export class StoreReadOnlyError extends ApiError {
-  constructor(message: string) {
+  /** @param isDoubtful whether it may turn out after a restart that the write was done */
+  constructor(
+    message: string,
+    readonly isDoubtful: boolean,
+  ) {
     super('io_error', message)
   }
 }
@@ -41,7 +45,8 @@ function failureOf({ fault, message }: { readonly fault: string; readonly messag
     case 'full':
       return noSpace('the task')
     case 'readonly':
-      return new StoreReadOnlyError(message)
+    case 'doubtful':
+      return new StoreReadOnlyError(message, fault === 'doubtful')
     default:
       return new StoreError(message)
   }
@@ -51,6 +56,52 @@ interface Waiter {
   resolve(value: unknown): void
   reject(error: unknown): void
   apply(value: unknown): void
+}
+
+/** Requests to the store that have not been answered. */
+export class Exchange {
+  readonly #send: (request: Request) => void
+  readonly #waiters = new Map<number, Waiter>()
+  #nextId = 0
+  #failure: Error | null = null
+
+  constructor(send: (request: Request) => void) {
+    this.#send = send
+  }
+
+  readonly call: StoreClient['call'] = (call, parameters, apply) => {
+    if (this.#failure !== null) return Promise.reject(this.#failure)
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      this.#waiters.set(id, {
+        // The store answers each call with the result of the method of that name.
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        apply: (apply ?? (() => undefined)) as (value: unknown) => void,
+      })
+      this.#send({ id, call, arguments: parameters })
+    })
+  }
+
+  /** Takes answers that came together. */
+  receive(replies: readonly Reply[]): void {
+    for (const reply of replies) {
+      if (reply.ok) this.#waiters.get(reply.id)?.apply(reply.result)
+    }
+    for (const reply of replies) {
+      const waiter = this.#waiters.get(reply.id)
+      this.#waiters.delete(reply.id)
+      if (reply.ok) waiter?.resolve(reply.result)
+      else waiter?.reject(failureOf(reply))
+    }
+  }
+
+  /** No answer will ever come. */
+  fail(error: Error): void {
+    this.#failure ??= error
+    for (const waiter of this.#waiters.values()) waiter.reject(this.#failure)
+    this.#waiters.clear()
+  }
 }
 
 /** Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened. */
@@ -66,47 +117,18 @@ export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> 
     throw Object.assign(new StoreError(opened.message), { reason: opened.name })
   }
 
-  const waiters = new Map<number, Waiter>()
-  let nextId = 0
-  let failure: Error | null = null
-  const fail = (error: Error) => {
-    failure ??= error
-    for (const waiter of waiters.values()) waiter.reject(failure)
-    waiters.clear()
-  }
+  const exchange = new Exchange((request) => worker.postMessage(request))
   const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  worker.on('error', (error) => fail(error instanceof Error ? error : new StoreError(String(error))))
-  worker.on('exit', () => fail(new StoreError('the task store is closed')))
+  worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
+  worker.on('exit', () => exchange.fail(new StoreError('the task store is closed')))
   worker.on('message', (message: readonly Reply[] | 'closed') => {
-    if (message === 'closed') return
-    for (const reply of message) {
-      const waiter = waiters.get(reply.id)
-      if (waiter !== undefined && reply.ok) waiter.apply(reply.result)
-    }
-    for (const reply of message) {
-      const waiter = waiters.get(reply.id)
-      waiters.delete(reply.id)
-      if (reply.ok) waiter?.resolve(reply.result)
-      else waiter?.reject(failureOf(reply))
-    }
+    if (message !== 'closed') exchange.receive(message)
   })
 
   return {
     driver: opened.driver,
     reasons: opened.reasons,
-    call(call, parameters, apply) {
-      if (failure !== null) return Promise.reject(failure)
-      const id = nextId++
-      return new Promise((resolve, reject) => {
-        waiters.set(id, {
-          // The worker answers each call with the result of the method of that name.
-          resolve: resolve as (value: unknown) => void,
-          reject,
-          apply: (apply ?? (() => undefined)) as (value: unknown) => void,
-        })
-        worker.postMessage({ id, call, arguments: parameters } satisfies Request)
-      })
-    },
+    call: exchange.call,
     async close() {
       worker.postMessage('close')
       await closed

@@ -43,7 +43,7 @@ import {
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
 import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
-import { now } from './time.js'
+import { type Micros, now } from './time.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
 import { WebhookTable } from './webhook-table.js'
 
@@ -77,14 +77,17 @@ export class Store implements StoreCalls {
   readonly #sql: Sql
   readonly #webhooks: WebhookTable
   readonly #pageBytes: number
+  readonly #now: () => Micros
   /** Totals of listings, valid until the next write. */
   readonly #totals = new Map<string, number>()
 
   /**
    * @param bytes size of the file before it was opened, 0 if it is new
+   * @param clock what tasks arrive by
    * @throws StoreUnusableError
    */
-  constructor(connection: Connection, path: string, bytes: number) {
+  constructor(connection: Connection, path: string, bytes: number, clock: () => Micros = now) {
+    this.#now = clock
     this.#connection = connection
     this.#sql = new Sql(connection)
     this.#webhooks = new WebhookTable(this.#sql)
@@ -136,7 +139,7 @@ export class Store implements StoreCalls {
           connection.exec('RELEASE call')
           return { ok: true, value }
         } catch (error) {
-          connection.exec('ROLLBACK TO call; RELEASE call')
+          this.#undoCall(error)
           return { ok: false, error }
         }
       })
@@ -151,6 +154,15 @@ export class Store implements StoreCalls {
       return calls.map(() => ({ ok: false, error }))
     } finally {
       if (!durable) connection.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
+  /** @param error why; it is the reason for everything if SQLite has undone the whole transaction */
+  #undoCall(error: unknown): void {
+    try {
+      this.#connection.exec('ROLLBACK TO call; RELEASE call')
+    } catch {
+      throw error
     }
   }
 
@@ -186,7 +198,7 @@ export class Store implements StoreCalls {
     const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
     const uid = last === undefined ? 0 : number(last.uid) + 1
     // A clock set back must not let dates fall while uids rise.
-    const enqueuedAt = Math.max(now(), last === undefined ? 0 : number(last.enqueued_at))
+    const enqueuedAt = Math.max(this.#now(), last === undefined ? 0 : number(last.enqueued_at))
     this.#sql.run(
       "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
       [uid, row.indexUid, row.type, enqueuedAt, row.details, row.customMetadata],

@@ -1,0 +1,147 @@
+import { type Connection, loadDriver, type Statement } from '../../../ts/tasks/driver.js'
+import type { World } from './world.js'
+
+const full = () => new Error('database or disk is full')
+
+/**
+ * A task store in memory that behaves as one on a disk: what was committed without a sync is lost with the
+ * power, the disk can be full, and a sync can fail.
+ *
+ * Commits are savepoints of one transaction that is always open; only a synced one ends it.
+ */
+export class Disk implements Connection {
+  readonly #world: World
+  readonly #real: Connection = loadDriver().driver.open(':memory:')
+  readonly #reads = new Map<string, Statement>()
+  #isOpen = false
+  #inTransaction = false
+  #isSynced = true
+  #isFull = false
+  #failsNextSync = false
+  /** Writes that still fit on a full disk, since the reserve was given up. */
+  #slack = 0
+  #reserved = true
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** The reserve of this disk. */
+  readonly reserve = {
+    hold: () => {
+      if (!this.#isFull) this.#reserved = true
+      return this.#reserved
+    },
+    giveUp: () => {
+      if (this.#reserved) this.#slack = 3
+      this.#reserved = false
+    },
+  }
+
+  fill(): void {
+    this.#isFull = true
+  }
+
+  free(): void {
+    this.#isFull = false
+  }
+
+  failNextSync(): void {
+    this.#failsNextSync = true
+  }
+
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  heal(): void {
+    this.#isFull = false
+    this.#failsNextSync = false
+  }
+
+  /** What was not synced is gone. */
+  cutPower(): void {
+    if (this.#isOpen) this.#real.exec('ROLLBACK')
+    this.#isOpen = false
+    this.#inTransaction = false
+  }
+
+  /** Reads past the store. */
+  rows(sql: string) {
+    const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
+    this.#reads.set(sql, statement)
+    return statement.all([])
+  }
+
+  destroy(): void {
+    this.#real.close()
+  }
+
+  exec(sql: string): void {
+    if (sql.startsWith('PRAGMA synchronous')) this.#isSynced = sql.endsWith('FULL')
+    else if (/^PRAGMA (locking_mode|journal_mode|temp_store)/.test(sql)) return
+    else if (sql === 'BEGIN IMMEDIATE') this.#begin()
+    else if (sql === 'COMMIT') this.#commit()
+    else if (sql === 'ROLLBACK') this.#rollback()
+    else this.#real.exec(sql)
+  }
+
+  prepare(sql: string): Statement {
+    const statement = this.#real.prepare(sql)
+    return {
+      all: (parameters) => statement.all(parameters),
+      run: (parameters) => {
+        if (this.#isFull && this.#slack === 0 && this.#world.chance(0.3)) {
+          // SQLite may undo the whole transaction by itself then.
+          if (this.#world.chance(0.5)) this.#rollback()
+          throw full()
+        }
+        statement.run(parameters)
+      },
+    }
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#real.exec('COMMIT')
+    this.#isOpen = false
+  }
+
+  #begin(): void {
+    if (!this.#isOpen) this.#real.exec('BEGIN')
+    this.#isOpen = true
+    this.#real.exec('SAVEPOINT written')
+    this.#inTransaction = true
+  }
+
+  #commit(): void {
+    if (!this.#inTransaction) throw new Error('cannot commit - no transaction is active')
+    if (this.#isFull && this.#slack === 0) {
+      this.#rollback()
+      throw full()
+    }
+    if (this.#isFull) this.#slack--
+    const failed = this.#isSynced && this.#failsNextSync
+    if (failed) {
+      this.#failsNextSync = false
+      this.#world.note('a sync fails')
+      if (this.#world.chance(0.5)) {
+        this.#rollback()
+        throw new Error('disk I/O error')
+      }
+    }
+    this.#real.exec('RELEASE written')
+    this.#inTransaction = false
+    if (this.#isSynced) {
+      this.#real.exec('COMMIT')
+      this.#isOpen = false
+    }
+    // What the sync left behind may have reached the disk nevertheless.
+    if (failed) throw new Error('disk I/O error')
+  }
+
+  #rollback(): void {
+    if (!this.#inTransaction) throw new Error('cannot rollback - no transaction is active')
+    this.#real.exec('ROLLBACK TO written; RELEASE written')
+    this.#inTransaction = false
+  }
+}

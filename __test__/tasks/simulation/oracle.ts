@@ -1,0 +1,241 @@
+import type { TaskContent } from '../../../ts/tasks/index.js'
+import type { Disk } from './disk.js'
+import type { Applied, EngineFiles } from './parts.js'
+import type { World } from './world.js'
+
+type Row = ReturnType<Disk['rows']>[number]
+
+/** What a client asked for, under the name it gave the task. */
+export type Wishes = ReadonlyMap<string, TaskContent>
+
+const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
+
+/** What must never change of a task that has ended. A swap may rename its index. */
+const lasting = ({
+  uid,
+  status,
+  type,
+  batch_uid,
+  canceled_by,
+  started_at,
+  finished_at,
+  error,
+  ...rest
+}: Row) =>
+  JSON.stringify([
+    uid,
+    status,
+    type,
+    batch_uid,
+    canceled_by,
+    started_at,
+    finished_at,
+    error,
+    rest.custom_metadata,
+  ])
+
+/** Watches a run from outside: what it has seen once must stay true. */
+export class Oracle {
+  readonly #world: World
+  readonly #disk: Disk
+  readonly #engine: EngineFiles
+  readonly #wishes: Wishes
+  /** Task uid → the task as it ended. */
+  readonly #ended = new Map<number, Row>()
+  readonly #gone = new Set<number>()
+  readonly #acknowledged = new Map<number, string>()
+  /** Ids of indexes that were in the catalogue once. */
+  readonly #indexes = new Set<unknown>()
+  readonly #batches = new Map<number, Row>()
+  readonly #told = new Map<number, ReadonlyMap<number, string>>()
+
+  constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
+    this.#world = world
+    this.#disk = disk
+    this.#engine = engine
+    this.#wishes = wishes
+  }
+
+  /** A client was told that its task is taken. */
+  acknowledge(uid: number, name: string): void {
+    if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was given twice`)
+    this.#acknowledged.set(uid, name)
+  }
+
+  /** A webhook took in a batch. */
+  tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
+    const last = Math.max(-1, ...this.#told.keys())
+    // With the power it is lost that something was told: then it is told again.
+    if (batchUid < last && !this.#told.has(batchUid))
+      this.#world.problem(`batch ${batchUid} was told after batch ${last}`)
+    this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
+  }
+
+  /** Looks at the store after each of its transactions. */
+  look(): void {
+    const tasks = this.#disk.rows('SELECT * FROM tasks ORDER BY uid')
+    const present = new Set(tasks.map(({ uid }) => Number(uid)))
+    let arrival = 0
+    for (const row of tasks) {
+      if (Number(row.enqueued_at) < arrival)
+        this.#world.problem(`task ${row.uid} arrived before the one before it`)
+      arrival = Number(row.enqueued_at)
+      this.#lookAt(row)
+    }
+    for (const uid of this.#ended.keys()) if (!present.has(uid)) this.#gone.add(uid)
+    for (const uid of this.#acknowledged.keys()) {
+      if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
+    }
+    for (const { id } of this.#disk.rows('SELECT id FROM catalogue')) this.#indexes.add(id)
+    for (const row of this.#disk.rows('SELECT * FROM batches WHERE finished_at IS NOT NULL')) {
+      this.#batches.set(Number(row.uid), row)
+    }
+    this.#lookAtCursors()
+    this.#lookAtCounts()
+  }
+
+  #lookAt(row: Row): void {
+    const uid = Number(row.uid)
+    const known = this.#ended.get(uid)
+    if (known === undefined) {
+      if (isFinal(row)) this.#ended.set(uid, row)
+    } else if (lasting(known) !== lasting(row)) {
+      this.#world.problem(`task ${uid} had ended as ${lasting(known)} and is now ${lasting(row)}`)
+    }
+    const name = this.#acknowledged.get(uid)
+    if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} is another one`)
+  }
+
+  #lookAtCursors(): void {
+    for (const { delivered } of this.#disk.rows('SELECT delivered FROM webhooks WHERE body IS NOT NULL')) {
+      for (const [uid] of this.#batches) {
+        if (uid <= Number(delivered) && !this.#told.has(uid)) {
+          this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
+        }
+      }
+    }
+  }
+
+  #lookAtCounts(): void {
+    const columns = "ifnull(index_uid, '') AS i, ifnull(new_index_uid, '') AS w, type AS t, status AS s"
+    const order = 'GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4'
+    const real = this.#disk.rows(`SELECT ${columns}, count(*) AS n FROM tasks ${order}`)
+    const kept = this.#disk.rows(`SELECT ${columns}, sum(n) AS n FROM counts WHERE n <> 0 ${order}`)
+    if (JSON.stringify(real) !== JSON.stringify(kept)) this.#world.problem('the counts of listings are wrong')
+  }
+
+  /** Looks at everything once nothing is left to do. */
+  conclude(): void {
+    this.look()
+    const problem = (what: string) => this.#world.problem(what)
+    for (const { uid, status } of this.#disk.rows('SELECT uid, status FROM tasks')) {
+      if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)
+    }
+    const held = this.#disk.rows('SELECT uid FROM contents')
+    if (held.length > 0) problem(`the contents of ${held.length} ended tasks are kept`)
+    const unfinished = this.#disk.rows('SELECT uid FROM batches WHERE finished_at IS NULL')
+    if (unfinished.length > 0) problem(`batch ${unfinished[0]?.uid} never finished`)
+    this.#concludeIndexes()
+    this.#concludeApplied()
+    this.#concludeCounters()
+    this.#concludeBatches()
+  }
+
+  #concludeIndexes(): void {
+    const known = this.#disk.rows('SELECT id FROM catalogue').map(({ id }) => String(id))
+    const onDisk = [...this.#engine.indexes.keys()]
+    if (JSON.stringify(known.sort()) !== JSON.stringify(onDisk.sort())) {
+      this.#world.problem(`the catalogue holds ${known.length} indexes, the engine ${onDisk.length}`)
+    }
+  }
+
+  /** Each task was applied as it ended, in the order of the uids. */
+  #concludeApplied(): void {
+    const times = new Map<number, number>()
+    for (const [id, log] of this.#engine.applied) {
+      if (!this.#indexes.has(id)) continue
+      const uids = log.filter((entry) => !this.#onlyMadeIndex(entry)).map(({ uid }) => uid)
+      for (const [position, uid] of uids.entries()) {
+        times.set(uid, (times.get(uid) ?? 0) + 1)
+        if (uid <= (uids[position - 1] ?? -1))
+          this.#world.problem(`an index saw task ${uid} after a later one`)
+      }
+    }
+    for (const [uid, row] of this.#ended) {
+      const wish = this.#wishes.get(String(row.custom_metadata))
+      if (wish === undefined) continue
+      const expected = this.#expected(uid, row, wish)
+      const found = times.get(uid) ?? 0
+      if (expected !== null && found !== expected) {
+        this.#world.problem(`task ${uid} (${wish.kind}, ${row.status}) was applied ${found} times`)
+      }
+    }
+  }
+
+  /** Whether all that was done for a task that failed or had nothing to do was to make its index. */
+  #onlyMadeIndex({ uid, kind }: Applied): boolean {
+    const wish = this.#wishes.get(String(this.#ended.get(uid)?.custom_metadata))
+    return kind === 'primaryKey' && (wish?.kind === 'documents' || wish?.kind === 'settings')
+  }
+
+  /** How often an engine has to have applied the task, null if that cannot be said. */
+  #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
+    if (row.status !== 'succeeded') {
+      const { code } = JSON.parse(String(row.error ?? '{}')) as { code?: string }
+      const isFault = code === 'internal' || code === 'no_space_left_on_device'
+      if (isFault && !this.#engine.failed.has(uid)) {
+        this.#world.problem(`task ${uid} failed without a reason: ${row.error}`)
+      }
+      return 0
+    }
+    const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
+    const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
+    if (members.some((other) => kindOf(other) === 'indexDeletion')) return 0
+    switch (kind) {
+      case 'documents':
+        return members.some((other) => kindOf(other) === 'clear' && Number(other.uid) > uid) ? 0 : 1
+      case 'deleteByIds':
+      case 'deleteByFilter':
+      case 'clear':
+      case 'settings':
+      case 'indexCreation':
+        return 1
+      default:
+        return null
+    }
+  }
+
+  #concludeCounters(): void {
+    let deleted = 0
+    for (const [uid, { type, status, details }] of this.#ended) {
+      if (status !== 'succeeded') continue
+      const counters = JSON.parse(String(details)) as { canceledTasks?: number; deletedTasks?: number }
+      if (type === 'taskDeletion') deleted += counters.deletedTasks ?? Number.NaN
+      if (type === 'taskCancelation') {
+        const canceled = [...this.#ended.values()].filter((row) => row.canceled_by === uid && row.uid !== uid)
+        if (canceled.length !== counters.canceledTasks) {
+          this.#world.problem(
+            `task ${uid} canceled ${canceled.length} tasks and counts ${counters.canceledTasks}`,
+          )
+        }
+      }
+    }
+    if (deleted !== this.#gone.size) {
+      this.#world.problem(`${this.#gone.size} tasks are gone, ${deleted} are counted as deleted`)
+    }
+  }
+
+  #concludeBatches(): void {
+    for (const [uid, batch] of this.#batches) {
+      const members = [...this.#ended.values()].filter((row) => row.batch_uid === uid)
+      const { totalNbTasks } = JSON.parse(String(batch.stats)) as { totalNbTasks: number }
+      if (totalNbTasks !== members.length) {
+        this.#world.problem(`batch ${uid} counts ${totalNbTasks} tasks and has ${members.length}`)
+      }
+      const told = this.#told.get(uid)
+      if (members.some((row) => told?.get(Number(row.uid)) !== row.status)) {
+        this.#world.problem(`a webhook was not told how the tasks of batch ${uid} ended`)
+      }
+    }
+  }
+}

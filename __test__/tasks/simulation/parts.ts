@@ -1,0 +1,220 @@
+import {
+  type Batch,
+  type BatchReport,
+  type Engine,
+  EngineError,
+  type Operation,
+  type Payload,
+} from '../../../ts/engine/index.js'
+import { Desk } from '../../../ts/tasks/desk.js'
+import type { Request } from '../../../ts/tasks/records.js'
+import type { Spool } from '../../../ts/tasks/spool.js'
+import { Store } from '../../../ts/tasks/store.js'
+import { Exchange, type StoreClient } from '../../../ts/tasks/store-client.js'
+import { applied, emptyIndex, type FakeIndex, unsupported } from '../fake-engine.js'
+import type { Disk } from './disk.js'
+import type { Life, World } from './world.js'
+
+/** The thread of the store: requests wait until it takes them, all at once, and so do its answers. */
+export function storeClient(world: World, life: Life, disk: Disk, recorded: () => void): StoreClient {
+  const desk = new Desk(new Store(disk, 'memory', 1, () => world.now()), disk.reserve, 1e12)
+  let inbox: Request[] = []
+  let closed: (() => void) | null = null
+  const exchange = new Exchange((request) => {
+    inbox.push(request)
+    if (inbox.length === 1) world.later(life, `store ${request.call}`, serve)
+  })
+  function serve(): void {
+    const requests = inbox
+    inbox = []
+    const replies = desk.carryOut(requests)
+    recorded()
+    outbox.push(() => exchange.receive(replies))
+    if (outbox.length === 1) world.later(life, 'store answers', answer)
+  }
+  const outbox: (() => void)[] = []
+  function answer(): void {
+    outbox.shift()?.()
+    if (outbox.length > 0) world.later(life, 'store answers', answer)
+    else if (inbox.length === 0) closed?.()
+  }
+  return {
+    driver: 'libsql',
+    reasons: [],
+    call: exchange.call,
+    close: () =>
+      new Promise((resolve) => {
+        closed = resolve
+        if (outbox.length === 0 && inbox.length === 0) resolve()
+      }),
+  }
+}
+
+/** Uploads, by file name. */
+export type Files = Map<string, string>
+
+export function spool(world: World, life: Life, files: Files): Spool {
+  return {
+    pathOf: (name) => name,
+    slot(format) {
+      const path = `${files.size}-${world.below(1e9)}.${format}`
+      return {
+        path,
+        sync: () => world.point(life, 'spool sync'),
+        discard: async () => void files.delete(path),
+      }
+    },
+    async remove(name) {
+      await world.point(life, 'spool remove')
+      files.delete(name)
+    },
+    async removeOrphans(names) {
+      await world.point(life, 'spool orphans')
+      const orphans = [...files.keys()].filter((name) => !names.has(name))
+      for (const name of orphans) files.delete(name)
+      return orphans.length
+    },
+    bytes: async () => 0,
+  }
+}
+
+/** An operation that worked. */
+export interface Applied {
+  readonly uid: number
+  readonly kind: Operation['kind']
+}
+
+/** What engines have written, which outlives them. */
+export interface EngineFiles {
+  readonly indexes: Map<string, FakeIndex>
+  /** Index id → what was applied to it, in order; kept when it is dropped. */
+  readonly applied: Map<string, Applied[]>
+  /** Tasks in a batch that was made to fail. */
+  readonly failed: Set<number>
+}
+
+/** An engine that takes its time, and fails where chance says so. @param isWell whether it fails at all */
+export function engine(
+  world: World,
+  life: Life,
+  written: EngineFiles,
+  files: Files,
+  isWell: () => boolean,
+): Engine {
+  interface Work {
+    readonly index: string
+    readonly batch: Batch
+    readonly next: FakeIndex
+    readonly report: BatchReport
+  }
+  const prepared = new Map<number, Work>()
+  const busy = new Map<string, number>()
+  let ticket = 0
+  const fault = (share: number, batch?: Batch) => {
+    if (isWell() || !world.chance(share)) return
+    for (const { taskUid } of batch?.operations ?? []) written.failed.add(taskUid)
+    world.note('the engine fails')
+    const kind = world.below(3)
+    if (kind === 0) throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })
+    if (kind === 1) throw new EngineError('invalid_document_geo_field', 'somewhere')
+    throw new Error('a fault of the engine')
+  }
+  const release = (index: string, own: number) => {
+    if (busy.get(index) === own) busy.delete(index)
+  }
+  const textOf = (payload: Payload): string => {
+    if ('text' in payload) return payload.text
+    const text = files.get(payload.path)
+    if (text === undefined) throw new Error(`the upload ${payload.path} is gone`)
+    return text
+  }
+  return {
+    kind: 'fallback',
+    async prepare(index, batch) {
+      if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)
+      const own = ++ticket
+      busy.set(index, own)
+      try {
+        await world.point(life, `prepare ${batch.uid}`)
+        if (!written.indexes.has(index)) written.indexes.set(index, emptyIndex)
+        fault(0.05, batch)
+        const [next, outcomes] = await applied(written.indexes.get(index) ?? emptyIndex, batch, textOf)
+        const { primaryKey, documents } = next
+        const count = Object.keys(documents).length
+        const report = { batchUid: batch.uid, outcomes, primaryKey, documents: count }
+        prepared.set(own, { index, batch, next: { ...next, lastCommit: report }, report })
+        return { index, ticket: own, work: [] }
+      } catch (error) {
+        release(index, own)
+        throw error
+      }
+    },
+    async commit({ index, ticket: own }) {
+      try {
+        await world.point(life, 'commit')
+        const work = prepared.get(own)
+        if (work === undefined) throw new Error('the batch was abandoned')
+        prepared.delete(own)
+        fault(0.05, work.batch)
+        written.indexes.set(index, work.next)
+        const log = written.applied.get(index) ?? []
+        written.applied.set(index, log)
+        const failed = new Set(work.report.outcomes.flatMap(({ taskUid, error }) => (error ? [taskUid] : [])))
+        for (const { taskUid, kind } of work.batch.operations) {
+          if (!failed.has(taskUid)) log.push({ uid: taskUid, kind })
+        }
+        world.note(`committed ${work.batch.uid}`)
+        await world.point(life, 'commit answers')
+        return work.report
+      } finally {
+        release(index, own)
+      }
+    },
+    async abandon({ index, ticket: own }) {
+      await world.point(life, 'abandon')
+      if (prepared.delete(own)) release(index, own)
+    },
+    async lastCommit(index) {
+      await world.point(life, 'lastCommit')
+      fault(0.02)
+      return written.indexes.get(index)?.lastCommit ?? null
+    },
+    async settings(index) {
+      await world.point(life, 'settings')
+      return (written.indexes.get(index) ?? emptyIndex).settings
+    },
+    async stats(index) {
+      await world.point(life, 'stats')
+      return {
+        numberOfDocuments: Object.keys(written.indexes.get(index)?.documents ?? {}).length,
+        rawDocumentDbSize: 0,
+        indexSize: 0,
+        numberOfEmbeddings: 0,
+        numberOfEmbeddedDocuments: 0,
+        fieldDistribution: {},
+      }
+    },
+    async list() {
+      await world.point(life, 'list')
+      fault(0.02)
+      return [...written.indexes.keys()]
+    },
+    async drop(index) {
+      await world.point(life, 'drop')
+      fault(0.05)
+      written.indexes.delete(index)
+    },
+    close: async () => undefined,
+    inspect: unsupported,
+    checkFilter: unsupported,
+    search: unsupported,
+    multiSearch: unsupported,
+    facetSearch: unsupported,
+    similar: unsupported,
+    documents: unsupported,
+    document: unsupported,
+    fields: unsupported,
+    snapshot: unsupported,
+    verify: unsupported,
+  }
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../../ts/tasks/clock.js'
+import type { Micros } from '../../../ts/tasks/time.js'
+import { numbers } from '../../support/numbers.js'
+
+/** One process: from its start until it ends or is killed. */
+export interface Life {
+  isOver: boolean
+}
+
+interface Step {
+  readonly name: string
+  readonly life: Life
+  run(): void
+}
+
+interface Timer {
+  readonly at: number
+  readonly life: Life
+  done(): void
+}
+
+/**
+ * Everything that could happen next, and chance, which picks it. Nothing here is run by a real thread or
+ * timer, so that a seed is a run.
+ */
+export class World {
+  readonly random: () => number
+  /** What went wrong that must not. */
+  readonly problems: string[] = []
+  #steps: Step[] = []
+  #timers: Timer[] = []
+  #elapsedMs = 0
+  #setBackMs = 0
+  readonly #trace = createHash('sha256')
+  #happened = 0
+
+  constructor(seed: number) {
+    this.random = numbers(seed)
+  }
+
+  chance(share: number): boolean {
+    return this.random() < share
+  }
+
+  below(count: number): number {
+    return Math.floor(this.random() * count)
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    const choice = choices[this.below(choices.length)]
+    if (choice === undefined) throw new RangeError('there is nothing to choose from')
+    return choice
+  }
+
+  note(event: string): void {
+    this.#happened++
+    this.#trace.update(`${event}\n`)
+    if (process.env.SIMULATION_TRACE !== undefined) console.log(`${this.#happened} ${event}`)
+  }
+
+  problem(what: string): void {
+    this.note(`PROBLEM ${what}`)
+    this.problems.push(what)
+  }
+
+  /** How many events there were, and a digest of all of them in their order. */
+  summary(): { readonly events: number; readonly digest: string } {
+    return { events: this.#happened, digest: this.#trace.copy().digest('hex') }
+  }
+
+  /** Makes `run` one of the things that can happen next in that life. */
+  later(life: Life, name: string, run: () => void): void {
+    if (!life.isOver) this.#steps.push({ life, name, run })
+  }
+
+  /** Resolves when chance picks it; never if the life ends before. */
+  point(life: Life, name: string): Promise<void> {
+    return new Promise((resolve) => this.later(life, name, resolve))
+  }
+
+  /** Lets one thing happen; false if nothing can without time passing. */
+  async step(): Promise<boolean> {
+    if (this.#steps.length === 0) return false
+    const [step] = this.#steps.splice(this.below(this.#steps.length), 1)
+    this.note(step?.name ?? '')
+    step?.run()
+    await this.settle()
+    return true
+  }
+
+  /** Jumps to the next timer; false if there is none. */
+  async pass(): Promise<boolean> {
+    const next = this.#timers.reduce<Timer | null>(
+      (first, timer) => (first === null || timer.at < first.at ? timer : first),
+      null,
+    )
+    if (next === null) return false
+    this.#timers = this.#timers.filter((timer) => timer !== next)
+    this.note(`time passes to ${next.at}`)
+    this.#elapsedMs = Math.max(this.#elapsedMs, next.at)
+    next.done()
+    await this.settle()
+    return true
+  }
+
+  /** Runs what follows by itself from what has happened: promises, never timers or threads. */
+  settle(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** Ends a life: nothing of it happens any more. */
+  end(life: Life): void {
+    life.isOver = true
+    this.#steps = this.#steps.filter((step) => step.life !== life)
+    this.#timers = this.#timers.filter((timer) => timer.life !== life)
+  }
+
+  setClockBack(ms: number): void {
+    this.#setBackMs += ms
+  }
+
+  clock(life: Life): Clock {
+    return {
+      now: () => this.now(),
+      after: (ms, done) => {
+        const timer = { at: this.#elapsedMs + ms, life, done }
+        if (!life.isOver) this.#timers.push(timer)
+        return () => {
+          this.#timers = this.#timers.filter((other) => other !== timer)
+        }
+      },
+    }
+  }
+
+  /** Each look at the clock takes a microsecond. */
+  now(): Micros {
+    this.#elapsedMs += 0.001
+    return 1_750_000_000_000_000 + Math.round((this.#elapsedMs - this.#setBackMs) * 1000)
+  }
+}
