@@ -50,3 +50,46 @@ test('nothing of rules can be had while their feature is off', async (t) => {
   ] as const)
     t.is((await server.request(method, path, { body })).body.code, 'feature_not_enabled', `${method} ${path}`)
 })
+
+test('pins stand where rules put them, count, and yield to filters', async (t) => {
+  const server = await start(t)
+  await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['kind'] }))
+  const films = [
+    { id: 'a', title: 'Stalker', kind: 'old' },
+    { id: 'b', title: 'Solaris', kind: 'old' },
+    { id: 'c', title: 'Solaris', kind: 'new' },
+    { id: 'd', title: 'Mirror', kind: 'old' },
+  ]
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const at = (id: string, position: number) => ({ selector: { id }, action: { type: 'pin', position } })
+  const rule = {
+    conditions: { query: { words: 'solaris' } },
+    actions: [at('a', 1), at('d', 9), at('ghost', 0)],
+  }
+  await server.settle(t, server.patch('/dynamic-search-rules/one', rule))
+  const hits = async (body: object): Promise<unknown> => {
+    const answer = (await server.post('/indexes/films/search', body)).body
+    return [answer.hits.map(({ id }) => id), answer.estimatedTotalHits ?? answer.totalHits]
+  }
+  t.deepEqual(await hits({ q: 'solaris' }), [['b', 'a', 'c', 'd'], 4])
+  t.deepEqual(await hits({ q: 'solaris', offset: 1, limit: 2 }), [['a', 'c'], 4])
+  t.deepEqual(await hits({ q: 'solaris', hitsPerPage: 3, page: 2 }), [['d'], 4])
+  t.deepEqual(await hits({ q: 'solaris', filter: 'kind = new' }), [['c'], 1])
+  t.deepEqual(await hits({ q: 'solaris', distinct: 'kind' }), [['c', 'a', 'd'], 3])
+  t.deepEqual(await hits({ q: 'mirror' }), [['d'], 1])
+  const detailed = { q: 'solaris', showRankingScoreDetails: true, filter: 'kind = old', facets: ['kind'] }
+  const { body } = await server.post('/indexes/films/search', detailed)
+  t.deepEqual(body.hits[1]?._rankingScoreDetails, { pin: { order: 0, position: 1 } })
+  t.deepEqual(body.facetDistribution, { kind: { old: 3 } })
+
+  const queries = [
+    { indexUid: 'films', q: 'solaris' },
+    { indexUid: 'films', q: 'mirror', federationOptions: { weight: 5 } },
+  ]
+  const merged = (await server.post('/multi-search', { federation: {}, queries })).body
+  t.deepEqual(
+    merged.hits.map(({ id }) => id),
+    ['b', 'a', 'c', 'd'],
+  )
+  t.is(merged.estimatedTotalHits, 4)
+})

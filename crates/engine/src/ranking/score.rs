@@ -103,6 +103,11 @@ pub enum ScoreDetail {
     },
     /// Time was up before the rule was asked.
     Skipped,
+    /// No rule was asked: the document has a place of its own.
+    Pin {
+        /// From 0.
+        position: u32,
+    },
 }
 
 /// How an attribute resembles the query.
@@ -147,7 +152,7 @@ impl ScoreDetail {
             Self::ExactAttribute(found) => found.rank(),
             Self::ExactWords { matching, max } => Rank { rank: matching + 1, max: max + 1 },
             Self::Skipped => Rank { rank: 0, max: 1 },
-            Self::Sort { .. } | Self::Geo { .. } | Self::Vector { .. } => return None,
+            Self::Sort { .. } | Self::Geo { .. } | Self::Vector { .. } | Self::Pin { .. } => return None,
         })
     }
 
@@ -237,6 +242,7 @@ impl ScoreDetail {
                     ("vectorSort".to_owned(), json!({"order": order, "similarity": similarity}))
                 }
                 Self::Skipped => ("skipped".to_owned(), json!({"order": order})),
+                Self::Pin { position } => ("pin".to_owned(), json!({"order": order, "position": position})),
             };
             shown.insert(key, value);
             order += 1;

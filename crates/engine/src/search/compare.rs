@@ -25,6 +25,8 @@ pub(super) enum Value {
         ascending: bool,
         distance: Option<f64>,
     },
+    /// The hit has a place of its own and is not compared.
+    Pin(u32),
 }
 
 impl Value {
@@ -49,6 +51,7 @@ impl Value {
                 ScoreDetail::Vector { similarity } => {
                     values.push(Self::Score(similarity.map_or(0.0, f64::from) * weight));
                 }
+                ScoreDetail::Pin { position } => values.push(Self::Pin(*position)),
                 _ => {}
             }
         }
@@ -60,6 +63,7 @@ impl Value {
     pub fn render(&self) -> Json {
         match self {
             Self::Score(score) => json!({"score": score}),
+            Self::Pin(position) => json!({"pin": position}),
             Self::Sort { ascending, value } => {
                 let value = match value {
                     SortValue::Number(number) => json!(number),

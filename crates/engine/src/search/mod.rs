@@ -12,6 +12,7 @@ mod format;
 mod hybrid;
 mod multi;
 mod paging;
+mod pins;
 mod project;
 mod request;
 mod scan;
@@ -26,8 +27,8 @@ pub use facet::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
-    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, SearchRequest, SimilarRequest, Strategy,
-    decode,
+    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, Pin, SearchRequest, SimilarRequest,
+    Strategy, decode,
 };
 pub use search_request::run;
 pub use similar::similar;

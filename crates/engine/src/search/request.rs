@@ -70,6 +70,15 @@ pub struct Hybrid {
     pub semantic_ratio: f64,
 }
 
+/// A document at a place of the page.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Pin {
+    /// The document's id as text.
+    pub id: String,
+    /// From 0.
+    pub position: u32,
+}
+
 /// A search.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +117,9 @@ pub struct SearchRequest {
     pub request_uid: String,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
+    /// Those that count more come first.
+    #[serde(default)]
+    pub pins: Vec<Pin>,
 }
 
 /// A search among the values of a facet.

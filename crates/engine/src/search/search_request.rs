@@ -7,6 +7,7 @@ use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::facet::{check_facets, write_facets};
 use super::format::{Formatter, Matching};
 use super::hybrid::{merge, words_suffice};
+use super::pins::Pins;
 use super::project::{Selection, project_plain, top_level};
 use super::request::{SearchRequest, decode};
 use super::semantic::Kind;
@@ -152,7 +153,7 @@ pub(super) fn find(
         check_distinct(snapshot, &request.index_uid, distinct)?;
     }
     check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
-    let universe = match filter::parse(&request.filter, &scope)? {
+    let mut universe = match filter::parse(&request.filter, &scope)? {
         Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
         None => snapshot.documents().clone(),
     };
@@ -163,6 +164,8 @@ pub(super) fn find(
     let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
     let wanted = if all_ranked { reachable } else { window.end };
     let analyzer = analyzer(snapshot)?;
+    let distinct = request.distinct.as_deref().or(settings.distinct_attribute.as_deref());
+    let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
     let ask = RankRequest {
         q: request.q.as_deref(),
         universe,
@@ -170,7 +173,7 @@ pub(super) fn find(
         search_on: request.attributes_to_search_on.as_deref(),
         locales: request.locales.as_deref(),
         sort: &sort,
-        distinct: request.distinct.as_deref().or(settings.distinct_attribute.as_deref()),
+        distinct,
         threshold: request.ranking_score_threshold,
         wanted,
         exhaustive,
@@ -179,34 +182,37 @@ pub(super) fn find(
         // Lists are merged by their scores.
         scored: scored || matches!(kind, Kind::Both { .. }),
     };
-    let found = |ranked, semantic, compared_vectors| Found {
+    let made = |ranked, semantic, compared_vectors| Found {
         ranked,
         sort: sort.clone(),
         semantic,
         compared_vectors,
         window: window.clone(),
     };
-    match kind {
+    let mut found = match kind {
         Kind::Words { failed } => {
             let semantic = failed.then(RoaringBitmap::new);
-            Ok(found(rank(snapshot, &analyzer, &ask)?, semantic, false))
+            made(rank(snapshot, &analyzer, &ask)?, semantic, false)
         }
         Kind::Meaning(nearest) => {
             let ranked = rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask })?;
             let semantic = ranked.candidates.clone();
-            Ok(found(ranked, Some(semantic), true))
+            made(ranked, Some(semantic), true)
         }
         Kind::Both { nearest, ratio } => {
             let by_words = rank(snapshot, &analyzer, &ask)?;
             if words_suffice(&by_words.hits, window.end, ratio) {
-                return Ok(found(by_words, Some(RoaringBitmap::new()), false));
+                made(by_words, Some(RoaringBitmap::new()), false)
+            } else {
+                let by_meaning =
+                    rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask.clone() })?;
+                let (ranked, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
+                made(ranked, Some(semantic), true)
             }
-            let by_meaning =
-                rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask.clone() })?;
-            let (ranked, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
-            Ok(found(ranked, Some(semantic), true))
         }
-    }
+    };
+    pins.place(&mut found.ranked, wanted);
+    Ok(found)
 }
 
 /// When ranking has to stop.

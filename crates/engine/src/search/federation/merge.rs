@@ -8,6 +8,7 @@ use super::Query;
 use crate::error::Result;
 use crate::facets::{Columns, Value as ColumnValue};
 use crate::ranking::RankedHit;
+use crate::search::pins::{Interleave, is_pinned, position};
 
 /// A hit, and what it is compared by.
 pub(super) struct Candidate<'q> {
@@ -43,37 +44,67 @@ pub(super) fn merge<'q>(
     distinct: Option<&str>,
     wanted: usize,
 ) -> Result<Merged<'q>> {
-    let mut lists: Vec<_> = queries.iter().map(|query| query.reachable().iter()).collect();
-    let mut heads: Vec<Option<Candidate>> = Vec::with_capacity(queries.len());
+    let mut merging = Merging { queries, distinct, seen: HashSet::new(), taken: HashSet::new() };
     let candidate = |query: usize, hit: &'q RankedHit| {
         let weight = weights.get(query).copied().unwrap_or(1.0);
         let values = Value::list(&hit.scores, weight);
         Candidate { query, hit, values, score: hit.score() * weight, distinct: Vec::new() }
     };
-    for (at, list) in lists.iter_mut().enumerate() {
-        heads.push(list.next().map(|hit| candidate(at, hit)));
+    let mut dropped = Vec::new();
+    let mut pins = Vec::new();
+    for (at, query) in queries.iter().enumerate() {
+        for hit in query.reachable().iter().filter(|hit| is_pinned(hit)) {
+            pins.extend(merging.admit(candidate(at, hit), &mut dropped)?);
+        }
     }
-    let mut seen = HashSet::new();
-    let mut taken = HashSet::new();
-    let mut merged = Merged { hits: Vec::new(), dropped: Vec::new() };
-    while merged.hits.len() < wanted {
+    pins.sort_by_key(|pin: &Candidate| position(pin.hit));
+
+    let organic = |query: &'q Query<'_>| query.reachable().iter().filter(|hit| !is_pinned(hit));
+    let mut lists: Vec<_> = queries.iter().map(organic).collect();
+    let heads = lists.iter_mut().enumerate();
+    let mut heads: Vec<Option<Candidate>> =
+        heads.map(|(at, list)| list.next().map(|hit| candidate(at, hit))).collect();
+    let mut hits = Vec::new();
+    while hits.len() < wanted {
         let Some(at) = first(&heads) else { break };
         let next = lists[at].next().map(|hit| candidate(at, hit));
-        let Some(mut best) = std::mem::replace(&mut heads[at], next) else { break };
-        if !seen.insert((queries[at].search.index.as_str(), best.hit.docid)) {
-            continue;
+        if let Some(best) = std::mem::replace(&mut heads[at], next) {
+            hits.extend(merging.admit(best, &mut dropped)?);
         }
-        if let Some(path) = distinct {
-            best.distinct = distinct_values(&queries[at], path, best.hit.docid)?;
-            if best.distinct.iter().any(|value| taken.contains(value)) {
-                merged.dropped.push((at, best.hit.docid));
-                continue;
-            }
-            taken.extend(best.distinct.iter().cloned());
-        }
-        merged.hits.push(best);
     }
-    Ok(merged)
+    let hits = Interleave::new(pins, hits.into_iter(), |pin| position(pin.hit)).take(wanted).collect();
+    Ok(Merged { hits, dropped })
+}
+
+/// Which documents and values the list holds so far.
+struct Merging<'a, 'q> {
+    queries: &'q [Query<'q>],
+    distinct: Option<&'a str>,
+    seen: HashSet<(&'q str, u32)>,
+    taken: HashSet<DistinctValue>,
+}
+
+impl<'q> Merging<'_, 'q> {
+    /// The hit, unless its document or one of its values is there already.
+    fn admit(
+        &mut self,
+        mut candidate: Candidate<'q>,
+        dropped: &mut Vec<(usize, u32)>,
+    ) -> Result<Option<Candidate<'q>>> {
+        let (query, docid) = (&self.queries[candidate.query], candidate.hit.docid);
+        if !self.seen.insert((query.search.index.as_str(), docid)) {
+            return Ok(None);
+        }
+        if let Some(path) = self.distinct {
+            candidate.distinct = distinct_values(query, path, docid)?;
+            if candidate.distinct.iter().any(|value| self.taken.contains(value)) {
+                dropped.push((candidate.query, docid));
+                return Ok(None);
+            }
+            self.taken.extend(candidate.distinct.iter().cloned());
+        }
+        Ok(Some(candidate))
+    }
 }
 
 /// The list whose head comes first; equal heads: the earlier query's.
