@@ -623,6 +623,16 @@ function federation(name: string, open: OpenEngine): void {
     t.is(facts.hits, 2)
   })
 
+  test.serial(`${name}: a search that nobody waits for gives up`, async (t) => {
+    const engine = await start(t)
+    const gone = AbortSignal.abort()
+    const { facts } = await engine.engine.search('left', request('copper'), gone)
+    t.true(facts.degraded)
+    const left = { index: 'left', request: request('copper', { indexUid: 'left' }) }
+    t.true((await engine.engine.multiSearch([left], null, gone)).facts.degraded)
+    t.false((await engine.engine.search('left', request('copper'))).facts.degraded)
+  })
+
   test.serial(`${name}: a failing query of a multi-search is named by its position`, async (t) => {
     const engine = await start(t)
     const queries = [
@@ -681,6 +691,27 @@ function federation(name: string, open: OpenEngine): void {
       ['left', 1, 1],
     ])
     t.is(answer.estimatedTotalHits, 2)
+  })
+
+  test.serial(`${name}: queries whose orders cannot be compared are refused`, async (t) => {
+    const engine = await start(t)
+    const rules = ['words', 'n:desc', 'sort']
+    await engine.configure('right', { rankingRules: rules, sortableAttributes: ['n'] })
+    const byN = (direction: string) => ({ sort: [`n:${direction}`] })
+    for (const [queries, isFine] of [
+      [[left('copper', byN('asc')), left('kettle', byN('asc'))], true],
+      [[left('copper', byN('asc')), left('kettle')], true],
+      [[left('copper', byN('asc')), left('kettle', byN('desc'))], false],
+      [[left('copper'), left('copper', byN('asc')), left('kettle', byN('desc'))], false],
+      [[left('copper', byN('desc')), right('copper')], true],
+      [[left('copper', byN('asc')), right('copper')], false],
+    ] as const) {
+      if (isFine) await t.notThrowsAsync(federated(engine, queries))
+      else {
+        const error = await t.throwsAsync(federated(engine, queries))
+        t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
+      }
+    }
   })
 
   test.serial(`${name}: sorted queries are merged by their values`, async (t) => {

@@ -122,3 +122,36 @@ test('turns go round the keys: a busy one cannot starve the others', async (t) =
   t.true(gate.started.indexOf('quiet') <= 2, `served in the order ${gate.started.join(', ')}`)
   t.deepEqual((await Promise.all(busy)).map(({ status }) => status).sort(), [200, 200, 503])
 })
+
+test('a client that disconnects stops its running search and frees its place', async (t) => {
+  const stopped: string[] = []
+  const wrapEngine = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'search') return value.bind(target)
+        return async (...[index, body, stop]: Parameters<Engine['search']>) => {
+          const { q } = JSON.parse(Buffer.from(body).toString()) as { q: string }
+          if (q !== 'endless') return target.search(index, body, stop)
+          await new Promise<void>((resolve) => stop?.addEventListener('abort', () => resolve()))
+          stopped.push(q)
+          return target.search(index, body, stop)
+        }
+      },
+    })
+  const server = await startServer(t, { searchesRunningMax: 1, searchesWaitingMax: 5, wrapEngine })
+  await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, t: 'short' }]))
+  const leaving = request(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  })
+  leaving.on('error', () => undefined)
+  leaving.end(JSON.stringify({ q: 'endless' }))
+  const next = server.post(path, { q: 'short' })
+  await turn()
+  t.deepEqual(stopped, [])
+  leaving.destroy()
+  t.is((await next).body.hits.length, 1)
+  t.deepEqual(stopped, ['endless'])
+})

@@ -207,14 +207,21 @@ export interface Engine {
   /** The complete settings of the newest commit. */
   settings(index: IndexId): Promise<IndexSettings>
 
-  /** @param request `SearchRequest` */
-  search(index: IndexId, request: Uint8Array): Promise<Answer>
+  /**
+   * @param request `SearchRequest`
+   * @param stop once aborted, nobody waits: the search gives up soon, and whatever comes of it is of no use
+   */
+  search(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer>
 
   /** Without `federation`: `{"results":[…]}`. With it (`FederationRequest`): one merged list. */
-  multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer>
+  multiSearch(
+    requests: readonly IndexedRequest[],
+    federation: Uint8Array | null,
+    stop?: AbortSignal,
+  ): Promise<Answer>
 
   /** @param request `FacetSearchRequest` */
-  facetSearch(index: IndexId, request: Uint8Array): Promise<Answer>
+  facetSearch(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer>
 
   /** @param request `SimilarRequest` */
   similar(index: IndexId, request: Uint8Array): Promise<Answer>

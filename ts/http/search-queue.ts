@@ -44,15 +44,21 @@ export class SearchQueue {
 
   /**
    * Runs `search` when its turn comes.
-   * @param onGone a search gives up its place when its client is gone; asked only while it waits
+   * @param onGone when its client is gone, a search gives up its place or, running, is told so by its signal
    * @throws ApiError `too_many_search_requests`
    */
-  async run<T>(holder: string, onGone: OnGone, search: () => Promise<T>): Promise<T> {
+  async run<T>(holder: string, onGone: OnGone, search: (stop: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onGone)
     else this.#running += 1
+    const gone = new AbortController()
+    const stopListening = onGone(() => gone.abort())
     try {
-      return await search()
+      return await search(gone.signal)
+    } catch (error) {
+      // What a search that was given up says is nobody's mistake.
+      throw gone.signal.aborted ? tooMany(this.#limits) : error
     } finally {
+      stopListening()
       this.#running -= 1
       this.#admitNext()
     }

@@ -10,7 +10,7 @@ use fs4::fs_std::FileExt as _;
 use crate::error::{Context, Error, Result};
 use crate::index::{Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
-use crate::search::{self, Answer, IndexedSearch};
+use crate::search::{self, Answer, IndexedSearch, Patience};
 use crate::store::Snapshot;
 
 /// Keeps indexes, one directory each. One per process and directory.
@@ -116,6 +116,7 @@ impl Engine {
         &self,
         searches: Vec<(String, Vec<u8>)>,
         federation: Option<&[u8]>,
+        patience: &Patience,
     ) -> Result<Answer> {
         let mut snapshots: HashMap<String, Snapshot> = HashMap::new();
         let mut indexed = Vec::with_capacity(searches.len());
@@ -128,8 +129,8 @@ impl Engine {
             indexed.push(IndexedSearch { index, snapshot, request });
         }
         match federation {
-            Some(federation) => search::federated_search(&indexed, federation),
-            None => search::multi_search(&indexed),
+            Some(federation) => search::federated_search(&indexed, federation, patience),
+            None => search::multi_search(&indexed, patience),
         }
     }
 

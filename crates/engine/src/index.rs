@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::{Context, Error, Result};
 use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
-use crate::search::{self, Answer};
+use crate::search::{self, Answer, Patience};
 use crate::store::schema::Presence;
 use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
 use crate::vector::Vectors;
@@ -311,16 +311,16 @@ impl Index {
     ///
     /// # Errors
     /// See [`search::run`].
-    pub fn search(&self, request: &[u8], started: Instant) -> Result<Answer> {
-        search::run(&self.snapshot()?, request, started)
+    pub fn search(&self, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
+        search::run(&self.snapshot()?, request, patience)
     }
 
     /// Answers a `FacetSearchRequest` given as JSON that began at `started`.
     ///
     /// # Errors
     /// See [`search::facet_search`].
-    pub fn facet_search(&self, request: &[u8], started: Instant) -> Result<Answer> {
-        search::facet_search(&self.snapshot()?, request, started)
+    pub fn facet_search(&self, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
+        search::facet_search(&self.snapshot()?, request, patience)
     }
 
     /// Answers a `SimilarRequest` given as JSON that began at `started`.

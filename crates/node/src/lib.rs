@@ -4,6 +4,7 @@
 //! JavaScript may use its buffer again; mistakes of callers cross as values, and so do faults of ours.
 
 mod pool;
+mod running;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,7 @@ use napi::bindgen_prelude::{Buffer, Object, Uint8Array};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use pool::Pool;
+use running::Running;
 
 /// What a caller can act on, or `internal`.
 #[napi(object, object_from_js = false)]
@@ -80,6 +82,7 @@ pub struct IndexedRequest {
 pub struct EngineHandle {
     engine: Arc<Engine>,
     pools: Option<Pools>,
+    running: Running,
 }
 
 /// A long commit must keep neither searches nor the inspection of uploads waiting.
@@ -110,7 +113,7 @@ impl EngineHandle {
             background: Pool::start("siftd-background", 2)?,
             merging: Pool::start("siftd-merge", 1)?,
         };
-        Ok(Self { engine: Arc::new(engine), pools: Some(pools) })
+        Ok(Self { engine: Arc::new(engine), pools: Some(pools), running: Running::default() })
     }
 
     /// `payload`: `Payload`. Resolves to `PayloadReport`.
@@ -173,9 +176,17 @@ impl EngineHandle {
 
     /// `request`: `SearchRequest`.
     #[napi]
-    pub fn search<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
-        let (request, started) = (request.to_vec(), Instant::now());
-        self.searching(env, move |engine| engine.index(&index)?.search(&request, started).map(answer))
+    pub fn search<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+        ticket: Option<u32>,
+    ) -> napi::Result<Object<'e>> {
+        let (request, waited) = (request.to_vec(), self.running.wait(ticket));
+        self.searching(env, move |engine| {
+            engine.index(&index)?.search(&request, waited.patience()).map(answer)
+        })
     }
 
     /// Several searches, each for itself, or merged as `federation` (`FederationRequest`) says.
@@ -185,10 +196,14 @@ impl EngineHandle {
         env: &'e Env,
         requests: Vec<IndexedRequest>,
         federation: Option<Uint8Array>,
+        ticket: Option<u32>,
     ) -> napi::Result<Object<'e>> {
         let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
         let federation = federation.map(|federation| federation.to_vec());
-        self.searching(env, move |engine| engine.multi_search(requests, federation.as_deref()).map(answer))
+        let waited = self.running.wait(ticket);
+        self.searching(env, move |engine| {
+            engine.multi_search(requests, federation.as_deref(), &waited.patience()).map(answer)
+        })
     }
 
     /// `request`: `FacetSearchRequest`.
@@ -198,9 +213,18 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         request: Uint8Array,
+        ticket: Option<u32>,
     ) -> napi::Result<Object<'e>> {
-        let (request, started) = (request.to_vec(), Instant::now());
-        self.searching(env, move |engine| engine.index(&index)?.facet_search(&request, started).map(answer))
+        let (request, waited) = (request.to_vec(), self.running.wait(ticket));
+        self.searching(env, move |engine| {
+            engine.index(&index)?.facet_search(&request, waited.patience()).map(answer)
+        })
+    }
+
+    /// Nobody waits for the search with this ticket any more: it gives up soon, its answer is no use.
+    #[napi]
+    pub fn stop(&self, ticket: u32) {
+        self.running.stop(ticket);
     }
 
     /// `request`: `SimilarRequest`.

@@ -1,9 +1,10 @@
 /** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
 import { Worker } from 'node:worker_threads'
-import type { Engine } from '../engine.js'
+import type { Answer, Engine } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import type { FallbackOptions } from './local-engine.js'
 import type { AnswerMessage, Call, CallMessage } from './protocol.js'
+import { StopFlag } from './stop-flag.js'
 
 /** What `openFallback` needs of a logger. */
 export interface FallbackLog {
@@ -82,6 +83,22 @@ export function openFallback({
     (...args: Parameters<Engine[C]>): ReturnType<Engine[C]> =>
       // The worker runs the same interface, so its answer has the type of the call.
       worker.call(call, args) as ReturnType<Engine[C]>
+  /** A signal cannot cross to the worker; a flag in shared memory can be set while it works. */
+  const stoppable =
+    <C extends 'search' | 'multiSearch'>(call: C) =>
+    async (...args: Parameters<Engine[C]>): Promise<Answer> => {
+      const stop = args.at(-1)
+      if (!(stop instanceof AbortSignal)) return (await worker.call(call, args)) as Answer
+      const flag = new StopFlag()
+      const giveUp = (): void => flag.set()
+      if (stop.aborted) giveUp()
+      stop.addEventListener('abort', giveUp)
+      try {
+        return (await worker.call(call, [...args.slice(0, -1), flag.memory])) as Answer
+      } finally {
+        stop.removeEventListener('abort', giveUp)
+      }
+    }
   return Promise.resolve({
     kind: 'fallback',
     inspect: forward('inspect'),
@@ -91,9 +108,9 @@ export function openFallback({
     abandon: forward('abandon'),
     lastCommit: forward('lastCommit'),
     settings: forward('settings'),
-    search: forward('search'),
-    multiSearch: forward('multiSearch'),
-    facetSearch: forward('facetSearch'),
+    search: stoppable('search'),
+    multiSearch: stoppable('multiSearch'),
+    facetSearch: (index, request) => forward('facetSearch')(index, request),
     similar: forward('similar'),
     documents: forward('documents'),
     document: forward('document'),

@@ -41,7 +41,7 @@ import { inspectPayload } from './payload.js'
 import { listDocuments, oneDocument } from './search/documents.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
-import { search } from './search/search.js'
+import { type Stop, type StoppableRequest, search } from './search/search.js'
 import { similar } from './search/similar.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, readLog } from './store/log.js'
@@ -177,15 +177,19 @@ export class LocalEngine implements Engine {
 
   // ——— reading ———
 
-  async search(index: IndexId, request: Uint8Array): Promise<Answer> {
-    const { json, facts } = search(await this.existing(index), decoded<SearchRequest>(request))
+  async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
+    const { json, facts } = search(await this.existing(index), stoppable(request, stop))
     return { body: Buffer.from(json), facts }
   }
 
-  async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
-    const queries: { readonly index: OpenIndex; readonly request: SearchRequest }[] = []
+  async multiSearch(
+    requests: readonly IndexedRequest[],
+    federation: Uint8Array | null,
+    stop?: Stop,
+  ): Promise<Answer> {
+    const queries: { readonly index: OpenIndex; readonly request: StoppableRequest }[] = []
     for (const { index, request } of requests)
-      queries.push({ index: await this.existing(index), request: decoded<SearchRequest>(request) })
+      queries.push({ index: await this.existing(index), request: stoppable(request, stop) })
     if (federation !== null) {
       const { json, facts } = federatedSearch(queries, decoded<FederationRequest>(federation))
       return { body: Buffer.from(json), facts }
@@ -354,6 +358,11 @@ function embeddingCounts(
     }
   return { numberOfEmbeddings, numberOfEmbeddedDocuments: embedded.size }
 }
+
+const stoppable = (request: Uint8Array, stop: Stop | undefined): StoppableRequest => ({
+  ...decoded<SearchRequest>(request),
+  ...(stop !== undefined && { stop }),
+})
 
 /** Names the query of a multi-search that failed. */
 function positioned<T>(position: number, run: () => T): T {

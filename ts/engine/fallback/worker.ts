@@ -3,17 +3,22 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { EngineError } from '../engine-error.js'
 import { type FallbackOptions, LocalEngine } from './local-engine.js'
 import type { AnswerMessage, CallMessage } from './protocol.js'
+import { StopFlag } from './stop-flag.js'
 
 if (parentPort === null) throw new Error('the fallback engine runs in a worker thread')
 const port = parentPort
 const opening = LocalEngine.open(workerData as FallbackOptions)
+
+/** Shared memory is never anything but the flag of a search. */
+const received = (value: unknown): unknown =>
+  value instanceof SharedArrayBuffer ? new StopFlag(value) : value
 
 async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   try {
     const engine = await opening
     // The proxy's types hold names and arguments together; a message cannot.
     const method = engine[call] as (...args: readonly unknown[]) => Promise<unknown>
-    return { id, ok: true, value: await method.apply(engine, [...args]) }
+    return { id, ok: true, value: await method.apply(engine, args.map(received)) }
   } catch (error) {
     const known = error instanceof EngineError
     return {

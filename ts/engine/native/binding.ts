@@ -43,9 +43,10 @@ export interface EngineHandle {
   abandon(index: string, ticket: number): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
-  search(index: string, request: Uint8Array): Promise<Reply>
-  multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array): Promise<Reply>
-  facetSearch(index: string, request: Uint8Array): Promise<Reply>
+  search(index: string, request: Uint8Array, ticket?: number): Promise<Reply>
+  multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array, ticket?: number): Promise<Reply>
+  facetSearch(index: string, request: Uint8Array, ticket?: number): Promise<Reply>
+  stop(ticket: number): void
   similar(index: string, request: Uint8Array): Promise<Reply>
   documents(index: string, request: Uint8Array): Promise<Reply>
   document(index: string, request: Uint8Array): Promise<Reply>

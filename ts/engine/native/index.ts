@@ -75,6 +75,7 @@ class NativeEngine implements Engine {
   readonly kind = 'native'
   private readonly handle: EngineHandle
   private closing: Promise<void> | null = null
+  private lastTicket = 0
 
   constructor(handle: EngineHandle) {
     this.handle = handle
@@ -109,16 +110,22 @@ class NativeEngine implements Engine {
     return (await decodedOrNull<IndexSettings>(this.handle.settings(index))) ?? defaultIndexSettings
   }
 
-  async search(index: IndexId, request: Uint8Array): Promise<Answer> {
-    return answer(this.handle.search(index, request))
+  async search(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer> {
+    return this.stoppable(stop, (ticket) => this.handle.search(index, request, ticket))
   }
 
-  async multiSearch(requests: readonly IndexedRequest[], federation: Uint8Array | null): Promise<Answer> {
-    return answer(this.handle.multiSearch(requests, federation ?? undefined))
+  async multiSearch(
+    requests: readonly IndexedRequest[],
+    federation: Uint8Array | null,
+    stop?: AbortSignal,
+  ): Promise<Answer> {
+    return this.stoppable(stop, (ticket) =>
+      this.handle.multiSearch(requests, federation ?? undefined, ticket),
+    )
   }
 
-  async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {
-    return answer(this.handle.facetSearch(index, request))
+  async facetSearch(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer> {
+    return this.stoppable(stop, (ticket) => this.handle.facetSearch(index, request, ticket))
   }
 
   async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
@@ -155,6 +162,25 @@ class NativeEngine implements Engine {
 
   async list(): Promise<readonly IndexId[]> {
     return decoded(this.handle.list())
+  }
+
+  /** Runs a search under a ticket that `stop` can be told by. */
+  private async stoppable(
+    stop: AbortSignal | undefined,
+    search: (ticket?: number) => Promise<Reply>,
+  ): Promise<Answer> {
+    if (stop === undefined) return answer(search())
+    this.lastTicket = (this.lastTicket + 1) % 2 ** 32
+    const ticket = this.lastTicket
+    const giveUp = (): void => this.handle.stop(ticket)
+    const reply = search(ticket)
+    if (stop.aborted) giveUp()
+    stop.addEventListener('abort', giveUp)
+    try {
+      return await answer(reply)
+    } finally {
+      stop.removeEventListener('abort', giveUp)
+    }
   }
 
   async close(): Promise<void> {

@@ -20,7 +20,7 @@ export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadat
 
 export interface LocalSearches {
   /** The answer of this instance's own indexes, as the engine wrote it. */
-  answer(placed: readonly PlacedQuery[], merging: Merging | null): Promise<Uint8Array>
+  answer(placed: readonly PlacedQuery[], merging: Merging | null, stop: AbortSignal): Promise<Uint8Array>
   /** Checks on the federation as a whole. @throws ApiError */
   requireFederation(
     placed: readonly PlacedQuery[],
@@ -37,7 +37,11 @@ export function localSearches(
 ): LocalSearches {
   return { answer, requireFederation }
 
-  async function answer(placed: readonly PlacedQuery[], merging: Merging | null): Promise<Uint8Array> {
+  async function answer(
+    placed: readonly PlacedQuery[],
+    merging: Merging | null,
+    stop: AbortSignal,
+  ): Promise<Uint8Array> {
     const prepared = placed.map((one) => {
       const entry = requireEntry(one.query.indexUid, `.queries[${one.at}]`)
       return { entry, request: requestFor(one, entry, includeMetadata && merging === null) }
@@ -53,12 +57,12 @@ export function localSearches(
     // As with a single search: what was deleted or swapped away meanwhile is asked for again.
     const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
     try {
-      const merged = (await engine.multiSearch(requests, federated && encode(federated))).body
+      const merged = (await engine.multiSearch(requests, federated && encode(federated), stop)).body
       if (!isStale()) return merged
     } catch (error) {
       if (!isStale()) throw atPlaces(error, placed)
     }
-    return answer(placed, merging)
+    return answer(placed, merging, stop)
   }
 
   function requireEntry(uid: string, where: string): IndexEntry {

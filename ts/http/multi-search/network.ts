@@ -47,7 +47,7 @@ export async function searchNetwork(
         signal: gone.signal,
       }),
     }))
-    const ownPart = searches.run(access.holder, onGone, () => localPart(search))
+    const ownPart = searches.run(access.holder, onGone, (stop) => localPart(search, stop))
     // A mistake in our own part ends the search at once: nobody waits for the remotes then.
     const [own, answers] = await Promise.all([ownPart, Promise.all(asked)])
     const failed = new Map<string, ErrorBody>()
@@ -71,12 +71,10 @@ export async function searchNetwork(
   }
 }
 
-async function localPart({
-  partition,
-  federation,
-  network,
-  local,
-}: NetworkSearch): Promise<NamedPart | null> {
+async function localPart(
+  { partition, federation, network, local }: NetworkSearch,
+  stop: AbortSignal,
+): Promise<NamedPart | null> {
   if (partition.local.length === 0) return null
   const merging: Merging = {
     paging: fromTheStart(paging(federation)),
@@ -88,15 +86,18 @@ async function localPart({
     origin: null,
     showScoreValues: true,
   }
-  const part = readPart(readJson(await local.answer(partition.local, merging)))
+  const part = readPart(readJson(await local.answer(partition.local, merging, stop)))
   if (part === null) throw new TypeError('the engine did not answer as another instance would')
   return { remote: network.self, part }
 }
 
 /** Everything up to the end of the page: only what was merged can be cut. */
 function fromTheStart(wanted: Paging): Paging {
-  if (wanted.kind === 'offset') return { kind: 'offset', offset: 0, limit: wanted.offset + wanted.limit }
-  return { kind: 'page', page: 1, hitsPerPage: wanted.page * wanted.hitsPerPage }
+  // Beyond, numbers would lose digits on their way.
+  const bounded = (count: number): number => Math.min(count, Number.MAX_SAFE_INTEGER)
+  if (wanted.kind === 'offset')
+    return { kind: 'offset', offset: 0, limit: bounded(wanted.offset + wanted.limit) }
+  return { kind: 'page', page: 1, hitsPerPage: bounded(wanted.page * wanted.hitsPerPage) }
 }
 
 /** What a remote is asked: its queries, with our places and the tenant's filters. */

@@ -73,7 +73,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       requireAllowed(access, one)
     }
     const local = localSearches(services, access, includeMetadata)
-    return searches.run(access.holder, onGone, () => local.answer(placed, null))
+    return searches.run(access.holder, onGone, (stop) => local.answer(placed, null, stop))
   }
 
   async function merged(
@@ -89,9 +89,9 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     const local = localSearches(services, access, includeMetadata)
     const namesRemotes = placed.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
     if (!namesRemotes) {
-      return searches.run(access.holder, onGone, async () => {
+      return searches.run(access.holder, onGone, async (stop) => {
         await local.requireFederation(placed, federation, new Set())
-        return local.answer(placed, mergingOf(federation, placed, asked))
+        return local.answer(placed, mergingOf(federation, placed, asked), stop)
       })
     }
     const topology = await network.current()

@@ -111,7 +111,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           (one) => one !== null,
         ),
       })
-      const find = async (entry: IndexEntry): Promise<Uint8Array> => {
+      const find = async (entry: IndexEntry, stop: AbortSignal): Promise<Uint8Array> => {
         requireSensible(wanted, features)
         const { containsFilter, legacySearch, multimodal } = features.flags
         const facetSearch: FacetSearchRequest = {
@@ -129,7 +129,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           vector: wanted.vector,
           features: { containsFilter, legacySearch, multimodal },
         }
-        return (await engine.facetSearch(entry.id, encode(facetSearch))).body
+        return (await engine.facetSearch(entry.id, encode(facetSearch), stop)).body
       }
       const body = await observed(services, request, 'facetSearch', asked, () =>
         readInTurn(request, reply, access, find),
@@ -178,10 +178,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     request: FastifyRequest,
     reply: FastifyReply,
     access: Access,
-    read: (entry: IndexEntry) => Promise<Uint8Array>,
+    read: (entry: IndexEntry, stop: AbortSignal) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
-    return searches.run(access.holder, disconnection(reply), async () =>
-      reading(tasks, requireIndexUid(param(request, 'indexUid')), read),
+    return searches.run(access.holder, disconnection(reply), async (stop) =>
+      reading(tasks, requireIndexUid(param(request, 'indexUid')), (entry) => read(entry, stop)),
     )
   }
 
@@ -198,7 +198,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       event,
       () => askedFacts(wanted),
       (answered) =>
-        readInTurn(request, reply, access, async (entry) => {
+        readInTurn(request, reply, access, async (entry, stop) => {
           const complete = searchRequest(wanted, {
             entry,
             features,
@@ -206,7 +206,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
             includeMetadata: includesMetadata(request),
             rules: tasks.rules(),
           })
-          const answer = await engine.search(entry.id, encode(complete))
+          const answer = await engine.search(entry.id, encode(complete), stop)
           answered(answer.facts)
           return answer.body
         }),

@@ -20,7 +20,7 @@ mod prefixes;
 mod searchable;
 mod segment;
 
-pub use budget::Budget;
+pub use budget::{Budget, OVERDRAFT};
 pub use dictionary::Word;
 pub use docsets::{FieldDocs, Reading};
 pub use misspellings::{Misspellings, Misspelt};

@@ -170,7 +170,7 @@ impl<'a> BucketSort<'a> {
                 return Ok(Buckets::Sort { graph, rule });
             }
             (Rule::Vector(ByVector(nearest)), _) => {
-                let (wanted, deadline) = (self.request.wanted, self.request.deadline);
+                let (wanted, deadline) = (self.request.wanted, self.request.deadline.at());
                 let rule = Box::new(VectorRule::new(nearest, universe, wanted, deadline)?);
                 return Ok(Buckets::Vector { graph, rule });
             }

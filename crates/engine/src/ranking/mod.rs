@@ -39,6 +39,7 @@ pub use matcher::{MatchKind, MatchTerm, Matcher};
 pub use score::{MatchType, Rank, ScoreDetail};
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use roaring::RoaringBitmap;
@@ -46,7 +47,7 @@ use roaring::RoaringBitmap;
 use crate::analysis::{Analyzer, Language, parse_locales};
 use crate::error::Result;
 use crate::facets::GeoPoint;
-use crate::postings::{Budget, Postings, Reading};
+use crate::postings::{Budget, OVERDRAFT, Postings, Reading};
 use crate::store::Snapshot;
 use crate::vector::Nearest;
 use bucket_sort::BucketSort;
@@ -82,9 +83,42 @@ pub struct RankRequest<'a> {
     /// Compares vectors where words would be compared; `q` is not looked at then.
     pub vector: Option<Arc<Nearest>>,
     /// When to stop ranking; what is left comes in docid order.
-    pub deadline: Instant,
+    pub deadline: Deadline,
     /// Whether anybody looks at [`RankedHit::scores`]; otherwise they may be left incomplete.
     pub scored: bool,
+}
+
+/// When to stop ranking: at a time, or as soon as nobody waits for the answer any more.
+#[derive(Debug, Clone)]
+pub struct Deadline {
+    at: Instant,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Deadline {
+    /// At `at`, or once `stop` is set.
+    pub fn new(at: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
+        Self { at, stop }
+    }
+
+    /// The latest time.
+    fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// The time of a search that has to end by then.
+    fn budget(&self) -> Budget {
+        let Some(stop) = &self.stop else { return Budget::until(self.at) };
+        // Once nobody waits, the clock says that even the time to finish is over.
+        let (stop, over) = (Arc::clone(stop), self.at + OVERDRAFT);
+        Budget::by(self.at, move || if stop.load(Ordering::Relaxed) { over } else { Instant::now() })
+    }
+}
+
+impl From<Instant> for Deadline {
+    fn from(at: Instant) -> Self {
+        Self::new(at, None)
+    }
 }
 
 /// Which words of a query may be missing in a hit.
@@ -155,7 +189,7 @@ impl RankedHit {
 /// # Errors
 /// `invalid_search_attributes_to_search_on` names an attribute that is not searchable. Otherwise internal.
 pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> Result<Ranked> {
-    rank_within(snapshot, analyzer, request, Arc::new(Budget::until(request.deadline)))
+    rank_within(snapshot, analyzer, request, Arc::new(request.deadline.budget()))
 }
 
 fn rank_within(

@@ -1,12 +1,11 @@
 //! Facets of a result, and search among their values.
 
-use std::time::Instant;
-
 use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::patience::Patience;
 use super::request::{FacetSearchRequest, decode};
-use super::search_request::{analyzer, deadline};
+use super::search_request::analyzer;
 use crate::analysis::{normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, Distribution, FacetQuery};
@@ -156,7 +155,9 @@ pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// `facet_search_disabled`, `invalid_facet_search_facet_name`, and those of the search that it counts over.
-pub fn facet_search(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answer> {
+pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
+    let patience = patience.into();
+    let started = patience.started;
     let request: FacetSearchRequest = decode(request)?;
     let settings = snapshot.settings();
     let name = request.facet_name.as_str();
@@ -198,7 +199,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], started: Instant) -> Re
             wanted: if request.exhaustive_facet_count { settings.pagination.max_total_hits } else { 0 },
             exhaustive: request.exhaustive_facet_count,
             vector: None,
-            deadline: deadline(snapshot, started),
+            deadline: patience.deadline(snapshot),
             scored: false,
         },
     )?;

@@ -12,6 +12,7 @@ mod format;
 mod hybrid;
 mod multi;
 mod paging;
+mod patience;
 mod pins;
 mod project;
 mod request;
@@ -26,6 +27,7 @@ pub use documents::{document, documents};
 pub use facet::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
+pub use patience::Patience;
 pub use request::{
     DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, Pin, SearchRequest, SimilarRequest,
     Strategy, decode,

@@ -1,8 +1,7 @@
 //! Several searches in one request.
 
-use std::time::Instant;
-
 use super::answer::{Answer, Facts, write_text};
+use super::patience::Patience;
 use super::request::{SearchRequest, decode};
 use super::search_request::answer;
 use crate::error::{Error, Result, UserError};
@@ -22,12 +21,13 @@ pub struct IndexedSearch {
 ///
 /// # Errors
 /// Those of the first search that fails, naming its place.
-pub fn multi_search(searches: &[IndexedSearch]) -> Result<Answer> {
+pub fn multi_search(searches: &[IndexedSearch], patience: &Patience) -> Result<Answer> {
     let mut body = b"{\"results\":[".to_vec();
     let mut facts = Facts::default();
     for (at, search) in searches.iter().enumerate() {
         let request: SearchRequest = decode(&search.request)?;
-        let one = answer(&search.snapshot, &request, Instant::now()).map_err(|error| at_query(error, at))?;
+        let one =
+            answer(&search.snapshot, &request, &patience.anew()).map_err(|error| at_query(error, at))?;
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);
         body.push(b',');

@@ -1,5 +1,4 @@
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 
@@ -7,6 +6,7 @@ use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::facet::{check_facets, write_facets};
 use super::format::{Formatter, Matching};
 use super::hybrid::{merge, words_suffice};
+use super::patience::Patience;
 use super::pins::Pins;
 use super::project::{Selection, project_plain, top_level};
 use super::request::{SearchRequest, decode};
@@ -17,22 +17,22 @@ use crate::error::{Error, Result};
 use crate::facets::{Columns, distance};
 use crate::filter::{self, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, Ranked, RankedHit, ScoreDetail, SortCriterion, rank};
-use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
 use crate::vector::shown;
 
-/// Answers a search (`SearchRequest` as UTF-8 JSON) that began at `started`.
+/// Answers a search (`SearchRequest` as UTF-8 JSON).
 ///
 /// # Errors
 /// The code of the table for whatever of the request does not suit the index's settings.
-pub fn run(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answer> {
-    answer(snapshot, &decode(request)?, started)
+pub fn run(snapshot: &Snapshot, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
+    answer(snapshot, &decode(request)?, &patience.into())
 }
 
 /// [`run`] of a request that is decoded.
-pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, started: Instant) -> Result<Answer> {
+pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Patience) -> Result<Answer> {
+    let started = patience.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
-    let found = find(snapshot, request, started, scored)?;
+    let found = find(snapshot, request, patience, scored)?;
     let mut body = b"{\"hits\":[".to_vec();
     let mut page = Page::new(snapshot, request, &found)?;
     for (at, hit) in found.page().iter().enumerate() {
@@ -128,7 +128,7 @@ impl Found {
 pub(super) fn find(
     snapshot: &Snapshot,
     request: &SearchRequest,
-    started: Instant,
+    patience: &Patience,
     scored: bool,
 ) -> Result<Found> {
     let settings = snapshot.settings();
@@ -178,7 +178,7 @@ pub(super) fn find(
         wanted,
         exhaustive,
         vector: None,
-        deadline: deadline(snapshot, started),
+        deadline: patience.deadline(snapshot),
         // Lists are merged by their scores.
         scored: scored || matches!(kind, Kind::Both { .. }),
     };
@@ -213,13 +213,6 @@ pub(super) fn find(
     };
     pins.place(&mut found.ranked, wanted);
     Ok(found)
-}
-
-/// When ranking has to stop.
-pub(super) fn deadline(snapshot: &Snapshot, started: Instant) -> Instant {
-    let budget = Duration::from_millis(snapshot.settings().search_cutoff_ms.unwrap_or(DEFAULT_CUTOFF_MS));
-    // A budget beyond what clocks can say is none.
-    started.checked_add(budget).unwrap_or_else(|| started + Duration::from_secs(1 << 30))
 }
 
 /// The analyzer of a commit's settings, made once.

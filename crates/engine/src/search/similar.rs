@@ -6,8 +6,9 @@ use std::time::Instant;
 use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::patience::Patience;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
-use super::search_request::{Found, Page, analyzer, deadline};
+use super::search_request::{Found, Page, analyzer};
 use super::semantic::embedder_named;
 use crate::error::{Error, Result};
 use crate::filter::{self, Scope};
@@ -112,7 +113,7 @@ fn nearest(
         wanted: if threshold.is_some() { usize::MAX } else { within },
         exhaustive: false,
         vector: Some(Arc::new(Nearest::new(set, embedder, &vectors))),
-        deadline: deadline(snapshot, started),
+        deadline: Patience::from(started).deadline(snapshot),
         scored: true,
     };
     let found_any = !ask.universe.is_empty();

@@ -4,6 +4,8 @@
 //! 4. Documents of any depth are answered.
 //! 5. A request that does not suit the settings is refused with its code.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
@@ -449,14 +451,51 @@ fn several_searches_answer_in_order_and_fail_together() {
         snapshot: snapshot.clone(),
         request: request(&changes).to_string().into_bytes(),
     };
+    let now = Patience::from(Instant::now());
     let shoes = json!({"indexUid": "b", "q": "shoe"});
     let both = [of("one", &one, json!({"q": "hat"})), of("two", &two, shoes)];
-    let answer: Json = serde_json::from_slice(&multi_search(&both).unwrap().body).unwrap();
+    let answer: Json = serde_json::from_slice(&multi_search(&both, &now).unwrap().body).unwrap();
     assert_eq!(answer["results"][0]["hits"], json!([{"id": 1, "t": "hat"}]));
     assert_eq!(answer["results"][1]["indexUid"], "b");
     assert_eq!(answer["results"][1]["hits"], json!([]));
     let failing = [of("one", &one, json!({})), of("two", &two, json!({"filter": "x = 1"}))];
-    let error = multi_search(&failing).unwrap_err();
+    let error = multi_search(&failing, &now).unwrap_err();
     assert_eq!(error.code(), "invalid_search_filter");
     assert!(error.to_string().contains("`.queries[1]`"), "{error}");
+}
+
+#[test]
+fn federated_hits_stand_by_score_even_if_none_is_shown() {
+    let late = snapshot_of(&[&[json!({"id": 9, "t": "the old hat"})]], Settings::default());
+    let early = snapshot_of(
+        &[&[json!({"id": 1, "t": "hat"}), json!({"id": 3, "t": "hat and coat"})]],
+        Settings::default(),
+    );
+    let of = |index: &str, snapshot: &Snapshot| IndexedSearch {
+        index: index.to_owned(),
+        snapshot: snapshot.clone(),
+        request: request(&json!({"indexUid": index, "q": "hat"})).to_string().into_bytes(),
+    };
+    let federation = json!({
+        "paging": {"kind": "offset", "offset": 0, "limit": 20}, "facetsByIndex": {}, "mergeFacets": null,
+        "distinct": null, "showPerformanceDetails": false, "requestUid": "0190-uid", "metadata": null,
+        "weights": [1.0, 1.0], "positions": [0, 1], "origin": null, "showScoreValues": false
+    });
+    let searches = [of("late", &late), of("early", &early)];
+    let now = Patience::from(Instant::now());
+    let answer = federated_search(&searches, federation.to_string().as_bytes(), &now).unwrap();
+    let answer: Json = serde_json::from_slice(&answer.body).unwrap();
+    let ids: Vec<&Json> = answer["hits"].as_array().unwrap().iter().map(|hit| &hit["id"]).collect();
+    assert_eq!(ids, [1, 3, 9]);
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_gives_up() {
+    let documents: Vec<Json> = (0..50).map(|id| json!({"id": id, "t": format!("hat {id}")})).collect();
+    let snapshot = snapshot_of(&[&documents], Settings::default());
+    let stop = Arc::new(AtomicBool::new(true));
+    let stopped = Patience::new(Instant::now(), Some(stop));
+    let asked = request(&json!({"q": "hat"})).to_string().into_bytes();
+    assert!(run(&snapshot, &asked, stopped).unwrap().facts.degraded);
+    assert!(!run(&snapshot, &asked, Instant::now()).unwrap().facts.degraded);
 }

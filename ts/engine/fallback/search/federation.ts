@@ -11,6 +11,7 @@ import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { FederationRequest, Paging, SearchRequest } from '../../requests.js'
 import type { DocSet } from '../doc-set.js'
+import { customRule } from '../fields/rules.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import {
@@ -27,13 +28,14 @@ import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, select
 import { HitWriter } from './hits.js'
 import { interleaved } from './interleave.js'
 import { pinOf } from './pins.js'
-import { type RankedSearch, rankSearch } from './search.js'
+import { type RankedSearch, rankSearch, type StoppableRequest } from './search.js'
 import { vectorText } from './semantic.js'
+import type { SortCriterion } from './sort-request.js'
 
 /** One query of the federation. */
 export interface FederatedQuery {
   readonly index: OpenIndex
-  readonly request: SearchRequest
+  readonly request: StoppableRequest
 }
 
 interface RankedQuery extends FederatedQuery {
@@ -147,22 +149,44 @@ function rankQuery(
 const compareCandidates = (a: Candidate, b: Candidate): number =>
   compareValues(a, b) || a.query.position - b.query.position
 
-/** Refuses queries that sort the same place in opposite directions: no order would be right. */
+type Kind =
+  | 'relevance'
+  | 'a field, ascending'
+  | 'a field, descending'
+  | 'distance, ascending'
+  | 'distance, descending'
+
+/** Refuses queries whose rules put documents in orders that cannot be compared. */
 function requireComparable(queries: readonly RankedQuery[]): void {
-  const [first, ...others] = queries
-  if (first === undefined) return
-  const reference = first.found.sort
-  for (const other of others)
-    for (const [at, criterion] of other.found.sort.entries()) {
-      const against = reference[at]
-      if (against === undefined) break
-      if (against.kind !== criterion.kind || against.ascending === criterion.ascending) continue
-      throw new EngineError(
-        'invalid_multi_search_query_ranking_rules',
-        `the results of queries #${first.position} and #${other.position} cannot be merged: ` +
-          `\`${first.request.sort![at]}\` and \`${other.request.sort![at]}\` sort in opposite directions`,
-      )
+  let reference: { readonly position: number; readonly kinds: readonly Kind[] } | null = null
+  for (const { position, index, found } of queries) {
+    const kinds = kindsOf(index.data.settings.rankingRules, found.sort)
+    for (const [at, here] of kinds.entries()) {
+      const there = reference?.kinds[at] ?? here
+      if (reference !== null && there !== here)
+        throw new EngineError(
+          'invalid_multi_search_query_ranking_rules',
+          `the results of queries #${reference.position} and #${position} cannot be merged: ` +
+            `one orders by ${there}, the other by ${here}`,
+        )
     }
+    // The longest list says most about what the next one has to be like.
+    if (reference === null || reference.kinds.length <= kinds.length) reference = { position, kinds }
+  }
+}
+
+/** The kinds of rules in order; rules of relevance that follow each other count as one. */
+function kindsOf(rules: readonly string[], sort: readonly SortCriterion[]): readonly Kind[] {
+  const kinds: Kind[] = []
+  for (const rule of rules) {
+    const custom = customRule(rule)
+    if (custom !== null) kinds.push(custom.ascending ? 'a field, ascending' : 'a field, descending')
+    else if (rule === 'sort')
+      for (const { kind, ascending } of sort)
+        kinds.push(`${kind === 'geo' ? 'distance' : 'a field'}, ${ascending ? 'ascending' : 'descending'}`)
+    else if (kinds.at(-1) !== 'relevance') kinds.push('relevance')
+  }
+  return kinds
 }
 
 // ——— merging ———

@@ -49,11 +49,19 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
 }
 
+/** Whether anybody still waits for the answer. */
+export interface Stop {
+  readonly aborted: boolean
+}
+
+/** A search that ends early once nobody waits for it. */
+export type StoppableRequest = SearchRequest & { readonly stop?: Stop }
+
 /** A search of which some documents are not to be ranked. */
-type RankingRequest = SearchRequest & { readonly without?: DocSet }
+type RankingRequest = StoppableRequest & { readonly without?: DocSet }
 
 /** Ranks the first `wanted` documents of a search; those with a place of their own stand there. */
-export function rankSearch(index: OpenIndex, request: SearchRequest, wanted: number): RankedSearch {
+export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: number): RankedSearch {
   if (request.pins.length === 0) return rankKind(index, request, wanted)
   const distinct = distinctColumn(index, request, prefixOf(request.indexUid))
   const pinned = pinnedDocuments(index, request, distinct)
@@ -132,7 +140,7 @@ function rankBy(
     wanted: everything ? settings.pagination.maxTotalHits : wanted,
     distinct,
     threshold: request.rankingScoreThreshold,
-    expired: () => performance.now() >= deadline,
+    expired: () => request.stop?.aborted === true || performance.now() >= deadline,
   })
   const counted = candidates.documents
   const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
@@ -170,7 +178,7 @@ export function filterableList({ data }: OpenIndex): string {
 }
 
 /** A complete answer as JSON text, and facts about it. */
-export function search(index: OpenIndex, request: SearchRequest): { json: string; facts: SearchFacts } {
+export function search(index: OpenIndex, request: StoppableRequest): { json: string; facts: SearchFacts } {
   const started = performance.now()
   const { maxTotalHits } = index.data.settings.pagination
   const { from, to } = pageOf(request, maxTotalHits)

@@ -140,7 +140,7 @@ impl Corpus {
             wanted: ask.limit,
             exhaustive: ask.exhaustive,
             vector: None,
-            deadline: Instant::now(),
+            deadline: Instant::now().into(),
             scored: true,
         };
         rank_within(snapshot, &self.analyzer, &request, Arc::new(budget))

@@ -136,7 +136,7 @@ fn search(corpus: &Corpus, request: &Value) -> crate::ranking::Ranked {
         wanted: number("offset", 0) + number("limit", 20),
         exhaustive: false,
         vector: None,
-        deadline: Instant::now() + Duration::from_secs(60),
+        deadline: (Instant::now() + Duration::from_secs(60)).into(),
         scored: true,
     })
 }

@@ -20,6 +20,7 @@ use self::request::Federation;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::compare;
 use super::multi::{IndexedSearch, at_query};
+use super::patience::Patience;
 use super::request::{SearchRequest, decode};
 use super::search_request::{Found, Page, find};
 use crate::error::{Error, Result};
@@ -45,12 +46,16 @@ impl Query<'_> {
 /// # Errors
 /// Those of the first search that fails, naming its place; `invalid_multi_search_query_ranking_rules` and
 /// `invalid_multi_search_facet_order` if no order would be right for all.
-pub fn federated_search(searches: &[IndexedSearch], federation: &[u8]) -> Result<Answer> {
+pub fn federated_search(
+    searches: &[IndexedSearch],
+    federation: &[u8],
+    patience: &Patience,
+) -> Result<Answer> {
     let started = Instant::now();
     let federation: Federation = decode(federation)?;
     let queries = searches.iter().enumerate();
     let queries: Vec<Query> =
-        queries.map(|(at, search)| rank(search, at, &federation)).collect::<Result<_>>()?;
+        queries.map(|(at, search)| rank(search, at, &federation, patience)).collect::<Result<_>>()?;
     require_comparable(&queries)?;
     let window = federation.paging.window(usize::MAX);
     let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
@@ -97,7 +102,12 @@ fn write_query_vectors(queries: &[Query], federation: &Federation, out: &mut Vec
     }
 }
 
-fn rank<'s>(search: &'s IndexedSearch, at: usize, federation: &Federation) -> Result<Query<'s>> {
+fn rank<'s>(
+    search: &'s IndexedSearch,
+    at: usize,
+    federation: &Federation,
+    patience: &Patience,
+) -> Result<Query<'s>> {
     let mut request: SearchRequest = decode(&search.request)?;
     request.paging = federation.paging;
     if federation.distinct.is_some() {
@@ -105,38 +115,68 @@ fn rank<'s>(search: &'s IndexedSearch, at: usize, federation: &Federation) -> Re
     }
     // Hits of different queries are compared by their scores.
     let found =
-        find(&search.snapshot, &request, Instant::now(), true).map_err(|error| at_query(error, at))?;
+        find(&search.snapshot, &request, &patience.anew(), true).map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
 
-/// Refuses queries that sort the same place in opposite directions: no order would be right.
+/// Refuses queries whose rules put documents in orders that cannot be compared.
 fn require_comparable(queries: &[Query]) -> Result<()> {
-    let Some((first, others)) = queries.split_first() else { return Ok(()) };
-    for (other, query) in others.iter().enumerate() {
-        let criteria = first.found.sort.iter().zip(&query.found.sort).enumerate();
-        for (at, (a, b)) in criteria {
-            let opposed = match (a, b) {
-                (SortCriterion::Field { ascending: a, .. }, SortCriterion::Field { ascending: b, .. })
-                | (SortCriterion::Geo { ascending: a, .. }, SortCriterion::Geo { ascending: b, .. }) => {
-                    a != b
-                }
-                _ => false,
-            };
-            if opposed {
-                let text = |query: &Query| {
-                    query.request.sort.as_ref().and_then(|sort| sort.get(at)).cloned().unwrap_or_default()
-                };
-                let message = format!(
-                    "the results of queries #0 and #{} cannot be merged: `{}` and `{}` sort in opposite directions",
-                    other + 1,
-                    text(first),
-                    text(query)
-                );
-                return Err(Error::user("invalid_multi_search_query_ranking_rules", message));
-            }
+    let mut reference: Option<(usize, Vec<Kind>)> = None;
+    for (at, query) in queries.iter().enumerate() {
+        let kinds = kinds_of(&query.search.snapshot.settings().ranking_rules, &query.found.sort);
+        if let Some((other, known)) = &reference
+            && let Some((here, there)) = kinds.iter().zip(known).find(|(here, there)| here != there)
+        {
+            let message = format!(
+                "the results of queries #{other} and #{at} cannot be merged: one orders by {}, the other by {}",
+                there.text(),
+                here.text()
+            );
+            return Err(Error::user("invalid_multi_search_query_ranking_rules", message));
+        }
+        // The longest list says most about what the next one has to be like.
+        if reference.as_ref().is_none_or(|(_, known)| known.len() <= kinds.len()) {
+            reference = Some((at, kinds));
         }
     }
     Ok(())
+}
+
+/// What one place in the order of a query goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Relevance,
+    Field { ascending: bool },
+    Geo { ascending: bool },
+}
+
+impl Kind {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Field { ascending: true } => "a field, ascending",
+            Self::Field { ascending: false } => "a field, descending",
+            Self::Geo { ascending: true } => "distance, ascending",
+            Self::Geo { ascending: false } => "distance, descending",
+        }
+    }
+}
+
+/// The kinds of rules in order; rules of relevance that follow each other count as one.
+fn kinds_of(rules: &[String], sort: &[SortCriterion]) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for rule in rules {
+        match rule.rsplit_once(':') {
+            Some((_, direction)) => kinds.push(Kind::Field { ascending: direction == "asc" }),
+            None if rule == "sort" => kinds.extend(sort.iter().map(|criterion| match criterion {
+                SortCriterion::Field { ascending, .. } => Kind::Field { ascending: *ascending },
+                SortCriterion::Geo { ascending, .. } => Kind::Geo { ascending: *ascending },
+            })),
+            None if kinds.last() == Some(&Kind::Relevance) => {}
+            None => kinds.push(Kind::Relevance),
+        }
+    }
+    kinds
 }
 
 /// What all queries of each index found, without what `distinct` left out.

@@ -1,0 +1,41 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::ranking::Deadline;
+use crate::settings::DEFAULT_CUTOFF_MS;
+use crate::store::Snapshot;
+
+/// Since when an answer is waited for, and whether it still is.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    pub(super) started: Instant,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl Patience {
+    /// Waiting since `started`, until `stop` is set.
+    pub fn new(started: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
+        Self { started, stop }
+    }
+
+    /// When ranking has to stop under the settings of an index.
+    pub(super) fn deadline(&self, snapshot: &Snapshot) -> Deadline {
+        let budget = Duration::from_millis(snapshot.settings().search_cutoff_ms.unwrap_or(DEFAULT_CUTOFF_MS));
+        // A budget beyond what clocks can say is none.
+        let at =
+            self.started.checked_add(budget).unwrap_or_else(|| self.started + Duration::from_secs(1 << 30));
+        Deadline::new(at, self.stop.clone())
+    }
+
+    /// The same for another search of the request, whose time begins now.
+    pub(super) fn anew(&self) -> Self {
+        Self { started: Instant::now(), stop: self.stop.clone() }
+    }
+}
+
+impl From<Instant> for Patience {
+    fn from(started: Instant) -> Self {
+        Self::new(started, None)
+    }
+}
