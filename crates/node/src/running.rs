@@ -26,6 +26,7 @@ impl Running {
         Waited { started: Instant::now(), stop, ticket, running: self.clone() }
     }
 
+    /// Nobody waits for that search any more; does nothing if it has ended.
     pub fn stop(&self, ticket: u32) {
         if let Some(stop) = self.lock().get(&ticket) {
             stop.store(true, Ordering::Relaxed);
