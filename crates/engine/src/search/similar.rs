@@ -155,5 +155,6 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         features: request.features,
         request_uid: String::new(),
         metadata: None,
+        pins: Vec::new(),
     }
 }
