@@ -6,6 +6,7 @@
  */
 import { DocSet } from './doc-set.js'
 import { type FacetLeaf, facetForm } from './fields/flatten.js'
+import { ownText } from './own-text.js'
 import { compareUtf8 } from './text-order.js'
 
 /** Entries of one document: none, one, or several. */
@@ -27,8 +28,9 @@ interface ColumnValues {
 }
 
 export class Column {
-  private readonly entryIds = new Map<string, number>()
-  private readonly groupIds = new Map<string, number>()
+  private readonly numberEntries = new Map<number, number>()
+  private readonly stringEntries = new Map<string, number>()
+  private readonly formGroups = new Map<string, number>()
   /** Entry → its group. */
   readonly groupOf: number[]
   /** Entry → the value as it was spelled; empty for numbers. */
@@ -107,31 +109,41 @@ export class Column {
     return entries.size === 1 ? [...entries][0] : [...entries]
   }
 
-  private numberEntry(value: number): number {
-    return this.entry(`n${value === 0 ? 0 : value}`, value, '')
-  }
-
-  private stringEntry(spelling: string, form: string): number {
-    return this.entry(`s${spelling}`, Number.NaN, spelling, form)
-  }
-
-  private entry(key: string, value: number, spelling: string, form = ''): number {
-    const known = this.entryIds.get(key)
+  private numberEntry(sent: number): number {
+    const value = sent === 0 ? 0 : sent
+    const known = this.numberEntries.get(value)
     if (known !== undefined) return known
-    const groupKey = form === '' ? key : `s${form}`
-    let group = this.groupIds.get(groupKey)
+    const entry = this.newEntry(this.newGroup(value, ''), '')
+    this.numberEntries.set(value, entry)
+    return entry
+  }
+
+  private stringEntry(sent: string, form: string): number {
+    const known = this.stringEntries.get(sent)
+    if (known !== undefined) return known
+    const spelling = ownText(sent)
+    let group = this.formGroups.get(form)
     if (group === undefined) {
-      group = this.numbers.length
-      this.groupIds.set(groupKey, group)
-      this.numbers.push(value)
-      this.forms.push(form)
-      this.ranked = null
+      const own = form === spelling ? spelling : ownText(form)
+      group = this.newGroup(Number.NaN, own)
+      this.formGroups.set(own, group)
     }
-    const entry = this.groupOf.length
+    const entry = this.newEntry(group, spelling)
+    this.stringEntries.set(spelling, entry)
+    return entry
+  }
+
+  private newGroup(value: number, form: string): number {
+    this.numbers.push(value)
+    this.forms.push(form)
+    this.ranked = null
+    return this.numbers.length - 1
+  }
+
+  private newEntry(group: number, spelling: string): number {
     this.groupOf.push(group)
     this.spelling.push(spelling)
-    this.entryIds.set(key, entry)
-    return entry
+    return this.groupOf.length - 1
   }
 
   /** Entries of a document. */
@@ -173,11 +185,12 @@ export class Column {
 
   /** Group with this number or form, if any document ever had one. */
   groupOfNumber(value: number): number | undefined {
-    return this.groupIds.get(`n${value === 0 ? 0 : value}`)
+    const entry = this.numberEntries.get(value)
+    return entry === undefined ? undefined : this.groupOf[entry]
   }
 
   groupOfForm(form: string): number | undefined {
-    return form === '' ? undefined : this.groupIds.get(`s${form}`)
+    return this.formGroups.get(form)
   }
 
   /** Group → rank: numbers ascending, then strings by their bytes. */

@@ -10,11 +10,16 @@
  * Docids ascend; the occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending.
  * Lists are never changed, only replaced, so that readers may keep one.
  */
+import { ListSpace, ownSpace } from './list-space.js'
+import { ownText } from './own-text.js'
 import { compareUtf8 } from './text-order.js'
 
 export type PostingList = Uint32Array
 
 export const EMPTY_LIST: PostingList = new Uint32Array([0])
+
+/** Fewer occurrences than this are too few to share arrays. */
+const TOGETHER_OCCURRENCES_MIN = 256 * 1024
 
 /** Documents under a term. */
 export const documentCount = (list: PostingList): number => list[0]!
@@ -65,6 +70,13 @@ export class TermDictionary {
 
   has(term: string): boolean {
     return this.lists.has(term)
+  }
+
+  /** Numbers of all lists together. */
+  get numbers(): number {
+    let numbers = 0
+    for (const list of this.lists.values()) numbers += list.length
+    return numbers
   }
 
   /** Index of the first term not below `key`. */
@@ -153,8 +165,9 @@ export class PostingWriter {
     let id = this.termIds.get(term)
     if (id === undefined) {
       id = this.terms.length
-      this.terms.push(term)
-      this.termIds.set(term, id)
+      const own = ownText(term)
+      this.terms.push(own)
+      this.termIds.set(own, id)
     }
     return id
   }
@@ -168,7 +181,7 @@ export class PostingWriter {
 
   /**
    * New lists of every touched term: what `base` has, without the documents of `gone`, plus what was added.
-   * A generator, so that a long merge can be interrupted between terms.
+   * A generator, so that a long merge can be interrupted between terms. The writer is empty afterwards.
    */
   *lists(base: TermDictionary, gone: { has(docid: number): boolean }): Generator<[string, PostingList]> {
     const starts = new Uint32Array(this.terms.length + 1)
@@ -182,6 +195,11 @@ export class PostingWriter {
       docs[slot] = this.docOf[at]!
       occurrences[slot] = this.occurrenceOf[at]!
     }
+    this.termOf = this.docOf = this.occurrenceOf = new Uint32Array(0)
+    // A batch that outweighs all before it is made as one; others replace lists here and there.
+    const together = this.filled >= TOGETHER_OCCURRENCES_MIN && this.filled >= base.numbers
+    const space = together ? new ListSpace() : ownSpace
+    this.filled = 0
     for (let term = 0; term < this.terms.length; term++) {
       const [from, to] = [starts[term]!, starts[term + 1]!]
       const text = this.terms[term]!
@@ -192,6 +210,7 @@ export class PostingWriter {
           gone,
           docs.subarray(from, to),
           occurrences.subarray(from, to),
+          space,
         ),
       ]
     }
@@ -212,6 +231,7 @@ function mergedList(
   gone: { has(docid: number): boolean },
   docs: Uint32Array,
   occurrences: Uint32Array,
+  space: Pick<ListSpace, 'place'>,
 ): PostingList {
   const oldCount = old[0]!
   let count = 0
@@ -222,7 +242,7 @@ function mergedList(
     size += occurrencesEnd(old, nth) - occurrencesStart(old, nth)
   }
   for (let at = 0; at < docs.length; at++) if (at === 0 || docs[at] !== docs[at - 1]) count++
-  const list = new Uint32Array(1 + 2 * count + size)
+  const list = space.place(1 + 2 * count + size)
   list[0] = count
   const base = 1 + 2 * count
   let filled = 0

@@ -15,6 +15,7 @@ import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
 import { type FilterView, type GeoPoint, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
 import { type JsonObject, parseJson, writeJson } from '../json.js'
 import { FIELDS_MAX } from '../limits.js'
+import { ownText } from '../own-text.js'
 import type { Pacer } from '../pacer.js'
 import { documentsOf, PayloadError } from '../payload.js'
 import { type EmbedderChange, Lacking, type StagedVectors, VectorDraft } from '../vector/index.js'
@@ -125,6 +126,8 @@ class Draft {
 /** Parses a stored document. */
 export const parsed = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
+
+const encoded = (document: JsonObject): Uint8Array => Buffer.from(writeJson(document))
 
 type Outcome = Omit<OperationOutcome, 'taskUid'>
 
@@ -246,7 +249,8 @@ async function addDocuments(
   if (primaryKey !== null && operation.primaryKey !== null && operation.primaryKey !== primaryKey)
     throw alreadyHasKey(primaryKey)
   primaryKey ??= operation.primaryKey
-  const found = new Map<string, JsonObject | null>()
+  // As bytes: a parsed document takes many times as much, and a batch may have any number of them.
+  const found = new Map<string, Uint8Array | null>()
   const vectors = new Map<string, StagedVectors>()
   const lacking = new Lacking()
   const places = new Places(draft.settings)
@@ -254,7 +258,7 @@ async function addDocuments(
   for await (const document of documentsOf(operation.payload)) {
     if (pacer.due()) await pacer.pause()
     primaryKey ??= inferPrimaryKey(document)
-    const id = documentId(document, primaryKey)
+    const id = ownText(documentId(document, primaryKey))
     const docid = draft.docid(id)
     if (docid === undefined && operation.skipCreation) {
       found.set(id, null)
@@ -270,15 +274,15 @@ async function addDocuments(
     const taking = draft.vectors.take(merged, id, isNew ? undefined : known)
     for (const embedder of taking.lacking) lacking.note(id, embedder)
     if (taking.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...taking.staged]))
-    found.set(id, merged)
+    found.set(id, encoded(merged))
   }
   lacking.throwIfAny()
   const taken = new Set<number>()
-  for (const [id, document] of found) {
-    if (document === null) continue
+  for (const [id, source] of found) {
+    if (source === null) continue
     const docid = draft.docid(id) ?? draft.freeDocid(taken)
     taken.add(docid)
-    draft.put(docid, { id, source: Buffer.from(writeJson(document)) })
+    draft.put(docid, { id, source })
     draft.vectors.put(docid, vectors.get(id) ?? new Map())
     if (pacer.due()) await pacer.pause()
   }
@@ -288,12 +292,13 @@ async function addDocuments(
 
 /** The document an update starts from: as this payload left it, else as the index has it. */
 function before(
-  found: ReadonlyMap<string, JsonObject | null>,
+  found: ReadonlyMap<string, Uint8Array | null>,
   draft: Draft,
   id: string,
 ): JsonObject | undefined {
-  const earlier = found.get(id)
-  if (earlier !== undefined) return earlier ?? undefined
+  const source = found.get(id)
+  if (source === null) return undefined
+  if (source !== undefined) return parsed({ id, source })
   const docid = draft.docid(id)
   const stored = docid === undefined ? undefined : draft.document(docid)
   return stored === undefined ? undefined : parsed(stored)
@@ -348,8 +353,7 @@ async function changeEmbedders(settings: IndexSettings, draft: Draft, pacer: Pac
     }
   }
   const rewritten = await draft.vectors.reconfigure(settings, documents)
-  for (const { docid, id, document } of rewritten)
-    draft.put(docid, { id, source: Buffer.from(writeJson(document)) })
+  for (const { docid, id, document } of rewritten) draft.put(docid, { id, source: encoded(document) })
 }
 
 async function deleteByFilter(

@@ -16,6 +16,7 @@ import { Column, type Row } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import type { Shape } from '../fields/geojson.js'
 import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from '../index-data.js'
+import { ListSpace } from '../list-space.js'
 import { type PostingList, TermDictionary } from '../postings.js'
 import { ByteReader, ByteWriter } from './bytes.js'
 
@@ -33,9 +34,8 @@ export const SECTION = {
 
 /** A postings section is closed once it has as many bytes. */
 const SECTION_BYTES = 2 * 1024 * 1024
-/** Lists shorter than this share one array: an array of its own costs more than they hold. */
-const SHARED_NUMBERS_MAX = 4096
-const SHARED_NUMBERS = 64 * 1024
+/** Numbers that a list may have before its place has to grow while it is read. */
+const SCRATCH_NUMBERS = 64 * 1024
 
 /** The part of an index that documents and settings determine. */
 export interface BuiltIndex {
@@ -157,11 +157,10 @@ function writeList(writer: ByteWriter, list: PostingList): void {
   }
 }
 
-/** Gives out places for lists whose size is known only once they are read. */
+/** Reads lists, whose size is known only once they are read. */
 class ListReader {
-  private scratch = new Uint32Array(SHARED_NUMBERS)
-  private shared = new Uint32Array(SHARED_NUMBERS)
-  private used = 0
+  private scratch = new Uint32Array(SCRATCH_NUMBERS)
+  private readonly space = new ListSpace()
 
   list(reader: ByteReader): PostingList {
     const count = reader.number()
@@ -182,19 +181,9 @@ class ListReader {
       }
       this.scratch[1 + count + nth] = size - base
     }
-    return this.kept(size)
-  }
-
-  private kept(size: number): PostingList {
-    const list = this.scratch.subarray(0, size)
-    if (size >= SHARED_NUMBERS_MAX) return list.slice()
-    if (this.used + size > this.shared.length) {
-      this.shared = new Uint32Array(SHARED_NUMBERS)
-      this.used = 0
-    }
-    this.shared.set(list, this.used)
-    this.used += size
-    return this.shared.subarray(this.used - size, this.used)
+    const list = this.space.place(size)
+    list.set(this.scratch.subarray(0, size))
+    return list
   }
 
   private reserve(size: number): void {
