@@ -154,6 +154,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
     { primaryKey = null }: { readonly primaryKey?: string | null } = {},
   ): Promise<TaskSummary> {
     const slot = await tasks.spool('ndjson')
+    let content: TaskContent
     try {
       let payloadBytes = 0
       async function* lines(): AsyncGenerator<Buffer> {
@@ -168,7 +169,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
       const { documents: receivedDocuments, error } = await engine.inspect(payload)
       if (error !== undefined) throw new ApiError(error.code, error.message)
       await slot.sync()
-      return await enqueue('documentAdditionOrUpdate', {
+      content = {
         kind: 'documents',
         method,
         payload: { ...payload, path: basename(slot.path) },
@@ -177,11 +178,13 @@ function index(instance: Instance, features: Features, uid: string): Index {
         primaryKey,
         skipCreation: false,
         mayCreateIndex: true,
-      })
+      }
     } catch (error) {
       await slot.discard()
       throw error
     }
+    // From here on the upload is the queue's, which knows whether a task may still need it.
+    return enqueue('documentAdditionOrUpdate', content)
   }
 
   return {

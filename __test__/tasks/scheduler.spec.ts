@@ -2,7 +2,7 @@ import test from 'ava'
 import { simulate } from './simulation/simulation.js'
 
 // Any number of runs from any seed: npm run scheduler -- RUNS SEED.
-const RUNS = 300
+const RUNS = 200
 const FIRST = 1
 
 test(`whatever fails when, the queue keeps its promises: seeds ${FIRST} to ${FIRST + RUNS - 1}`, async (t) => {

@@ -1,4 +1,4 @@
-import { type Connection, loadDriver, type Statement } from '../../../ts/tasks/driver.js'
+import { type Connection, loadDriver, type Statement, type Value } from '../../../ts/tasks/driver.js'
 import type { World } from './world.js'
 
 const full = () => new Error('database or disk is full')
@@ -66,11 +66,14 @@ export class Disk implements Connection {
     this.#inTransaction = false
   }
 
-  /** Reads past the store. */
-  rows(sql: string) {
+  /** Reads past the store. @param rest what follows the columns, from `FROM` on */
+  rows<C extends string>(columns: readonly C[], rest: string): readonly Readonly<Record<C, Value>>[] {
+    // As one row of JSON: row by row the driver takes most of a run.
+    const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
+    const sql = `SELECT json_group_array(json_object(${pairs})) AS found FROM (SELECT ${columns.join(', ')} ${rest})`
     const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
     this.#reads.set(sql, statement)
-    return statement.all([])
+    return JSON.parse(String(statement.all([])[0]?.found)) as Record<C, Value>[]
   }
 
   destroy(): void {

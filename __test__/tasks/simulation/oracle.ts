@@ -1,9 +1,25 @@
+import type { Value } from '../../../ts/tasks/driver.js'
 import type { TaskContent } from '../../../ts/tasks/index.js'
 import type { Disk } from './disk.js'
 import type { Applied, EngineFiles } from './parts.js'
 import type { World } from './world.js'
 
-type Row = ReturnType<Disk['rows']>[number]
+const taskColumns = [
+  'uid',
+  'batch_uid',
+  'index_uid',
+  'status',
+  'type',
+  'canceled_by',
+  'enqueued_at',
+  'started_at',
+  'finished_at',
+  'details',
+  'error',
+  'custom_metadata',
+] as const
+type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
+type BatchRow = Readonly<Record<'uid' | 'stats', Value>>
 
 /** What a client asked for, under the name it gave the task. */
 export type Wishes = ReadonlyMap<string, TaskContent>
@@ -46,7 +62,7 @@ export class Oracle {
   readonly #acknowledged = new Map<number, string>()
   /** Ids of indexes that were in the catalogue once. */
   readonly #indexes = new Set<unknown>()
-  readonly #batches = new Map<number, Row>()
+  readonly #batches = new Map<number, BatchRow>()
   readonly #told = new Map<number, ReadonlyMap<number, string>>()
 
   constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
@@ -73,7 +89,7 @@ export class Oracle {
 
   /** Looks at the store after each of its transactions. */
   look(): void {
-    const tasks = this.#disk.rows('SELECT * FROM tasks ORDER BY uid')
+    const tasks = this.#disk.rows(taskColumns, 'FROM tasks ORDER BY uid')
     const present = new Set(tasks.map(({ uid }) => Number(uid)))
     let arrival = 0
     for (const row of tasks) {
@@ -86,8 +102,8 @@ export class Oracle {
     for (const uid of this.#acknowledged.keys()) {
       if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
     }
-    for (const { id } of this.#disk.rows('SELECT id FROM catalogue')) this.#indexes.add(id)
-    for (const row of this.#disk.rows('SELECT * FROM batches WHERE finished_at IS NOT NULL')) {
+    for (const { id } of this.#disk.rows(['id'], 'FROM catalogue')) this.#indexes.add(id)
+    for (const row of this.#disk.rows(['uid', 'stats'], 'FROM batches WHERE finished_at IS NOT NULL')) {
       this.#batches.set(Number(row.uid), row)
     }
     this.#lookAtCursors()
@@ -107,7 +123,7 @@ export class Oracle {
   }
 
   #lookAtCursors(): void {
-    for (const { delivered } of this.#disk.rows('SELECT delivered FROM webhooks WHERE body IS NOT NULL')) {
+    for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
       for (const [uid] of this.#batches) {
         if (uid <= Number(delivered) && !this.#told.has(uid)) {
           this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
@@ -117,10 +133,15 @@ export class Oracle {
   }
 
   #lookAtCounts(): void {
-    const columns = "ifnull(index_uid, '') AS i, ifnull(new_index_uid, '') AS w, type AS t, status AS s"
+    const names = ['index_uid', 'new_index_uid', 'type', 'status', 'n'] as const
+    const named =
+      "ifnull(index_uid, '') AS index_uid, ifnull(new_index_uid, '') AS new_index_uid, type, status"
     const order = 'GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4'
-    const real = this.#disk.rows(`SELECT ${columns}, count(*) AS n FROM tasks ${order}`)
-    const kept = this.#disk.rows(`SELECT ${columns}, sum(n) AS n FROM counts WHERE n <> 0 ${order}`)
+    const real = this.#disk.rows(names, `FROM (SELECT ${named}, count(*) AS n FROM tasks ${order})`)
+    const kept = this.#disk.rows(
+      names,
+      `FROM (SELECT ${named}, sum(n) AS n FROM counts WHERE n <> 0 ${order})`,
+    )
     if (JSON.stringify(real) !== JSON.stringify(kept)) this.#world.problem('the counts of listings are wrong')
   }
 
@@ -128,12 +149,12 @@ export class Oracle {
   conclude(): void {
     this.look()
     const problem = (what: string) => this.#world.problem(what)
-    for (const { uid, status } of this.#disk.rows('SELECT uid, status FROM tasks')) {
+    for (const { uid, status } of this.#disk.rows(['uid', 'status'], 'FROM tasks')) {
       if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)
     }
-    const held = this.#disk.rows('SELECT uid FROM contents')
+    const held = this.#disk.rows(['uid'], 'FROM contents')
     if (held.length > 0) problem(`the contents of ${held.length} ended tasks are kept`)
-    const unfinished = this.#disk.rows('SELECT uid FROM batches WHERE finished_at IS NULL')
+    const unfinished = this.#disk.rows(['uid'], 'FROM batches WHERE finished_at IS NULL')
     if (unfinished.length > 0) problem(`batch ${unfinished[0]?.uid} never finished`)
     this.#concludeIndexes()
     this.#concludeApplied()
@@ -142,7 +163,7 @@ export class Oracle {
   }
 
   #concludeIndexes(): void {
-    const known = this.#disk.rows('SELECT id FROM catalogue').map(({ id }) => String(id))
+    const known = this.#disk.rows(['id'], 'FROM catalogue').map(({ id }) => String(id))
     const onDisk = [...this.#engine.indexes.keys()]
     if (JSON.stringify(known.sort()) !== JSON.stringify(onDisk.sort())) {
       this.#world.problem(`the catalogue holds ${known.length} indexes, the engine ${onDisk.length}`)

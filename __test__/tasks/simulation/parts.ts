@@ -7,7 +7,7 @@ import {
   type Payload,
 } from '../../../ts/engine/index.js'
 import { Desk } from '../../../ts/tasks/desk.js'
-import type { Request } from '../../../ts/tasks/records.js'
+import { type Request, writingCalls } from '../../../ts/tasks/records.js'
 import type { Spool } from '../../../ts/tasks/spool.js'
 import { Store } from '../../../ts/tasks/store.js'
 import { Exchange, type StoreClient } from '../../../ts/tasks/store-client.js'
@@ -28,7 +28,7 @@ export function storeClient(world: World, life: Life, disk: Disk, recorded: () =
     const requests = inbox
     inbox = []
     const replies = desk.carryOut(requests)
-    recorded()
+    if (requests.some(({ call }) => writingCalls[call] !== undefined)) recorded()
     outbox.push(() => exchange.receive(replies))
     if (outbox.length === 1) world.later(life, 'store answers', answer)
   }

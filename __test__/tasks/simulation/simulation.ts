@@ -90,7 +90,7 @@ class Simulation {
   async #move(): Promise<void> {
     const world = this.#world
     const choice = world.below(1000)
-    if (this.#process.hasFailed) this.#restart('starts again')
+    if (this.#process.hasFailed && world.chance(0.1)) this.#restart('starts again')
     if (choice < 8) this.#restart('killed')
     else if (choice < 14) {
       world.note('the power is cut')

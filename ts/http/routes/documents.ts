@@ -145,6 +145,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       format,
       ...(query.csvDelimiter !== null && { csvDelimiter: query.csvDelimiter }),
     })
+    let content: TaskContent
     try {
       const { payload, payloadBytes } = upload
       if (payloadBytes === 0) {
@@ -152,7 +153,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       }
       const { documents, error } = await engine.inspect(payload)
       if (error !== undefined) throw new ApiError(error.code, error.message)
-      const content: TaskContent = {
+      content = {
         kind: 'documents',
         method,
         payload: await upload.keep(),
@@ -162,11 +163,12 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         skipCreation: query.skipCreation === 'true',
         mayCreateIndex: access.mayCreate(uid),
       }
-      return await accept(reply, uid, 'documentAdditionOrUpdate', content, query)
     } catch (error) {
       await upload.discard()
       throw error
     }
+    // From here on the upload is the queue's, which knows whether a task may still need it.
+    return accept(reply, uid, 'documentAdditionOrUpdate', content, query)
   }
 
   async function accept(
