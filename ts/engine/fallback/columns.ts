@@ -19,6 +19,13 @@ export interface RowChange {
   readonly leaf: FacetLeaf | undefined
 }
 
+/** Where values stand among those of their kind. */
+export interface ValuePlaces {
+  readonly of: Uint32Array
+  readonly numbers: number
+  readonly strings: number
+}
+
 /** The dictionary of a column. */
 interface ColumnValues {
   readonly groupOf: number[]
@@ -44,6 +51,7 @@ export class Column {
   private nulls = new DocSet(0)
   private empties = new DocSet(0)
   private ranked: Uint32Array | null = null
+  private placed: ValuePlaces | null = null
 
   constructor(values: ColumnValues = { groupOf: [], spelling: [], numbers: [], forms: [] }) {
     this.groupOf = values.groupOf
@@ -87,6 +95,7 @@ export class Column {
 
   /** Puts values in place of those that documents had before. `bound`: docids are below it. */
   apply(changes: readonly RowChange[], bound: number): void {
+    this.placed = null
     this.existing = this.existing.resized(bound)
     this.nulls = this.nulls.resized(bound)
     this.empties = this.empties.resized(bound)
@@ -201,6 +210,33 @@ export class Column {
       for (const [rank, group] of order.entries()) this.ranked[group] = rank
     }
     return this.ranked
+  }
+
+  /**
+   * Group → its place among the numbers, or among the strings, that some document has; and how many of
+   * either there are. Groups that no document has any more have no place of their own.
+   */
+  get places(): ValuePlaces {
+    this.placed ??= this.placesNow()
+    return this.placed
+  }
+
+  private placesNow(): ValuePlaces {
+    const used = new Uint8Array(this.groups)
+    for (const row of this.rows) {
+      if (row === undefined) continue
+      if (typeof row === 'number') used[this.groupOf[row]!] = 1
+      else for (const entry of row) used[this.groupOf[entry]!] = 1
+    }
+    const ordered = new Uint32Array(this.groups)
+    for (const [group, rank] of this.ranks.entries()) ordered[rank] = group
+    const of = new Uint32Array(this.groups)
+    let [numbers, strings] = [0, 0]
+    for (const group of ordered) {
+      if (used[group] === 0) continue
+      of[group] = this.isNumber(group) ? numbers++ : strings++
+    }
+    return { of, numbers, strings }
   }
 
   private compare(a: number, b: number): number {

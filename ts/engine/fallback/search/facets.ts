@@ -11,6 +11,7 @@ import { isFilterable } from '../fields/rules.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { compareUtf8 } from '../text-order.js'
+import { CommonestValues } from './commonest.js'
 
 /** From this many candidates on, numbers come in numeric order. */
 const MANY_CANDIDATES = 3000
@@ -94,14 +95,37 @@ export function facetParts(
   for (const field of selectedFacets(index, facets, prefix)) {
     const column = columns.byPath.get(field)!
     const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
-    const result = countFacet(column, docids, order, settings.faceting.maxValuesPerFacet)
-    distributions.push(`${JSON.stringify(field)}:${countsJson(result.counts)}`)
+    const most = settings.faceting.maxValuesPerFacet
+    const result = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
+    const counts = order === 'alpha' ? result.counts : commonest(column, docids, result.counts, most)
+    distributions.push(`${JSON.stringify(field)}:${countsJson(counts)}`)
     if (result.stats !== null)
       stats.push(
         `${JSON.stringify(field)}:{"min":${floatText(result.stats.min)},"max":${floatText(result.stats.max)}}`,
       )
   }
   return { distribution: `{${distributions.join(',')}}`, stats: `{${stats.join(',')}}` }
+}
+
+/** The commonest of all values counted over `docids`, numbers first. */
+function commonest(
+  column: Column,
+  docids: Uint32Array,
+  counts: readonly FacetCount[],
+  most: number,
+): FacetCount[] {
+  const places = column.places
+  const [numbers, strings] = [new CommonestValues(places.numbers), new CommonestValues(places.strings)]
+  for (const docid of docids) {
+    const seen = new Set(column.entries(docid).map((entry) => column.groupOf[entry]!))
+    for (const group of seen) (column.isNumber(group) ? numbers : strings).see(places.of[group]!, docid)
+  }
+  const [numberAt, stringAt] = [new Map<number, FacetCount>(), new Map<number, FacetCount>()]
+  for (const count of counts) (count.isNumber ? numberAt : stringAt).set(places.of[count.group]!, count)
+  return [
+    ...numbers.first(most).map((place) => numberAt.get(place)!),
+    ...strings.first(most).map((place) => stringAt.get(place)!),
+  ].slice(0, most)
 }
 
 export const facetOrder = (
