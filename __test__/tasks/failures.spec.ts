@@ -111,6 +111,30 @@ test('settings that do not fit the stored ones fail alone', async (t) => {
   t.deepEqual([stored.stopWords, stored.searchCutoffMs], [['of'], 7])
 })
 
+test('settings that the documents refuse fail alone, those after them do not contain them', async (t) => {
+  const { tasks, start, engine } = await house(t)
+  await add(tasks, 'ferries', [{ id: 1, _geo: 'nowhere' }])
+  await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
+  await tasks.enqueue(settings('ferries', { filterableAttributes: ['_geo'] }))
+  await tasks.enqueue(settings('ferries', { searchCutoffMs: 7 }))
+  await tasks.enqueue(settings('ferries', { distinctAttribute: 'id' }))
+  start()
+  t.is((await ended(tasks, 4)).status, 'succeeded')
+  const seen = await Promise.all([1, 2, 3, 4].map((uid) => tasks.get(uid, null)))
+  t.deepEqual(
+    seen.map((task) => [task?.status, task?.error?.code, task?.batchUid]),
+    [
+      ['succeeded', undefined, 1],
+      ['failed', 'invalid_document_geo_field', 1],
+      ['succeeded', undefined, 2],
+      ['succeeded', undefined, 2],
+    ],
+  )
+  t.is((await tasks.batch(1, null))?.stats.totalNbTasks, 2)
+  const { settings: stored } = await engine.read(tasks.index('ferries')?.id ?? '')
+  t.deepEqual([stored.stopWords, stored.filterableAttributes, stored.searchCutoffMs], [['of'], [], 7])
+})
+
 test('a commit whose outcome was not recorded is recorded at the next start, not run again', async (t) => {
   const { tasks, start, directory, close } = await house(t)
   start()

@@ -185,6 +185,9 @@ export async function applied(
           break
         }
         case 'settings':
+          if (operation.settings.filterableAttributes.includes('_geo') && hasBadPlace(state)) {
+            throw new EngineError('invalid_document_geo_field', 'a document has no place that can be read')
+          }
           state = { ...state, settings: operation.settings }
           outcomes.push({ taskUid, touched: true })
           break
@@ -207,6 +210,9 @@ export async function applied(
   }
   return [state, outcomes]
 }
+
+const hasBadPlace = ({ documents }: FakeIndex): boolean =>
+  Object.values(documents).some(({ value }) => value._geo === 'nowhere')
 
 function withDocuments(
   state: FakeIndex,

@@ -231,6 +231,7 @@ async function changeIndex(
   const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
   const id = row?.id ?? randomUUID()
 
+  // Tasks that are left out get no outcome: they wait for the next batch.
   const undecided = new Set(plan.operations.map(({ taskUid }) => taskUid))
   const running = tasks.filter((task) => undecided.has(task.row.uid))
   let report: BatchReport | null = null
@@ -277,7 +278,7 @@ async function changeIndex(
   }
 }
 
-/** What of a batch the engine has to do, and what is settled without it. */
+/** What of a batch the engine has to do, and what is settled without it. The rest of it has to wait. */
 interface Plan {
   readonly operations: readonly Operation[]
   readonly decided: readonly Outcome[]
@@ -295,6 +296,7 @@ async function planOf(
   const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
   let exists = row !== null
   let settings: IndexSettings | null = null
+  let isRisky = false
   const currentSettings = async () => (row === null ? defaultIndexSettings : engine.settings(row.id))
   for (const [position, task] of tasks.entries()) {
     const { content } = task
@@ -325,20 +327,36 @@ async function planOf(
       case 'clear':
         operations.push({ taskUid, kind: 'clear' })
         break
-      case 'settings':
+      case 'settings': {
+        if (isRisky) return plan()
         try {
           settings = mergeSettings(settings ?? (await currentSettings()), content.patch)
           operations.push({ taskUid, kind: 'settings', settings })
+          isRisky = askDocuments(content.patch)
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           decided.push(failed(task, error.toJSON()))
         }
         break
+      }
       default:
         throw new TypeError(`task ${taskUid} of kind ${content.kind} cannot share a commit`)
     }
   }
-  return { operations, decided, creates: tasks.some(mayCreate) }
+  return plan()
+
+  function plan(): Plan {
+    return { operations, decided, creates: tasks.some(mayCreate) }
+  }
+}
+
+/**
+ * Whether stored documents decide if settings can be had. Settings sent later contain those before them,
+ * so what follows must not be settled before it is known whether these were.
+ */
+function askDocuments(patch: Readonly<Record<string, unknown>>): boolean {
+  const { embedders = null, filterableAttributes = null, sortableAttributes = null } = patch
+  return embedders !== null || /_geo|\*/.test(JSON.stringify([filterableAttributes, sortableAttributes]))
 }
 
 /** One commit of the engine, given up if the run is interrupted before it begins. */

@@ -112,6 +112,7 @@ export interface StoredWebhook extends WebhookBody {
 /** Everything that changes when a batch has ended; written as one transaction. */
 export interface Conclusion {
   readonly batch: BatchRow
+  /** Tasks of the batch that are not among them wait again. */
   readonly endings: readonly Ending[]
   /** The whole catalogue entries to write, after `removed` were taken out. */
   readonly written: readonly CatalogueRow[]

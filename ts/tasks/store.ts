@@ -348,6 +348,11 @@ export class Store implements StoreCalls {
       )
       this.#sql.run('DELETE FROM contents WHERE uid = ?', [ending.uid])
     }
+    // What the batch could not take in after all waits again.
+    this.#sql.run(
+      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE batch_uid = ? AND status = 'processing'",
+      [batch.uid],
+    )
     for (const uid of conclusion.removed) this.#sql.run('DELETE FROM catalogue WHERE uid = ?', [uid])
     for (const entry of conclusion.written) {
       this.#sql.run(

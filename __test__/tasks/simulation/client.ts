@@ -51,7 +51,7 @@ export class Client {
       case 10:
         return clear(index)
       case 11:
-        return settings(index, { filterableAttributes: ['id'] })
+        return settings(index, { filterableAttributes: world.chance(0.5) ? ['id'] : ['id', '_geo'] })
       case 12:
         return settings(index, { typoTolerance: { minWordSizeForTypos: { oneTypo: 3 + world.below(9) } } })
       case 13:
@@ -77,7 +77,11 @@ export class Client {
     const world = this.#world
     const count = 1 + world.below(3)
     const ids = Array.from({ length: count }, () => world.below(20))
-    const text = JSON.stringify(ids.map((id) => (world.chance(0.05) ? { name } : { id, name })))
+    const text = JSON.stringify(
+      ids.map((id) =>
+        world.chance(0.05) ? { name } : world.chance(0.2) ? { id, name, _geo: 'nowhere' } : { id, name },
+      ),
+    )
     let payload: { format: 'json' } & ({ text: string } | { path: string }) = { text, format: 'json' }
     if (world.chance(0.5)) {
       const slot = await tasks.spool('json')
