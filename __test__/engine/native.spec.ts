@@ -12,10 +12,7 @@ const loaded = loadAddon()
 if (loaded.ok) {
   const open = (directory: string): Promise<Engine> =>
     openNative(loaded.addon, { directory, log, indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 })
-  conformance('native', open, {
-    // Shapes of documents are checked there, but not yet kept.
-    groups: ['areas and shapes', 'points and shapes together', 'areas without shapes'],
-  })
+  conformance('native', open)
 } else if (process.env['CI'] === undefined) {
   test.skip(`native: ${loaded.reasons.join('; ')}`, (t) => t.pass())
 } else {

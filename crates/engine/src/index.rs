@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Context, Error, Result};
+use crate::facets;
 use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
 use crate::search::{self, Answer, Patience};
 use crate::store::schema::Presence;
@@ -155,7 +156,11 @@ impl Index {
                 Prepared::Done(done.record.report.clone())
             }
             _ => {
-                let mut draft = Draft::new(&batch, committed.map(|committed| committed.snapshot.clone()))?;
+                let mut draft = Draft::new(
+                    &batch,
+                    committed.map(|committed| committed.snapshot.clone()),
+                    Arc::clone(&self.stop),
+                )?;
                 draft.apply(batch)?;
                 Prepared::Draft(Box::new(draft))
             }
@@ -167,7 +172,7 @@ impl Index {
 
     /// Forgets a prepared batch, if it is still there.
     pub fn abandon(&self, ticket: u32) {
-        // A batch being written holds the lock: it stops at the next chunk.
+        // A batch being prepared or written holds the lock: it stops at the next document.
         self.stop.store(true, Ordering::Relaxed);
         let mut writing = self.writing();
         if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
@@ -210,7 +215,7 @@ impl Index {
                 .min(SEGMENT_BYTES_MAX * threads),
             spill: directory.spill(&self.stop),
         };
-        let written = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
+        let change = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
         let report = BatchReport {
             batch_uid: draft.batch_uid,
             outcomes: draft.outcomes.clone(),
@@ -218,18 +223,17 @@ impl Index {
             documents: draft.documents(),
         };
         let report = serde_json::to_value(report).context("a report cannot be written as JSON")?;
-        let parts = draft.parts(written.long);
+        let parts = draft.parts();
         let mut record = CommitRecord {
             report: report.clone(),
             primary_key: parts.primary_key.clone(),
-            long: parts.long.as_ref().clone(),
             vectors: BTreeMap::new(),
         };
         // Vectors lie on the disk before the commit names them.
         let vectors = draft.vectors.write(&self.path).map_err(&explain)?;
         record.vectors = vectors.logs();
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
-        let committed = match directory.commit(previous, written.change, parts, record) {
+        let committed = match directory.commit(previous, change, parts, record) {
             Ok(committed) => committed,
             Err(error) => {
                 let error = explain(error);
@@ -246,8 +250,11 @@ impl Index {
         Ok(report)
     }
 
-    /// Makes a commit the newest one for readers.
+    /// Makes a commit the newest one for readers. Until columns they will need are there, they go on over the
+    /// commit before.
     fn show(&self, directory: Arc<IndexDirectory>, committed: Committed) {
+        let snapshot = &committed.snapshot;
+        facets::prepare(snapshot, &|path| indexing::wants_column(snapshot.settings(), path));
         let current = Current { directory, committed: Some(committed) };
         let before = self.current.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(current));
         // Freed after the lock was given back: readers need not wait for that.

@@ -1,17 +1,27 @@
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use roaring::RoaringBitmap;
-use tantivy::columnar::{Column, Dictionary, DynamicColumn, NumericalType};
+use tantivy::columnar::{DynamicColumn, NumericalType};
 
-use super::groups::{Numbers, Strings};
-use crate::error::{Error, Result};
+use super::late;
+use super::numbers::NumberColumn;
+use super::ranks::Ranks;
+use super::strings::StringColumn;
+use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
 
 /// Fields whose columns stay open per commit; beyond, all are opened anew.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// The values of all fields of one commit. Cheap to make: what is worked out stays with the commit.
+/// What is worked out about the fields of a segment may take so many bytes per document, or this many in
+/// all; beyond, it is worked out anew.
+const WORKED_OUT_BYTES_PER_DOCUMENT: usize = 64;
+const WORKED_OUT_BYTES_MIN: usize = 4 << 20;
+
+/// The values of all fields of one commit. Cheap to make: what is worked out stays with the commit, and
+/// what does not depend on deletions with its segments.
 #[derive(Clone)]
 pub struct Columns {
     pub(super) snapshot: Snapshot,
@@ -35,26 +45,34 @@ pub enum Value {
 #[derive(Default)]
 struct OpenFields(Mutex<HashMap<String, Arc<FieldColumns>>>);
 
-/// The columns of one field, a place per segment of the commit.
+/// The columns of one field of a commit. A segment has none, one or several of a kind.
 #[derive(Default)]
 pub(super) struct FieldColumns {
-    pub segments: Vec<SegmentColumns>,
-    pub strings: OnceLock<Arc<Strings>>,
-    pub numbers: OnceLock<Arc<Numbers>>,
+    pub numbers: Vec<Part<NumberColumn>>,
+    pub strings: Vec<Part<StringColumn>>,
+    pub number_ranks: OnceLock<Arc<Ranks>>,
+    pub string_ranks: OnceLock<Arc<Ranks>>,
+}
+
+/// A column of a segment.
+pub(super) struct Part<C> {
+    /// Its place in the commit.
+    pub segment: usize,
+    pub column: Arc<C>,
+}
+
+/// The columns of the fields of one segment. They stay with it from commit to commit.
+#[derive(Default)]
+pub(super) struct SegmentFields {
+    open: Mutex<HashMap<String, Arc<Mutex<Option<SegmentField>>>>>,
+    worked_out_bytes: Arc<AtomicUsize>,
 }
 
 /// The columns of one field in one segment.
-#[derive(Default)]
-pub(super) struct SegmentColumns {
-    pub numbers: Option<Column<f64>>,
-    pub strings: Option<StringColumn>,
-}
-
-/// Ordinals by row, and their terms: normalised ‖ 0 ‖ original.
-#[derive(Clone)]
-pub(super) struct StringColumn {
-    pub ords: Column<u64>,
-    pub dictionary: Arc<Dictionary>,
+#[derive(Clone, Default)]
+struct SegmentField {
+    numbers: Option<Arc<NumberColumn>>,
+    strings: Vec<Arc<StringColumn>>,
 }
 
 impl Columns {
@@ -70,18 +88,19 @@ impl Columns {
             || fields.names().any(|name| name != path && crate::fields::is_same_or_below(path, name))
     }
 
-    /// All values of one document at `path`, numbers first, each kind in the order written.
+    /// All values of one document at `path`, numbers first.
     pub fn values(&self, path: &str, docid: u32) -> Result<Vec<Value>> {
         let field = self.field(path)?;
         let mut values = Vec::new();
-        for (segment, columns) in self.segments(&field) {
-            let Some(doc) = segment.segment_docid(docid) else { continue };
-            if let Some(numbers) = &columns.numbers {
-                values.extend(numbers.values_for_doc(doc).map(Value::Number));
+        for Part { segment, column } in &field.numbers {
+            if let Some(doc) = self.segment(*segment).segment_docid(docid) {
+                values.extend(column.column.values_for_doc(doc).map(Value::Number));
             }
-            if let Some(strings) = &columns.strings {
-                for ord in strings.ords.values_for_doc(doc) {
-                    let (normalised, original) = strings.text(ord)?;
+        }
+        for Part { segment, column } in &field.strings {
+            if let Some(doc) = self.segment(*segment).segment_docid(docid) {
+                for ord in column.ords.values_for_doc(doc) {
+                    let (normalised, original) = column.text(ord as u32)?;
                     values.push(Value::String { normalised, original });
                 }
             }
@@ -89,11 +108,8 @@ impl Columns {
         Ok(values)
     }
 
-    pub(super) fn segments<'a>(
-        &'a self,
-        field: &'a FieldColumns,
-    ) -> impl Iterator<Item = (&'a SegmentView, &'a SegmentColumns)> {
-        self.snapshot.segments().iter().zip(&field.segments)
+    pub(super) fn segment(&self, position: usize) -> &SegmentView {
+        &self.snapshot.segments()[position]
     }
 
     /// Opens the columns of `path`, or finds them open.
@@ -102,14 +118,19 @@ impl Columns {
         if let Some(field) = open.get(path) {
             return Ok(Arc::clone(field));
         }
-        let segments = self.snapshot.segments().iter().map(|segment| SegmentColumns::open(segment, path));
-        let field =
-            Arc::new(FieldColumns { segments: segments.collect::<Result<_>>()?, ..Default::default() });
+        drop(open);
+        let mut field = FieldColumns::default();
+        for (segment, view) in self.snapshot.segments().iter().enumerate() {
+            let columns = view.attachments().get::<SegmentFields>().field(&self.snapshot, view, path)?;
+            field.numbers.extend(columns.numbers.map(|column| Part { segment, column }));
+            field.strings.extend(columns.strings.into_iter().map(|column| Part { segment, column }));
+        }
+        let field = Arc::new(field);
+        open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= FIELDS_OPEN_MAX {
             open.clear();
         }
-        open.insert(path.to_owned(), Arc::clone(&field));
-        Ok(field)
+        Ok(Arc::clone(open.entry(path.to_owned()).or_insert(field)))
     }
 
     /// Documents of `docids` that are still there. Columns keep deleted ones until a merge.
@@ -118,48 +139,45 @@ impl Columns {
     }
 }
 
-impl SegmentColumns {
-    fn open(segment: &SegmentView, path: &str) -> Result<Self> {
-        let mut columns = Self::default();
+impl SegmentFields {
+    /// Opens the columns of `path`, or finds them open. Only who wants the same field waits.
+    fn field(&self, snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<SegmentField> {
+        let place = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let bytes_max = WORKED_OUT_BYTES_MIN.max(segment.docids.len() * WORKED_OUT_BYTES_PER_DOCUMENT);
+            let spent = self.worked_out_bytes.load(Ordering::Relaxed) > bytes_max;
+            if !open.contains_key(path) && (spent || open.len() >= FIELDS_OPEN_MAX) {
+                open.clear();
+                self.worked_out_bytes.store(0, Ordering::Relaxed);
+            }
+            Arc::clone(open.entry(path.to_owned()).or_default())
+        };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(field) = &*place {
+            return Ok(field.clone());
+        }
+        let mut field = SegmentField::default();
+        let docs = segment.reader.max_doc();
         // Column names are paths whose dots separate objects; ours are one key with dots in it.
         let escaped = path.replace('\\', "\\\\").replace('.', "\\.");
         let name = format!("{}.{escaped}", schema::names::COLUMNS);
+        let bytes = &self.worked_out_bytes;
         for handle in segment.reader.fast_fields().dynamic_column_handles(&name)? {
             match handle.open()? {
                 DynamicColumn::Str(column) => {
-                    let (dictionary, ords) = column.into_parts();
-                    columns.strings = Some(StringColumn { ords, dictionary });
+                    field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
                 }
                 column => {
                     if let Some(DynamicColumn::F64(numbers)) = column.coerce_numerical(NumericalType::F64) {
-                        columns.numbers = Some(numbers);
+                        field.numbers = Some(Arc::new(NumberColumn::new(numbers, docs, bytes)));
                     }
                 }
             }
         }
-        Ok(columns)
-    }
-}
-
-impl StringColumn {
-    /// Normalised and original form of an ordinal of this column.
-    pub fn text(&self, ord: u64) -> Result<(String, String)> {
-        let mut term = Vec::new();
-        if !self.dictionary.ord_to_term(ord, &mut term)? {
-            return Err(Error::internal("a column is damaged", format!("it has no ordinal {ord}")));
+        for column in late::columns(snapshot, segment, path)? {
+            field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
         }
-        split(&term)
+        *place = Some(field.clone());
+        Ok(field)
     }
-}
-
-/// Takes a column's term apart.
-pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
-    let text = std::str::from_utf8(term).map_err(|error| Error::internal("a column is damaged", error))?;
-    let (normalised, original) = text.split_once('\0').unwrap_or((text, text));
-    Ok((normalised.to_owned(), original.to_owned()))
-}
-
-/// The part of a column's term that decides its group.
-pub(super) fn group_key(term: &[u8]) -> &[u8] {
-    term.split(|&byte| byte == 0).next().unwrap_or(term)
 }

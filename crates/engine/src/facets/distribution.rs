@@ -1,23 +1,23 @@
 //! Values of a field, counted over the documents of a result.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use roaring::RoaringBitmap;
+use tantivy::DocId;
+use tantivy::columnar::{Cardinality, ColumnIndex};
 
-use super::columns::{Columns, FieldColumns};
-use super::groups::{Strings, each_ord, each_row};
+use super::by_value::AllOrSome;
+use super::columns::{Columns, FieldColumns, Part};
+use super::levels::{Levels, commonest};
+use super::ranks::Ranks;
+use super::strings::split;
 use crate::error::Result;
 use crate::settings::FacetOrder;
+use crate::store::{DELETED, SegmentView};
 
 /// Up to so many candidates, numbers listed by value are in order of their decimal text.
 /// Source: search-semantics.md §13.
 const DECIMAL_ORDER_MAX: u64 = 3000;
-
-/// Values that the reference keeps together on each level above the values themselves, and how many such
-/// groups a level has at least. Source: search-semantics.md §13, order by count.
-const LEVEL_GROUP_BITS: u32 = 2;
-const LEVEL_GROUPS_MIN: usize = 5;
 
 /// Values of a field among some documents.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,144 +37,107 @@ pub struct Stats {
     pub max: f64,
 }
 
-/// Counts per value: each document once.
-pub(super) struct Tallies {
-    tallies: Vec<[u32; 5]>,
-    /// Values with a count, in no order.
-    pub seen: Vec<u32>,
+/// Documents by rank, each once per value, and the groups of values above if they were asked for.
+pub(super) struct Counts {
+    pub counts: Vec<u32>,
+    levels: Option<Levels>,
 }
 
-// Places in a tally. A docid is kept plus one, so that zeroed memory means none.
-const COUNT: usize = 0;
-const LAST_DOCID: usize = 1;
-const FIRST_DOCID: usize = 2;
-const SEGMENT: usize = 3;
-const ORD: usize = 4;
-
-impl Tallies {
-    fn new(len: usize) -> Self {
-        Self { tallies: vec![[0; 5]; len], seen: Vec::new() }
+impl Counts {
+    fn new(len: usize, with_levels: bool) -> Self {
+        Self { counts: vec![0; len], levels: if with_levels { Levels::new(len) } else { None } }
     }
 
-    /// Counts a value of a document. The spelling that is shown is the last one in the document with
-    /// the lowest docid.
-    fn see(&mut self, value: u32, docid: u32, segment: u32, ord: u32) {
-        let tally = &mut self.tallies[value as usize];
-        let document = docid + 1;
-        if tally[LAST_DOCID] != document {
-            if tally[COUNT] == 0 {
-                self.seen.push(value);
-            }
-            tally[COUNT] += 1;
-            tally[LAST_DOCID] = document;
-        }
-        if tally[FIRST_DOCID] == 0 || document <= tally[FIRST_DOCID] {
-            tally[FIRST_DOCID] = document;
-            tally[SEGMENT] = segment;
-            tally[ORD] = ord;
+    /// Ranks that some document has, ascending.
+    pub fn seen(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        (0..self.counts.len() as u32).filter(|&rank| self.counts[rank as usize] > 0)
+    }
+
+    fn commonest(&self, max: usize) -> Vec<u32> {
+        match &self.levels {
+            Some(levels) => levels.commonest(&self.counts, max),
+            None => commonest(&self.counts, max),
         }
     }
 
-    pub fn count(&self, value: u32) -> u32 {
-        self.tallies[value as usize][COUNT]
-    }
-
-    /// The values seen that come first, ascending.
-    pub fn least(&mut self, max: usize) -> &[u32] {
-        if self.seen.len() > max {
-            self.seen.select_nth_unstable(max);
+    /// The first ranks in an order.
+    pub fn first(&self, order: FacetOrder, max: usize) -> Vec<u32> {
+        match order {
+            FacetOrder::Alpha => self.seen().take(max).collect(),
+            FacetOrder::Count => self.commonest(max),
         }
-        let least = max.min(self.seen.len());
-        self.seen[..least].sort_unstable();
-        &self.seen[..least]
-    }
-
-    /// Segment and ordinal of the spelling shown for a value.
-    fn spelling(&self, value: u32) -> (usize, u64) {
-        let tally = &self.tallies[value as usize];
-        (tally[SEGMENT] as usize, u64::from(tally[ORD]))
     }
 }
 
-/// Counts per group of four values, of sixteen, and so on: each document once.
-struct Levels {
-    /// Count and last document plus one, by level from one on.
-    levels: Vec<Vec<[u32; 2]>>,
+/// A column as counting sees it: values are numbers below `len`.
+struct Counted<'a> {
+    part: usize,
+    segment: &'a SegmentView,
+    index: &'a ColumnIndex,
+    len: usize,
+    /// Documents of a value, deleted ones among them; None if that is not known.
+    total: Option<&'a dyn Fn(u32) -> u32>,
+    each: &'a dyn Fn(AllOrSome<'_>, &mut dyn FnMut(DocId, u32)),
 }
 
-impl Levels {
-    /// None if there are too few values for a level.
-    fn new(mut len: usize) -> Option<Self> {
-        let mut levels = Vec::new();
-        while len >> LEVEL_GROUP_BITS >= LEVEL_GROUPS_MIN {
-            len = len.div_ceil(1 << LEVEL_GROUP_BITS);
-            levels.push(vec![[0; 2]; len]);
+impl Counted<'_> {
+    /// Counts the documents of `candidates`, or those that are not among them if they are fewer.
+    fn count(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
+        let several = self.index.get_cardinality() == Cardinality::Multivalued;
+        if several && into.levels.is_some() {
+            return self.count_each(candidates, ranks, into);
         }
-        Some(Self { levels }).filter(|levels| !levels.levels.is_empty())
-    }
-
-    fn see(&mut self, mut value: u32, docid: u32) {
-        for level in &mut self.levels {
-            value >>= LEVEL_GROUP_BITS;
-            let [count, last] = &mut level[value as usize];
-            if *last == docid + 1 {
-                return;
-            }
-            *count += 1;
-            *last = docid + 1;
-        }
-    }
-
-    /// The commonest values as the reference finds them: it opens the fullest group or shows the
-    /// commonest value, whichever counts more, a value before a group that counts the same, later ones
-    /// before earlier ones.
-    fn commonest(&self, tallies: &Tallies, max: usize) -> Vec<u32> {
-        let mut heap = BinaryHeap::new();
-        let count = |level: usize, group: u32| match level.checked_sub(1) {
-            Some(above) => self.levels[above][group as usize][0],
-            None => tallies.count(group),
+        let others = &*self.segment.live - candidates;
+        let total = self.total.filter(|_| others.len() * 2 < self.segment.live.len());
+        let docs = match total {
+            Some(_) => self.all_but(&others),
+            None => self.segment.segment_docids(candidates),
         };
-        let len = |level: usize| match level.checked_sub(1) {
-            Some(above) => self.levels[above].len(),
-            None => tallies.tallies.len(),
-        };
-        let top = self.levels.len();
-        for group in 0..len(top) as u32 {
-            if count(top, group) > 0 {
-                heap.push((count(top, group), Reverse(top), group));
-            }
+        let mut counts = vec![0u32; self.len];
+        if several {
+            let mut last = vec![DocId::MAX; self.len];
+            (self.each)(AllOrSome::Some(&docs), &mut |doc, value| {
+                counts[value as usize] += u32::from(std::mem::replace(&mut last[value as usize], doc) != doc);
+            });
+        } else {
+            (self.each)(AllOrSome::Some(&docs), &mut |_, value| counts[value as usize] += 1);
         }
-        let mut values = Vec::new();
-        while let Some((_, Reverse(level), group)) = heap.pop() {
-            if level == 0 {
-                values.push(group);
-                if values.len() == max {
-                    break;
-                }
-                continue;
-            }
-            let first = group << LEVEL_GROUP_BITS;
-            let end = (first + (1 << LEVEL_GROUP_BITS)).min(len(level - 1) as u32);
-            for below in first..end {
-                if count(level - 1, below) > 0 {
-                    heap.push((count(level - 1, below), Reverse(level - 1), below));
+        for (value, counted) in (0..).zip(counts) {
+            let documents = total.map_or(counted, |total| total(value) - counted);
+            if documents > 0 {
+                let rank = ranks.rank(self.part, value);
+                into.counts[rank as usize] += documents;
+                if let Some(levels) = &mut into.levels {
+                    levels.add(rank, documents);
                 }
             }
         }
-        values
     }
-}
 
-/// Values by count, ties from the last to the first.
-pub(super) fn commonest(tallies: &mut Tallies, max: usize) -> Vec<u32> {
-    let mut seen = std::mem::take(&mut tallies.seen);
-    let key = |value: &u32| Reverse((tallies.count(*value), *value));
-    if max > 0 && seen.len() > max {
-        seen.select_nth_unstable_by_key(max - 1, key);
+    /// What a document has of a group of values counts once, so that every document has to be seen.
+    fn count_each(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
+        let docs = self.segment.segment_docids(candidates);
+        let mut last = vec![DocId::MAX; self.len];
+        (self.each)(AllOrSome::Some(&docs), &mut |doc, value| {
+            if std::mem::replace(&mut last[value as usize], doc) != doc {
+                let rank = ranks.rank(self.part, value);
+                into.counts[rank as usize] += 1;
+                if let Some(levels) = &mut into.levels {
+                    levels.see(rank, self.segment.docids[doc as usize]);
+                }
+            }
+        });
     }
-    seen.truncate(max);
-    seen.sort_unstable_by_key(key);
-    seen
+
+    /// Documents of the segment that are among `others` or gone.
+    fn all_but(&self, others: &RoaringBitmap) -> Vec<DocId> {
+        let mut docs = self.segment.segment_docids(others);
+        if self.segment.has_deletes() {
+            let gone = self.segment.docids.iter().zip(0..).filter(|(docid, _)| **docid == DELETED);
+            docs.extend(gone.map(|(_, doc)| doc));
+        }
+        docs
+    }
 }
 
 impl Columns {
@@ -188,7 +151,7 @@ impl Columns {
         max: usize,
     ) -> Result<Distribution> {
         let field = self.field(path)?;
-        let (mut values, stats) = self.numbers(&field, candidates, order, max);
+        let (mut values, stats) = self.numbers(&field, candidates, order, max)?;
         let number_at: HashMap<String, usize> =
             values.iter().enumerate().map(|(at, (value, _))| (value.clone(), at)).collect();
         let room = max - values.len();
@@ -209,50 +172,39 @@ impl Columns {
         candidates: &RoaringBitmap,
         order: FacetOrder,
         max: usize,
-    ) -> (Vec<(String, u64)>, Option<Stats>) {
-        if field.segments.iter().all(|columns| columns.numbers.is_none()) {
-            return (Vec::new(), None);
+    ) -> Result<(Vec<(String, u64)>, Option<Stats>)> {
+        if field.numbers.is_empty() {
+            return Ok((Vec::new(), None));
         }
-        let numbers = field.numbers();
-        let mut tallies = Tallies::new(numbers.values.len());
-        let mut levels = if order == FacetOrder::Count { Levels::new(numbers.values.len()) } else { None };
-        for (position, (segment, columns)) in self.segments(field).enumerate() {
-            let Some(column) = &columns.numbers else { continue };
-            let rows = numbers.rows(position);
-            each_row(column, &segment.segment_docids(candidates), |doc, row| {
-                let (value, docid) = (rows[row as usize], segment.docids[doc as usize]);
-                tallies.see(value, docid, 0, 0);
-                if let Some(levels) = &mut levels {
-                    levels.see(value, docid);
-                }
-            });
+        let ranks = field.number_ranks()?;
+        let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
+        for (part, Part { segment, column }) in field.numbers.iter().enumerate() {
+            let total = |value: u32| column.by_value().count(value as usize);
+            let counted = Counted {
+                part,
+                segment: self.segment(*segment),
+                index: &column.column.index,
+                len: column.values().len(),
+                total: Some(&total),
+                each: &|docs, visit| column.each(docs, visit),
+            };
+            counted.count(candidates, &ranks, &mut counts);
         }
-        let number = |value: u32| numbers.values[value as usize];
-        let (min, most) = (tallies.seen.iter().min(), tallies.seen.iter().max());
-        let stats = min.zip(most).map(|(&min, &max)| Stats { min: number(min), max: number(max) });
+        let number = |rank: u32| field.number(&ranks, rank);
+        let (min, most) = (counts.seen().next(), counts.seen().next_back());
+        let stats = min.zip(most).map(|(min, max)| Stats { min: number(min), max: number(max) });
         // Display of f64 never writes an exponent, nor a fraction of zero.
-        let shown =
-            |tallies: &Tallies, value: u32| (number(value).to_string(), u64::from(tallies.count(value)));
-        let values = match order {
-            FacetOrder::Alpha if self.live(candidates).len() <= DECIMAL_ORDER_MAX => {
-                let mut all: Vec<_> = tallies.seen.iter().map(|&value| shown(&tallies, value)).collect();
-                all.sort_unstable();
-                all.truncate(max);
-                all
-            }
-            FacetOrder::Alpha => {
-                let least = tallies.least(max).to_vec();
-                least.into_iter().map(|value| shown(&tallies, value)).collect()
-            }
-            FacetOrder::Count => {
-                let commonest = match levels {
-                    Some(levels) => levels.commonest(&tallies, max),
-                    None => commonest(&mut tallies, max),
-                };
-                commonest.into_iter().map(|value| shown(&tallies, value)).collect()
-            }
+        let shown = |rank: u32| (number(rank).to_string(), u64::from(counts.counts[rank as usize]));
+        let by_text = order == FacetOrder::Alpha && self.live(candidates).len() <= DECIMAL_ORDER_MAX;
+        let values = if by_text {
+            let mut all: Vec<_> = counts.seen().map(shown).collect();
+            all.sort_unstable();
+            all.truncate(max);
+            all
+        } else {
+            counts.first(order, max).into_iter().map(shown).collect()
         };
-        (values, stats)
+        Ok((values, stats))
     }
 
     fn strings(
@@ -262,68 +214,75 @@ impl Columns {
         order: FacetOrder,
         max: usize,
     ) -> Result<Vec<(String, u64)>> {
-        if max == 0 || field.segments.iter().all(|columns| columns.strings.is_none()) {
+        if max == 0 || field.strings.is_empty() {
             return Ok(Vec::new());
         }
-        let strings = field.strings()?;
-        let mut levels = if order == FacetOrder::Count { Levels::new(strings.len) } else { None };
-        let mut tallies = self.string_tallies(field, &strings, candidates, |group, docid| {
-            if let Some(levels) = &mut levels {
-                levels.see(group, docid);
-            }
-        });
-        let groups = match (order, levels) {
-            (FacetOrder::Alpha, _) => tallies.least(max).to_vec(),
-            (FacetOrder::Count, Some(levels)) => levels.commonest(&tallies, max),
-            (FacetOrder::Count, None) => commonest(&mut tallies, max),
-        };
-        let texts = field.shown(&tallies, &groups)?;
-        let counts = groups.iter().map(|&group| u64::from(tallies.count(group)));
-        Ok(texts.into_iter().map(|(_, original)| original).zip(counts).collect())
+        let ranks = field.string_ranks()?;
+        let counts = self.string_counts(field, candidates, order)?;
+        let first = counts.first(order, max);
+        let texts = self.shown(field, &ranks, &first, candidates)?;
+        let counted = first.iter().map(|&rank| u64::from(counts.counts[rank as usize]));
+        Ok(texts.into_iter().map(|(_, original)| original).zip(counted).collect())
     }
 
-    pub(super) fn string_tallies(
+    pub(super) fn string_counts(
         &self,
         field: &FieldColumns,
-        strings: &Strings,
         candidates: &RoaringBitmap,
-        mut visit: impl FnMut(u32, u32),
-    ) -> Tallies {
-        let mut tallies = Tallies::new(strings.len);
-        for (position, (segment, columns)) in self.segments(field).enumerate() {
-            let Some(column) = &columns.strings else { continue };
-            each_ord(&column.ords, &segment.segment_docids(candidates), |doc, ord| {
-                let (group, docid) = (strings.group(position, ord), segment.docids[doc as usize]);
-                tallies.see(group, docid, position as u32, ord as u32);
-                visit(group, docid);
-            });
+        order: FacetOrder,
+    ) -> Result<Counts> {
+        let ranks = field.string_ranks()?;
+        let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
+        for (part, Part { segment, column }) in field.strings.iter().enumerate() {
+            let groups = column.groups()?;
+            let total = |group: u32| -> u32 {
+                groups.ords(group).map(|ord| column.by_ord().count(ord as usize)).sum()
+            };
+            let several = column.ords.index.get_cardinality() == Cardinality::Multivalued;
+            let counted = Counted {
+                part,
+                segment: self.segment(*segment),
+                index: &column.ords.index,
+                len: groups.len,
+                // A document may have several spellings of a value.
+                total: if several && groups.vary() { None } else { Some(&total) },
+                each: &|docs, visit| column.each(docs, &mut |doc, ord| visit(doc, groups.of(ord))),
+            };
+            counted.count(candidates, &ranks, &mut counts);
         }
-        tallies
+        Ok(counts)
     }
-}
 
-impl FieldColumns {
-    /// Normalised form and shown spelling of `groups`, in their order. Terms are read in the order they
-    /// lie in, each block once.
-    pub(super) fn shown(&self, tallies: &Tallies, groups: &[u32]) -> Result<Vec<(String, String)>> {
-        let mut wanted: Vec<(usize, u64, usize)> = groups
-            .iter()
-            .enumerate()
-            .map(|(place, &group)| {
-                let (segment, ord) = tallies.spelling(group);
-                (segment, ord, place)
-            })
-            .collect();
-        wanted.sort_unstable();
-        let mut texts = vec![Default::default(); groups.len()];
-        for of_segment in wanted.chunk_by(|a, b| a.0 == b.0) {
-            let Some(column) = &self.segments[of_segment[0].0].strings else { continue };
-            let ords: Vec<u64> = of_segment.iter().map(|(_, ord, _)| *ord).collect();
-            let mut places = of_segment.iter().map(|(_, _, place)| *place);
+    /// Normalised form and shown spelling of the values of `ranks`, in their order: the last spelling in
+    /// the candidate with the lowest docid. Terms are read in the order they lie in, each block once.
+    pub(super) fn shown(
+        &self,
+        field: &FieldColumns,
+        ranks: &Ranks,
+        wanted: &[u32],
+        candidates: &RoaringBitmap,
+    ) -> Result<Vec<(String, String)>> {
+        let mut terms: Vec<(usize, u64, usize)> = Vec::with_capacity(wanted.len());
+        for (place, &rank) in wanted.iter().enumerate() {
+            let (part, ord) = match ranks.varies(rank) {
+                true => self.spelling(field, ranks, rank, candidates)?,
+                false => {
+                    let (part, group) = ranks.owner(rank);
+                    (part, field.strings[part].column.groups()?.ords(group).start)
+                }
+            };
+            terms.push((part, u64::from(ord), place));
+        }
+        terms.sort_unstable();
+        let mut texts = vec![Default::default(); wanted.len()];
+        for of_part in terms.chunk_by(|a, b| a.0 == b.0) {
+            let column = &field.strings[of_part[0].0].column;
+            let ords: Vec<u64> = of_part.iter().map(|(_, ord, _)| *ord).collect();
+            let mut places = of_part.iter().map(|(_, _, place)| *place);
             let mut damage = None;
             column.dictionary.sorted_ords_to_term_cb(&ords, |term| {
                 if let Some(place) = places.next() {
-                    match super::columns::split(term) {
+                    match split(term) {
                         Ok(text) => texts[place] = text,
                         Err(error) => damage = Some(error),
                     }
@@ -334,5 +293,39 @@ impl FieldColumns {
             }
         }
         Ok(texts)
+    }
+
+    /// Part and ordinal of the spelling shown for a value that has several.
+    fn spelling(
+        &self,
+        field: &FieldColumns,
+        ranks: &Ranks,
+        rank: u32,
+        candidates: &RoaringBitmap,
+    ) -> Result<(usize, u32)> {
+        let mut first: Option<(u32, usize, DocId)> = None;
+        let mut shown = ranks.owner(rank);
+        for (part, Part { segment, column }) in field.strings.iter().enumerate() {
+            let Some(group) = ranks.value_in(part, rank) else { continue };
+            let view = self.segment(*segment);
+            let mut spelled = column.groups()?.ords(group);
+            for ord in spelled.clone() {
+                for &doc in column.by_ord().docs(ord as usize) {
+                    let docid = view.docids[doc as usize];
+                    let is_first = first.is_none_or(|(known, ..)| docid < known);
+                    if docid != DELETED && is_first && candidates.contains(docid) {
+                        first = Some((docid, part, doc));
+                    }
+                }
+            }
+            if let Some((_, _, doc)) = first.filter(|(_, of, _)| *of == part) {
+                let last =
+                    column.ords.values_for_doc(doc).filter(|&ord| spelled.contains(&(ord as u32))).last();
+                shown = (part, last.map_or(spelled.start, |ord| ord as u32));
+            } else if first.is_none() {
+                shown = (part, spelled.next().unwrap_or_default());
+            }
+        }
+        Ok(shown)
     }
 }

@@ -9,7 +9,7 @@ use super::columns::Columns;
 use crate::error::Result;
 
 /// Mean radius of the earth in metres. Source: search-semantics.md §9.
-const EARTH_RADIUS: f64 = 6_371_000.0;
+pub(super) const EARTH_RADIUS: f64 = 6_371_000.0;
 
 /// Documents whose distance differs by no more metres from that of the first share its bucket.
 /// Source: search-semantics.md §9, as the two below.
@@ -52,9 +52,10 @@ pub struct GeoBucket {
 
 /// Documents of a universe by their distance from a point, those without a place last.
 pub struct GeoBuckets {
-    point: GeoPoint,
     ascending: bool,
-    left: Vec<(u32, GeoPoint)>,
+    left: Vec<(u32, GeoPoint, f64)>,
+    /// Documents put in order so far.
+    taken: usize,
     near: VecDeque<(u32, GeoPoint, f64)>,
     nowhere: Option<RoaringBitmap>,
 }
@@ -62,28 +63,28 @@ pub struct GeoBuckets {
 impl Columns {
     /// Places of those of `universe` that have one, by ascending docid.
     pub fn places(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
-        let (lats, lngs) = (self.field("_geo.lat")?, self.field("_geo.lng")?);
         let mut places = Vec::new();
-        for ((segment, lat), lng) in self.segments(&lats).zip(&lngs.segments) {
-            let (Some(lat), Some(lng)) = (&lat.numbers, &lng.numbers) else { continue };
+        for (position, segment) in self.snapshot.segments().iter().enumerate() {
+            if segment.live.is_disjoint(universe) {
+                continue;
+            }
+            let Some(of_segment) = self.segment_places(position)? else { continue };
             for doc in segment.segment_docids(universe) {
-                if let (Some(lat), Some(lng)) = (lat.first(doc), lng.first(doc)) {
-                    places.push((segment.docids[doc as usize], GeoPoint { lat, lng }));
-                }
+                places.extend(of_segment.point(doc).map(|point| (segment.docids[doc as usize], point)));
             }
         }
-        places.sort_unstable_by_key(|(docid, _)| *docid);
+        if !places.is_sorted_by_key(|(docid, _)| *docid) {
+            places.sort_unstable_by_key(|(docid, _)| *docid);
+        }
         Ok(places)
     }
 
     /// Live documents no farther than `metres` from `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
-        // Degrees of latitude are about the same everywhere: those too far north or south go first.
-        let degrees = (metres / EARTH_RADIUS).to_degrees() + 1e-6;
-        let (south, north) = (center.lat - degrees, center.lat + degrees);
-        let band = self.number_range("_geo.lat", Bound::Included(south), Bound::Included(north))?;
-        let places = self.places(&band)?;
-        Ok(places.iter().filter(|(_, place)| distance(center, *place) <= metres).map(|(id, _)| *id).collect())
+        self.selected(&format!("radius {center:?} {metres:?}"), |segment| {
+            let places = self.segment_places(segment)?;
+            Ok(places.map(|places| places.within_radius(center, metres)).unwrap_or_default())
+        })
     }
 
     /// Live documents in a box, borders included. A box whose right side lies west of its left one
@@ -108,39 +109,39 @@ impl Columns {
         ascending: bool,
         universe: &RoaringBitmap,
     ) -> Result<GeoBuckets> {
-        let left = self.places(universe)?;
+        let measured = |(docid, place)| (docid, place, distance(point, place));
+        let left: Vec<_> = self.places(universe)?.into_iter().map(measured).collect();
         let mut nowhere = self.live(universe);
-        nowhere -= left.iter().map(|(docid, _)| *docid).collect::<RoaringBitmap>();
+        nowhere -= left.iter().map(|(docid, ..)| *docid).collect::<RoaringBitmap>();
         let nowhere = Some(nowhere).filter(|nowhere| !nowhere.is_empty());
-        Ok(GeoBuckets { point, ascending, left, near: VecDeque::new(), nowhere })
+        Ok(GeoBuckets { ascending, taken: 0, left, near: VecDeque::new(), nowhere })
     }
 }
 
 impl GeoBuckets {
     /// Takes the next documents from those left, in order.
     fn refill(&mut self) {
-        let point = self.point;
-        let measure = |(docid, place): (u32, GeoPoint)| (docid, place, distance(point, place));
-        if self.left.len() < EXACT_FROM {
-            let mut all: Vec<_> = std::mem::take(&mut self.left).into_iter().map(measure).collect();
+        let mut all = std::mem::take(&mut self.left);
+        if all.len() < EXACT_FROM {
             // Sorting keeps documents of the same metre in order of docid.
-            all.sort_by_key(|(_, _, metres)| *metres as u64);
+            all.sort_by_key(|(docid, _, metres)| (*metres as u64, *docid));
             if !self.ascending {
                 all.reverse();
             }
             self.near = all.into();
             return;
         }
-        let mut all: Vec<_> = self.left.iter().copied().map(measure).collect();
         let by_distance = |a: &(u32, GeoPoint, f64), b: &(u32, GeoPoint, f64)| {
             let order = a.2.total_cmp(&b.2);
             (if self.ascending { order } else { order.reverse() }).then(a.0.cmp(&b.0))
         };
-        all.select_nth_unstable_by(EXACT_FROM - 1, by_distance);
-        let rest = all.split_off(EXACT_FROM);
+        // As many again each time: few passes for who reads all, little work for who reads a page.
+        // What is left below a thousand is ordered by whole metres.
+        let wanted = EXACT_FROM.max(self.taken).min(all.len() / EXACT_FROM * EXACT_FROM);
+        self.taken += wanted;
+        all.select_nth_unstable_by(wanted - 1, by_distance);
+        self.left = all.split_off(wanted);
         all.sort_unstable_by(by_distance);
-        self.left = rest.into_iter().map(|(docid, place, _)| (docid, place)).collect();
-        self.left.sort_unstable_by_key(|(docid, _)| *docid);
         self.near = all.into();
     }
 }

@@ -1,22 +1,38 @@
 //! Here is a field, give me its values: by document, in order, counted, or the documents that hold them.
 //!
 //! Everything is read from the columns and presence terms of a commit. Strings are ordinals until they
-//! are shown; values that differ only in spelling form one *group*, numbered in order across segments.
+//! are shown; spellings of one value form a *group*; a *rank* numbers values in order across segments.
+//! What depends on a segment alone is worked out once for it and outlives commits; deleted documents stay
+//! in it and are masked by the commit.
 
+mod by_value;
 mod columns;
+mod distinct;
 mod distribution;
 mod geo;
-mod groups;
+mod late;
+mod levels;
+mod numbers;
 mod order;
+mod places;
+mod plane;
+mod ranks;
 mod search;
 mod select;
+mod shapes;
+mod strings;
 
 pub use columns::{Columns, Value};
+pub use distinct::Distinct;
 pub use distribution::{Distribution, Stats};
 pub use geo::{GeoBucket, GeoBuckets, GeoPoint, distance};
-pub use groups::Keys;
+pub use late::{is_late, prepare};
 pub use order::{SortBuckets, SortValue};
 pub use search::{FacetHit, FacetQuery};
+pub use shapes::{Area, BORDERS, CIRCLE_CORNERS, Shape, borders, shapes_of};
+pub use strings::column_term;
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,25 @@
 //! Documents by the value of a field.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::columns::Columns;
-use super::groups::{each_ord, each_row};
+use super::by_value::{AllOrSome, ByValue};
+use super::columns::{Columns, FieldColumns};
+use super::ranks::ordered;
+use super::strings::{group_key, split};
 use crate::error::Result;
+use crate::store::SegmentView;
 
-/// Documents whose buckets are worked out in one go, at least.
+/// Documents that are put in order in one go, at least.
 const CHUNK: usize = 256;
+
+/// Documents a page is likely to ask for.
+const PAGE: usize = 20;
+
+/// Documents that are walked past, for each one of the universe, before the universe is listed after all.
+const WALKED_PER_DOCUMENT: usize = 4;
 
 /// What the documents of a bucket have in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,154 +34,282 @@ pub enum SortValue {
 
 /// Documents of a universe by their best value at a path: numbers, then strings, then those without.
 /// Best is the least when ascending, the greatest when descending.
+///
+/// The columns of a field give their documents value by value, all in the same order; a bucket takes from
+/// each what it has of the best value. Where the universe is large a column is walked in the order of its
+/// values, so that a page costs little; where it is small its documents are listed and sorted.
 pub struct SortBuckets {
     columns: Columns,
-    path: String,
-    /// Rank of the best value and docid, unordered; ranks ascend in the order asked for.
-    numbers: Ranked,
-    strings: Ranked,
-    rest: RoaringBitmap,
+    field: Arc<FieldColumns>,
     ascending: bool,
-    /// Documents put in order so far.
-    taken: usize,
-    ready: VecDeque<(SortValue, RoaringBitmap)>,
+    /// Documents that came in no bucket yet.
+    left: RoaringBitmap,
+    kind: Kind,
+    runs: Vec<Run>,
 }
 
-/// Documents yet to be put in order.
-#[derive(Default)]
-struct Ranked {
-    documents: Vec<(u32, u32)>,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Numbers,
+    Strings,
+    Without,
 }
 
-impl Ranked {
-    /// Takes out the best `at_least` documents and those equal to the last of them, in order.
-    fn take_best(&mut self, at_least: usize) -> Vec<(u32, u32)> {
-        if self.documents.len() <= at_least {
-            let mut all = std::mem::take(&mut self.documents);
-            all.sort_unstable();
-            return all;
-        }
-        let (_, &mut (bound, _), _) = self.documents.select_nth_unstable(at_least - 1);
-        let mut best = Vec::with_capacity(at_least);
-        self.documents.retain(|document| {
-            let wanted = document.0 <= bound;
-            if wanted {
-                best.push(*document);
-            }
-            !wanted
-        });
-        best.sort_unstable();
-        best
-    }
+/// A column, giving its documents value by value.
+struct Run {
+    part: usize,
+    segment: usize,
+    source: Source,
+    head: Option<Head>,
+}
+
+enum Source {
+    /// Values passed, and documents looked at.
+    Walk { passed: usize, seen: usize, seen_max: usize },
+    /// Place of the best value in the order asked for, and docid.
+    Listed { documents: Vec<(u32, u32)>, taken: usize, ready: VecDeque<(u32, RoaringBitmap)> },
+}
+
+/// The best value left of a run, and documents that have it.
+struct Head {
+    key: Key,
+    docs: RoaringBitmap,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// See [`ordered`].
+    Number(u64),
+    Normalised(Vec<u8>),
 }
 
 impl Columns {
     /// The buckets of `universe` by its values at `path`, best first. All documents of `universe` come
     /// once; those that are deleted do not come.
     pub fn sort_buckets(&self, path: &str, ascending: bool, universe: &RoaringBitmap) -> Result<SortBuckets> {
-        let field = self.field(path)?;
-        let (numbers, strings) = (field.numbers(), field.strings()?);
         let mut buckets = SortBuckets {
             columns: self.clone(),
-            path: path.to_owned(),
-            numbers: Ranked::default(),
-            strings: Ranked::default(),
-            rest: RoaringBitmap::new(),
+            field: self.field(path)?,
             ascending,
-            taken: 0,
-            ready: VecDeque::new(),
+            left: self.live(universe),
+            kind: Kind::Numbers,
+            runs: Vec::new(),
         };
-        let rank = |index: u32, len: usize| if ascending { index } else { len as u32 - 1 - index };
-        for (position, (segment, columns)) in self.segments(&field).enumerate() {
-            let docs = segment.segment_docids(universe);
-            if let Some(column) = &columns.numbers {
-                let rows = numbers.rows(position);
-                let mut best = Best::default();
-                each_row(column, &docs, |doc, row| {
-                    best.see(doc, rank(rows[row as usize], numbers.values.len()));
-                });
-                buckets.numbers.documents.extend(best.found(&segment.docids));
-            }
-            if let Some(column) = &columns.strings {
-                let mut best = Best::default();
-                each_ord(&column.ords, &docs, |doc, ord| {
-                    best.see(doc, rank(strings.group(position, ord), strings.len));
-                });
-                buckets.strings.documents.extend(best.found(&segment.docids));
-            }
-        }
-        let mut rest = self.live(universe);
-        let with_number: RoaringBitmap = docids(&buckets.numbers.documents);
-        if !with_number.is_empty() {
-            buckets.strings.documents.retain(|(_, docid)| !with_number.contains(*docid));
-            rest -= with_number;
-        }
-        rest -= docids(&buckets.strings.documents);
-        buckets.rest = rest;
+        buckets.start()?;
         Ok(buckets)
-    }
-}
-
-fn docids(documents: &[(u32, u32)]) -> RoaringBitmap {
-    documents.iter().map(|(_, docid)| *docid).collect()
-}
-
-/// The least rank of each document, as long as the values of a document come together.
-#[derive(Default)]
-struct Best {
-    documents: Vec<(u32, u32)>,
-}
-
-impl Best {
-    fn see(&mut self, doc: u32, rank: u32) {
-        match self.documents.last_mut() {
-            Some((best, last)) if *last == doc => *best = rank.min(*best),
-            _ => self.documents.push((rank, doc)),
-        }
-    }
-
-    fn found(self, docids: &[u32]) -> impl Iterator<Item = (u32, u32)> {
-        self.documents.into_iter().map(|(rank, doc)| (rank, docids[doc as usize]))
     }
 }
 
 impl SortBuckets {
     /// The next bucket; None after the last.
     pub fn next_bucket(&mut self) -> Result<Option<(SortValue, RoaringBitmap)>> {
-        if self.ready.is_empty() {
-            self.fill()?;
+        loop {
+            if self.left.is_empty() {
+                return Ok(None);
+            }
+            if self.kind == Kind::Without {
+                return Ok(Some((SortValue::None, std::mem::take(&mut self.left))));
+            }
+            let Some(best) = self.best() else {
+                self.kind = if self.kind == Kind::Numbers { Kind::Strings } else { Kind::Without };
+                self.start()?;
+                continue;
+            };
+            let key = self.runs[best].head.as_ref().map(|head| head.key.clone());
+            let value = self.value(best)?;
+            let mut bucket = RoaringBitmap::new();
+            for run in 0..self.runs.len() {
+                // A value that is spelled in several ways comes several times.
+                while self.runs[run].head.as_ref().map(|head| &head.key) == key.as_ref() {
+                    bucket |= self.runs[run].head.take().map(|head| head.docs).unwrap_or_default();
+                    self.settle(run)?;
+                }
+            }
+            // A document has several values: it came with its best.
+            bucket &= &self.left;
+            if !bucket.is_empty() {
+                self.left -= &bucket;
+                return Ok(Some((value, bucket)));
+            }
         }
-        Ok(self.ready.pop_front())
     }
 
-    fn fill(&mut self) -> Result<()> {
-        let field = self.columns.field(&self.path)?;
-        let of_numbers = !self.numbers.documents.is_empty();
-        let ranked = if of_numbers { &mut self.numbers } else { &mut self.strings };
-        if ranked.documents.is_empty() {
-            if !self.rest.is_empty() {
-                self.ready.push_back((SortValue::None, std::mem::take(&mut self.rest)));
+    /// Readies the columns of a kind.
+    fn start(&mut self) -> Result<()> {
+        let parts: Vec<(usize, usize)> = match self.kind {
+            Kind::Numbers => self.field.numbers.iter().map(|part| part.segment).enumerate().collect(),
+            Kind::Strings => self.field.strings.iter().map(|part| part.segment).enumerate().collect(),
+            Kind::Without => Vec::new(),
+        };
+        self.runs.clear();
+        for (part, segment) in parts {
+            let wanted = self.left.intersection_len(&self.columns.segment(segment).live) as usize;
+            if wanted == 0 {
+                continue;
             }
-            return Ok(());
-        }
-        // As many again each time: few passes for who reads all, little work for who reads a page.
-        let best = ranked.take_best(CHUNK.max(self.taken));
-        self.taken += best.len();
-        for bucket in best.chunk_by(|a, b| a.0 == b.0) {
-            let rank = bucket[0].0;
-            let value = if of_numbers {
-                let values = &field.numbers().values;
-                let index = if self.ascending { rank as usize } else { values.len() - 1 - rank as usize };
-                SortValue::Number(values[index])
+            let (rows, values) = self.size(part);
+            let walked = (rows / values.max(1)).max(PAGE * rows / wanted);
+            let source = if walked * 2 < wanted {
+                Source::Walk { passed: 0, seen: 0, seen_max: wanted * WALKED_PER_DOCUMENT }
             } else {
-                let strings = field.strings()?;
-                let group = if self.ascending { rank } else { strings.len as u32 - 1 - rank };
-                SortValue::String(strings.text(&field, group)?.0)
+                self.listed(part, segment)
             };
-            self.ready.push_back((value, docids(bucket)));
+            self.runs.push(Run { part, segment, source, head: None });
+            self.settle(self.runs.len() - 1)?;
         }
         Ok(())
     }
+
+    /// Rows of a column, and how many values they have at most.
+    fn size(&self, part: usize) -> (usize, usize) {
+        match self.kind {
+            Kind::Numbers => {
+                let column = &self.field.numbers[part].column;
+                (column.column.values.num_vals() as usize, column.values().len())
+            }
+            _ => {
+                let column = &self.field.strings[part].column;
+                (column.ords.values.num_vals() as usize, column.len())
+            }
+        }
+    }
+
+    fn by_value(&self, part: usize) -> &ByValue {
+        match self.kind {
+            Kind::Numbers => self.field.numbers[part].column.by_value(),
+            _ => self.field.strings[part].column.by_ord(),
+        }
+    }
+
+    /// The documents left of a segment with their best values in a column.
+    fn listed(&self, part: usize, segment: usize) -> Source {
+        let view = self.columns.segment(segment);
+        let docs = view.segment_docids(&self.left);
+        let values = self.size(part).1 as u32;
+        let mut documents: Vec<(u32, u32)> = Vec::with_capacity(docs.len());
+        let mut last = None;
+        let mut see = |doc: u32, value: u32| {
+            let place = if self.ascending { value } else { values - 1 - value };
+            match documents.last_mut() {
+                Some((best, _)) if last == Some(doc) => *best = place.min(*best),
+                _ => documents.push((place, view.docids[doc as usize])),
+            }
+            last = Some(doc);
+        };
+        match self.kind {
+            Kind::Numbers => self.field.numbers[part].column.each(AllOrSome::Some(&docs), &mut see),
+            _ => self.field.strings[part].column.each(AllOrSome::Some(&docs), &mut see),
+        }
+        Source::Listed { documents, taken: 0, ready: VecDeque::new() }
+    }
+
+    /// The run whose best value is the best of all.
+    fn best(&self) -> Option<usize> {
+        let heads = self.runs.iter().enumerate().filter_map(|(run, it)| Some((&it.head.as_ref()?.key, run)));
+        if self.ascending { heads.min().map(|(_, run)| run) } else { heads.max().map(|(_, run)| run) }
+    }
+
+    fn value(&self, run: usize) -> Result<SortValue> {
+        Ok(match self.runs[run].head.as_ref().map(|head| &head.key) {
+            Some(Key::Number(key)) => {
+                let bits = if key >> 63 == 1 { key & !(1 << 63) } else { !key };
+                SortValue::Number(f64::from_bits(bits))
+            }
+            Some(Key::Normalised(key)) => SortValue::String(split(key)?.0),
+            None => SortValue::None,
+        })
+    }
+
+    /// Finds the next value of a run that documents left have.
+    fn settle(&mut self, run: usize) -> Result<()> {
+        let (part, segment) = (self.runs[run].part, self.runs[run].segment);
+        let is_spent =
+            matches!(self.runs[run].source, Source::Walk { seen, seen_max, .. } if seen > seen_max);
+        if is_spent {
+            self.runs[run].source = self.listed(part, segment);
+        }
+        let mut source =
+            std::mem::replace(&mut self.runs[run].source, Source::Walk { passed: 0, seen: 0, seen_max: 0 });
+        let found = match &mut source {
+            Source::Walk { passed, seen, seen_max } => {
+                let by_value = self.by_value(part);
+                let view = self.columns.segment(segment);
+                let mut found = None;
+                while *passed < by_value.len() && found.is_none() && *seen <= *seen_max {
+                    let value = if self.ascending { *passed } else { by_value.len() - 1 - *passed };
+                    let docs = by_value.docs(value);
+                    *passed += 1;
+                    *seen += docs.len() + 1;
+                    let docs = left_of(view, docs, &self.left);
+                    found = (!docs.is_empty()).then_some((value as u32, docs));
+                }
+                if found.is_none() && *passed < by_value.len() {
+                    self.runs[run].source = source;
+                    return self.settle(run);
+                }
+                found
+            }
+            Source::Listed { documents, taken, ready } => {
+                if ready.is_empty() && !documents.is_empty() {
+                    // As many again each time: few passes for who reads all, little work for a page.
+                    let best = take_best(documents, CHUNK.max(*taken));
+                    *taken += best.len();
+                    for bucket in best.chunk_by(|a, b| a.0 == b.0) {
+                        ready.push_back((bucket[0].0, bucket.iter().map(|(_, docid)| *docid).collect()));
+                    }
+                }
+                let values = self.size(part).1 as u32;
+                let value = |place: u32| if self.ascending { place } else { values - 1 - place };
+                ready.pop_front().map(|(place, docs)| (value(place), docs))
+            }
+        };
+        self.runs[run].source = source;
+        self.runs[run].head = match found {
+            None => None,
+            Some((value, docs)) => Some(Head { key: self.key(part, value)?, docs }),
+        };
+        Ok(())
+    }
+
+    fn key(&self, part: usize, value: u32) -> Result<Key> {
+        Ok(match self.kind {
+            Kind::Numbers => Key::Number(ordered(self.field.numbers[part].column.values()[value as usize])),
+            _ => {
+                let mut term = Vec::new();
+                self.field.strings[part].column.term(value, &mut term)?;
+                Key::Normalised(group_key(&term).to_vec())
+            }
+        })
+    }
+}
+
+/// Live documents of ascending `docs` that are among `left`.
+fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> RoaringBitmap {
+    if docs.len() > CHUNK {
+        return segment.to_docids(docs.iter().copied()) & left;
+    }
+    let docids = docs.iter().map(|&doc| segment.docids[doc as usize]);
+    docids.filter(|&docid| left.contains(docid)).collect()
+}
+
+/// Takes out the best `at_least` documents and those equal to the last of them, in order.
+fn take_best(documents: &mut Vec<(u32, u32)>, at_least: usize) -> Vec<(u32, u32)> {
+    if documents.len() <= at_least {
+        let mut all = std::mem::take(documents);
+        all.sort_unstable();
+        return all;
+    }
+    let (_, &mut (bound, _), _) = documents.select_nth_unstable(at_least - 1);
+    let mut best = Vec::with_capacity(at_least);
+    documents.retain(|document| {
+        let wanted = document.0 <= bound;
+        if wanted {
+            best.push(*document);
+        }
+        !wanted
+    });
+    best.sort_unstable();
+    best
 }
 
 impl Iterator for SortBuckets {

@@ -4,7 +4,6 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 use roaring::RoaringBitmap;
 
 use super::columns::Columns;
-use super::distribution::commonest;
 use crate::analysis::{Locales, normalize_facet_search};
 use crate::error::Result;
 use crate::settings::FacetOrder;
@@ -85,22 +84,19 @@ impl Columns {
         max: usize,
     ) -> Result<Vec<FacetHit>> {
         let field = self.field(path)?;
-        let strings = field.strings()?;
-        let mut tallies = self.string_tallies(&field, &strings, candidates, |_, _| {});
-        let all = tallies.seen.len();
-        let groups = match order {
-            FacetOrder::Alpha => tallies.least(all).to_vec(),
-            FacetOrder::Count => commonest(&mut tallies, all),
-        };
+        let ranks = field.string_ranks()?;
+        let counts = self.string_counts(&field, candidates, order)?;
+        let values = counts.first(order, ranks.len);
         let fits = Fits::new(query);
         let mut hits = Vec::new();
-        for chunk in groups.chunks(CHUNK) {
-            for ((normalised, value), &group) in field.shown(&tallies, chunk)?.into_iter().zip(chunk) {
+        for chunk in values.chunks(CHUNK) {
+            let texts = self.shown(&field, &ranks, chunk, candidates)?;
+            for ((normalised, value), &rank) in texts.into_iter().zip(chunk) {
                 if hits.len() == max {
                     return Ok(hits);
                 }
                 if fits.fits(&normalised, query.locales) {
-                    hits.push(FacetHit { value, count: u64::from(tallies.count(group)) });
+                    hits.push(FacetHit { value, count: u64::from(counts.counts[rank as usize]) });
                 }
             }
         }

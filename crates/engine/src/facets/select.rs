@@ -1,21 +1,84 @@
 //! Documents that hold a value.
 
+use std::collections::HashMap;
 use std::ops::{Bound, Range};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
+use tantivy::DocId;
 use tantivy::columnar::{Column, TermOrdHit};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED, Term};
 
-use super::columns::{Columns, FieldColumns, StringColumn, group_key};
+use super::by_value::{AllOrSome, each_ord};
+use super::columns::{Columns, FieldColumns};
+use super::strings::{StringColumn, group_key};
 use crate::analysis::normalize_facet;
 use crate::error::Result;
-use crate::store::schema::{Presence, presence_term};
+use crate::store::schema::Presence;
 
 /// Texts that are looked up one after another.
 const PASSES_MAX: usize = 4;
 
+/// Selections kept per segment, bytes of bitmaps among them, and bytes of what a selection says.
+const KEPT_MAX: usize = 256;
+const KEPT_BYTES_PER_DOCUMENT: usize = 4;
+const KEPT_BYTES_MIN: usize = 1 << 20;
+const KEY_BYTES_MAX: usize = 1024;
+
+/// Documents of a segment, deleted ones among them, by what selected them. They outlive commits.
+#[derive(Default)]
+struct Kept(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
+
+impl Kept {
+    fn get(&self, key: &str) -> Option<Arc<RoaringBitmap>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(key).cloned()
+    }
+
+    fn keep(&self, key: &str, docids: &Arc<RoaringBitmap>, documents: usize) {
+        let bytes = docids.serialized_size() + key.len();
+        let bytes_max = KEPT_BYTES_MIN.max(documents * KEPT_BYTES_PER_DOCUMENT);
+        if key.len() > KEY_BYTES_MAX || bytes > bytes_max / 4 {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0.len() == KEPT_MAX || kept.1 + bytes > bytes_max {
+            *kept = Default::default();
+        }
+        if kept.0.insert(key.to_owned(), Arc::clone(docids)).is_none() {
+            kept.1 += bytes;
+        }
+    }
+}
+
 impl Columns {
+    /// Live documents that `find` selects, segment by segment; `key` says all that it depends on.
+    pub(super) fn selected(
+        &self,
+        key: &str,
+        mut find: impl FnMut(usize) -> Result<Vec<DocId>>,
+    ) -> Result<RoaringBitmap> {
+        let mut found = RoaringBitmap::new();
+        for (position, segment) in self.snapshot.segments().iter().enumerate() {
+            let kept = segment.attachments().get::<Kept>();
+            if let Some(docids) = kept.get(key) {
+                found |= &*docids & &*segment.live;
+                continue;
+            }
+            let mut docs = find(position)?;
+            if !docs.is_sorted() {
+                docs.sort_unstable();
+            }
+            match segment.all_docids(&docs) {
+                Some(docids) => {
+                    let docids = Arc::new(docids);
+                    kept.keep(key, &docids, segment.docids.len());
+                    found |= &*docids & &*segment.live;
+                }
+                None => found |= segment.to_docids(docs),
+            }
+        }
+        Ok(found)
+    }
+
     /// Live documents where something is at `path`, be it null, empty or an object.
     pub fn exists(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Exists, path)
@@ -37,20 +100,10 @@ impl Columns {
     }
 
     fn presence(&self, kind: Presence, path: &str) -> Result<RoaringBitmap> {
-        let field = self.snapshot.schema().presence;
-        let term = Term::from_field_text(field, &presence_term(kind, path));
-        let mut found = RoaringBitmap::new();
-        for segment in self.snapshot.segments() {
-            let index = segment.reader.inverted_index(field)?;
-            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-            let mut docs = Vec::with_capacity(postings.size_hint() as usize);
-            while postings.doc() != TERMINATED {
-                docs.push(postings.doc());
-                postings.advance();
-            }
-            found |= segment.to_docids(docs);
-        }
-        Ok(found)
+        let schema = self.snapshot.schema();
+        self.selected(&format!("{kind:?} {path}"), |segment| {
+            self.segment(segment).presence_docs(schema, kind, path)
+        })
     }
 
     /// Live documents with a string at `path` that equals `text` once both are normalised, or the number
@@ -59,9 +112,9 @@ impl Columns {
         let field = self.field(path)?;
         let normalised = normalize_facet(text);
         let mut found =
-            self.string_range(&field, Bound::Included(&normalised), Bound::Included(&normalised))?;
+            self.string_range(&field, path, Bound::Included(&normalised), Bound::Included(&normalised))?;
         if let Some(number) = finite(text) {
-            found |= self.number_range_in(&field, Bound::Included(number), Bound::Included(number));
+            found |= self.number_range_in(&field, path, Bound::Included(number), Bound::Included(number))?;
         }
         Ok(found)
     }
@@ -81,17 +134,21 @@ impl Columns {
             return Ok(found);
         }
         let field = self.field(path)?;
-        let (mut edges, mut wanted) = (Vec::new(), Vec::new());
+        let (mut edges, mut wanted, mut key) = (Vec::new(), Vec::new(), format!("any {path}"));
         for text in texts {
             edges.push(normalize_facet(text).into_bytes());
             wanted.extend(finite(text).map(|number| number + 0.0));
+            if key.len() <= KEY_BYTES_MAX {
+                // Texts follow their lengths, so that no two lists read the same.
+                key.push_str(&format!(" {} {text}", text.len()));
+            }
         }
         wanted.sort_unstable_by(f64::total_cmp);
-        let mut found = RoaringBitmap::new();
-        for (segment, columns) in self.segments(&field) {
-            let docs: Vec<u32> = (0..segment.reader.max_doc()).collect();
+        self.selected(&key, |segment| {
+            let every = AllOrSome::All(self.segment(segment).reader.max_doc());
             let mut hits = Vec::new();
-            if let Some(strings) = &columns.strings {
+            for part in field.strings.iter().filter(|part| part.segment == segment) {
+                let strings = &*part.column;
                 let mut ords = RoaringBitmap::new();
                 for edge in &mut edges {
                     edge.push(0);
@@ -100,26 +157,25 @@ impl Columns {
                     ords.insert_range(start as u32..strings.first_from(edge)? as u32);
                     edge.pop();
                 }
-                super::groups::each_ord(&strings.ords, &docs, |doc, ord| {
-                    if hits.last() != Some(&doc) && ords.contains(ord as u32) {
+                each_ord(&strings.ords, every, |doc, ord| {
+                    if hits.last() != Some(&doc) && ords.contains(ord) {
                         hits.push(doc);
                     }
                 });
-                found |= segment.to_docids(std::mem::take(&mut hits));
             }
-            if let Some(numbers) = columns.numbers.as_ref().filter(|_| !wanted.is_empty()) {
-                super::groups::each_row(numbers, &docs, |doc, row| {
+            for part in field.numbers.iter().filter(|part| part.segment == segment && !wanted.is_empty()) {
+                let values = part.column.values();
+                part.column.each(every, &mut |doc, value| {
                     // Adding zero takes the sign off it.
-                    let number = numbers.values.get_val(row) + 0.0;
+                    let number = values[value as usize] + 0.0;
                     let is_wanted = || wanted.binary_search_by(|value| value.total_cmp(&number)).is_ok();
                     if hits.last() != Some(&doc) && is_wanted() {
                         hits.push(doc);
                     }
                 });
-                found |= segment.to_docids(hits);
             }
-        }
-        Ok(found)
+            Ok(hits)
+        })
     }
 
     /// Live documents with a number or a string between two bounds. A bound that writes no number bounds
@@ -127,46 +183,49 @@ impl Columns {
     pub fn between(&self, path: &str, from: Bound<&str>, to: Bound<&str>) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let (low, high) = (from.map(normalize_facet), to.map(normalize_facet));
-        let mut found = self.string_range(&field, as_str(&low), as_str(&high))?;
+        let mut found = self.string_range(&field, path, as_str(&low), as_str(&high))?;
         if let (Some(from), Some(to)) = (number_bound(from), number_bound(to)) {
-            found |= self.number_range_in(&field, from, to);
+            found |= self.number_range_in(&field, path, from, to)?;
         }
         Ok(found)
     }
 
     /// Live documents with a number at `path` between two bounds.
     pub fn number_range(&self, path: &str, from: Bound<f64>, to: Bound<f64>) -> Result<RoaringBitmap> {
-        Ok(self.number_range_in(&*self.field(path)?, from, to))
+        self.number_range_in(&*self.field(path)?, path, from, to)
     }
 
     /// Live documents with a string at `path` that holds `text`, both normalised.
     pub fn contains(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let wanted = normalize_facet(text);
-        let mut found = RoaringBitmap::new();
-        for (segment, columns) in self.segments(&field) {
-            let Some(strings) = &columns.strings else { continue };
-            let mut matching = RoaringBitmap::new();
-            let mut terms = strings.dictionary.stream()?;
-            while terms.advance() {
-                let key = std::str::from_utf8(group_key(terms.key())).unwrap_or_default();
-                if key.contains(&wanted) {
-                    matching.insert(terms.term_ord() as u32);
-                }
-            }
-            if matching.is_empty() {
-                continue;
-            }
-            let docs: Vec<u32> = (0..segment.reader.max_doc()).collect();
+        self.selected(&format!("contains {path} {wanted}"), |segment| {
             let mut hits = Vec::new();
-            super::groups::each_ord(&strings.ords, &docs, |doc, ord| {
-                if hits.last() != Some(&doc) && matching.contains(ord as u32) {
-                    hits.push(doc);
+            for part in field.strings.iter().filter(|part| part.segment == segment) {
+                let strings = &*part.column;
+                let mut matching = RoaringBitmap::new();
+                let mut terms = strings.dictionary.stream()?;
+                while terms.advance() {
+                    let key = std::str::from_utf8(group_key(terms.key())).unwrap_or_default();
+                    if key.contains(&wanted) {
+                        matching.insert(terms.term_ord() as u32);
+                    }
                 }
-            });
-            found |= segment.to_docids(hits);
-        }
-        Ok(found)
+                if matching.is_empty() {
+                    continue;
+                }
+                each_ord(
+                    &strings.ords,
+                    AllOrSome::All(self.segment(segment).reader.max_doc()),
+                    |doc, ord| {
+                        if hits.last() != Some(&doc) && matching.contains(ord) {
+                            hits.push(doc);
+                        }
+                    },
+                );
+            }
+            Ok(hits)
+        })
     }
 
     /// Live documents with a string at `path` that begins with `text`, both normalised. With an empty
@@ -177,39 +236,23 @@ impl Columns {
             return self.exists(path);
         }
         let field = self.field(path)?;
-        self.ord_ranges(&field, |strings| {
+        self.ord_ranges(&field, &format!("starts {path} {prefix}"), |strings| {
             let end = after_prefix(prefix.as_bytes());
             let end = end.map_or(Ok(strings.dictionary.num_terms() as u64), |end| strings.first_from(&end));
             Ok(strings.first_from(prefix.as_bytes())?..end?)
         })
     }
 
-    /// Live documents that share a value at `path` with `docid`, itself among them if it has one.
-    pub fn same_value(&self, path: &str, docid: u32) -> Result<RoaringBitmap> {
-        let field = self.field(path)?;
-        let mut found = RoaringBitmap::new();
-        for value in self.values(path, docid)? {
-            found |= match value {
-                super::Value::Number(number) => {
-                    self.number_range_in(&field, Bound::Included(number), Bound::Included(number))
-                }
-                super::Value::String { normalised, .. } => {
-                    self.string_range(&field, Bound::Included(&normalised), Bound::Included(&normalised))?
-                }
-            };
-        }
-        Ok(found)
-    }
-
     fn string_range(
         &self,
         field: &FieldColumns,
+        path: &str,
         from: Bound<&str>,
         to: Bound<&str>,
     ) -> Result<RoaringBitmap> {
         // All spellings of a normalised text lie between `text ‖ 0` and `text ‖ 1`.
         let edge = |text: &str, last: u8| [text.as_bytes(), &[last]].concat();
-        self.ord_ranges(field, |strings| {
+        self.ord_ranges(field, &format!("strings {path} {from:?} {to:?}"), |strings| {
             let start = match from {
                 Bound::Included(text) => strings.first_from(&edge(text, 0))?,
                 Bound::Excluded(text) => strings.first_from(&edge(text, 1))?,
@@ -227,22 +270,31 @@ impl Columns {
     fn ord_ranges(
         &self,
         field: &FieldColumns,
+        key: &str,
         range: impl Fn(&StringColumn) -> Result<Range<u64>>,
     ) -> Result<RoaringBitmap> {
-        let mut found = RoaringBitmap::new();
-        for (segment, columns) in self.segments(field) {
-            let Some(strings) = &columns.strings else { continue };
-            let ords = range(strings)?;
-            if ords.is_empty() {
-                continue;
-            }
-            found |= segment.to_docids(docs_within(&strings.ords, ords.start, ords.end - 1));
+        if field.strings.is_empty() {
+            return Ok(RoaringBitmap::new());
         }
-        Ok(found)
+        self.selected(key, |segment| {
+            let mut docs = Vec::new();
+            for part in field.strings.iter().filter(|part| part.segment == segment) {
+                let ords = range(&part.column)?;
+                if !ords.is_empty() {
+                    docs.append(&mut docs_within(&part.column.ords, ords.start, ords.end - 1));
+                }
+            }
+            Ok(docs)
+        })
     }
 
-    fn number_range_in(&self, field: &FieldColumns, from: Bound<f64>, to: Bound<f64>) -> RoaringBitmap {
-        let mut found = RoaringBitmap::new();
+    fn number_range_in(
+        &self,
+        field: &FieldColumns,
+        path: &str,
+        from: Bound<f64>,
+        to: Bound<f64>,
+    ) -> Result<RoaringBitmap> {
         // Zero has two signs that are equal, so a bound there stands on the side that takes in both.
         let low = match from {
             Bound::Included(number) => signed_zero(number, -0.0),
@@ -254,14 +306,13 @@ impl Columns {
             Bound::Excluded(number) => signed_zero(number, -0.0).next_down(),
             Bound::Unbounded => f64::INFINITY,
         };
-        if low > high {
-            return found;
+        if low > high || field.numbers.is_empty() {
+            return Ok(RoaringBitmap::new());
         }
-        for (segment, columns) in self.segments(field) {
-            let Some(numbers) = &columns.numbers else { continue };
-            found |= segment.to_docids(docs_within(numbers, low, high));
-        }
-        found
+        self.selected(&format!("numbers {path} {low:?} {high:?}"), |segment| {
+            let of_segment = field.numbers.iter().filter(|part| part.segment == segment);
+            Ok(of_segment.flat_map(|part| docs_within(&part.column.column, low, high)).collect())
+        })
     }
 }
 

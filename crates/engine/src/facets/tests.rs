@@ -201,23 +201,25 @@ fn geo_orders_and_selects_by_distance() {
 }
 
 #[test]
-fn keys_are_shared_by_documents_that_share_a_value() {
-    let columns =
-        columns(&[&[json!({"s": "A"}), json!({"s": ["b", 1]})], &[json!({"s": "a"}), json!({"s": 1.0})]]);
-    let keys = columns.keys("s").unwrap();
-    let of = |docid: u32| {
-        let mut found = Vec::new();
-        keys.each(docid, |key| found.push(key));
-        found
+fn one_document_per_value_is_kept() {
+    let columns = columns(&[
+        &[json!({"s": "A"}), json!({"s": ["b", 1]}), json!({}), json!({"s": "B"})],
+        &[json!({"s": "a"}), json!({"s": 1.0}), json!({"s": [-0.0, "c"]}), json!({"s": 0})],
+    ]);
+    let universe = all(&columns);
+    let kept = |docs: &[&[u32]]| -> Vec<(Vec<u32>, Vec<u32>)> {
+        let mut distinct = columns.distinct("s").unwrap();
+        let keep = |docs: &&[u32]| {
+            let docs: RoaringBitmap = docs.iter().copied().collect();
+            let (kept, shut_out) = distinct.keep(&docs, &universe, usize::MAX).unwrap();
+            (ids(kept), ids(shut_out))
+        };
+        docs.iter().map(keep).collect()
     };
-    assert_eq!(of(0), of(2));
-    assert_eq!(of(1), [1, 2]);
-    assert_eq!(of(3), [2]);
-    assert_eq!(keys.len(), 3);
-    assert_eq!(ids(columns.same_value("s", 1).unwrap()), [1, 3]);
-    let written = columns.values("s", 1).unwrap();
-    assert_eq!(written[0], Value::Number(1.0));
-    assert_eq!(written[1], Value::String { normalised: "b".into(), original: "b".into() });
+    assert_eq!(kept(&[&[0, 1, 2, 3, 4, 5, 6, 7]]), [(vec![0, 1, 2, 6], vec![3, 4, 5, 7])]);
+    assert_eq!(kept(&[&[4], &[0, 5], &[7]]), [(vec![4], vec![0]), (vec![5], vec![1]), (vec![7], vec![6])]);
+    let (first, _) = columns.distinct("s").unwrap().keep(&universe, &universe, 2).unwrap();
+    assert_eq!(ids(first), [0, 1]);
 }
 
 fn any_value() -> impl Strategy<Value = Json> {

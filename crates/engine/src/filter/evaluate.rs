@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use filter_grammar::{Filter, Operator, Point, Spanned, Text};
 use roaring::RoaringBitmap;
 
-use super::rules::is_geo_filterable;
-use super::{Expression, Scope, describe_filterable, features_of};
+use super::{Expression, Scope, describe_filterable, features_of, is_filterable_place};
 use crate::error::{Error, Result};
-use crate::facets::{Columns, GeoPoint};
+use crate::facets::{Area, CIRCLE_CORNERS, Columns, GeoPoint};
 use crate::store::Snapshot;
 use crate::vector::{Embedder, Flags, Vectors, embedders_of};
 
@@ -109,7 +108,11 @@ impl Evaluation<'_> {
                         return Err(self.mistake(self.scope.code, &cause, source, &resolution.span));
                     }
                 }
-                self.columns.within_radius(center, value.radius.value)
+                let corners =
+                    value.resolution.as_ref().map_or(CIRCLE_CORNERS, |number| number.value as usize);
+                let metres = value.radius.value;
+                Ok(self.columns.within_radius(center, metres)?
+                    | self.meeting(filter, || Area::in_circle(center, metres, corners))?)
             }
             Filter::GeoBoundingBox(Spanned { value, span }) => {
                 self.check_geo(span, source)?;
@@ -122,15 +125,16 @@ impl Evaluation<'_> {
                     );
                     return Err(self.mistake(self.scope.code, &cause, source, span));
                 }
-                self.columns.within_box(top_right, bottom_left)
+                Ok(self.columns.within_box(top_right, bottom_left)?
+                    | self.meeting(filter, || Area::in_box(top_right, bottom_left))?)
             }
             Filter::GeoPolygon(Spanned { value, span }) => {
-                self.check_geo(span, source)?;
-                for point in value {
-                    self.point(point, source)?;
+                if !is_filterable_place(self.snapshot.settings(), "_geojson") {
+                    return Err(self.not_filterable("_geojson", source, span));
                 }
-                // Polygons compare with shapes alone, and no document of this index has one.
-                Ok(RoaringBitmap::new())
+                let corners: Vec<GeoPoint> =
+                    value.iter().map(|point| self.point(point, source)).collect::<Result<_>>()?;
+                self.meeting(filter, || Area::in_polygon(&corners))
             }
             Filter::Vectors(names) => self.vectors(names, source),
             Filter::Foreign(Spanned { span, .. }) => {
@@ -241,8 +245,7 @@ impl Evaluation<'_> {
             return Err(self.mistake(self.scope.code, &cause, source, &field.span));
         }
         let Some(features) = features_of(settings, name) else {
-            let cause = format!("attribute `{name}` is not filterable; {}", describe_filterable(settings));
-            return Err(self.mistake(self.scope.code, &cause, source, &field.span));
+            return Err(self.not_filterable(name, source, &field.span));
         };
         let operators = features.filter;
         let (allowed, kind) = match operator {
@@ -270,11 +273,24 @@ impl Evaluation<'_> {
 
     fn check_geo(&self, span: &Range<usize>, source: &str) -> Result<()> {
         let settings = self.snapshot.settings();
-        if is_geo_filterable(settings) {
+        if ["_geo", "_geojson"].iter().any(|field| is_filterable_place(settings, field)) {
             return Ok(());
         }
-        let cause = format!("attribute `_geo` is not filterable; {}", describe_filterable(settings));
-        Err(self.mistake(self.scope.code, &cause, source, span))
+        Err(self.not_filterable("_geo", source, span))
+    }
+
+    fn not_filterable(&self, name: &str, source: &str, span: &Range<usize>) -> Error {
+        let known = describe_filterable(self.snapshot.settings());
+        let cause = format!("attribute `{name}` is not filterable; {known}");
+        self.mistake(self.scope.code, &cause, source, span)
+    }
+
+    /// Documents whose shapes lie in an area; none where shapes are not filterable.
+    fn meeting(&self, filter: &Filter, areas: impl FnOnce() -> Vec<Area>) -> Result<RoaringBitmap> {
+        if !is_filterable_place(self.snapshot.settings(), "_geojson") {
+            return Ok(RoaringBitmap::new());
+        }
+        self.columns.meeting(&areas(), &filter.to_string())
     }
 
     fn point(&self, point: &Point, source: &str) -> Result<GeoPoint> {

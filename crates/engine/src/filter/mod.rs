@@ -9,7 +9,7 @@ mod rules;
 
 pub use evaluate::select;
 pub use expression::{Expression, check, parse};
-pub use rules::{Filterable, describe_filterable, features_of};
+pub use rules::{Filterable, describe_filterable, features_of, is_filterable_place};
 
 /// Who asks, which decides how mistakes are reported and what is allowed.
 #[derive(Debug, Clone, Copy)]

@@ -20,12 +20,13 @@ pub fn features_of(settings: &Settings, field: &str) -> Option<Filterable> {
     })
 }
 
-/// Whether documents can be filtered by place. Patterns do not allow it.
-pub(super) fn is_geo_filterable(settings: &Settings) -> bool {
+/// Whether documents can be filtered by the place that `field`, `_geo` or `_geojson`, says they have.
+/// Patterns do not allow it.
+pub fn is_filterable_place(settings: &Settings, field: &str) -> bool {
     settings
         .filterable_attributes
         .iter()
-        .any(|rule| matches!(rule, FilterableRule::Field(name) if name == "_geo" || name == "_geojson"))
+        .any(|rule| matches!(rule, FilterableRule::Field(name) if name == field))
 }
 
 /// Ends a message about a field that is not filterable.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
@@ -46,6 +47,7 @@ pub struct Draft {
     returned: Vec<Map<String, Value>>,
     docids: Docids,
     index_uid: String,
+    stop: Arc<AtomicBool>,
 }
 
 /// What becomes of one document id.
@@ -124,11 +126,11 @@ fn lowest_gap(used: &RoaringBitmap) -> u32 {
 }
 
 impl Draft {
-    /// Nothing changed yet.
+    /// Nothing changed yet. Once `stop` is set, nobody waits for it any more.
     ///
     /// # Errors
     /// Internal, if vectors of the base cannot be read.
-    pub fn new(batch: &Batch, base: Option<Snapshot>) -> Result<Self> {
+    pub fn new(batch: &Batch, base: Option<Snapshot>, stop: Arc<AtomicBool>) -> Result<Self> {
         let parts = base.as_ref().map(|base| base.parts().clone()).unwrap_or_default();
         let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
         let vectors = base.as_ref().map(Vectors::of).unwrap_or_default();
@@ -147,7 +149,13 @@ impl Draft {
             returned: Vec::new(),
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
+            stop,
         })
+    }
+
+    /// An error if nobody waits any more.
+    fn go_on(&self) -> Result<()> {
+        super::write::go_on(&self.stop)
     }
 
     /// Documents there will be.
@@ -158,7 +166,7 @@ impl Draft {
     /// Carries out the tasks of a batch, one after another. A task that fails changes nothing.
     ///
     /// # Errors
-    /// Only internal ones; mistakes of users are in the outcomes.
+    /// Only internal ones, that it was told to stop among them; mistakes of users are in the outcomes.
     pub fn apply(&mut self, batch: Batch) -> Result<()> {
         for task in batch.operations {
             let nothing = nothing_done(&task.operation);
@@ -348,6 +356,7 @@ impl Draft {
         let mut lacking = Lacking::default();
         let mut survey = (!self.vectors.is_needed()).then(Survey::default);
         spool.each(&mut |slice| {
+            self.go_on()?;
             let piece = Piece::Body { spool: number, slice };
             if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
                 && let Some(id) = survey.id(json, key, &fields)
@@ -375,6 +384,7 @@ impl Draft {
         self.fields = fields;
         self.primary_key = key;
         for (id, piece) in puts {
+            self.go_on()?;
             self.put_piece(id, piece, method, skip_creation)?;
         }
         for (id, staged) in vectors {
@@ -449,6 +459,7 @@ impl Draft {
     }
 
     fn remove(&mut self, id: &str) -> Result<bool> {
+        self.go_on()?;
         let mut entry = match self.entries.remove(id) {
             Some(entry) => entry,
             None => self.base_entry(id)?,
@@ -575,9 +586,9 @@ struct Checks {
 impl Checks {
     fn new(settings: &Settings) -> Self {
         Self {
-            geo: is_filterable(settings, "_geo")
+            geo: filter::is_filterable_place(settings, "_geo")
                 || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
-            geojson: is_filterable(settings, "_geojson"),
+            geojson: filter::is_filterable_place(settings, "_geojson"),
         }
     }
 

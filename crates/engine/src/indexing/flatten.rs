@@ -5,21 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::analysis::{Analyzer, TokenKind, normalize_facet};
+use crate::analysis::{Analyzer, TokenKind};
 use crate::error::{Error, Result};
+use crate::facets::{BORDERS, borders, column_term, is_late, shapes_of};
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
-use crate::store::schema::{
-    self, COLUMN_BYTES_MAX, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES_MAX, attribute_suffix,
-};
+use crate::store::schema::{self, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES_MAX, attribute_suffix};
 use crate::store::{ColumnValue, IndexedDocument, PackedText};
 
 /// Distance between two words with a hard separator between them, and between two leaves of a field.
 /// Source: search-semantics.md §3.2.
 const FAR: u32 = 8;
-
-/// Longer strings get no column unless a setting asks for one: a dictionary of long texts costs more disk
-/// than the texts themselves, and hardly anybody filters by them.
-const SHORT_BYTES_MAX: usize = 256;
 
 /// How documents of one commit are taken apart.
 pub struct Flattener<'a> {
@@ -27,16 +22,8 @@ pub struct Flattener<'a> {
     pub analyzer: &'a Analyzer,
     /// Knows every path of every document of the commit.
     pub fields: &'a FieldMap,
-    /// Whether a column for this path is wanted whatever its length.
+    /// Whether long strings at this path go to its column at once.
     pub wants_column: &'a (dyn Fn(&str) -> bool + Sync),
-}
-
-/// A document taken apart, and the paths whose long strings got no column.
-pub struct Flattened {
-    /// What is written.
-    pub document: IndexedDocument,
-    /// Fields with a string too long for a column.
-    pub long: Vec<FieldId>,
 }
 
 /// Whether words and values of `path` are kept out of the index, because it has its own treatment.
@@ -49,7 +36,7 @@ impl Flattener<'_> {
     ///
     /// # Errors
     /// Internal, if a path of the document is not in the field map.
-    pub fn flatten(&self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<Flattened> {
+    pub fn flatten(&self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<IndexedDocument> {
         let mut visit = Visit {
             of: self,
             path: String::new(),
@@ -57,7 +44,6 @@ impl Flattener<'_> {
             text: PackedText::default(),
             presence: Vec::new(),
             columns: Vec::new(),
-            long: Vec::new(),
         };
         for (key, value) in document {
             if key == "_vectors" {
@@ -70,8 +56,10 @@ impl Flattener<'_> {
             if !is_reserved(key) {
                 visit.value(value, Parent::Document)?;
             } else {
-                if key == "_geo" {
-                    visit.columns.extend(geo_columns(value));
+                match key.as_str() {
+                    "_geo" => visit.columns.extend(geo_columns(value)),
+                    "_geojson" => visit.columns.extend(shape_columns(value)),
+                    _ => {}
                 }
                 if !super::special::is_well_formed(key, value) {
                     visit.presence.push(schema::presence_term(Presence::Malformed, key));
@@ -88,7 +76,7 @@ impl Flattener<'_> {
         let mut presence = visit.presence;
         presence.sort_unstable();
         presence.dedup();
-        let document = IndexedDocument {
+        Ok(IndexedDocument {
             docid,
             id: id.to_owned(),
             source: serde_json::to_vec(document)
@@ -97,8 +85,7 @@ impl Flattener<'_> {
             lengths,
             presence,
             columns: visit.columns,
-        };
-        Ok(Flattened { document, long: visit.long })
+        })
     }
 }
 
@@ -160,7 +147,6 @@ struct Visit<'a> {
     text: PackedText,
     presence: Vec<String>,
     columns: Vec<(Arc<str>, ColumnValue)>,
-    long: Vec<FieldId>,
 }
 
 impl Visit<'_> {
@@ -282,16 +268,11 @@ impl Visit<'_> {
     }
 
     fn column_string(&mut self, text: &str) -> Result<()> {
-        if text.len() > SHORT_BYTES_MAX && !(self.of.wants_column)(&self.path) {
-            self.long.push(self.field()?);
+        if is_late(text) && !(self.of.wants_column)(&self.path) {
+            self.presence.push(schema::presence_term(Presence::Late, &self.path));
             return Ok(());
         }
-        let normalised = normalize_facet(text);
-        if normalised.is_empty() {
-            return Ok(());
-        }
-        let (normalised, original) = (cut(&normalised), cut(text));
-        self.column(ColumnValue::String(format!("{normalised}\0{original}")))
+        column_term(text).map_or(Ok(()), |term| self.column(ColumnValue::String(term)))
     }
 
     fn column(&mut self, value: ColumnValue) -> Result<()> {
@@ -302,10 +283,6 @@ impl Visit<'_> {
     }
 }
 
-fn cut(text: &str) -> &str {
-    crate::fields::at_most(text, COLUMN_BYTES_MAX)
-}
-
 /// Latitude and longitude as columns; none if there is no location or it makes no sense.
 fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let Value::Object(geo) = geo else { return Vec::new() };
@@ -314,4 +291,14 @@ fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
         Some((Arc::from(format!("_geo.{key}")), ColumnValue::Number(number)))
     });
     columns.collect()
+}
+
+/// The borders of the shapes of a `_geojson` as columns; none if it makes no sense.
+fn shape_columns(value: &Value) -> Vec<(Arc<str>, ColumnValue)> {
+    let mut columns = Vec::new();
+    for border in borders(&shapes_of(value).unwrap_or_default()) {
+        let sides = BORDERS.iter().zip(border);
+        columns.extend(sides.map(|(name, side)| (Arc::from(*name), ColumnValue::Number(side))));
+    }
+    columns
 }

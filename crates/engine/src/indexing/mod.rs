@@ -1,6 +1,7 @@
 //! The write path: a batch in, one commit out.
 
 mod batch;
+mod cost;
 mod draft;
 mod flatten;
 mod payload;
@@ -10,10 +11,11 @@ mod survey;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
+pub use cost::{Cost, cost_of, wants_column};
 pub use draft::Draft;
-pub use flatten::{Flattened, Flattener, is_reserved};
+pub use flatten::{Flattener, is_reserved};
 pub use payload::{Format, Payload, PayloadReport, inspect};
-pub use write::{WriteOptions, Written, write};
+pub use write::{WriteOptions, write};
 
 /// What every segment is made of.
 pub fn layout() -> crate::store::Layout {

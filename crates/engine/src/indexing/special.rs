@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::facets::shapes_of;
 
 /// A latitude or longitude: a finite number, or a string holding one.
 pub fn coordinate(value: &Value) -> Option<f64> {
@@ -46,55 +47,10 @@ pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
 
 /// `_geojson`: a geometry, feature or collection. Checked where `_geojson` is filterable.
 pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
-    if is_geojson(shape) {
+    if shapes_of(shape).is_some() {
         return Ok(());
     }
     let message =
         format!("The `_geojson` field in the document with the id: `\"{id}\"` is not valid GeoJSON.");
     Err(Error::user("invalid_document_geo_field", message))
-}
-
-fn is_geojson(shape: &Value) -> bool {
-    let Value::Object(object) = shape else { return false };
-    let all = |key: &str, test: fn(&Value) -> bool| {
-        object.get(key).and_then(Value::as_array).is_some_and(|items| items.iter().all(test))
-    };
-    match object.get("type").and_then(Value::as_str) {
-        Some("Feature") => object.get("geometry").is_some_and(|it| it.is_null() || is_geometry(it)),
-        Some("FeatureCollection") => all("features", is_geojson),
-        _ => is_geometry(shape),
-    }
-}
-
-fn is_geometry(shape: &Value) -> bool {
-    let Value::Object(object) = shape else { return false };
-    let Some(kind) = object.get("type").and_then(Value::as_str) else { return false };
-    if kind == "GeometryCollection" {
-        let members = object.get("geometries").and_then(Value::as_array);
-        return members.is_some_and(|members| members.iter().all(is_geometry));
-    }
-    let Some(coordinates) = object.get("coordinates") else { return false };
-    match kind {
-        "Point" => is_position(coordinates),
-        "MultiPoint" => is_list(coordinates, 0, &is_position),
-        "LineString" => is_list(coordinates, 2, &is_position),
-        "MultiLineString" => is_list(coordinates, 0, &|line| is_list(line, 2, &is_position)),
-        "Polygon" => is_polygon(coordinates),
-        "MultiPolygon" => is_list(coordinates, 0, &is_polygon),
-        _ => false,
-    }
-}
-
-fn is_polygon(rings: &Value) -> bool {
-    is_list(rings, 1, &|ring| {
-        is_list(ring, 4, &is_position) && ring.as_array().is_some_and(|ring| ring.first() == ring.last())
-    })
-}
-
-fn is_position(position: &Value) -> bool {
-    is_list(position, 2, &|number| number.as_f64().is_some_and(f64::is_finite))
-}
-
-fn is_list(value: &Value, least: usize, test: &dyn Fn(&Value) -> bool) -> bool {
-    value.as_array().is_some_and(|items| items.len() >= least && items.iter().all(test))
 }

@@ -2,7 +2,7 @@
 //! 2. A commit is all or nothing, and is applied once.
 //! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ fn flatten(settings: &Settings, document: Value) -> (IndexedDocument, FieldMap) 
     each_path_of(&document, &mut fields);
     let analyzer = Analyzer::new(settings).unwrap();
     let flattener = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| false };
-    (flattener.flatten(0, "1", &document).unwrap().document, fields)
+    (flattener.flatten(0, "1", &document).unwrap(), fields)
 }
 
 /// `field: word@position …`, fields in order of appearance.
@@ -112,13 +112,13 @@ fn strings_in_columns_are_cut_between_characters() {
     each_path_of(&long, &mut fields);
     let wanting = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| true };
     let flat = wanting.flatten(0, "1", &long).unwrap();
-    let crate::store::ColumnValue::String(value) = &flat.document.columns[0].1 else { panic!("no string") };
+    let crate::store::ColumnValue::String(value) = &flat.columns[0].1 else { panic!("no string") };
     let (normalised, original) = value.split_once('\0').unwrap();
     assert!(normalised.len() <= COLUMN_BYTES_MAX && original.len() <= COLUMN_BYTES_MAX);
     let not_wanting = Flattener { wants_column: &|_| false, ..wanting };
     let flat = not_wanting.flatten(0, "1", &long).unwrap();
-    assert!(flat.document.columns.is_empty());
-    assert_eq!(flat.long.len(), 1);
+    assert!(flat.columns.is_empty());
+    assert!(flat.presence.contains(&"l\0t".to_owned()));
 }
 
 /// An index in a directory of its own, and batches for it.
@@ -248,25 +248,150 @@ fn a_batch_that_comes_again_after_a_restart_is_answered_and_not_applied() {
     assert_eq!(again, report);
 }
 
+fn list(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up_stops_at_once() {
+    let mut house = House::new();
+    let documents: Vec<Value> =
+        (0..3000).map(|id| json!({"id": id, "t": "some words ".repeat(40)})).collect();
+    house.replace(json!(documents));
+    let before = segments(&house.index);
+    let settings = json!({ "stopWords": ["some"], "filterableAttributes": ["id"] });
+    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings })]);
+    let ticket = house.index.prepare(&batch).unwrap();
+    let index = &house.index;
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| index.commit(ticket));
+        // The old commit answers, under its own settings, as long as there is no other.
+        while !writing.is_finished() {
+            if segments(index) == before {
+                assert!(select(index, "id = 7").is_err() || segments(index) != before);
+            }
+            assert_eq!(index.snapshot().unwrap().documents().len(), 3000);
+        }
+        writing.join().unwrap().unwrap();
+    });
+    assert_eq!(select(&house.index, "id = 7").unwrap(), [7]);
+
+    let before = segments(&house.index);
+    let batch = house.batch(&[json!({ "kind": "settings", "settings": { "stopWords": [] } })]);
+    let ticket = house.index.prepare(&batch).unwrap();
+    let index = &house.index;
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| index.commit(ticket));
+        index.abandon(ticket);
+        // Either it was not yet begun, or it stopped, or it was done before it was given up.
+        if writing.join().unwrap().is_err() {
+            assert_eq!(segments(index), before);
+        }
+    });
+    house.replace(json!([{"id": 1}]));
+    assert_eq!(house.index.snapshot().unwrap().documents().len(), 3000);
+}
+
+const SHORT_OR_LONG: &str = "t = short OR t STARTS WITH long";
+
+fn select(index: &Index, filter: &str) -> crate::error::Result<Vec<u32>> {
+    let features = crate::filter::Features::default();
+    let scope = crate::filter::Scope { code: "invalid_search_filter", index_uid: None, features };
+    let expression = crate::filter::parse(&json!(filter), &scope).unwrap().unwrap();
+    let documents = crate::filter::select(&index.snapshot().unwrap(), &expression, &scope)?;
+    Ok(documents.iter().collect())
+}
+
+fn filterable(names: Value) -> Value {
+    json!({ "kind": "settings", "settings": { "filterableAttributes": names } })
+}
+
+fn segments(index: &Index) -> Vec<String> {
+    let snapshot = index.snapshot().unwrap();
+    snapshot.segments().iter().map(|segment| segment.reader.segment_id().uuid_string()).collect()
+}
+
+fn late_files(house: &House) -> Vec<PathBuf> {
+    let is_late = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("late-");
+    list(&house.path()).into_iter().filter(is_late).collect()
+}
+
 #[test]
 fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
     let mut house = House::new();
-    house.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
-    let select = |house: &House| {
-        let filter = json!("t = short OR t STARTS WITH long");
-        let scope = crate::filter::Scope {
-            code: "invalid_search_filter",
-            index_uid: None,
-            features: crate::filter::Features::default(),
-        };
-        let expression = crate::filter::parse(&filter, &scope).unwrap().unwrap();
-        let snapshot = house.index.snapshot().unwrap();
-        crate::filter::select(&snapshot, &expression, &scope).map(|documents| documents.len())
+    house.replace(json!([
+        {"id": 1, "t": "long ".repeat(100)},
+        {"id": 2, "t": "short", "o": [{"t": "long ".repeat(60)}, {"t": "brief"}]},
+        {"id": 3, "t": ["short too", "long ".repeat(99)], "o.t": "long ".repeat(61)},
+    ]));
+    assert!(select(&house.index, SHORT_OR_LONG).is_err());
+    let before = segments(&house.index);
+    house.apply(&[filterable(json!(["t", "o"]))]);
+    assert_eq!(segments(&house.index), before, "no document was written again");
+    assert_eq!(late_files(&house).len(), 2);
+    let answers = |index: &Index| {
+        assert_eq!(select(index, SHORT_OR_LONG).unwrap(), [0, 1, 2]);
+        assert_eq!(select(index, "t STARTS WITH long").unwrap(), [0, 2]);
+        assert_eq!(select(index, "o.t STARTS WITH long").unwrap(), [1, 2]);
+        assert_eq!(select(index, "o.t = brief").unwrap(), [1]);
     };
-    assert!(select(&house).is_err());
-    let settings = json!({ "filterableAttributes": ["t"] });
-    house.apply(&[json!({ "kind": "settings", "settings": settings })]);
-    assert_eq!(select(&house).unwrap(), 2);
+    answers(&house.index);
+    // Whatever happened to the files, they are written again.
+    for damage in [0usize, 1] {
+        for file in late_files(&house) {
+            match damage {
+                0 => std::fs::remove_file(file).unwrap(),
+                _ => {
+                    let mut bytes = std::fs::read(&file).unwrap();
+                    bytes[20] ^= 4;
+                    std::fs::write(&file, bytes).unwrap();
+                }
+            }
+        }
+        answers(&Index::open(&house.path(), LIMITS).unwrap());
+        assert_eq!(late_files(&house).len(), 2);
+    }
+    house.apply(&[filterable(json!(["t"]))]);
+    assert_eq!(late_files(&house).len(), 1);
+    house.apply(&[filterable(json!([]))]);
+    assert_eq!(late_files(&house), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_filter_after_a_change_of_settings_in_one_batch_sees_long_texts() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
+    let delete = json!({ "kind": "deleteByFilter", "filter": "t STARTS WITH long" });
+    let report = house.apply(&[filterable(json!(["t"])), delete]);
+    assert_eq!(report["outcomes"][1]["deletedDocuments"], 1);
+    assert_eq!(house.ids(), [(1, json!(2))]);
+}
+
+#[test]
+fn a_change_of_settings_costs_what_the_table_says() {
+    use super::{Cost, cost_of};
+    let cases = [
+        (json!({"displayedAttributes": ["a"]}), Cost::Metadata),
+        (json!({"searchableAttributes": ["a"]}), Cost::Metadata),
+        (json!({"synonyms": {"a": ["b"]}}), Cost::Metadata),
+        (json!({"prefixSearch": "disabled"}), Cost::Metadata),
+        (json!({"filterableAttributes": ["t"]}), Cost::LateColumns),
+        (json!({"sortableAttributes": ["t"]}), Cost::LateColumns),
+        (json!({"distinctAttribute": "t"}), Cost::LateColumns),
+        (json!({"stopWords": ["the"]}), Cost::Documents),
+        (json!({"dictionary": ["j. r. r."]}), Cost::Documents),
+    ];
+    for (settings, cost) in cases {
+        let after = Settings::parse(&settings.to_string()).unwrap();
+        assert_eq!(cost_of(&Settings::default(), &after), cost, "{settings}");
+        assert_eq!(cost_of(&after, &after), Cost::Metadata);
+        // What it costs shows in segments that were written anew, or were not.
+        let mut house = House::new();
+        house.replace(json!([{"id": 1, "t": "the text"}, {"id": 2, "t": "long ".repeat(100)}]));
+        let before = segments(&house.index);
+        house.apply(&[json!({ "kind": "settings", "settings": settings })]);
+        assert_eq!(segments(&house.index) != before, cost == Cost::Documents, "{settings}");
+    }
 }
 
 #[test]

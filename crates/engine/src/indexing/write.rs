@@ -1,20 +1,20 @@
 //! A draft becomes segments.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, Entry, Piece, id_in, is_filterable};
-use super::flatten::{Flattened, Flattener};
+use super::cost::{Cost, cost_of, wants_column};
+use super::draft::{Draft, Entry, Piece, id_in};
+use super::flatten::Flattener;
 use super::layout;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
-use crate::fields::{FieldId, is_same_or_below};
-use crate::settings::Settings;
-use crate::store::{Change, Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts, Spill};
+use crate::store::{
+    Change, IndexedDocument, Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts, Spill,
+};
 
 /// Fewer documents are not worth a thread.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
@@ -45,32 +45,24 @@ pub struct Preview {
 
 impl Draft {
     /// Fields, settings and primary key as they will be.
-    pub fn parts(&self, long: BTreeSet<FieldId>) -> SnapshotParts {
+    pub fn parts(&self) -> SnapshotParts {
         SnapshotParts {
             fields: Arc::clone(&self.fields),
             settings: Arc::clone(&self.settings),
             primary_key: self.primary_key.clone(),
-            long: Arc::new(long),
+            directory: self.base.as_ref().and_then(|base| base.parts().directory.clone()),
         }
     }
 
-    fn base_long(&self) -> BTreeSet<FieldId> {
-        self.base.as_ref().map(|base| base.parts().long.as_ref().clone()).unwrap_or_default()
-    }
-
-    /// Whether every document has to be written again: what its text became has changed, or a column is
-    /// wanted that was left out.
+    /// Whether every document has to be written again.
     fn needs_reindexing(&self) -> bool {
-        let Some(base) = &self.base else { return false };
-        let wanted =
-            |field: &FieldId| self.fields.name(*field).is_some_and(|path| wants_column(&self.settings, path));
-        !same_analysis(base.settings(), &self.settings) || base.parts().long.iter().any(wanted)
+        self.base.as_ref().is_some_and(|base| cost_of(base.settings(), &self.settings) == Cost::Documents)
     }
 }
 
 /// Shows a draft to readers. What changed is kept in memory.
 pub fn preview(draft: &Draft) -> Result<Preview> {
-    let parts = draft.parts(draft.base_long());
+    let parts = draft.parts();
     let base = draft.base.as_ref().filter(|_| !draft.cleared);
     let vectors = Arc::new(draft.vectors.preview());
     let base = base.map(|base| base.with_parts(parts.clone()));
@@ -88,7 +80,7 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
     for (id, entry) in &draft.entries {
         if let Some(docid) = entry.docid {
             let flat = flattener.flatten(docid, id, &draft.merged(entry)?)?;
-            builder.add(flat.document.with_fields(layout.fields()))?;
+            builder.add(flat.with_fields(layout.fields()))?;
         }
     }
     let segments = builder.finish()?.map(SegmentView::of).transpose()?;
@@ -103,29 +95,17 @@ enum Work<'d> {
     Again { docid: u32 },
 }
 
-/// What a draft came to: hand `change` to a commit, and it is visible.
-#[derive(Default)]
-pub struct Written {
-    /// New segments, and what is gone from the old ones.
-    pub change: Change,
-    /// Fields with strings too long for a column.
-    pub long: BTreeSet<FieldId>,
-}
-
 /// Writes everything a draft changes as new segments, in ascending docids. Nothing is visible before they are
 /// committed, and nothing stays if they never are.
-pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<Written> {
+pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<Change> {
     let again = draft.needs_reindexing();
     let cleared = draft.cleared || again;
-    let mut written = Written { change: Change { cleared, ..Change::default() }, ..Written::default() };
-    if !cleared {
-        written.long = draft.base_long();
-    }
+    let mut change = Change { cleared, ..Change::default() };
     let mut work: Vec<(u32, Work<'_>)> = Vec::new();
     for (id, entry) in &draft.entries {
         match entry.docid {
             Some(docid) => work.push((docid, Work::Changed { id, entry })),
-            None => written.change.deleted.extend(entry.base),
+            None => change.deleted.extend(entry.base),
         }
     }
     if let (true, false, Some(base)) = (again, draft.cleared, &draft.base) {
@@ -145,11 +125,10 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<W
     };
     for part in in_parallel(&parts, &part) {
         let part = part?;
-        written.change.added.extend(part.change.added);
-        written.change.deleted |= part.change.deleted;
-        written.long.extend(part.long);
+        change.added.extend(part.added);
+        change.deleted |= part.deleted;
     }
-    Ok(written)
+    Ok(change)
 }
 
 /// Documents of one thread, which become segments of their own.
@@ -163,16 +142,12 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn write(&self, all: &[(u32, Work<'_>)]) -> Result<Written> {
-        let mut written = Written::default();
+    fn write(&self, all: &[(u32, Work<'_>)]) -> Result<Change> {
+        let mut change = Change::default();
         let mut builder = None;
         for (number, (docid, work)) in all.iter().enumerate() {
-            if self.options.spill.stop.load(Ordering::Relaxed) {
-                return Err(Error::internal("the batch was not written", "it was abandoned"));
-            }
-            let Some(flat) = self.flatten(*docid, work, &mut written.change.deleted)? else { continue };
-            let Flattened { document, long } = flat;
-            written.long.extend(long);
+            go_on(&self.options.spill.stop)?;
+            let Some(document) = self.flatten(*docid, work, &mut change.deleted)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
                 None => builder.insert(SegmentBuilder::new(
@@ -183,15 +158,20 @@ impl Part<'_> {
             };
             building.add(document.with_fields(self.layout.fields()))?;
             if number % DOCUMENTS_PER_CHECK == 0 && building.memory_bytes() > self.memory_bytes {
-                written.change.added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
+                change.added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
             }
         }
-        written.change.added.extend(builder.map_or(Ok(None), SegmentBuilder::finish)?);
-        Ok(written)
+        change.added.extend(builder.map_or(Ok(None), SegmentBuilder::finish)?);
+        Ok(change)
     }
 
     /// None if the document did not change. `deleted` learns what it replaces.
-    fn flatten(&self, docid: u32, work: &Work<'_>, deleted: &mut RoaringBitmap) -> Result<Option<Flattened>> {
+    fn flatten(
+        &self,
+        docid: u32,
+        work: &Work<'_>,
+        deleted: &mut RoaringBitmap,
+    ) -> Result<Option<IndexedDocument>> {
         let draft = self.draft;
         match work {
             Work::Changed { id, entry } => {
@@ -220,6 +200,14 @@ fn is_unchanged(draft: &Draft, docid: u32, document: &Map<String, Value>) -> Res
     let fresh = serde_json::to_vec(document)
         .map_err(|source| Error::internal("a document cannot be written as JSON", source))?;
     Ok(stored.is_some_and(|stored| stored == fresh))
+}
+
+/// An error once `stop` is set: nobody waits for the batch any more.
+pub(super) fn go_on(stop: &AtomicBool) -> Result<()> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Error::internal("the batch was not written", "it was abandoned")),
+        false => Ok(()),
+    }
 }
 
 /// Cuts work into one part per thread, of about the same weight each.
@@ -280,27 +268,3 @@ fn in_parallel<W: Sync, R: Send>(
 
 /// Documents nest at most 128 deep (serde_json's limit), so this is generous.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
-
-/// Whether texts become the same words under both.
-fn same_analysis(one: &Settings, other: &Settings) -> bool {
-    one.stop_words == other.stop_words
-        && one.separator_tokens == other.separator_tokens
-        && one.non_separator_tokens == other.non_separator_tokens
-        && one.dictionary == other.dictionary
-        && one.localized_attributes == other.localized_attributes
-}
-
-/// Whether a setting makes use of the column of `path`, however long its strings are.
-fn wants_column(settings: &Settings, path: &str) -> bool {
-    let custom = settings
-        .ranking_rules
-        .iter()
-        .filter_map(|rule| rule.strip_suffix(":asc").or_else(|| rule.strip_suffix(":desc")));
-    let mut named = settings
-        .sortable_attributes
-        .iter()
-        .chain(&settings.distinct_attribute)
-        .map(String::as_str)
-        .chain(custom);
-    named.any(|name| is_same_or_below(name, path)) || is_filterable(settings, path)
-}

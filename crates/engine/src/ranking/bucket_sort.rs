@@ -24,7 +24,7 @@ use super::word_position_rule::WordPositionRule;
 use super::words_rule::WordsRule;
 use super::{RankRequest, Ranked, RankedHit};
 use crate::error::Result;
-use crate::facets::Columns;
+use crate::facets::{Columns, Distinct};
 use crate::postings::Budget;
 use crate::store::Snapshot;
 
@@ -92,8 +92,9 @@ impl<'a> BucketSort<'a> {
         } else {
             self.sort(lexicon, graph, rules, universe, &mut sorted)?;
         }
-        if self.request.exhaustive && self.request.distinct.is_some() {
-            sorted.candidates = self.distinct(&sorted.candidates)?.0;
+        if let (true, Some(mut distinct)) = (self.request.exhaustive, self.distinct()?) {
+            let all = sorted.candidates.clone();
+            sorted.candidates = distinct.keep(&all, &all, usize::MAX)?.0;
         }
         Ok(sorted)
     }
@@ -106,6 +107,7 @@ impl<'a> BucketSort<'a> {
         universe: RoaringBitmap,
         sorted: &mut Sorted,
     ) -> Result<()> {
+        let mut distinct = self.distinct()?;
         let mut scores: Vec<ScoreDetail> = Vec::with_capacity(rules.len());
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
         let needs_scores = self.request.scored || self.request.threshold.is_some();
@@ -114,7 +116,7 @@ impl<'a> BucketSort<'a> {
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
                 if self.budget.is_spent() {
-                    return self.give_up(universe, levels, scores, sorted);
+                    return self.give_up(universe, levels, scores, &mut distinct, sorted);
                 }
                 let buckets = self.start(&rules[levels.len()], lexicon, graph, &universe)?;
                 levels.push(Level { universe, buckets });
@@ -128,7 +130,7 @@ impl<'a> BucketSort<'a> {
             // A bucket that was cut short is none.
             if self.budget.is_spent() && !level.universe.is_empty() {
                 let level = levels.pop().map(|level| level.universe).unwrap_or_default();
-                return self.give_up(level, levels, scores, sorted);
+                return self.give_up(level, levels, scores, &mut distinct, sorted);
             }
             let Some(bucket) = bucket else {
                 levels.pop();
@@ -143,7 +145,7 @@ impl<'a> BucketSort<'a> {
                 sorted.candidates -= &level.universe;
                 scores.pop();
             } else if is_last || (bucket.docs.len() == 1 && !needs_scores) {
-                self.take(bucket.docs, &scores, &mut levels, sorted)?;
+                self.take(bucket.docs, &scores, &mut levels, &mut distinct, sorted)?;
                 scores.pop();
             } else {
                 next = Some((bucket.docs, bucket.graph));
@@ -198,10 +200,11 @@ impl<'a> BucketSort<'a> {
         mut docs: RoaringBitmap,
         scores: &[ScoreDetail],
         levels: &mut [Level],
+        distinct: &mut Option<Distinct>,
         sorted: &mut Sorted,
     ) -> Result<()> {
-        if self.request.distinct.is_some() {
-            let (kept, excluded) = self.distinct(&docs)?;
+        if let Some(distinct) = distinct {
+            let (kept, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
             for level in levels {
                 level.universe -= &excluded;
             }
@@ -216,19 +219,12 @@ impl<'a> BucketSort<'a> {
 
     /// Without any rule, documents come by docid and are looked at only as far as the page reaches.
     fn take_in_order(&self, universe: RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
-        let mut excluded = RoaringBitmap::new();
-        for docid in universe {
-            if sorted.hits.len() >= self.request.wanted || self.budget.stops() {
-                break;
-            }
-            if excluded.contains(docid) {
-                continue;
-            }
-            sorted.hits.push(RankedHit { docid, scores: Vec::new() });
-            if let Some(path) = self.request.distinct {
-                excluded |= self.same_value(path, docid)?;
-            }
-        }
+        let wanted = self.request.wanted;
+        let (kept, excluded) = match self.distinct()? {
+            Some(mut distinct) => distinct.keep(&universe, &universe, wanted)?,
+            None => (universe.iter().take(wanted).collect(), RoaringBitmap::new()),
+        };
+        sorted.hits.extend(kept.into_iter().map(|docid| RankedHit { docid, scores: Vec::new() }));
         sorted.candidates -= excluded;
         Ok(())
     }
@@ -239,6 +235,7 @@ impl<'a> BucketSort<'a> {
         innermost: RoaringBitmap,
         mut levels: Vec<Level>,
         mut scores: Vec<ScoreDetail>,
+        distinct: &mut Option<Distinct>,
         sorted: &mut Sorted,
     ) -> Result<()> {
         sorted.degraded = true;
@@ -250,7 +247,7 @@ impl<'a> BucketSort<'a> {
             } else {
                 // Documents excluded on the way have left the universes further out.
                 let docs = docs & &sorted.candidates;
-                self.take(docs, &scores, &mut levels, sorted)?;
+                self.take(docs, &scores, &mut levels, distinct, sorted)?;
             }
             scores.pop();
             scores.pop();
@@ -259,28 +256,9 @@ impl<'a> BucketSort<'a> {
         Ok(())
     }
 
-    /// Which of `docs` are the first of their value, and the documents those leave out.
-    fn distinct(&self, docs: &RoaringBitmap) -> Result<(RoaringBitmap, RoaringBitmap)> {
-        let Some(path) = self.request.distinct else { return Ok((docs.clone(), RoaringBitmap::new())) };
-        let mut kept = RoaringBitmap::new();
-        let mut excluded = RoaringBitmap::new();
-        for docid in docs {
-            if self.budget.stops() {
-                break;
-            }
-            if !excluded.contains(docid) {
-                kept.insert(docid);
-                excluded |= self.same_value(path, docid)?;
-            }
-        }
-        Ok((kept, excluded))
-    }
-
-    /// Other documents that share a value with this one.
-    fn same_value(&self, path: &str, docid: u32) -> Result<RoaringBitmap> {
-        let mut docs = Columns::new(self.snapshot).same_value(path, docid)?;
-        docs.remove(docid);
-        Ok(docs)
+    /// What tells repetitions, if they are to be left out.
+    fn distinct(&self) -> Result<Option<Distinct>> {
+        self.request.distinct.map(|path| Columns::new(self.snapshot).distinct(path)).transpose()
     }
 }
 

@@ -47,7 +47,8 @@ pub(super) fn merge(
     wanted: usize,
     distinct: Option<&str>,
 ) -> Result<(Ranked, RoaringBitmap)> {
-    let columns = Columns::new(snapshot);
+    let mut distinct = distinct.map(|path| Columns::new(snapshot).distinct(path)).transpose()?;
+    let all = &by_words.candidates | &by_meaning.candidates;
     let weighted = |hit: RankedHit, weight: f64| Weighted {
         values: Value::list(&hit.scores, weight),
         score: hit.score() * weight,
@@ -68,17 +69,15 @@ pub(super) fn merge(
         if !seen.insert(hit.docid) || excluded.contains(hit.docid) {
             continue;
         }
-        if let Some(path) = distinct {
-            let mut same = columns.same_value(path, hit.docid)?;
-            same.remove(hit.docid);
-            excluded |= same;
+        if let Some(distinct) = &mut distinct {
+            excluded |= distinct.keep(&RoaringBitmap::from([hit.docid]), &all, 1)?.1;
         }
         if meaning_first {
             semantic.insert(hit.docid);
         }
         hits.push(hit);
     }
-    let candidates = (by_words.candidates | by_meaning.candidates) - excluded;
+    let candidates = all - excluded;
     let degraded = by_words.degraded || by_meaning.degraded;
     Ok((Ranked { hits, candidates, degraded, ..by_words }, semantic))
 }

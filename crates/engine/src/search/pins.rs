@@ -29,7 +29,9 @@ impl Pins {
             if universe.remove(docid) {
                 hits.push(RankedHit { docid, scores: vec![ScoreDetail::Pin { position: pin.position }] });
                 if let Some(path) = distinct {
-                    sharing |= Columns::new(snapshot).same_value(path, docid)?;
+                    // Asked anew for each: pinned documents do not shut each other out.
+                    let pinned = RoaringBitmap::from_iter([docid]);
+                    sharing |= Columns::new(snapshot).distinct(path)?.keep(&pinned, universe, 1)?.1;
                 }
             }
         }

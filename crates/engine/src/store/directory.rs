@@ -175,7 +175,7 @@ impl IndexDirectory {
             fields: Arc::new(fields),
             settings: Arc::new(settings),
             primary_key: manifest.record.primary_key.clone(),
-            long: Arc::new(manifest.record.long.clone()),
+            directory: Some(Arc::from(self.path())),
         };
         let segments = manifest.segments.iter().map(|entry| self.open_segment(entry, None));
         let snapshot = Snapshot::new(&self.layout, parts, segments.collect::<Result<_>>()?);
@@ -302,6 +302,7 @@ impl IndexDirectory {
         record: CommitRecord,
     ) -> Result<Committed> {
         let context = || format!("{} could not be committed", self.path().display());
+        let parts = SnapshotParts { directory: Some(Arc::from(self.path())), ..parts };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut file = CommitWriter::create(&self.disk, number).context(context())?;
         let mut entries = Vec::with_capacity(segments.len());

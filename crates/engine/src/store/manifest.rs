@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fields::FieldId;
-
 /// Bytes in a file of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,8 +48,6 @@ pub struct CommitRecord {
     pub report: Value,
     /// None until known.
     pub primary_key: Option<String>,
-    /// See [`super::SnapshotParts::long`].
-    pub long: BTreeSet<FieldId>,
     /// Logs of vectors by embedder.
     #[serde(default)]
     pub vectors: BTreeMap<String, VectorLog>,

@@ -4,7 +4,7 @@
 //! text      term = token ‖ 0x00 ‖ suffix      positions of the word in that attribute
 //! lengths   term = decimal ‖ 0x00 ‖ suffix    attribute holds exactly that many stored words (≤ 30)
 //! presence  term = kind ‖ 0x00 ‖ path         kind: e exists, n is null, m is empty, t top-level name,
-//!                                             x is malformed
+//!                                             x is malformed, l has a string too long for a column
 //! suffix    = three bytes, each 0x30 + six bits of the field id, most significant first
 //! columns   string = normalised ‖ 0x00 ‖ original
 //! ```
@@ -150,6 +150,8 @@ pub enum Presence {
     /// A reserved field whose value makes no sense. Nobody minds until a setting gives the field its
     /// meaning; then this spares reading every document.
     Malformed,
+    /// Some string there was too long to be written to a column with its document.
+    Late,
 }
 
 /// kind ‖ 0 ‖ path
@@ -165,6 +167,7 @@ pub fn presence_prefix(kind: Presence) -> &'static str {
         Presence::Empty => "m\0",
         Presence::TopLevel => "t\0",
         Presence::Malformed => "x\0",
+        Presence::Late => "l\0",
     }
 }
 

@@ -5,18 +5,18 @@ use std::sync::{Arc, OnceLock};
 use roaring::RoaringBitmap;
 use tantivy::indexer::{AddOperation, SegmentWriter};
 use tantivy::postings::TermInfo;
-use tantivy::schema::IndexRecordOption;
 use tantivy::schema::document::Document;
+use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
-use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMINATED};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMINATED, Term};
 
 use super::attachments::Attachments;
 use super::disk::KeptFile;
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::pieces::{Pieces, Spill};
-use super::schema;
-use crate::error::{Error, Result};
+use super::schema::{self, Fields, Presence};
+use crate::error::{Context, Error, Result};
 
 /// Marks the place of a deleted document in [`SegmentView::docids`].
 pub const DELETED: u32 = u32::MAX;
@@ -80,6 +80,8 @@ pub(super) struct SegmentCore {
     docids: Arc<Vec<u32>>,
     /// Segment docids by ascending docid; None if they already are.
     order: Option<Vec<DocId>>,
+    /// Whether no docid comes twice.
+    unique: bool,
     attachments: Arc<Attachments>,
     store: OnceLock<StoreReader>,
     /// Files its pieces lie in, none if they are in memory: they stay while anybody reads them.
@@ -130,6 +132,7 @@ impl SegmentView {
                 pieces,
                 docids: Arc::clone(&like.core.docids),
                 order: like.core.order.clone(),
+                unique: like.core.unique,
                 attachments: Arc::clone(&like.core.attachments),
                 store: OnceLock::new(),
                 _files: files,
@@ -142,6 +145,8 @@ impl SegmentView {
             order.sort_by_key(|&doc| docids[doc as usize]);
             order
         });
+        let at = |rank: usize| order.as_ref().map_or(rank, |order: &Vec<DocId>| order[rank] as usize);
+        let unique = (1..docids.len()).all(|rank| docids[at(rank - 1)] != docids[at(rank)]);
         let live = Arc::new(collect(docids.iter().copied()));
         let core = SegmentCore {
             entry,
@@ -149,6 +154,7 @@ impl SegmentView {
             pieces,
             docids: Arc::clone(&docids),
             order,
+            unique,
             attachments: Arc::default(),
             store: OnceLock::new(),
             _files: files,
@@ -247,6 +253,38 @@ impl SegmentView {
     /// What rooms keep about this segment, from commit to commit, deleted documents included.
     pub fn attachments(&self) -> &Attachments {
         &self.core.attachments
+    }
+
+    /// Docids of ascending segment docids, deleted documents included; masked by `live` they are those of
+    /// any later commit too. None if one docid stands for several documents of the segment.
+    pub fn all_docids(&self, docs: &[DocId]) -> Option<RoaringBitmap> {
+        let all = docs.iter().map(|&doc| self.core.docids[doc as usize]);
+        self.core.unique.then(|| if self.core.order.is_none() { collect(all) } else { all.collect() })
+    }
+
+    /// Segment docids of which `presence` says this, deleted documents included.
+    pub fn presence_docs(&self, schema: &Fields, kind: Presence, path: &str) -> Result<Vec<DocId>> {
+        let term = Term::from_field_text(schema.presence, &schema::presence_term(kind, path));
+        let index = self.reader.inverted_index(schema.presence)?;
+        let mut docs = Vec::new();
+        if let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? {
+            while postings.doc() != TERMINATED {
+                docs.push(postings.doc());
+                postings.advance();
+            }
+        }
+        Ok(docs)
+    }
+
+    /// The JSON bytes of a document, compact, keys in the order received.
+    pub fn source(&self, schema: &Fields, doc: DocId) -> Result<Vec<u8>> {
+        let document: tantivy::TantivyDocument =
+            self.store()?.get(doc).context("a stored document could not be read")?;
+        let source = document.get_first(schema.source);
+        match source.and_then(|value| value.as_bytes().map(<[u8]>::to_vec)) {
+            Some(bytes) => Ok(bytes),
+            None => Err(Error::internal("a stored document is damaged", "it has no source")),
+        }
     }
 
     /// Live docids of ascending segment docids.

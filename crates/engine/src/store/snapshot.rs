@@ -1,19 +1,20 @@
 //! One commit, as readers see it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
-use tantivy::schema::{IndexRecordOption, Value as _};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED, Term};
 
 use super::attachments::Attachments;
 use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
 use super::segment::{DELETED, SegmentView};
-use crate::error::{Context, Error, Result};
-use crate::fields::{FieldId, FieldMap};
+use crate::error::{Context, Result};
+use crate::fields::FieldMap;
 use crate::settings::Settings;
 
 /// The documents, fields and settings of one commit. Cheap to clone; never changes.
@@ -39,9 +40,8 @@ pub struct SnapshotParts {
     pub settings: Arc<Settings>,
     /// None until known.
     pub primary_key: Option<String>,
-    /// Fields some of whose strings were too long for a column, so that making them filterable or
-    /// sortable takes writing the documents again.
-    pub long: Arc<BTreeSet<FieldId>>,
+    /// Where the commit lies; None in memory.
+    pub directory: Option<Arc<Path>>,
 }
 
 impl Snapshot {
@@ -103,13 +103,7 @@ impl Snapshot {
     /// The document's JSON bytes, compact, keys in the order received; None if there is no such document.
     pub fn source(&self, docid: u32) -> Result<Option<Vec<u8>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
-        let document: tantivy::TantivyDocument =
-            segment.store()?.get(doc).context("a stored document could not be read")?;
-        let source = document.get_first(self.inner.schema.source);
-        match source.and_then(|value| value.as_bytes().map(<[u8]>::to_vec)) {
-            Some(bytes) => Ok(Some(bytes)),
-            None => Err(Error::internal("a stored document is damaged", "it has no source")),
-        }
+        segment.source(&self.inner.schema, doc).map(Some)
     }
 
     /// The document, parsed; None if there is no such document.

@@ -198,6 +198,7 @@ fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
             Detail::ExactWords { .. } => "X",
             Detail::Sort { .. } | Detail::Geo { .. } => return "sort".to_owned(),
             Detail::Vector { .. } => return "vector".to_owned(),
+            Detail::Pin { .. } => return "pin".to_owned(),
             Detail::Skipped => return "skipped".to_owned(),
         };
         let rank = detail.rank().unwrap();

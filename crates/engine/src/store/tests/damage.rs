@@ -33,9 +33,11 @@ fn index_in(path: &Path) -> Index {
     index
 }
 
+/// Late columns are left out: they repeat what documents say, and a damaged one is written again.
 fn files_of(path: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(path.join("index")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let entries = std::fs::read_dir(path.join("index")).unwrap().map(|entry| entry.unwrap());
+    let own = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with("late-"));
+    let mut files: Vec<PathBuf> = own.map(|entry| entry.path()).collect();
     files.sort();
     files
 }

@@ -57,19 +57,19 @@ impl Batches {
 /// One commit, as `Index` makes it, on any disk.
 fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Committed {
     let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
-    let mut draft = Draft::new(&batch, previous.map(|previous| previous.snapshot.clone())).unwrap();
+    let mut draft =
+        Draft::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default()).unwrap();
     draft.apply(batch).unwrap();
     let spill = directory.spill(&std::sync::Arc::default());
     let options = WriteOptions { threads: 1, memory_bytes: 50_000_000, spill };
-    let written = write(&draft, &layout(), &options).unwrap();
-    let parts = draft.parts(written.long);
+    let change = write(&draft, &layout(), &options).unwrap();
+    let parts = draft.parts();
     let record = CommitRecord {
         report: json!({ "batchUid": draft.batch_uid }),
         primary_key: parts.primary_key.clone(),
-        long: parts.long.as_ref().clone(),
         vectors: Default::default(),
     };
-    directory.commit(previous, written.change, parts, record).unwrap()
+    directory.commit(previous, change, parts, record).unwrap()
 }
 
 /// What tells commits apart, without reading documents.

@@ -1,0 +1,123 @@
+//! Documents of a segment, side by side if they have the same value.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tantivy::DocId;
+use tantivy::columnar::{Cardinality, Column, ColumnIndex};
+
+/// Values are numbers from 0 on; the documents of a value ascend, each once. Deleted ones are among them.
+pub(super) struct ByValue {
+    /// Where the documents of a value begin, and one more for the end of the last.
+    starts: Vec<u32>,
+    docs: Vec<DocId>,
+}
+
+impl ByValue {
+    /// `value_of` says the value of a row, below `len`.
+    pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &dyn Fn(&[u32], &mut Vec<u32>)) -> Self {
+        let repeats = index.get_cardinality() == Cardinality::Multivalued;
+        let mut last = vec![u32::MAX; if repeats { len } else { 0 }];
+        let mut starts = vec![0u32; len + 1];
+        let mut pairs: Vec<(DocId, u32)> = Vec::new();
+        let mut values = Vec::new();
+        each_block(index, AllOrSome::All(docs), &mut |docs, rows| {
+            values.clear();
+            value_of(rows, &mut values);
+            for (&doc, &value) in docs.iter().zip(&values) {
+                if repeats {
+                    if last[value as usize] == doc {
+                        continue;
+                    }
+                    last[value as usize] = doc;
+                }
+                starts[value as usize + 1] += 1;
+                pairs.push((doc, value));
+            }
+        });
+        for value in 0..len {
+            starts[value + 1] += starts[value];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; pairs.len()];
+        for (doc, value) in pairs {
+            let place = &mut next[value as usize];
+            sorted[*place as usize] = doc;
+            *place += 1;
+        }
+        Self { starts, docs: sorted }
+    }
+
+    /// Documents of one value.
+    pub fn docs(&self, value: usize) -> &[DocId] {
+        &self.docs[self.starts[value] as usize..self.starts[value + 1] as usize]
+    }
+
+    /// How many documents a value has.
+    pub fn count(&self, value: usize) -> u32 {
+        self.starts[value + 1] - self.starts[value]
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * (self.starts.len() + self.docs.len())
+    }
+}
+
+/// Adds what was worked out for a segment to its account.
+pub(super) fn account(bytes: &Arc<AtomicUsize>, more: usize) {
+    bytes.fetch_add(more, Ordering::Relaxed);
+}
+
+/// Documents whose rows are wanted.
+#[derive(Clone, Copy)]
+pub(super) enum AllOrSome<'a> {
+    /// From 0 up to a number.
+    All(u32),
+    /// These, in any order.
+    Some(&'a [DocId]),
+}
+
+/// Documents handed to columns at a time: their rows fit a cache.
+const BLOCK: usize = 1024;
+
+/// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
+pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dyn FnMut(&[DocId], &[u32])) {
+    let (mut of_row, mut rows) = (Vec::new(), Vec::new());
+    let mut block = |docs: &[DocId]| {
+        if matches!(index, ColumnIndex::Full) {
+            return take(docs, docs);
+        }
+        of_row.clear();
+        rows.clear();
+        index.docids_to_rowids(docs, &mut of_row, &mut rows);
+        take(&of_row, &rows);
+    };
+    match docs {
+        AllOrSome::Some(docs) => docs.chunks(BLOCK).for_each(block),
+        AllOrSome::All(end) => {
+            let mut docs: Vec<DocId> = Vec::with_capacity(BLOCK);
+            for start in (0..end).step_by(BLOCK) {
+                docs.clear();
+                docs.extend(start..end.min(start + BLOCK as u32));
+                block(&docs);
+            }
+        }
+    }
+}
+
+/// Calls `visit` with document and ordinal of every string of `docs`.
+pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
+    let mut ords = Vec::new();
+    each_block(&column.index, docs, &mut |docs, rows| {
+        ords.resize(rows.len(), 0);
+        column.values.get_vals(rows, &mut ords);
+        for (&doc, &ord) in docs.iter().zip(&ords) {
+            visit(doc, ord as u32);
+        }
+    });
+}

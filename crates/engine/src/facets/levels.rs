@@ -1,0 +1,98 @@
+//! The commonest values, found as the reference finds them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Values that the reference keeps together on each level above the values themselves, and how many such
+/// groups a level has at least. Source: search-semantics.md §13, order by count.
+const GROUP_BITS: u32 = 2;
+const GROUPS_MIN: usize = 5;
+
+/// Counts per group of four values, of sixteen, and so on: each document once.
+pub(super) struct Levels {
+    /// Count and last document plus one, by level from one on.
+    levels: Vec<Vec<[u32; 2]>>,
+}
+
+impl Levels {
+    /// None if there are too few values for a level.
+    pub fn new(mut len: usize) -> Option<Self> {
+        let mut levels = Vec::new();
+        while len >> GROUP_BITS >= GROUPS_MIN {
+            len = len.div_ceil(1 << GROUP_BITS);
+            levels.push(vec![[0; 2]; len]);
+        }
+        Some(Self { levels }).filter(|levels| !levels.levels.is_empty())
+    }
+
+    /// Counts a document that has the value. Values of one document come one after another.
+    pub fn see(&mut self, mut value: u32, docid: u32) {
+        for level in &mut self.levels {
+            value >>= GROUP_BITS;
+            let [count, last] = &mut level[value as usize];
+            if *last == docid + 1 {
+                return;
+            }
+            *count += 1;
+            *last = docid + 1;
+        }
+    }
+
+    /// Counts documents that have this value alone.
+    pub fn add(&mut self, mut value: u32, documents: u32) {
+        for level in &mut self.levels {
+            value >>= GROUP_BITS;
+            level[value as usize][0] += documents;
+        }
+    }
+
+    /// The commonest values: it opens the fullest group or shows the commonest value, whichever counts
+    /// more, a value before a group that counts the same, later ones before earlier ones.
+    pub fn commonest(&self, counts: &[u32], max: usize) -> Vec<u32> {
+        let mut heap = BinaryHeap::new();
+        let count = |level: usize, group: u32| match level.checked_sub(1) {
+            Some(above) => self.levels[above][group as usize][0],
+            None => counts[group as usize],
+        };
+        let len = |level: usize| match level.checked_sub(1) {
+            Some(above) => self.levels[above].len(),
+            None => counts.len(),
+        };
+        let top = self.levels.len();
+        for group in 0..len(top) as u32 {
+            if count(top, group) > 0 {
+                heap.push((count(top, group), Reverse(top), group));
+            }
+        }
+        let mut values = Vec::new();
+        while let Some((_, Reverse(level), group)) = heap.pop() {
+            if level == 0 {
+                values.push(group);
+                if values.len() >= max {
+                    break;
+                }
+                continue;
+            }
+            let first = group << GROUP_BITS;
+            let end = (first + (1 << GROUP_BITS)).min(len(level - 1) as u32);
+            for below in first..end {
+                if count(level - 1, below) > 0 {
+                    heap.push((count(level - 1, below), Reverse(level - 1), below));
+                }
+            }
+        }
+        values
+    }
+}
+
+/// Values by count, ties from the last to the first.
+pub(super) fn commonest(counts: &[u32], max: usize) -> Vec<u32> {
+    let mut seen: Vec<u32> = (0..counts.len() as u32).filter(|&value| counts[value as usize] > 0).collect();
+    let key = |value: &u32| Reverse((counts[*value as usize], *value));
+    if max > 0 && seen.len() > max {
+        seen.select_nth_unstable_by_key(max - 1, key);
+    }
+    seen.truncate(max);
+    seen.sort_unstable_by_key(key);
+    seen
+}

@@ -1,0 +1,112 @@
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+
+use tantivy::DocId;
+use tantivy::columnar::Column;
+
+use super::by_value::{AllOrSome, ByValue, account, each_block};
+
+/// The numbers of a field in a segment.
+pub(super) struct NumberColumn {
+    pub column: Column<f64>,
+    docs: u32,
+    ranked: OnceLock<Ranked>,
+    by_value: OnceLock<ByValue>,
+    bytes: Arc<AtomicUsize>,
+}
+
+/// Values in order, and which of them each row has.
+struct Ranked {
+    values: Vec<f64>,
+    of_row: Vec<u32>,
+}
+
+impl NumberColumn {
+    pub fn new(column: Column<f64>, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
+        let (ranked, by_value) = (OnceLock::new(), OnceLock::new());
+        Self { column, docs, ranked, by_value, bytes: Arc::clone(bytes) }
+    }
+
+    fn ranked(&self) -> &Ranked {
+        self.ranked.get_or_init(|| {
+            let ranked = Ranked::new(self.column.values.iter().collect());
+            account(&self.bytes, 8 * ranked.values.len() + 4 * ranked.of_row.len());
+            ranked
+        })
+    }
+
+    /// Distinct values, ascending in the total order of floats.
+    pub fn values(&self) -> &[f64] {
+        &self.ranked().values
+    }
+
+    /// Documents by index into [`NumberColumn::values`].
+    pub fn by_value(&self) -> &ByValue {
+        self.by_value.get_or_init(|| {
+            let ranked = self.ranked();
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| {
+                values.extend(rows.iter().map(|&row| ranked.of_row[row as usize]));
+            };
+            let by_value = ByValue::new(&self.column.index, self.docs, ranked.values.len(), &value_of);
+            account(&self.bytes, by_value.bytes());
+            by_value
+        })
+    }
+
+    /// Calls `visit` with document and index of every value of `docs`.
+    pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
+        let of_row = &self.ranked().of_row;
+        each_block(&self.column.index, docs, &mut |docs, rows| {
+            for (&doc, &row) in docs.iter().zip(rows) {
+                visit(doc, of_row[row as usize]);
+            }
+        });
+    }
+}
+
+/// Whole numbers that lie closer together than this times their count are put in order by a table.
+const TABLE_PER_ROW: f64 = 4.0;
+
+impl Ranked {
+    fn new(rows: Vec<f64>) -> Self {
+        Self::by_table(&rows).unwrap_or_else(|| Self::by_sorting(&rows))
+    }
+
+    /// None if the values do not suit a table.
+    fn by_table(rows: &[f64]) -> Option<Self> {
+        let least = rows.iter().copied().min_by(f64::total_cmp)?;
+        let most = rows.iter().copied().max_by(f64::total_cmp)?;
+        // The sign of zero tells two values apart that the table would hold for one.
+        let whole = |number: &f64| number.fract() == 0.0 && (*number != 0.0 || number.is_sign_positive());
+        let fits =
+            most - least < rows.len() as f64 * TABLE_PER_ROW && most.abs().max(least.abs()) < 2f64.powi(53);
+        if !fits || !rows.iter().all(whole) {
+            return None;
+        }
+        let mut table = vec![0u32; (most - least) as usize + 1];
+        for number in rows {
+            table[(number - least) as usize] = 1;
+        }
+        let mut values = Vec::new();
+        for (offset, place) in table.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
+            *place = values.len() as u32;
+            values.push(least + offset as f64);
+        }
+        let of_row = rows.iter().map(|number| table[(number - least) as usize]).collect();
+        Some(Self { values, of_row })
+    }
+
+    fn by_sorting(rows: &[f64]) -> Self {
+        let mut order: Vec<(f64, u32)> = rows.iter().copied().zip(0..).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut of_row = vec![0; rows.len()];
+        let mut values: Vec<f64> = Vec::new();
+        for (number, row) in order {
+            if values.last().is_none_or(|last| last.to_bits() != number.to_bits()) {
+                values.push(number);
+            }
+            of_row[row as usize] = values.len() as u32 - 1;
+        }
+        Self { values, of_row }
+    }
+}

@@ -1,0 +1,156 @@
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tantivy::DocId;
+use tantivy::columnar::{Column, Dictionary, StrColumn};
+
+use super::by_value::{AllOrSome, ByValue, account, each_ord};
+use super::ranks::Merged;
+use crate::analysis::normalize_facet;
+use crate::error::{Error, Result};
+use crate::fields::at_most;
+use crate::store::schema::COLUMN_BYTES_MAX;
+
+/// The strings of a field in a segment: ordinals by row, and their terms: normalised ‖ 0 ‖ original.
+pub(super) struct StringColumn {
+    pub ords: Column<u64>,
+    pub dictionary: Arc<Dictionary>,
+    docs: u32,
+    groups: Mutex<Option<Arc<Groups>>>,
+    by_ord: OnceLock<ByValue>,
+    /// How the groups of this column and of others that are not much smaller go together.
+    pub merged: Mutex<Option<Arc<Merged>>>,
+    bytes: Arc<AtomicUsize>,
+}
+
+/// Ordinals that are spellings of one value.
+pub(super) struct Groups {
+    /// Ordinal → group; None if each ordinal is a group.
+    of_ord: Option<Vec<u32>>,
+    /// Group → its first ordinal, and one more for the end; None likewise.
+    first: Option<Vec<u32>>,
+    /// How many there are.
+    pub len: usize,
+}
+
+impl Groups {
+    /// The group of an ordinal.
+    pub fn of(&self, ord: u32) -> u32 {
+        self.of_ord.as_ref().map_or(ord, |groups| groups[ord as usize])
+    }
+
+    /// Ordinals of a group.
+    pub fn ords(&self, group: u32) -> std::ops::Range<u32> {
+        match &self.first {
+            Some(first) => first[group as usize]..first[group as usize + 1],
+            None => group..group + 1,
+        }
+    }
+
+    /// Whether some value has several spellings.
+    pub fn vary(&self) -> bool {
+        self.of_ord.is_some()
+    }
+}
+
+impl StringColumn {
+    pub fn new(column: StrColumn, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
+        let (dictionary, ords) = column.into_parts();
+        Self {
+            ords,
+            dictionary,
+            docs,
+            groups: Mutex::default(),
+            by_ord: OnceLock::new(),
+            merged: Mutex::default(),
+            bytes: Arc::clone(bytes),
+        }
+    }
+
+    /// How many terms there are.
+    pub fn len(&self) -> usize {
+        self.dictionary.num_terms()
+    }
+
+    /// Reads the dictionary once.
+    pub fn groups(&self) -> Result<Arc<Groups>> {
+        let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = &*kept {
+            return Ok(Arc::clone(groups));
+        }
+        let (mut of_ord, mut first) = (Vec::with_capacity(self.len()), Vec::new());
+        let mut current: Vec<u8> = Vec::new();
+        let mut terms = self.dictionary.stream()?;
+        while terms.advance() {
+            let key = group_key(terms.key());
+            if first.is_empty() || key != current {
+                first.push(of_ord.len() as u32);
+                current.clear();
+                current.extend_from_slice(key);
+            }
+            of_ord.push(first.len() as u32 - 1);
+        }
+        let len = first.len();
+        first.push(of_ord.len() as u32);
+        let vary = len < of_ord.len();
+        let groups = Groups { of_ord: vary.then_some(of_ord), first: vary.then_some(first), len };
+        account(&self.bytes, if vary { 8 * self.len() } else { 0 });
+        Ok(Arc::clone(kept.insert(Arc::new(groups))))
+    }
+
+    /// Documents by ordinal.
+    pub fn by_ord(&self) -> &ByValue {
+        self.by_ord.get_or_init(|| {
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| {
+                let mut ords = vec![0; rows.len()];
+                self.ords.values.get_vals(rows, &mut ords);
+                values.extend(ords.iter().map(|&ord| ord as u32));
+            };
+            let by_ord = ByValue::new(&self.ords.index, self.docs, self.len(), &value_of);
+            account(&self.bytes, by_ord.bytes());
+            by_ord
+        })
+    }
+
+    /// Calls `visit` with document and ordinal of every string of `docs`.
+    pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
+        each_ord(&self.ords, docs, visit);
+    }
+
+    /// Normalised and original form of an ordinal of this column.
+    pub fn text(&self, ord: u32) -> Result<(String, String)> {
+        let mut term = Vec::new();
+        self.term(ord, &mut term)?;
+        split(&term)
+    }
+
+    /// The term of an ordinal.
+    pub fn term(&self, ord: u32, term: &mut Vec<u8>) -> Result<()> {
+        term.clear();
+        if !self.dictionary.ord_to_term(u64::from(ord), term)? {
+            return Err(Error::internal("a column is damaged", format!("it has no ordinal {ord}")));
+        }
+        Ok(())
+    }
+}
+
+/// How a string stands in a column: normalised ‖ 0 ‖ original, both cut. None if nothing is left of it.
+pub fn column_term(text: &str) -> Option<String> {
+    let normalised = normalize_facet(text);
+    if normalised.is_empty() {
+        return None;
+    }
+    Some(format!("{}\0{}", at_most(&normalised, COLUMN_BYTES_MAX), at_most(text, COLUMN_BYTES_MAX)))
+}
+
+/// Takes a column's term apart.
+pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
+    let text = std::str::from_utf8(term).map_err(|error| Error::internal("a column is damaged", error))?;
+    let (normalised, original) = text.split_once('\0').unwrap_or((text, text));
+    Ok((normalised.to_owned(), original.to_owned()))
+}
+
+/// The part of a column's term that decides its group.
+pub(super) fn group_key(term: &[u8]) -> &[u8] {
+    term.iter().position(|&byte| byte == 0).map_or(term, |end| &term[..end])
+}

@@ -1,0 +1,49 @@
+//! What does a change of settings cost?
+
+use super::draft::is_filterable;
+use crate::fields::is_same_or_below;
+use crate::settings::Settings;
+
+/// Work that a change of settings makes, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cost {
+    /// A commit that changes no document.
+    Metadata,
+    /// The same, and columns of long texts that the change asks for, read from stored documents.
+    LateColumns,
+    /// Every document is written again: its text became other words.
+    Documents,
+}
+
+/// The work that leads from one to the other: that of the most expensive setting that differs.
+///
+/// Settings that are not listed decide how a query is read and answered, never what is written.
+pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
+    let rows = [
+        (before.stop_words != after.stop_words, Cost::Documents),
+        (before.separator_tokens != after.separator_tokens, Cost::Documents),
+        (before.non_separator_tokens != after.non_separator_tokens, Cost::Documents),
+        (before.dictionary != after.dictionary, Cost::Documents),
+        (before.localized_attributes != after.localized_attributes, Cost::Documents),
+        (before.filterable_attributes != after.filterable_attributes, Cost::LateColumns),
+        (before.sortable_attributes != after.sortable_attributes, Cost::LateColumns),
+        (before.distinct_attribute != after.distinct_attribute, Cost::LateColumns),
+        (before.ranking_rules != after.ranking_rules, Cost::LateColumns),
+    ];
+    rows.into_iter().filter(|(differs, _)| *differs).map(|(_, cost)| cost).max().unwrap_or(Cost::Metadata)
+}
+
+/// Whether a setting makes use of the column of `path`, so that long strings have to be in it.
+pub fn wants_column(settings: &Settings, path: &str) -> bool {
+    let custom = settings
+        .ranking_rules
+        .iter()
+        .filter_map(|rule| rule.strip_suffix(":asc").or_else(|| rule.strip_suffix(":desc")));
+    let mut named = settings
+        .sortable_attributes
+        .iter()
+        .chain(&settings.distinct_attribute)
+        .map(String::as_str)
+        .chain(custom);
+    named.any(|name| is_same_or_below(name, path)) || is_filterable(settings, path)
+}
