@@ -2,6 +2,7 @@ import type { Connection, Row } from './driver.js'
 import { CHECKED_STORE_BYTES_MAX, REMEMBERED_TOTALS_MAX } from './limits.js'
 import {
   all,
+  arrivalConditions,
   batchConditions,
   type Condition,
   type CountedColumn,
@@ -381,7 +382,9 @@ export class Store implements StoreCalls {
     const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
     const matching = isCounted(filter)
       ? this.#counted(filter)
-      : this.#remembered(`tasks ${JSON.stringify(filter)}`, () => this.#count('tasks', all(conditions)))
+      : this.#remembered(`tasks ${JSON.stringify(filter)}`, () =>
+          this.#count('tasks', all(arrivalConditions(filter) ?? conditions)),
+        )
     const total = matching + this.#swapsOf(filter)
     if (matching === 0) return { rows: [], total }
     const isWalking = hasRunDates(filter) && !hasUids(filter) && matching >= WALKED_MIN
