@@ -6,7 +6,8 @@
  *  2. Ranking stops once enough documents are placed.
  *  3. Distinct acts on final buckets, whole; what it excludes leaves all outer universes.
  *  4. Below the threshold a bucket and all that its rule has left are dropped, and not counted.
- *  5. Past the deadline what is left comes in docid order, marked as skipped.
+ *  5. Past the deadline what is left comes in docid order, marked as skipped. Rules that look at every document
+ *     let the clock be looked at after each step of a reading.
  */
 import type { Column } from '../columns.js'
 import type { QueryGraph } from '../query/graph.js'
@@ -90,6 +91,10 @@ class BucketSorter {
     const seen = new SeenDocuments(universe)
     if (this.expire(seen, details)) return
     for (const bucket of rule(universe, graph)) {
+      if (bucket === null) {
+        if (this.expire(seen, details)) return
+        continue
+      }
       const bucketDetails = [...details, bucket.detail]
       seen.note(bucket)
       const docids = this.remaining(bucket.docids)

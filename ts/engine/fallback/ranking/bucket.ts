@@ -43,6 +43,7 @@ export interface Bucket {
 
 /**
  * Splits `docids` (ascending) into disjoint buckets that together cover them, best first. Buckets are made
- * as they are asked for.
+ * as they are asked for. A null stands for work done without a bucket to show for it yet: a chance to look at
+ * the clock.
  */
-export type RankingRule = (docids: Uint32Array, graph: QueryGraph | null) => Iterable<Bucket>
+export type RankingRule = (docids: Uint32Array, graph: QueryGraph | null) => Iterable<Bucket | null>

@@ -34,6 +34,7 @@ export function costRule(
   return function* (docids, graph) {
     if (graph === null) return
     const table = new PriceTable(steps, graph, docids)
+    yield* table.work()
     const byPrice = new Map<number, number[]>()
     for (let at = 0; at < docids.length; at++) {
       const price = table.totals[at]!
@@ -62,9 +63,9 @@ interface Claim {
 }
 
 class PriceTable {
-  readonly most: number
+  most = 0
   /** Price per document, `IMPOSSIBLE` if no reading is satisfied. */
-  readonly totals: Uint16Array
+  totals: Uint16Array = new Uint16Array(0)
   private readonly steps: StepPrices
   private readonly graph: QueryGraph
   private readonly docids: Uint32Array
@@ -77,6 +78,11 @@ class PriceTable {
     this.graph = graph
     this.docids = docids
     this.best = new Array<Uint16Array>(graph.nodes.length)
+  }
+
+  /** Works out all prices, a null after each step of a reading. */
+  *work(): Generator<null> {
+    const { graph } = this
     const mosts = new Array<number>(graph.nodes.length).fill(0)
     // Edges lead to higher ids, so that this order has every successor before its predecessors.
     const order = Array.from(graph.nodes.keys()).sort(
@@ -84,10 +90,10 @@ class PriceTable {
     )
     for (const from of order) {
       mosts[from] = this.mostFrom(graph.nodes[from]!, graph.successors[from]!, mosts)
-      this.best[from] = this.cheapest(from, graph.successors[from]!)
+      this.best[from] = yield* this.cheapest(from, graph.successors[from]!)
     }
     this.most = this.mostFrom(null, graph.first, mosts)
-    this.totals = this.cheapest(-1, graph.first)
+    this.totals = yield* this.cheapest(-1, graph.first)
   }
 
   private mostFrom(from: TermNode | null, successors: readonly number[], mosts: readonly number[]): number {
@@ -108,7 +114,7 @@ class PriceTable {
     return prices
   }
 
-  private cheapest(from: number, successors: readonly number[]): Uint16Array {
+  private *cheapest(from: number, successors: readonly number[]): Generator<null, Uint16Array> {
     const cheapest = new Uint16Array(this.docids.length).fill(IMPOSSIBLE)
     for (const to of successors) {
       if (to === END) {
@@ -120,6 +126,7 @@ class PriceTable {
         const total = Math.min(prices[at]! + rest[at]!, IMPOSSIBLE)
         if (total < cheapest[at]!) cheapest[at] = total
       }
+      yield null
     }
     return cheapest
   }

@@ -128,8 +128,8 @@ function rankBy(
       `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
     )
   const distinct = distinctColumn(index, request, prefix)
-  const candidates = findCandidates(index, request)
   const deadline = performance.now() + (settings.searchCutoffMs ?? SEARCH_CUTOFF_MS)
+  const candidates = findCandidates(index, request)
   const exhaustive = request.paging.kind === 'page'
   const everything = exhaustive && request.rankingScoreThreshold !== null
   const docids = candidates.documents.toArray()
