@@ -3,6 +3,10 @@
  *
  * Source: spec/search-semantics.md §5.3 and §6. A path from start to end is one reading: every word by
  * itself, or neighbours joined to n-grams.
+ *  1. Two or three neighbouring words make an n-gram; a phrase never is part of one.
+ *  2. A reading goes on with whatever begins at the next word there is.
+ *  3. Nodes are numbered by their last word, shorter ones first; that order settles which reading is tried
+ *     before another.
  */
 
 import type { MatchingStrategy } from '../../requests.js'

@@ -1,8 +1,13 @@
 /**
  * Here is a term of the query: which indexed words stand for it, at which price?
  *
- * Source: spec/search-semantics.md §5. Level 0 holds the word, its completions and synonyms; level 1 words
- * one typo away and the best split; level 2 words two typos away. Levels are worked out when asked for.
+ * Source: spec/search-semantics.md §5.
+ *  1. Level 0 holds the word, its completions and its synonyms.
+ *  2. Level 1 holds words one typo away and the best split, level 2 words two typos away.
+ *  3. A short beginning that many words share is completed by all of them, any other by the first ones only.
+ *  4. An n-gram has no split into the very words it was joined from.
+ *
+ * Levels are worked out when asked for.
  */
 import {
   PREFIX_WORDS_MAX,

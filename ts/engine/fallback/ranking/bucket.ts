@@ -1,4 +1,11 @@
-/** What is a ranking rule? It splits documents into buckets, best first. */
+/**
+ * What is a ranking rule? It splits documents into buckets, best first.
+ *
+ * Source: spec/search-semantics.md §6.4, §7.
+ *  1. Buckets are disjoint and together hold all documents.
+ *  2. A bucket says by which readings of the query its documents were found: the next rule knows no others.
+ *  3. A bucket says why it stands where it does: scores and details come from that alone.
+ */
 import type { GeoPoint } from '../index-data.js'
 import type { QueryGraph } from '../query/graph.js'
 

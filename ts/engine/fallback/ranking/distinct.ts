@@ -1,11 +1,15 @@
+/**
+ * Which documents have a value that a better one had before?
+ *
+ * Source: spec/search-semantics.md §11.
+ *  1. One document is kept per value; values are equal as filters have it.
+ *  2. Only documents that were kept exclude others: with values A, (A B), B the second one falls to the first,
+ *     and the third stays.
+ *  3. Documents without a value are all kept.
+ */
 import type { Column } from '../columns.js'
 
-/**
- * Keeps one document per value. Source: spec/search-semantics.md §11.
- *
- * Only documents that were kept exclude others: with values A, (A B), B the second one falls to the first,
- * and the third stays.
- */
+/** Keeps one document per value. */
 export class Distinct {
   private readonly column: Column
   private readonly taken: Uint8Array

@@ -1,8 +1,12 @@
 /**
  * Here are two ranked documents of different lists: which comes first?
  *
- * Source: spec/operations.md §17, spec/vectors.md §6.7. Consecutive ranks fold into one score times the
- * weight of its list; sorted values and vectors stand between.
+ * Source: spec/operations.md §17, spec/vectors.md §6.7.
+ *  1. Consecutive ranks fold into one score times the weight of its list; sorted values and vectors stand
+ *     between.
+ *  2. Values are compared one by one. Where two are of different kinds, more values come first, then the whole
+ *     score decides.
+ *  3. Numbers come before strings, strings before nothing, in both directions.
  */
 import { compareUtf8 } from '../text-order.js'
 import type { ScoreDetail } from './bucket.js'
