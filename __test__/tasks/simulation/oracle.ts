@@ -50,6 +50,10 @@ const lasting = ({
     rest.custom_metadata,
   ])
 
+/** Naming a primary key again changes nothing: after a crash it is simply done again. */
+const isRepeated = (entry: Applied, before: Applied | undefined) =>
+  entry.kind === 'primaryKey' && before?.kind === 'primaryKey' && before.uid === entry.uid
+
 /** Watches a run from outside: what it has seen once must stay true. */
 export class Oracle {
   readonly #world: World
@@ -175,7 +179,9 @@ export class Oracle {
     const times = new Map<number, number>()
     for (const [id, log] of this.#engine.applied) {
       if (!this.#indexes.has(id)) continue
-      const uids = log.filter((entry) => !this.#onlyMadeIndex(entry)).map(({ uid }) => uid)
+      const uids = log
+        .filter((entry, position) => !this.#onlyMadeIndex(entry) && !isRepeated(entry, log[position - 1]))
+        .map(({ uid }) => uid)
       for (const [position, uid] of uids.entries()) {
         times.set(uid, (times.get(uid) ?? 0) + 1)
         if (uid <= (uids[position - 1] ?? -1))
