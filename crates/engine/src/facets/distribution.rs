@@ -69,6 +69,12 @@ impl Counts {
     }
 }
 
+/// Calls back with a document and a value, for every value of the documents asked for.
+type EachValue<'a> = dyn Fn(AllOrSome<'_>, &mut dyn FnMut(DocId, u32)) + 'a;
+
+/// Values with the number of documents that have them, and the extremes of numbers.
+type Numbers = (Vec<(String, u64)>, Option<Stats>);
+
 /// A column as counting sees it: values are numbers below `len`.
 struct Counted<'a> {
     part: usize,
@@ -77,7 +83,7 @@ struct Counted<'a> {
     len: usize,
     /// Documents of a value, deleted ones among them; None if that is not known.
     total: Option<&'a dyn Fn(u32) -> u32>,
-    each: &'a dyn Fn(AllOrSome<'_>, &mut dyn FnMut(DocId, u32)),
+    each: &'a EachValue<'a>,
 }
 
 impl Counted<'_> {
@@ -172,7 +178,7 @@ impl Columns {
         candidates: &RoaringBitmap,
         order: FacetOrder,
         max: usize,
-    ) -> Result<(Vec<(String, u64)>, Option<Stats>)> {
+    ) -> Result<Numbers> {
         if field.numbers.is_empty() {
             return Ok((Vec::new(), None));
         }

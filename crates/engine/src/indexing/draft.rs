@@ -19,7 +19,7 @@ use crate::fields::{FieldMap, is_same_or_below};
 use crate::filter::{self, Features, Scope};
 use crate::settings::{FilterableRule, Settings};
 use crate::store::Snapshot;
-use crate::vector::{Lacking, Staged, Standing, VectorDraft, Vectors};
+use crate::vector::{Lacking, Staged, Standing, StandingOf, VectorDraft, Vectors};
 
 /// Everything a commit will change. Dropping it leaves no trace.
 pub struct Draft {
@@ -420,7 +420,7 @@ impl Draft {
             staged.or_else(|| self.vectors.standing(name, docid?))
         };
         let is_new = docid.is_none() && earlier.is_none();
-        let before: Option<&dyn Fn(&str) -> Option<Standing>> = if is_new { None } else { Some(&standing) };
+        let before: Option<StandingOf<'_>> = if is_new { None } else { Some(&standing) };
         let staged = self.vectors.read(document, id, before, lacking)?;
         vectors.entry(id.into()).or_default().extend(staged);
         Ok(())

@@ -34,6 +34,9 @@ pub struct Standing {
     pub skip_regenerate: bool,
 }
 
+/// How a document stands with an embedder, by its name; None: it has no vectors of it.
+pub type StandingOf<'a> = &'a dyn Fn(&str) -> Option<Standing>;
+
 impl From<&DocumentVectors> for Standing {
     fn from(vectors: &DocumentVectors) -> Self {
         Self { skip_regenerate: vectors.skip_regenerate }
@@ -153,7 +156,7 @@ impl VectorDraft {
         &self,
         document: &Map<String, Value>,
         id: &str,
-        before: Option<&dyn Fn(&str) -> Option<Standing>>,
+        before: Option<StandingOf<'_>>,
         lacking: &mut Lacking,
     ) -> Result<Staged> {
         let vectors = vectors_in(document, id)?;

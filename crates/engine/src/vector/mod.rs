@@ -18,7 +18,7 @@ mod table;
 mod vectors;
 
 pub use distance::similarity;
-pub use draft::{Reconfiguration, Staged, Standing, VectorDraft};
+pub use draft::{Reconfiguration, Staged, Standing, StandingOf, VectorDraft};
 pub use embedder::{Embedder, embedders_of};
 pub use graph::Graph;
 pub use graphs::{Graphs, Sealed};
