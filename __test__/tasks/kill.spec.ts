@@ -10,6 +10,7 @@ for (const [engine, driver, kills] of [
   ['fallback', undefined, 30],
   ['native', undefined, 30],
 ] as const) {
+  // Without a binary the native trial cannot run; `npm test` demands one wherever Rust is there.
   const runs = engine !== 'native' || hasNative ? test : test.skip
   runs(
     `${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills, and a webhook is told of each`,

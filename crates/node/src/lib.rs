@@ -19,7 +19,7 @@ use napi::bindgen_prelude::{Buffer, Object, Uint8Array};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use pool::Pool;
-use running::Running;
+use running::{Running, Ticket};
 
 /// What a caller can act on, or `internal`.
 #[napi(object, object_from_js = false)]
@@ -181,7 +181,7 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         request: Uint8Array,
-        ticket: Option<u32>,
+        ticket: Option<Ticket>,
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
@@ -196,7 +196,7 @@ impl EngineHandle {
         env: &'e Env,
         requests: Vec<IndexedRequest>,
         federation: Option<Uint8Array>,
-        ticket: Option<u32>,
+        ticket: Option<Ticket>,
     ) -> napi::Result<Object<'e>> {
         let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
         let federation = federation.map(|federation| federation.to_vec());
@@ -213,7 +213,7 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         request: Uint8Array,
-        ticket: Option<u32>,
+        ticket: Option<Ticket>,
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {

@@ -6,10 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use engine::search::Patience;
+use napi_derive::napi;
 
 type Flags = HashMap<u32, Arc<AtomicBool>>;
 
-/// The searches under way, by the tickets their callers chose.
+/// What a search can be stopped by.
+#[napi(object, object_to_js = false)]
+pub struct Ticket {
+    /// Chosen by the caller, different for all searches under way.
+    pub number: u32,
+    /// Nobody waits for the answer from the start.
+    pub is_stopped: bool,
+}
+
+/// The searches under way, by the numbers of their tickets.
 #[derive(Clone, Default)]
 pub struct Running {
     flags: Arc<Mutex<Flags>>,
@@ -17,12 +27,13 @@ pub struct Running {
 
 impl Running {
     /// Begins to wait for an answer. Without a ticket it cannot be stopped.
-    pub fn wait(&self, ticket: Option<u32>) -> Waited {
-        let stop = ticket.map(|ticket| {
-            let stop = Arc::new(AtomicBool::new(false));
-            self.lock().insert(ticket, Arc::clone(&stop));
+    pub fn wait(&self, ticket: Option<Ticket>) -> Waited {
+        let stop = ticket.as_ref().map(|ticket| {
+            let stop = Arc::new(AtomicBool::new(ticket.is_stopped));
+            self.lock().insert(ticket.number, Arc::clone(&stop));
             stop
         });
+        let ticket = ticket.map(|ticket| ticket.number);
         Waited { started: Instant::now(), stop, ticket, running: self.clone() }
     }
 

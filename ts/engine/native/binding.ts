@@ -34,6 +34,14 @@ export interface NativeRequest {
   readonly request: Uint8Array
 }
 
+/** What a search can be stopped by. */
+export interface Ticket {
+  /** Below 2^32; different for all searches under way. */
+  readonly number: number
+  /** Nobody waits for the answer from the start. */
+  readonly isStopped: boolean
+}
+
 /** All indexes of one directory, and the threads that serve them. */
 export interface EngineHandle {
   inspect(payload: Uint8Array): Promise<Reply>
@@ -43,9 +51,9 @@ export interface EngineHandle {
   abandon(index: string, ticket: number): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
-  search(index: string, request: Uint8Array, ticket?: number): Promise<Reply>
-  multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array, ticket?: number): Promise<Reply>
-  facetSearch(index: string, request: Uint8Array, ticket?: number): Promise<Reply>
+  search(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
+  multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array, ticket?: Ticket): Promise<Reply>
+  facetSearch(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
   stop(ticket: number): void
   similar(index: string, request: Uint8Array): Promise<Reply>
   documents(index: string, request: Uint8Array): Promise<Reply>

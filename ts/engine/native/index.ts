@@ -16,7 +16,7 @@ import type {
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import type { EngineSetup } from '../setup.js'
-import { type EngineHandle, isBinding, type Reply } from './binding.js'
+import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'
 
 /**
  * Opens the engine of a loaded native module.
@@ -167,14 +167,13 @@ class NativeEngine implements Engine {
   /** Runs a search under a ticket that `stop` can be told by. */
   private async stoppable(
     stop: AbortSignal | undefined,
-    search: (ticket?: number) => Promise<Reply>,
+    search: (ticket?: Ticket) => Promise<Reply>,
   ): Promise<Answer> {
     if (stop === undefined) return answer(search())
     this.lastTicket = (this.lastTicket + 1) % 2 ** 32
-    const ticket = this.lastTicket
-    const giveUp = (): void => this.handle.stop(ticket)
-    const reply = search(ticket)
-    if (stop.aborted) giveUp()
+    const number = this.lastTicket
+    const giveUp = (): void => this.handle.stop(number)
+    const reply = search({ number, isStopped: stop.aborted })
     stop.addEventListener('abort', giveUp)
     try {
       return await answer(reply)
