@@ -1,0 +1,23 @@
+/** Writes the index of this version into `__test__/compat/`. Run it once per format, and commit what it wrote. */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { openEngine } from '../../ts/engine/select.js'
+import { TestEngine } from '../support/engine.js'
+import { formatIn, INDEX, writeCorpus } from './corpus.js'
+
+const silent = (): void => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+
+const engine = await TestEngine.open(
+  async (directory) =>
+    (await openEngine('native', { directory, log, indexingMemoryBytes: 1e8, indexingThreads: 1 })).engine,
+)
+await writeCorpus(engine)
+const copy = join(engine.directory, 'copy')
+await engine.engine.snapshot(INDEX, copy)
+const format = formatIn(copy)
+const target = join(import.meta.dirname, `../../../__test__/compat/native-${format}`)
+rmSync(target, { recursive: true, force: true })
+await engine.engine.snapshot(INDEX, target)
+await engine.stop()
+console.log(`wrote ${target}: ${readdirSync(target).join(', ')}`)
