@@ -19,7 +19,7 @@ export const tsRooms: House = {
   tasks: ['rules', 'engine', 'embedders', 'settings', 'errors'],
   webhooks: ['tasks', 'outbound', 'settings', 'errors'],
   export: ['tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],
-  backup: ['tasks', 'engine', 'auth', 'settings', 'errors'],
+  backup: ['tasks', 'rules', 'engine', 'auth', 'settings', 'parse', 'errors'],
   http: [
     'backup',
     'webhooks',

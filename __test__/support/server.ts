@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
+import { dumperTo } from '../../ts/backup/index.js'
 import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
 import {
@@ -34,6 +35,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly limits?: NonNullable<TasksSetup['limits']>
   /** The webhook of the command line. */
   readonly taskWebhook?: LaunchWebhook
+  /** Where dumps go; default: into the data directory, which is removed. */
+  readonly dumpDirectory?: string
   /** Default: no address that is not public. */
   readonly allowedNetworks?: AllowedNetworks
 }
@@ -103,6 +106,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     taskWebhook = null,
     limits = {},
     allowedNetworks = [],
+    dumpDirectory,
     ...httpOptions
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
@@ -121,6 +125,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     limits,
     room: { reserveBytes: 64 * 1024 },
     exportIndex: exporterOver(outbound),
+    writeDump: dumperTo({
+      directory: dumpDirectory ?? join(directory, 'dumps'),
+      version: '0.0.0',
+      instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
+    }),
   })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const app = buildServer({

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { dumperTo } from '../backup/index.js'
 import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
 import { type ExportIndex, type OpenedTasks, openTasks } from '../tasks/index.js'
@@ -20,6 +21,8 @@ export interface InstanceRequest {
   readonly log: Logger
   /** Absent: exports fail by a code. */
   readonly exportIndex?: ExportIndex
+  /** Where dumps go. Absent: they fail by a code. */
+  readonly dumpDirectory?: string
 }
 
 /** A data directory with its engine and queue, without any way in. */
@@ -45,12 +48,17 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
   try {
     if (written === null) await writeFile(join(data.path, ENGINE_FILE), opened.kind, { flush: true })
     const { engine } = opened
+    const { instanceUid } = data
+    const { dumpDirectory } = request
     const queue = await openTasks({
       directory: data.path,
       engine,
       log,
       limits: request.batch,
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
+      ...(dumpDirectory !== undefined && {
+        writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),
+      }),
     })
     return {
       data,

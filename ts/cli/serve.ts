@@ -71,6 +71,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       },
       log,
       exportIndex: exporterOver(outbound),
+      dumpDirectory: options.dumpDir,
     })
     closers.push(close)
     const webhooks = await openWebhooks({

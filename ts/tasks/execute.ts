@@ -14,6 +14,7 @@ import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
 import type { Clock } from './clock.js'
 import type { Counters } from './details.js'
+import { dumpSource, type WriteDump } from './dump.js'
 import { editDocuments } from './edit.js'
 import { type ExportIndex, exportedIndexes } from './export.js'
 import type { CatalogueRow, PendingTask, Relabel } from './records.js'
@@ -42,10 +43,17 @@ export interface Surroundings {
   readonly catalogue: Catalogue
   readonly rules: RuleBook
   readonly exportIndex: ExportIndex
+  readonly writeDump: WriteDump
   readonly log: TaskLog
   readonly clock: Clock
   readonly embed: Embed
   readonly runScript: RunScript
+}
+
+/** How far along: so many of so many. */
+export interface Place {
+  readonly finished: number
+  readonly total: number
 }
 
 /** One batch on its way. */
@@ -54,8 +62,10 @@ export interface Run {
   readonly startedAt: Micros
   /** Aborted when a cancelation matched one of the tasks. */
   readonly signal: AbortSignal
-  /** Says what is being done now, for progress and trace. */
-  step(name: string): void
+  /** Says what is being done now, for progress and trace. @param place absent: as batches usually go */
+  step(name: string, place?: Place): void
+  /** How far the step has come, for progress. @param unit such as `document` */
+  count(unit: string, finished: number, total: number): void
   /** Resolves once no prepared batch of an interrupted run is left on that index. */
   released(index: string): Promise<void>
   /** Hands over an interrupted preparation that has to be undone. */
@@ -148,7 +158,7 @@ function effectsOf(
     case 'dsrClear':
       return clearRules(first, around)
     case 'dumpCreation':
-      return refuse(tasks, 'dump_process_failed', 'dumps cannot be created by this version yet')
+      return createDump(first, picked.why, run, around)
     case 'snapshotCreation':
       return refuse(tasks, 'internal', 'snapshots cannot be created by this version yet')
     default:
@@ -605,6 +615,26 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   }
   return effects({ outcomes: [succeeded(task, { indexes: sent })] })
 }
+
+/** Writes a dump of everything there is. */
+async function createDump(
+  task: PendingTask,
+  strategy: string,
+  run: Run,
+  around: Surroundings,
+): Promise<Unfinished> {
+  try {
+    const dumpUid = await around.writeDump(await dumpSource(strategy, run, around))
+    return effects({ outcomes: [succeeded(task, { dumpUid })] })
+  } catch (error) {
+    if (run.signal.aborted) throw new Interrupted()
+    if (error instanceof ApiError) throw error
+    around.log.error({ err: error, batchUid: run.batchUid }, 'a dump failed unexpectedly')
+    throw new ApiError('dump_process_failed', `the dump failed: ${messageOf(error)}`)
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Unfinished> {
   return effects({ outcomes: [succeeded(task, { deletedDocuments: await rules.clear() })] })

@@ -1,6 +1,7 @@
 /** Which writes were asked for, how did each end, and which indexes exist? */
 export type { BatchLimits } from './batching.js'
 export { type DriverName, driverNames } from './driver.js'
+export type { DumpedBatch, DumpedTask, DumpSource, WriteDump } from './dump.js'
 export type { Embed, TaskLog } from './execute.js'
 export type { ExportIndex, ExportTarget, IndexExport } from './export.js'
 export { INLINE_PAYLOAD_BYTES_MAX } from './limits.js'

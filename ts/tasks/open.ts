@@ -6,6 +6,7 @@ import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
 import { type Clock, systemClock } from './clock.js'
 import { type DriverName, driverNames } from './driver.js'
+import type { WriteDump } from './dump.js'
 import type { Embed, Surroundings, TaskLog } from './execute.js'
 import type { ExportIndex } from './export.js'
 import {
@@ -40,6 +41,8 @@ export interface TasksSetup {
   readonly embed?: Embed
   /** Copies an index to another instance; without it exports fail by a code. */
   readonly exportIndex?: ExportIndex
+  /** Writes a dump; without it dumps fail by a code. */
+  readonly writeDump?: WriteDump
 }
 
 export interface OpenedTasks {
@@ -102,6 +105,7 @@ export async function assemble(
   const rules = await RuleBook.open(store)
   const embed = setup.embed ?? (async () => [])
   const exportIndex = setup.exportIndex ?? noExport
+  const writeDump = setup.writeDump ?? noDump
   const around: Surroundings = {
     engine,
     store,
@@ -113,6 +117,7 @@ export async function assemble(
     embed,
     runScript,
     exportIndex,
+    writeDump,
   }
   const nextBatchUid = await recover(start, around)
   const limits: SchedulerLimits = {
@@ -141,6 +146,12 @@ export async function assemble(
 const noExport: ExportIndex = () =>
   Promise.reject(
     new ApiError('feature_not_enabled', 'indexes are exported by a server, not from inside a process'),
+  )
+
+/** What stands for the archive where there is no place for it. */
+const noDump: WriteDump = () =>
+  Promise.reject(
+    new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
   )
 
 /** What stands for the interpreter where its binary does not load. */

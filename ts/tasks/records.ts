@@ -142,6 +142,21 @@ export interface Start {
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
 }
 
+/** A task as a dump holds it: with what it was to do, unless it has ended. */
+export interface DumpedTaskRow {
+  readonly row: TaskRow
+  /** Second name under which a finished rename is listed. */
+  readonly newIndexUid: string | null
+  readonly content: TaskContent | null
+}
+
+/** A finished batch as a dump holds it: with the arrival of its oldest and its newest task. */
+export interface DumpedBatchRow {
+  readonly row: BatchRow
+  readonly oldestEnqueuedAt: Micros
+  readonly newestEnqueuedAt: Micros
+}
+
 export interface RowPage<T> {
   readonly rows: readonly T[]
   readonly total: number
@@ -190,6 +205,10 @@ export interface StoreCalls {
   nextDelivery(uuid: string): number | null
   deliveryRows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[]
   delivered(uuid: string, batchUid: number): void
+  /** Ascending by uid, from behind `afterUid` up to `lastUid`. */
+  dumpedTasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[]
+  /** Ascending by uid, from behind `afterUid`. */
+  dumpedBatches(afterUid: number, limit: number): readonly DumpedBatchRow[]
 }
 
 export type StoreCall = keyof StoreCalls

@@ -1,7 +1,15 @@
 import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
 import { detailsAfter } from './details.js'
-import { type Effects, execute, Interrupted, type Outcome, type Run, type Surroundings } from './execute.js'
+import {
+  type Effects,
+  execute,
+  Interrupted,
+  type Outcome,
+  type Place,
+  type Run,
+  type Surroundings,
+} from './execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
 import { newRow } from './new-row.js'
 import type { Conclusion, Ending, PendingTask } from './records.js'
@@ -59,7 +67,7 @@ export class Scheduler {
   /** Progress of that batch as clients see it, null if it is not running. */
   progress(batchUid: number): unknown {
     const running = this.#running
-    return running === null || running.batchUid !== batchUid ? null : progressOf(running.step)
+    return running === null || running.batchUid !== batchUid ? null : progressOf(running)
   }
 
   /** Lets the running step end, then stops. */
@@ -147,7 +155,7 @@ export class Scheduler {
       if (error instanceof Interrupted) return
       throw error
     }
-    running.step = 'writing'
+    running.isWriting = true
     await this.#record(running, picked, done)
     await this.#tidy(done)
   }
@@ -157,7 +165,8 @@ export class Scheduler {
       batchUid: running.batchUid,
       startedAt: running.startedAt,
       signal: running.controller.signal,
-      step: (name) => running.enter(name),
+      step: (name, place) => running.enter(name, place),
+      count: (unit, finished, total) => running.count(unit, finished, total),
       released: async (index) => this.#left.get(index),
       leave: (index, release) => {
         const gone = release
@@ -231,7 +240,9 @@ class Running {
   readonly taskUids: ReadonlySet<number>
   readonly startedAt: Micros
   readonly controller = new AbortController()
-  step = 'starting'
+  isWriting = false
+  /** What is being done, outermost first. */
+  steps: readonly Step[] = [usualStep('starting')]
   readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
 
@@ -243,9 +254,13 @@ class Running {
     this.taskUids = new Set(picked.tasks.map(({ uid }) => uid))
   }
 
-  enter(name: string): void {
-    this.step = name
+  enter(name: string, place?: Place): void {
+    this.steps = [place === undefined ? usualStep(name) : { currentStep: name, ...place }]
     this.#entered.push({ name, at: this.#clock.now() })
+  }
+
+  count(unit: string, finished: number, total: number): void {
+    this.steps = [...this.steps.slice(0, 1), { currentStep: unit, finished, total }]
   }
 
   /** Step → time it took. */
@@ -261,20 +276,31 @@ class Running {
 
 const milliseconds = (micros: Micros) => `${(micros / 1000).toFixed(2)}ms`
 
-const steps = ['starting', 'preparing', 'embedding', 'committing']
+interface Step extends Place {
+  readonly currentStep: string
+}
 
-function progressOf(step: string): unknown {
-  if (step === 'writing') {
-    return { steps: [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }], percentage: 50 }
+const usualSteps = ['starting', 'preparing', 'embedding', 'committing']
+
+/** A step of a batch that ends with a commit; any other is its beginning. */
+const usualStep = (name: string): Step => ({
+  currentStep: name,
+  finished: Math.max(0, usualSteps.indexOf(name)),
+  total: usualSteps.length,
+})
+
+/** Each step counts for its share of the one around it. */
+function progressOf({ isWriting, steps: inner }: Running): unknown {
+  const steps: readonly Step[] = isWriting
+    ? [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
+    : [{ currentStep: 'processing tasks', finished: 0, total: 2 }, ...inner]
+  let share = 100
+  let percentage = 0
+  for (const { finished, total } of steps) {
+    share /= Math.max(1, total)
+    percentage += share * finished
   }
-  const finished = steps.indexOf(step)
-  return {
-    steps: [
-      { currentStep: 'processing tasks', finished: 0, total: 2 },
-      { currentStep: step, finished, total: steps.length },
-    ],
-    percentage: Math.fround((100 * finished) / (2 * steps.length)),
-  }
+  return { steps, percentage: Math.fround(percentage) }
 }
 
 /** All that the store has to write for a finished batch. */

@@ -1,4 +1,5 @@
 import type { Connection, Row } from './driver.js'
+import { DumpTable } from './dump-table.js'
 import { CHECKED_STORE_BYTES_MAX, REMEMBERED_TOTALS_MAX } from './limits.js'
 import {
   all,
@@ -77,6 +78,7 @@ export class Store implements StoreCalls {
   readonly #connection: Connection
   readonly #sql: Sql
   readonly #webhooks: WebhookTable
+  readonly #dumps: DumpTable
   readonly #pageBytes: number
   readonly #now: () => Micros
   /** Totals of listings, valid until the next write. */
@@ -92,6 +94,7 @@ export class Store implements StoreCalls {
     this.#connection = connection
     this.#sql = new Sql(connection)
     this.#webhooks = new WebhookTable(this.#sql)
+    this.#dumps = new DumpTable(this.#sql)
     // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
     // makes any other process that opens this file fail at once.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -503,6 +506,8 @@ export class Store implements StoreCalls {
   nextDelivery: StoreCalls['nextDelivery'] = (uuid) => this.#webhooks.next(uuid)
   deliveryRows: StoreCalls['deliveryRows'] = (...given) => this.#webhooks.rows(...given)
   delivered: StoreCalls['delivered'] = (uuid, batch) => this.#webhooks.delivered(uuid, batch)
+  dumpedTasks: StoreCalls['dumpedTasks'] = (...given) => this.#dumps.tasks(...given)
+  dumpedBatches: StoreCalls['dumpedBatches'] = (...given) => this.#dumps.batches(...given)
 
   /** A clock that was set back must not let tasks start before they have arrived. */
   #notBefore(members: string, at: number): number {

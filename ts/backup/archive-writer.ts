@@ -1,0 +1,107 @@
+/** Here are files by name: how do they become one archive? A tar, compressed with gzip. */
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { Header, Pack, ReadEntry } from 'tar'
+import { ENTRY_BYTES_IN_MEMORY_MAX } from './limits.js'
+
+/** Archives and what is in them are for their owner alone: they hold secrets. */
+const PRIVATE = 0o600
+
+/** What an archive is written to, and what goes through it on its way. */
+export interface ArchivePaths {
+  /** Must not exist. */
+  readonly archive: string
+  /** An entry whose length is not known yet. Must not exist. */
+  readonly entry: string
+}
+
+/** Writes one archive, entry after entry; memory is bounded however long they are. */
+export class ArchiveWriter {
+  readonly #pack = new Pack({ portable: true })
+  readonly #paths: ArchivePaths
+  readonly #written: Promise<void>
+  readonly #writtenAt = new Date()
+  #failure: { readonly error: unknown } | null = null
+
+  /** @param signal aborts the writing: everything then rejects */
+  constructor(paths: ArchivePaths, signal: AbortSignal) {
+    this.#paths = paths
+    const file = createWriteStream(paths.archive, { flags: 'wx', mode: PRIVATE })
+    // Compressing happens in the thread pool, unlike that of the archive's own library.
+    this.#written = pipeline(this.#pack as AsyncIterable<Buffer>, createGzip(), file, { signal })
+    this.#written.catch((error: unknown) => {
+      this.#failure = { error }
+    })
+  }
+
+  /** Adds a short entry. */
+  async add(path: string, content: string): Promise<void> {
+    await this.#addEntry(path, Buffer.byteLength(content), [Buffer.from(content)])
+  }
+
+  /** Adds an entry of unknown length. */
+  async addLong(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+    const kept: Buffer[] = []
+    let bytes = 0
+    let file: FileHandle | null = null
+    try {
+      for await (const chunk of chunks) {
+        this.#check()
+        const piece = Buffer.from(chunk)
+        kept.push(piece)
+        bytes += piece.length
+        if (file === null && bytes <= ENTRY_BYTES_IN_MEMORY_MAX) continue
+        file ??= await open(this.#paths.entry, 'wx', PRIVATE)
+        for (const part of kept.splice(0)) await file.writeFile(part)
+      }
+      await this.#addEntry(path, bytes, file === null ? kept : createReadStream(this.#paths.entry))
+    } finally {
+      if (file !== null) {
+        await file.close()
+        await rm(this.#paths.entry, { force: true })
+      }
+    }
+  }
+
+  /** Resolves once the archive is whole and would survive a power cut under its name. */
+  async end(): Promise<void> {
+    this.#pack.end()
+    await this.#written
+    const file = await open(this.#paths.archive, 'r+')
+    try {
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Ends the writing; the files are the caller's to remove. */
+  async abandon(): Promise<void> {
+    this.#pack.destroy(new Error('the archive was given up'))
+    await this.#written.catch(() => undefined)
+  }
+
+  #check(): void {
+    if (this.#failure !== null) throw this.#failure.error
+  }
+
+  async #addEntry(
+    path: string,
+    size: number,
+    content: Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): Promise<void> {
+    const header = new Header({ path, mode: PRIVATE, size, type: 'File', mtime: this.#writtenAt })
+    const entry = new ReadEntry(header)
+    const taken = once(entry, 'end')
+    this.#pack.add(entry)
+    for await (const chunk of content) {
+      this.#check()
+      if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), this.#written])
+    }
+    entry.end()
+    await Promise.race([taken, this.#written])
+  }
+}

@@ -1,0 +1,97 @@
+/** Here is an index: which lines are its documents, a bounded piece at a time? */
+import type { Engine } from '../engine/index.js'
+import type { IndexEntry } from '../tasks/index.js'
+import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
+
+/** Some documents as NDJSON. */
+export interface DocumentPage {
+  readonly lines: Buffer
+  readonly documents: number
+  /** Documents of the whole index. */
+  readonly total: number
+}
+
+/** All documents of an index, vectors included, in the order of its listing. */
+export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGenerator<DocumentPage> {
+  let limit = FIRST_PAGE_DOCUMENTS
+  for (let offset = 0; ; ) {
+    const request = {
+      indexUid: index.uid,
+      offset,
+      limit,
+      fields: null,
+      retrieveVectors: true,
+      ids: null,
+      filter: null,
+      sort: null,
+      features: { containsFilter: true, legacySearch: false, multimodal: true },
+    }
+    const listing = Buffer.from(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
+    const page = pageOf(listing)
+    if (page.documents > 0) yield page
+    offset += page.documents
+    if (page.documents === 0 || offset >= page.total) return
+    const fitting = Math.floor((page.documents * PAGE_BYTES) / Math.max(1, page.lines.length))
+    limit = Math.min(Math.max(1, fitting), 4 * limit, PAGE_DOCUMENTS_MAX)
+  }
+}
+
+const START = '{"results":['
+/** What the listing says of a document without vectors; it stands last. */
+const NO_VECTORS = Buffer.from(',"_vectors":{}}')
+const LINE_END = Buffer.from('\n')
+const OBJECT_END = Buffer.from('}\n')
+
+const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, LF, CR, SPACE] =
+  Buffer.from('"\\,{}[]\n\r ')
+
+/**
+ * Takes a listing (`{"results":[…],"offset":…,"limit":…,"total":…}`) apart without reading its values: that
+ * would take ten times as long, and the main thread has searches to answer.
+ */
+export function pageOf(listing: Buffer): DocumentPage {
+  if (listing.subarray(0, START.length).toString('latin1') !== START) throw notListed()
+  const pieces: Buffer[] = []
+  let documents = 0
+  let depth = 0
+  let start = START.length
+  for (let at = start; at < listing.length; at++) {
+    const byte = listing[at]
+    if (byte === QUOTE) at = endOfString(listing, at)
+    else if (byte === OPEN || byte === OPEN_LIST) depth++
+    else if (byte === CLOSE || (byte === CLOSE_LIST && depth > 0)) depth--
+    // A line break between values would be one between documents.
+    else if (byte === LF || byte === CR) listing[at] = SPACE as number
+    if (depth > 0 || (byte !== CLOSE && byte !== CLOSE_LIST)) continue
+    if (byte === CLOSE_LIST) return { lines: Buffer.concat(pieces), documents, total: totalOf(listing, at) }
+    pieces.push(...line(listing.subarray(start, at + 1)))
+    documents++
+    if (listing[at + 1] === COMMA) at++
+    start = at + 1
+  }
+  throw notListed()
+}
+
+function line(document: Buffer): readonly Buffer[] {
+  const end = document.length - NO_VECTORS.length
+  const isWithoutVectors = end > 0 && document.subarray(end).equals(NO_VECTORS)
+  return isWithoutVectors ? [document.subarray(0, end), OBJECT_END] : [document, LINE_END]
+}
+
+/** Where the string that begins at `at` ends. */
+function endOfString(bytes: Buffer, at: number): number {
+  for (let end = bytes.indexOf('"', at + 1); end !== -1; end = bytes.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  throw notListed()
+}
+
+function totalOf(listing: Buffer, from: number): number {
+  const digits = /"total":(\d+)\}$/.exec(listing.subarray(from).toString())?.[1]
+  if (digits === undefined) throw notListed()
+  return Number(digits)
+}
+
+const notListed = (): Error => new Error('the engine gave no list of documents')

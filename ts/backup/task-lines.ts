@@ -1,0 +1,77 @@
+/** Here is a task or a batch: which line of an archive is it? Source: spec/operations.md §9.2. */
+import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
+import { kindLine } from './task-kinds.js'
+
+/** The one key under which details of a type stand; a deletion of documents has several. */
+const detailsNames: Readonly<Record<Exclude<TaskType, 'documentDeletion'>, string>> = {
+  documentAdditionOrUpdate: 'DocumentAdditionOrUpdate',
+  documentEdition: 'DocumentEdition',
+  settingsUpdate: 'SettingsUpdate',
+  indexCreation: 'IndexInfo',
+  indexDeletion: 'ClearAll',
+  indexUpdate: 'IndexInfo',
+  indexSwap: 'IndexSwap',
+  taskCancelation: 'TaskCancelation',
+  taskDeletion: 'TaskDeletion',
+  dumpCreation: 'Dump',
+  snapshotCreation: 'Snapshot',
+  export: 'Export',
+  upgradeDatabase: 'UpgradeDatabase',
+  indexCompaction: 'IndexCompaction',
+  networkTopologyChange: 'NetworkTopologyChange',
+  dsrUpdate: 'DsrUpdate',
+  dsrClear: 'ClearAll',
+}
+
+/** A line of `tasks/queue.jsonl`. */
+export function taskLine(dumped: DumpedTask): object {
+  const { task, newIndexUid } = dumped
+  const { canceledBy, error, startedAt, finishedAt, customMetadata } = task
+  return {
+    uid: task.uid,
+    batchUid: task.batchUid,
+    indexUid: task.indexUid,
+    status: task.status,
+    type: kindLine(dumped),
+    ...(canceledBy !== null && { canceledBy }),
+    ...(task.details !== undefined && { details: detailsLine(task.type, task.details) }),
+    ...(error !== null && { error }),
+    enqueuedAt: task.enqueuedAt,
+    ...(startedAt !== null && { startedAt }),
+    ...(finishedAt !== null && { finishedAt }),
+    ...(customMetadata !== undefined && { customMetadata }),
+    // Ours alone: other readers pass over it.
+    ...(newIndexUid !== null && { newIndexUid }),
+  }
+}
+
+/** A line of `batches/queue.jsonl`. */
+export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): object {
+  const { uid, details, stats, startedAt, finishedAt, batchStrategy } = batch
+  return {
+    uid,
+    details,
+    stats,
+    startedAt,
+    finishedAt,
+    // The names are the API's: `earliest` is the newest.
+    enqueuedAt: { earliest: newestEnqueuedAt, oldest: oldestEnqueuedAt },
+    stopReason: batchStrategy,
+  }
+}
+
+function detailsLine(type: TaskType, details: Readonly<Record<string, unknown>>): object {
+  if (type === 'settingsUpdate') return { SettingsUpdate: { settings: details } }
+  if (type !== 'documentDeletion') return { [detailsNames[type]]: snakeKeys(details) }
+  const { originalFilter, providedIds, ...rest } = details
+  if (typeof originalFilter === 'string')
+    return { DocumentDeletionByFilter: snakeKeys({ originalFilter, ...rest }) }
+  return providedIds === undefined
+    ? { ClearAll: snakeKeys(rest) }
+    : { DocumentDeletion: snakeKeys({ providedIds, ...rest }) }
+}
+
+const snakeKeys = (object: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [snakeCase(key), value]))
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

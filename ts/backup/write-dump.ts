@@ -1,0 +1,195 @@
+/** Here is an instance: how is it written down so that any other can start from it? */
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { ApiError } from '../errors/index.js'
+import type { Rule } from '../rules/index.js'
+import type { DumpedBatch, DumpedTask, DumpSource, IndexEntry, WriteDump } from '../tasks/index.js'
+import { ArchiveWriter } from './archive-writer.js'
+import { documentPages } from './document-pages.js'
+import { keyLine } from './key-lines.js'
+import { batchLine, taskLine } from './task-lines.js'
+
+export interface DumpSetup {
+  /** Where dumps go, created when absent. */
+  readonly directory: string
+  /** `major.minor.patch` of this build. */
+  readonly version: string
+  readonly instanceUid: string
+}
+
+/** Under this name dynamic search rules travel as an index. */
+export const RULES_INDEX = '.meili_dsr'
+
+/** The network of an instance that has never been told of one. */
+const noNetwork = {
+  self: null,
+  remotes: {},
+  shards: {},
+  leader: null,
+  version: '00000000-0000-0000-0000-000000000000',
+}
+
+/**
+ * Writes dumps into a directory: `{uid}.dump`, and until it is whole, under names of this instance that begin
+ * with a dot. What a killed process left of them goes with the next dump.
+ */
+export function dumperTo(setup: DumpSetup): WriteDump {
+  const directory = resolve(setup.directory)
+  const prefix = `.siftd-${setup.instanceUid}-`
+  const removeLeftovers = async (): Promise<void> => {
+    for (const name of await readdir(directory))
+      if (name.startsWith(prefix)) await rm(join(directory, name), { force: true })
+  }
+  return async (source) => {
+    const uid = dumpUid(source.startedAt)
+    const paths = {
+      archive: join(directory, `${prefix}${uid}.archive`),
+      entry: join(directory, `${prefix}${uid}.entry`),
+    }
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await removeLeftovers()
+      const archive = new ArchiveWriter(paths, source.signal)
+      try {
+        await fill(archive, source, setup)
+        source.step('compress the dump', { finished: STEPS.length - 1, total: STEPS.length })
+        await archive.end()
+      } catch (error) {
+        await archive.abandon()
+        throw error
+      }
+      await rename(paths.archive, join(directory, `${uid}.dump`))
+      await syncNames(directory)
+      return uid
+    } catch (error) {
+      await removeLeftovers().catch(() => undefined)
+      throw failure(error, directory)
+    }
+  }
+}
+
+/** `YYYYMMDD-HHMMSSmmm`, UTC. */
+function dumpUid(at: Date): string {
+  const [date = '', time = ''] = at
+    .toISOString()
+    .replace(/[-:.Z]/g, '')
+    .split('T')
+  return `${date}-${time}`
+}
+
+/** In their order; names as the API shows them. */
+const STEPS = [
+  'start the dump creation',
+  'dump the api keys',
+  'dump the tasks',
+  'dump the batches',
+  'dump the indexes',
+  'dump the experimental features',
+  'dump the webhooks',
+  'compress the dump',
+] as const
+
+async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup): Promise<void> {
+  const enter = (name: (typeof STEPS)[number]): void =>
+    source.step(name, { finished: STEPS.indexOf(name), total: STEPS.length })
+
+  enter('start the dump creation')
+  const dumpDate = source.startedAt.toISOString()
+  await archive.add('metadata.json', json({ dumpVersion: 'V6', dbVersion: setup.version, dumpDate }))
+  await archive.add('instance_uid.uuid', setup.instanceUid)
+
+  enter('dump the api keys')
+  const keys = await source.keys()
+  await archive.add('keys.jsonl', keys.map((key) => `${json(keyLine(key))}\n`).join(''))
+
+  enter('dump the tasks')
+  await archive.addLong('tasks/queue.jsonl', taskLines(source))
+  for await (const { task, content } of source.tasks()) {
+    if (content?.kind !== 'documents') continue
+    await archive.addLong(`tasks/update_files/${task.uid}.jsonl`, source.documents(content))
+  }
+  enter('dump the batches')
+  await archive.addLong('batches/queue.jsonl', batchLines(source.batches()))
+
+  enter('dump the indexes')
+  for (const [position, index] of source.indexes.entries()) {
+    source.count('index', position, source.indexes.length)
+    await addIndex(archive, source, index)
+  }
+  if (source.rules.length > 0) await addRules(archive, source)
+
+  enter('dump the experimental features')
+  await archive.add('experimental-features.json', json((await source.value('experimentalFeatures')) ?? {}))
+  await archive.add('network.json', json((await source.value('network')) ?? noNetwork))
+
+  enter('dump the webhooks')
+  const hooks = (await source.webhooks()).map(({ uuid, url, headers }) => [uuid, { url, headers }] as const)
+  await archive.add('webhooks.json', json({ webhooks: Object.fromEntries(hooks) }))
+}
+
+const json = (value: unknown): string => JSON.stringify(value)
+
+async function* taskLines(source: DumpSource): AsyncGenerator<string> {
+  let finished = 0
+  for await (const dumped of source.tasks() as AsyncIterable<DumpedTask>) {
+    yield `${json(taskLine(dumped))}\n`
+    source.count('task', ++finished, source.taskCount)
+  }
+}
+
+async function* batchLines(batches: AsyncIterable<DumpedBatch>): AsyncGenerator<string> {
+  for await (const batch of batches) yield `${json(batchLine(batch))}\n`
+}
+
+async function addIndex(archive: ArchiveWriter, source: DumpSource, index: IndexEntry): Promise<void> {
+  const { uid, primaryKey, createdAt, updatedAt } = index
+  const place = `indexes/${uid}`
+  await archive.add(`${place}/metadata.json`, json({ uid, primaryKey, createdAt, updatedAt }))
+  // Secrets stay in clear: without them the other instance could not work.
+  await archive.add(`${place}/settings.json`, json(await source.engine.settings(index.id)))
+  await archive.addLong(`${place}/documents.jsonl`, documents())
+
+  async function* documents(): AsyncGenerator<Buffer> {
+    let finished = 0
+    for await (const page of documentPages(source.engine, index)) {
+      if (source.signal.aborted) return
+      yield page.lines
+      finished += page.documents
+      source.count('document', finished, page.total)
+    }
+  }
+}
+
+async function addRules(archive: ArchiveWriter, { rules, startedAt }: DumpSource): Promise<void> {
+  const place = `indexes/${RULES_INDEX}`
+  const at = startedAt.toISOString()
+  const metadata = { uid: RULES_INDEX, primaryKey: 'uid', createdAt: at, updatedAt: at }
+  await archive.add(`${place}/metadata.json`, json(metadata))
+  await archive.add(`${place}/settings.json`, json({}))
+  await archive.addLong(`${place}/documents.jsonl`, lines(rules))
+}
+
+async function* lines(rules: readonly Rule[]): AsyncGenerator<string> {
+  for (const rule of rules) yield `${json(rule)}\n`
+}
+
+/** Windows refuses to open a directory; its file systems journal names by themselves. */
+async function syncNames(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Faults of the disk name the directory; the rest is as it is. */
+function failure(error: unknown, directory: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (error instanceof ApiError || code === undefined || syscall === undefined) return error
+  return new ApiError(
+    'io_error',
+    `the dump could not be written to ${directory}: ${(error as Error).message}`,
+  )
+}
