@@ -4,14 +4,12 @@
  * Measures from the POST of the documents until a search finds them, then asks the same requests over one
  * and over eight connections.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { Agent, request as httpRequest } from 'node:http'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type BenchRequest, benchSettings, type Corpus } from './corpus.js'
+import { client, startDaemon, untilFinished } from './daemon.js'
 import { bytesOnDisk, type Percentiles, percentiles, watchMemory } from './measure.js'
 
 export interface LoadResult extends Percentiles {
@@ -28,56 +26,6 @@ export interface HttpTrialResult {
   readonly fiftyTasksMs: number
   readonly oneConnection: LoadResult
   readonly eightConnections: LoadResult
-}
-
-const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
-interface Reply {
-  readonly status: number
-  readonly text: string
-}
-
-/** A client that keeps its connections. */
-function client(port: number, connections: number) {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  return (method: string, path: string, body?: Buffer | string, type = 'application/json') =>
-    new Promise<Reply>((resolve, reject) => {
-      const headers =
-        body === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }
-      const outgoing = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent }, (incoming) => {
-        const chunks: Buffer[] = []
-        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-        incoming.on('end', () =>
-          resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
-        )
-        incoming.on('error', reject)
-      })
-      outgoing.on('error', reject)
-      outgoing.end(body)
-    })
-}
-
-async function untilFinished(call: ReturnType<typeof client>, reply: Reply): Promise<void> {
-  const { taskUid } = JSON.parse(reply.text) as { taskUid?: number }
-  if (taskUid === undefined) throw new Error(`refused: ${reply.text}`)
-  for (;;) {
-    const task = JSON.parse((await call('GET', `/tasks/${taskUid}`)).text) as {
-      status: string
-      error: unknown
-    }
-    if (task.status === 'succeeded') return
-    if (task.status === 'failed') throw new Error(JSON.stringify(task.error))
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 /** Sends every request once, `connections` at a time. */
@@ -102,16 +50,6 @@ async function load(
   )
   const seconds = (performance.now() - started) / 1000
   return { ...percentiles(times), perSecond: requests.length / seconds }
-}
-
-async function started(child: ChildProcess, port: number): Promise<void> {
-  const call = client(port, 1)
-  for (let tries = 0; tries < 1500 && child.exitCode === null; tries++) {
-    const reply = await call('GET', '/health').catch(() => null)
-    if (reply?.status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error('the daemon did not start')
 }
 
 /** Counts the syncs that `work` causes in the process `pid`, with strace attached from outside. */
@@ -140,26 +78,8 @@ export async function httpTrial(
   requests: readonly BenchRequest[],
 ): Promise<HttpTrialResult> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-bench-'))
-  const port = await freePort()
-  const child = spawn(
-    process.execPath,
-    [
-      daemon,
-      '--engine',
-      engine,
-      '--http-addr',
-      `127.0.0.1:${port}`,
-      '--db-path',
-      join(directory, 'data'),
-      '--log-level',
-      'error',
-      '--no-analytics',
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
+  const { port, child, pid } = await startDaemon(engine, join(directory, 'data'))
   try {
-    await started(child, port)
-    const pid = child.pid ?? 0
     const call = client(port, 1)
     await untilFinished(
       call,

@@ -1,0 +1,76 @@
+/** A daemon in a process of its own, and a client that keeps its connections. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Agent, request as httpRequest } from 'node:http'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+/** A client that keeps its connections. */
+export function client(port: number, connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  return (method: string, path: string, body?: Buffer | string, type = 'application/json') =>
+    new Promise<Reply>((resolve, reject) => {
+      const headers =
+        body === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }
+      const outgoing = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent }, (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+        )
+        incoming.on('error', reject)
+      })
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+}
+
+/** Waits for the task that `reply` announces; throws unless it succeeds. */
+export async function untilFinished(call: ReturnType<typeof client>, reply: Reply): Promise<void> {
+  const { taskUid } = JSON.parse(reply.text) as { taskUid?: number }
+  if (taskUid === undefined) throw new Error(`refused: ${reply.text}`)
+  for (;;) {
+    const task = JSON.parse((await call('GET', `/tasks/${taskUid}`)).text) as {
+      status: string
+      error: unknown
+    }
+    if (task.status === 'succeeded') return
+    if (task.status === 'failed') throw new Error(JSON.stringify(task.error))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Starts a daemon over `directory`, with more `options` if need be, and waits until it answers. */
+export async function startDaemon(engine: string, directory: string, options: readonly string[] = []) {
+  const port = await freePort()
+  const address = ['--http-addr', `127.0.0.1:${port}`, '--db-path', directory]
+  const args = [daemon, '--engine', engine, ...address, '--log-level', 'error', '--no-analytics', ...options]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  await started(child, port)
+  return { port, child, pid: child.pid ?? 0 }
+}
+
+async function started(child: ChildProcess, port: number): Promise<void> {
+  const call = client(port, 1)
+  for (let tries = 0; tries < 1500 && child.exitCode === null; tries++) {
+    const reply = await call('GET', '/health').catch(() => null)
+    if (reply?.status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('the daemon did not start')
+}

@@ -1,0 +1,176 @@
+/**
+ * npm run bench:meaning -- [native|fallback] [vectors]: searches by vectors over HTTP.
+ *
+ * Clustered vectors of 384 components, always the same, sent as five files. Measures from the first POST until
+ * all are searchable, then searches over one connection with filters that keep less and less, and compares
+ * the first ten with a scan of its own.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { client, startDaemon, untilFinished } from './daemon.js'
+import { bytesOnDisk, megabytes, percentiles, watchMemory } from './measure.js'
+
+const DIMENSIONS = 384
+const LATENT = 48
+const CLUSTERS = 500
+const FILES = 5
+const QUERIES = 100
+const SEARCHES = 2000
+const FIRST = 10
+
+const [engine = 'native', count = '50000'] = process.argv.slice(2)
+const total = Number(count)
+
+/** A generator of numbers from 0 to 1 that starts alike everywhere. Source: mulberry32. */
+function chance(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const random = chance(1)
+/** Roughly normal, around 0. */
+const noise = () => random() + random() + random() + random() - 2
+const list = <T>(length: number, make: () => T) => Array.from({ length }, make)
+const centers = list(CLUSTERS, () => list(LATENT, noise))
+const directions = list(LATENT, () => list(DIMENSIONS, noise))
+
+function row(): Float32Array {
+  const center = centers[Math.floor(random() * CLUSTERS)] ?? []
+  const made = new Float32Array(DIMENSIONS)
+  for (const [at, direction] of directions.entries()) {
+    const weight = (center[at] ?? 0) + 0.5 * noise()
+    for (let i = 0; i < DIMENSIONS; i++) made[i] = (made[i] ?? 0) + weight * (direction[i] ?? 0)
+  }
+  const length = Math.hypot(...made)
+  return made.map((component) => Number((component / length).toFixed(6)))
+}
+
+const rows = list(total, row)
+const queries = list(QUERIES, row)
+/** Of a hundred documents, so many have a share below any number. */
+const shares = rows.map(() => Math.floor(random() * 100))
+
+function product(a: Float32Array, b: Float32Array): number {
+  let sum = 0
+  for (let i = 0; i < DIMENSIONS; i++) sum += (a[i] ?? 0) * (b[i] ?? 0)
+  return sum / Math.sqrt(squares(a) * squares(b))
+}
+
+function squares(a: Float32Array): number {
+  let sum = 0
+  for (const component of a) sum += component * component
+  return sum
+}
+
+/** The likeness of the last of the first ten that a filter keeps, by query. */
+function truth(below: number): number[] {
+  return queries.map((query) => {
+    const best: number[] = []
+    for (const [at, candidate] of rows.entries()) {
+      if ((shares[at] ?? 0) >= below) continue
+      const likeness = product(query, candidate)
+      if (best.length === FIRST && likeness <= (best[FIRST - 1] ?? 0)) continue
+      best.push(likeness)
+      best.sort((a, b) => b - a)
+      best.length = Math.min(best.length, FIRST)
+    }
+    return best[FIRST - 1] ?? -1
+  })
+}
+
+/** Milliseconds of processor time a process has used, all threads; 0 where the system does not tell. */
+async function processorMs(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+}
+
+/** Waits until a process has nothing to do: graphs are built in the background. */
+async function untilIdle(pid: number): Promise<void> {
+  for (let before = -1000, quiet = 0; quiet < 4; ) {
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const now = await processorMs(pid)
+    quiet = now - before <= 50 ? quiet + 1 : 0
+    before = now
+  }
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'siftd-meaning-'))
+const files = list(FILES, () => '')
+for (const [at, vector] of rows.entries()) {
+  const file = Math.floor((at * FILES) / total)
+  files[file] += `{"id":${at},"share":${shares[at]},"_vectors":{"v":[${vector.join(',')}]}}\n`
+}
+const { port, child, pid } = await startDaemon(engine, directory, ['--http-payload-size-limit', '1Gb'])
+try {
+  const call = client(port, 1)
+  const settings = {
+    embedders: { v: { source: 'userProvided', dimensions: DIMENSIONS } },
+    filterableAttributes: ['share'],
+  }
+  await untilFinished(call, await call('PATCH', '/indexes/rows/settings', JSON.stringify(settings)))
+  const stopWatching = watchMemory(pid)
+  const posted = performance.now()
+  const replies = []
+  for (const file of files)
+    replies.push(await call('POST', '/indexes/rows/documents', file, 'application/x-ndjson'))
+  for (const reply of replies) await untilFinished(call, reply)
+  const searchableMs = performance.now() - posted
+  await untilIdle(pid)
+  const settledMs = performance.now() - posted
+  const memory = await stopWatching()
+  console.log(`${engine}, ${total} x ${DIMENSIONS}, ${FILES} files: to searchable (aim for 50,000: 20 s)`)
+  console.log(`  searchable ${(searchableMs / 1000).toFixed(1)} s, quiet ${(settledMs / 1000).toFixed(1)} s`)
+  console.log(`  disk ${megabytes(await bytesOnDisk(directory))} (aim 130 MB)`)
+  console.log(
+    `  peak resident ${megabytes(memory.resident)} (aim 400 MB), anonymous ${megabytes(memory.anonymous)}`,
+  )
+  const aims = [
+    [100, 1200],
+    [50, 900],
+    [10, 900],
+    [1, 1200],
+  ] as const
+  for (const [below, aim] of aims) {
+    const bodies = queries.map((query) => ({
+      vector: Array.from(query, (component) => Number(component.toFixed(6))),
+      hybrid: { embedder: 'v', semanticRatio: 1 },
+      limit: FIRST,
+      attributesToRetrieve: ['id'],
+      ...(below < 100 ? { filter: `share < ${below}` } : {}),
+    }))
+    const texts = bodies.map((body) => JSON.stringify(body))
+    let found = 0
+    for (const [at, least] of truth(below).entries()) {
+      const { hits } = JSON.parse((await call('POST', '/indexes/rows/search', texts[at])).text) as {
+        hits: { id: number }[]
+      }
+      const query = queries[at] ?? new Float32Array()
+      const near = ({ id }: { id: number }) => product(query, rows[id] ?? query) >= least - 1e-6
+      found += hits.filter(near).length
+    }
+    const times: number[] = []
+    const [began, usedBefore] = [performance.now(), await processorMs(pid)]
+    for (let at = 0; at < SEARCHES; at++) {
+      const asked = performance.now()
+      await call('POST', '/indexes/rows/search', texts[at % QUERIES])
+      times.push(performance.now() - asked)
+    }
+    const perSecond = SEARCHES / ((performance.now() - began) / 1000)
+    const cpuMs = ((await processorMs(pid)) - usedBefore) / SEARCHES
+    const { p50, p99 } = percentiles(times)
+    console.log(
+      `  ${String(below).padStart(3)} % kept: ${perSecond.toFixed(0)}/s (aim ${aim}), p50 ${p50.toFixed(2)} ms, ` +
+        `p99 ${p99.toFixed(2)} ms, processor ${cpuMs.toFixed(2)} ms each, recall ${(found / QUERIES / FIRST).toFixed(4)}`,
+    )
+  }
+} finally {
+  child.kill('SIGKILL')
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+}
