@@ -230,6 +230,11 @@ test('a missing index is created only by a key that may create it', async (t) =>
   const refused = await addWith(['documents.*'], 'boats_7')
   t.deepEqual([refused.status, refused.error.code], ['failed', 'index_not_found'])
   t.is((await addWith(['documents.add', 'indexes.create'], 'boats_9')).status, 'succeeded')
+  const settings = { actions: ['settings.update'], indexes: ['boats_*'], expiresAt: null }
+  const { body: key } = await server.post('/keys', settings)
+  const headers = { authorization: `Bearer ${key.key}` }
+  const put = server.put('/indexes/boats_5/settings/stop-words', ['a'], { headers })
+  t.is((await server.settle(t, put)).error?.code, 'index_not_found')
 })
 
 test('an expired key is turned away and still listed', async (t) => {

@@ -180,6 +180,25 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   for (const [name, url] of Object.entries(urls)) t.notRegex(String(errors[name]?.message), new RegExp(url))
 })
 
+test('a server killed between two searches costs its own hits alone', async (t) => {
+  const { west, east, south } = await archive(t)
+  const ask = async () => (await west.post('/multi-search', { federation: {}, queries: everywhere() })).body
+  t.is((await ask()).hits.length, 4)
+  // The connection that the first search left open is broken now.
+  await east.vanish()
+  const without = await ask()
+  t.deepEqual(places(without), [
+    ['west', 0, 1],
+    ['south', 2, 9],
+  ])
+  t.is(without.estimatedTotalHits, 2)
+  t.like(without.remoteErrors as object, { east: { code: 'remote_could_not_send_request', type: 'system' } })
+  await south.vanish()
+  const alone = await ask()
+  t.deepEqual(places(alone), [['west', 0, 1]])
+  t.deepEqual(Object.keys(alone.remoteErrors as object), ['east', 'south'])
+})
+
 test('remotes are called with their own key, and with the filter of the tenant', async (t) => {
   const seen: { headers: Record<string, unknown>; body: Record<string, unknown> }[] = []
   const url = await stranger(t, (request, answer) => {

@@ -1,3 +1,19 @@
+/**
+ * Searches over HTTP. Acceptance cases of spec/operations.md §21 about them, and where they are shown:
+ *
+ *     28        instance.spec.ts: features are switched one by one and stay off otherwise
+ *     29–31     remotes.spec.ts: the network keeps what a change does not name; what is wrong changes nothing
+ *     32–33     a federation ranks, pages and counts over all its queries
+ *     34        a multi-search answers every query, or none
+ *     35–36     a federation ranks, pages and counts over all its queries
+ *     37        remotes.spec.ts: a server that is down, slow or talking nonsense leaves the others their hits
+ *     38        remotes.spec.ts: remotes have to be known, allowed and asked for with the feature on
+ *
+ * and the traps of spec/http-api.md §17: what is empty or past the end is no mistake (limit, page, offset);
+ * every parameter of a search has its own code (kinds of numbers, null, snake case); a multi-search answers
+ * every query, or none (400 for a missing index); facet search takes whole search bodies.
+ * How hits are ranked, filtered and written is told by __test__/engine/conformance.ts.
+ */
 import test, { type ExecutionContext } from 'ava'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
@@ -68,6 +84,33 @@ test('naming a page or its size counts pages, otherwise rows', async (t) => {
   t.deepEqual(ids((await server.post(path, { offset: 2 })).body), [3])
   t.deepEqual(ids((await server.post(path, { limit: 0 })).body), [])
   t.deepEqual((await server.post(path, { attributesToRetrieve: [] })).body.hits, [{}, {}, {}] as never)
+})
+
+test('what is empty or past the end is no mistake', async (t) => {
+  const server = await cinema(t)
+  for (const [body, answer] of [
+    [{ limit: 0 }, { limit: 0, estimatedTotalHits: 3 }],
+    [{ offset: 3 }, { offset: 3, estimatedTotalHits: 3 }],
+    [{ offset: 4_000_000_000 }, { offset: 4_000_000_000, estimatedTotalHits: 3 }],
+    [{ page: 0 }, { page: 0, hitsPerPage: 20, totalPages: 1, totalHits: 3 }],
+    [{ page: 2 }, { page: 2, totalPages: 1, totalHits: 3 }],
+    [{ hitsPerPage: 0 }, { hitsPerPage: 0, totalPages: 0, totalHits: 3 }],
+    [{ attributesToSearchOn: [], q: 'solaris' }, { estimatedTotalHits: 0 }],
+    [{ filter: [] }, { estimatedTotalHits: 3 }],
+    [{ filter: '' }, { estimatedTotalHits: 3 }],
+    [{ facets: [], limit: 0 }, { facetDistribution: undefined }],
+    [
+      { q: '   ', limit: 0 },
+      { query: '   ', estimatedTotalHits: 3 },
+    ],
+  ] as const) {
+    const answered = await server.post(path, body)
+    t.is(answered.status, 200, JSON.stringify(body))
+    t.like(answered.body as object, answer, JSON.stringify(body))
+    if (!('filter' in body)) t.deepEqual(answered.body.hits, [], JSON.stringify(body))
+  }
+  const fields = await server.post(path, { attributesToRetrieve: [], limit: 1 })
+  t.deepEqual(fields.body.hits, [{}])
 })
 
 test('the metadata header adds which query this was', async (t) => {
@@ -335,5 +378,76 @@ test('a federated search merges the hits of its queries into one list', async (t
     hitsPerPage: 2,
     totalPages: 2,
     totalHits: 3,
+  })
+})
+
+test('a federation ranks, pages and counts over all its queries', async (t) => {
+  const server = await startServer(t)
+  const load = async (uid: string, documents: readonly object[]): Promise<void> => {
+    await server.settle(t, server.patch(`/indexes/${uid}/settings`, { filterableAttributes: ['colour'] }))
+    await server.settle(t, server.post(`/indexes/${uid}/documents`, documents))
+  }
+  await load('plants', [
+    { id: 1, name: 'red fern', colour: 'red' },
+    { id: 4, name: 'fern', colour: ['red', 'blue'] },
+  ])
+  await load('birds', [
+    { id: 1, name: 'fern wren', colour: 'red' },
+    { id: 4, name: 'fern', colour: ['red'] },
+    { id: 7, name: 'fern owl', colour: 'red' },
+  ])
+  const ask = async (queries: readonly object[], federation: object = {}) => {
+    const answer = await server.post('/multi-search', { federation, queries })
+    t.is(answer.status, 200, answer.bytes.toString())
+    const hits = answer.body.hits.map((hit) => {
+      const { indexUid, queriesPosition, weightedRankingScore } = hit._federation as Record<string, unknown>
+      return { place: [indexUid, hit.id, queriesPosition], score: Number(weightedRankingScore) }
+    })
+    return {
+      body: answer.body,
+      places: hits.map(({ place }) => place),
+      scores: hits.map(({ score }) => score),
+    }
+  }
+  const fern = (indexUid: string, weight = 1) => ({ indexUid, q: 'fern ', federationOptions: { weight } })
+
+  const twice = await ask([fern('plants'), fern('plants', 0.5)])
+  t.deepEqual(twice.places, [
+    ['plants', 4, 0],
+    ['plants', 1, 0],
+  ])
+  t.is(twice.body.estimatedTotalHits, 2)
+  const weighed = await ask([fern('plants'), fern('birds', 10)])
+  t.deepEqual(
+    weighed.places.map(([index]) => index),
+    ['birds', 'birds', 'birds', 'plants', 'plants'],
+  )
+  t.is(weighed.scores[0], 10)
+  const equal = await ask([fern('plants'), fern('birds')])
+  t.deepEqual(equal.places.slice(0, 2), [
+    ['plants', 4, 0],
+    ['birds', 4, 1],
+  ])
+  t.is((await ask([fern('plants', 0)])).scores[0], 0)
+
+  const both = [fern('plants'), fern('birds')]
+  const window = await ask(both, { limit: 2, offset: 1 })
+  t.deepEqual(window.places, equal.places.slice(1, 3))
+  t.like(window.body, { limit: 2, offset: 1, estimatedTotalHits: 5 })
+  const page = await ask(both, { hitsPerPage: 3, page: 2 })
+  t.deepEqual(page.places, equal.places.slice(3))
+  t.like(page.body, { hitsPerPage: 3, page: 2, totalPages: 2, totalHits: 5 })
+  t.like((await ask(both, { page: 0 })).body, { hits: [], page: 0, totalHits: 5 })
+  t.like((await ask(both, { hitsPerPage: 0 })).body, { hits: [], totalPages: 0 })
+  t.like((await ask(both, { limit: 0 })).body, { hits: [], estimatedTotalHits: 5 })
+
+  const facetsByIndex = { plants: ['colour'], birds: ['colour'] }
+  const { body: merged } = await ask(both, { facetsByIndex, mergeFacets: {} })
+  t.deepEqual(merged.facetDistribution, { colour: { blue: 1, red: 5 } })
+  t.false('facetsByIndex' in merged)
+  const { body: apart } = await ask(both, { facetsByIndex })
+  t.deepEqual(apart.facetsByIndex, {
+    plants: { distribution: { colour: { blue: 1, red: 2 } }, stats: {} },
+    birds: { distribution: { colour: { red: 3 } }, stats: {} },
   })
 })

@@ -1,4 +1,30 @@
+/**
+ * How settings act, told through HTTP. Acceptance cases of spec/settings.md §12 and where they are shown:
+ *
+ *     1           settings.spec.ts: a fresh index shows twenty settings in their order
+ *     2–5         a change creates the index, a reset does not
+ *     6–10, 70    the body of a change is an object of settings
+ *     11–13, 28   lists of attributes keep their order, a star stands for all
+ *     14–18       earlier searchable attributes weigh more, others are not searched
+ *     19–27       filterable rules are filled in, the first that matches decides
+ *     29–34       ranking rules are built in, or order by a field
+ *     35–38       words and tokens are sets
+ *     39–41       synonyms work one way and are replaced as a whole
+ *     42–49       tolerance of typos merges key by key
+ *     50–53       faceting merges its two keys, the orders are replaced
+ *     54–55       pagination limits searches, not documents
+ *     56–59       modes are words of their own
+ *     60–62       locales are shown by three letters
+ *     63          documents of one distinct value count once, those without it each
+ *     64–66       embedders are complete or refused
+ *     67, 72      features that are off keep their settings closed
+ *     68          a setting that stored documents contradict fails and changes nothing
+ *     69          a full reset names every setting
+ *     71          keys.spec.ts: a missing index is created only by a key that may create it
+ *     73–75       writes sent one after another take effect in order
+ */
 import test from 'ava'
+import { freshSettings } from '../support/fresh-settings.js'
 import { startServer } from '../support/server.js'
 import { runSteps, type Step } from '../support/steps.js'
 
@@ -79,6 +105,9 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     shows('searchable-attributes', []),
     finds({ q: 'amber' }, []),
     finds({ q: '' }, [1, 2, 3]),
+    [`PUT ${at('searchable-attributes')}`, 'null', { succeeds: { searchableAttributes: ['*'] } }],
+    shows('searchable-attributes', ['*']),
+    finds({ q: 'opal' }, [3]),
   ],
   'filterable rules are filled in, the first that matches decides': [
     [`PUT ${at('filterable-attributes')}`, ['genre', { attributePatterns: ['spec.*'] }, 'genre'], ok],
@@ -165,14 +194,9 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
   ],
   'synonyms work one way and are replaced as a whole': [
     [`PUT ${at('synonyms')}`, { sofa: ['couch'] }, ok],
-    [
-      `POST ${docs}`,
-      [
-        { id: 1, t: 'couch' },
-        { id: 2, t: 'sofa' },
-      ],
-      ok,
-    ],
+    [`POST ${docs}`, { id: 1, t: 'couch' }, ok],
+    finds({ q: 'sofa' }, [1]),
+    [`POST ${docs}`, { id: 2, t: 'sofa' }, ok],
     finds({ q: 'couch' }, [1]),
     [`PUT ${at('synonyms')}`, { Bike: ['cycle', 'bicycle', 'cycle'], a: [] }, ok],
     shows('synonyms', { Bike: ['cycle', 'bicycle', 'cycle'], a: [] }),
@@ -373,7 +397,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
         },
       },
     ],
-    [`GET ${settings}`, undefined, { holds: { stopWords: [], distinctAttribute: null } }],
+    [`GET ${settings}`, undefined, { is: freshSettings }],
   ],
 }
 

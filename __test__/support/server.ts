@@ -85,6 +85,8 @@ export interface TestServer {
   delete(path: string, request?: TestRequest): Promise<TestAnswer>
   /** Sends a write, expects it to be accepted and waits for its task; answers with the finished task. */
   settle(t: ExecutionContext, accepted: Promise<TestAnswer>): Promise<TestBody>
+  /** Cuts every connection and takes no new one. */
+  vanish(): Promise<void>
 }
 
 /** Which engine the tests run on. */
@@ -149,19 +151,22 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   queue.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  t.teardown(async () => {
+  const vanish = async (): Promise<void> => {
     app.server.closeAllConnections()
     await app.close()
+  }
+  t.teardown(async () => {
+    await vanish()
     await webhooks.close()
     await outbound.close()
     await queue.close()
     await engine.close()
     await rm(directory, { recursive: true, force: true })
   })
-  return clientOf(port, masterKey)
+  return { ...clientOf(port, masterKey), vanish }
 }
 
-function clientOf(port: number, masterKey: string | undefined): TestServer {
+function clientOf(port: number, masterKey: string | undefined): Omit<TestServer, 'vanish'> {
   const request = (
     method: string,
     path: string,
