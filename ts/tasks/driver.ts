@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 export const driverNames = ['libsql', 'node:sqlite', 'node-sqlite3-wasm'] as const
 export type DriverName = (typeof driverNames)[number]
 
-export type Value = string | number | null
+/** Blobs come back as one or the other, as the build likes. */
+export type Value = string | number | null | Uint8Array | ArrayBuffer
 export type Row = Readonly<Record<string, Value>>
 
 /** A prepared statement; parameters are positional. */

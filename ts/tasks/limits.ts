@@ -22,9 +22,6 @@ export const STORE_BYTES_MAX = 20 * 1024 ** 3
 /** The part of it that new tasks may fill. Source: as above. */
 export const STORE_SHARE_FOR_TASKS = 0.4
 
-/** Totals of listings kept until the next write. */
-export const REMEMBERED_TOTALS_MAX = 100
-
 /** From so many stored tasks on, the oldest finished ones are deleted, so many at a time. Source: as above. */
 export const STORED_TASKS_MAX = 1_000_000
 export const CLEANED_TASKS_MAX = 100_000

@@ -1,175 +1,317 @@
 import type { Value } from './driver.js'
-import type { TaskFilter } from './tasks.js'
-import { parseDate } from './time.js'
+import type { BatchRow, RowPage, TaskRow } from './records.js'
+import { batchColumns, batchRow, number, orNull, taskColumns, taskRow } from './rows.js'
+import type { Sql } from './sql.js'
+import type { TaskFilter, TaskPaging } from './tasks.js'
+import { type Micros, parseDate } from './time.js'
+import { UidSet } from './uid-set.js'
+import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
 
-/** A condition in SQL with its positional parameters. */
-export interface Condition {
-  readonly sql: string
-  readonly parameters: readonly Value[]
+/** Uids from the first on and below the second. */
+type Range = readonly [from: number, to: number]
+
+const everything: Range = [0, Number.POSITIVE_INFINITY]
+
+/** Two bounds of dates, both exclusive. */
+interface Dates {
+  readonly after: string | null | undefined
+  readonly before: string | null | undefined
 }
-
-/** Columns with few distinct values, whose combinations are counted by triggers. */
-const countedColumns = ['status', 'type', 'index_uid'] as const
-export type CountedColumn = (typeof countedColumns)[number]
-
-/** How a listing shall be read: down the uids, or along the index of one counted column. */
-export type Route = 'uids' | CountedColumn | 'planner'
-
-const listed = (column: string, values: readonly (string | number)[]): Condition =>
-  values.length === 1
-    ? { sql: `${column} = ?`, parameters: [values[0] ?? null] }
-    : { sql: `${column} IN (SELECT value FROM json_each(?))`, parameters: [JSON.stringify(values)] }
-
-const joined = (word: 'AND' | 'OR', parts: readonly Condition[]): Condition => ({
-  sql: `(${parts.map((part) => part.sql).join(` ${word} `)})`,
-  parameters: parts.flatMap((part) => part.parameters),
-})
 
 /** Whether a listing has no limits on indexes: null, or a pattern that admits all of them. */
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
   visible === null || visible === undefined || visible.includes('*')
 
-/** Index names allowed by patterns (`boats`, `boats_*`); tasks without an index are never allowed. */
-export function visibleCondition(column: string, patterns: readonly string[]): Condition {
-  if (patterns.length === 0) return { sql: '0', parameters: [] }
-  return joined(
-    'OR',
-    patterns.map((pattern) => {
-      if (!pattern.endsWith('*')) return { sql: `${column} = ?`, parameters: [pattern] }
-      const prefix = pattern.slice(0, -1)
-      // Index uids are ASCII, so everything that starts with the prefix sorts before prefix + DEL.
-      return { sql: `(${column} >= ? AND ${column} < ?)`, parameters: [prefix, `${prefix}\u007f`] }
-    }),
-  )
-}
-
 /**
- * Conditions on the counted columns, the same for `tasks` and `counts`.
- * @param along columns not on the way are written so that SQLite does not use their index
+ * Here is a filter, which tasks or batches match it?
+ *
+ * Every filter is a set of uids that is kept (see `UidSets`), or a range of them; a listing takes what
+ * they have in common, counts it, and reads the rows of one page. Dates rise with the uids: tasks arrive
+ * in their order, batches run in theirs.
  */
-export function countedConditions(filter: TaskFilter, along: Route): readonly Condition[] {
-  const name = (column: CountedColumn) => (along === column || along === 'planner' ? column : `+${column}`)
-  const conditions: Condition[] = []
-  if (filter.statuses) conditions.push(listed(name('status'), filter.statuses))
-  if (filter.types) conditions.push(listed(name('type'), filter.types))
-  if (filter.indexUids) {
-    const second = along === 'index_uid' || along === 'planner' ? 'new_index_uid' : '+new_index_uid'
-    conditions.push(
-      joined('OR', [listed(name('index_uid'), filter.indexUids), listed(second, filter.indexUids)]),
+export class Listing {
+  readonly #sql: Sql
+  readonly #sets: UidSets
+
+  constructor(sql: Sql, sets: UidSets) {
+    this.#sql = sql
+    this.#sets = sets
+  }
+
+  task(uid: number, visible: readonly string[] | null): TaskRow | null {
+    const row = this.#sql.all(`SELECT ${taskColumns} FROM tasks WHERE uid = ?`, [uid])[0]
+    if (row === undefined) return null
+    const task = taskRow(row)
+    return isVisible(task.indexUid, visible) ? task : null
+  }
+
+  tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
+    const matching = this.match(filter)
+    const uids = matching.page({ ...paging, limit: paging.limit + 1 })
+    return {
+      rows: this.#rows('tasks', taskColumns, uids, paging).map(taskRow),
+      total: matching.size + this.#swapsOf(filter),
+    }
+  }
+
+  /** Tasks that match. */
+  match(filter: TaskFilter): UidSet {
+    const found = common([
+      filter.uids &&
+        this.#query('SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', filter.uids),
+      filter.batchUids && this.#ofBatches(filter.batchUids),
+      filter.canceledBy && this.#canceledBy(filter.canceledBy),
+      filter.statuses && this.#sets.load('status', filter.statuses),
+      filter.types && this.#sets.load('type', filter.types),
+      filter.indexUids &&
+        this.#sets.load('index', filter.indexUids).unite(this.#sets.load('renamed', filter.indexUids)),
+      this.#visible('index', filter.visibleIndexes),
+      this.#ran(filter),
+    ])
+    const arrived = this.#between('tasks', 'enqueued_at', {
+      after: filter.afterEnqueuedAt,
+      before: filter.beforeEnqueuedAt,
+    })
+    return (found ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
+  }
+
+  batch(uid: number, visible: readonly string[] | null): BatchRow | null {
+    const row = this.#sql.all(`SELECT ${batchColumns} FROM batches WHERE uid = ?`, [uid])[0]
+    if (row === undefined) return null
+    return this.#visible('batchIndex', visible)?.has(uid) === false ? null : batchRow(row)
+  }
+
+  batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow> {
+    const matching = this.#matchingBatches(filter)
+    const uids = matching.page({ ...paging, limit: paging.limit + 1 })
+    return { rows: this.#rows('batches', batchColumns, uids, paging).map(batchRow), total: matching.size }
+  }
+
+  /** Each filter about tasks is met by a batch in which any task meets it. */
+  #matchingBatches(filter: TaskFilter): UidSet {
+    const { indexUids, canceledBy } = filter
+    const found = common([
+      filter.batchUids &&
+        this.#query(
+          'SELECT uid FROM batches WHERE uid IN (SELECT value FROM json_each(?))',
+          filter.batchUids,
+        ),
+      filter.uids &&
+        this.#query(
+          `SELECT batch_uid AS uid FROM tasks
+           WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL`,
+          filter.uids,
+        ),
+      canceledBy &&
+        this.#query(
+          `SELECT batch_uid AS uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
+           AND +type = 'taskCancelation' AND +status = 'succeeded'`,
+          canceledBy,
+        ),
+      filter.statuses && this.#sets.load('batchStatus', filter.statuses),
+      filter.types && this.#sets.load('batchType', filter.types),
+      indexUids && this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids)),
+      this.#visible('batchIndex', filter.visibleIndexes),
+      this.#holdingArrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt }),
+    ])
+    return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
+  }
+
+  #rows(table: 'tasks' | 'batches', columns: string, uids: readonly number[], { reverse }: TaskPaging) {
+    if (uids.length === 0) return []
+    return this.#sql.all(
+      `SELECT ${columns} FROM ${table} WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid ${reverse ? 'ASC' : 'DESC'}`,
+      [JSON.stringify(uids)],
     )
   }
-  if (!seesAll(filter.visibleIndexes)) {
-    conditions.push(visibleCondition(name('index_uid'), filter.visibleIndexes ?? []))
+
+  #query(sql: string, values: readonly Value[]): UidSet {
+    return UidSet.of(this.#sql.all(sql, [JSON.stringify(values)]).map(({ uid }) => number(uid)))
   }
-  return conditions
+
+  /** Index names allowed by patterns (`boats`, `boats_*`); tasks without an index are never allowed. */
+  #visible(kind: SetKind, patterns: readonly string[] | null | undefined): UidSet | null {
+    if (seesAll(patterns)) return null
+    const names = (patterns ?? []).filter((pattern) => !pattern.endsWith('*'))
+    const visible = this.#sets.load(kind, names)
+    for (const pattern of patterns ?? []) {
+      if (!pattern.endsWith('*')) continue
+      const prefix = pattern.slice(0, -1)
+      visible.unite(this.#sets.loadRange(kind, prefix, `${prefix}${LAST_TEXT}`))
+    }
+    return visible
+  }
+
+  /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */
+  #swapsOf(filter: TaskFilter): number {
+    const { indexUids } = filter
+    if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
+    const swaps = this.#query(
+      'SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?))',
+      indexUids,
+    )
+    return swaps.size === 0 ? 0 : swaps.intersect(this.match({ ...filter, indexUids: null })).size
+  }
+
+  /** Tasks that ran between these dates, null if none is given. */
+  #ran(filter: TaskFilter): UidSet | null {
+    if (!hasRunDates(filter)) return null
+    const [from, to] = this.#ranBatches(filter)
+    const found = this.#ofBatchRange(from, to)
+    const running = this.#sql.all(
+      'SELECT uid FROM batches WHERE finished_at IS NULL ORDER BY uid DESC LIMIT 1',
+    )[0]
+    if (running !== undefined && number(running.uid) >= from && number(running.uid) < to) {
+      found.unite(this.#sets.load('status', ['processing']))
+    }
+    return found
+  }
+
+  #ranBatches(filter: TaskFilter): Range {
+    const started = { after: filter.afterStartedAt, before: filter.beforeStartedAt }
+    const finished = { after: filter.afterFinishedAt, before: filter.beforeFinishedAt }
+    const [a, b] = this.#between('batches', 'started_at', started)
+    const [c, d] = this.#between('batches', 'finished_at', finished)
+    return [Math.max(a, c), Math.min(b, d)]
+  }
+
+  /** Tasks of the finished batches from one on and below another. */
+  #ofBatchRange(from: number, to: number): UidSet {
+    const first = this.#era('min(value)', '>=', from)
+    const last = this.#era('max(value)', '<', to)
+    if (first === null || last === null || first > last) return this.#tasksBetween(from, to)
+    // Whole eras come as sets; what is cut off at either end has few tasks, or it would be an era of its own.
+    const next = this.#sql.all('SELECT era FROM batches WHERE uid >= ? ORDER BY uid LIMIT 1', [finite(to)])[0]
+    const isCut = next?.era === last
+    const found = this.#sets.loadRange('era', first, isCut ? last : last + 1)
+    if (isCut) found.unite(this.#tasksBetween(last, to))
+    return found.unite(this.#tasksBetween(from, first))
+  }
+
+  #era(which: string, comparison: '<' | '>=', uid: number): number | null {
+    const sql = `SELECT ${which} AS era FROM sets WHERE kind = 'era' AND value ${comparison} ?`
+    return orNull(number, this.#sql.all(sql, [finite(uid)])[0]?.era)
+  }
+
+  #tasksBetween(fromBatch: number, toBatch: number): UidSet {
+    const rows = this.#sql.all('SELECT uid FROM tasks WHERE batch_uid >= ? AND batch_uid < ?', [
+      fromBatch,
+      finite(toBatch),
+    ])
+    return UidSet.of(rows.map(({ uid }) => number(uid)))
+  }
+
+  #ofBatches(batches: readonly number[]): UidSet {
+    // The batch of a cancelation may have as many tasks as there are; it is then an era of its own.
+    const alone = this.#query(
+      `SELECT uid FROM batches AS b WHERE uid IN (SELECT value FROM json_each(?)) AND era = uid
+       AND (SELECT era FROM batches WHERE uid > b.uid ORDER BY uid LIMIT 1) IS NOT b.era`,
+      batches,
+    )
+    const others = batches.filter((uid) => !alone.has(uid))
+    const found = this.#query(
+      'SELECT uid FROM tasks WHERE batch_uid IN (SELECT value FROM json_each(?))',
+      others,
+    )
+    return found.unite(this.#sets.load('era', alone.uids()))
+  }
+
+  /** A batch with tasks that were canceled has them all from one cancelation. */
+  #canceledBy(uids: readonly number[]): UidSet {
+    const batches = uids.flatMap((uid) =>
+      this.#sql.all('SELECT batch_uid FROM tasks WHERE canceled_by = ? LIMIT 1', [uid]),
+    )
+    const members = this.#ofBatches(batches.map((row) => number(row.batch_uid)))
+    return members.intersect(this.#sets.load('status', ['canceled']))
+  }
+
+  /** Batches whose oldest or newest task arrived between these dates, null if none is given. */
+  #holdingArrivals({ after, before }: Dates): UidSet | null {
+    if (!after && !before) return null
+    const tasks = this.#between('tasks', 'enqueued_at', { after, before })
+    const from: Range = after ? this.#doubt(tasks[0]) : [0, -1]
+    const to: Range = before ? this.#doubt(tasks[1]) : [NO_SPAN, NO_SPAN]
+    const found = new UidSet()
+    for (const kind of ['oldest', 'newest'] as const) {
+      found.unite(this.#sets.loadRange(kind, from[1] + 1, to[0]))
+      const doubtful = this.#sets.loadRange(kind, from[0], from[1] + 1)
+      doubtful.unite(this.#sets.loadRange(kind, to[0], to[1] + 1))
+      const column = `${kind}_enqueued_at`
+      const dates = [
+        after ? parseDate(after).floor : Number.MIN_SAFE_INTEGER,
+        before ? parseDate(before).ceil : Number.MAX_SAFE_INTEGER,
+      ]
+      const rows = this.#sql.all(
+        `SELECT uid FROM batches WHERE uid IN (SELECT value FROM json_each(?)) AND ${column} > ? AND ${column} < ?`,
+        [JSON.stringify(doubtful.uids()), ...dates],
+      )
+      found.unite(UidSet.of(rows.map(({ uid }) => number(uid))))
+    }
+    return found
+  }
+
+  /** Spans of arrival around a bound where tasks may be deleted that a batch is still dated by. */
+  #doubt(bound: number): Range {
+    const uid = (sql: string) => orNull(number, this.#sql.all(sql, [finite(bound)])[0]?.uid)
+    const last = uid('SELECT max(uid) AS uid FROM tasks WHERE uid < ?')
+    const next = uid('SELECT min(uid) AS uid FROM tasks WHERE uid >= ?')
+    return [arrivalSpan(last ?? 0), next === null ? NO_SPAN : arrivalSpan(next)]
+  }
+
+  /** Uids whose date in that column lies between two dates; no date is later than any. */
+  #between(table: 'tasks' | 'batches', column: string, { after, before }: Dates): Range {
+    if (!after && !before) return everything
+    const from = after ? this.#first(table, column, (at) => at > parseDate(after).floor) : 0
+    const to = this.#first(table, column, (at) =>
+      before ? at >= parseDate(before).ceil : at === Number.POSITIVE_INFINITY,
+    )
+    return [from, to]
+  }
+
+  /** The first uid whose date is late enough, or one behind the last; dates rise with the uids. */
+  #first(table: 'tasks' | 'batches', column: string, isLate: (at: Micros) => boolean): number {
+    const last = orNull(number, this.#sql.all(`SELECT max(uid) AS uid FROM ${table}`, [])[0]?.uid)
+    let [low, high] = [0, (last ?? -1) + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const row = this.#sql.all(
+        `SELECT uid, ${column} AS at FROM ${table} WHERE uid >= ? ORDER BY uid LIMIT 1`,
+        [middle],
+      )[0]
+      if (row === undefined || isLate(orNull(number, row.at) ?? Number.POSITIVE_INFINITY)) high = middle
+      else low = number(row.uid) + 1
+    }
+    return low
+  }
 }
 
-/** Whether the maintained counts can tell how many tasks match. */
-export function isCounted(filter: TaskFilter): boolean {
-  return (
-    !filter.uids &&
-    !filter.batchUids &&
-    !filter.canceledBy &&
-    !filter.beforeEnqueuedAt &&
-    !filter.afterEnqueuedAt &&
-    !hasRunDates(filter)
+/** What all of them have in common, null if there are none. */
+function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
+  return sets.reduce<UidSet | null>(
+    (found, set) => (set && found ? found.intersect(set) : (set ?? found)),
+    null,
   )
 }
 
-/** Whether a listing asks when tasks ran. */
-export function hasRunDates(filter: TaskFilter): boolean {
+/** Index uids are ASCII, so everything that starts with a prefix sorts before the prefix and this. */
+const LAST_TEXT = '\u007f'
+
+/** A number behind all spans of arrival. */
+const NO_SPAN = Number.MAX_SAFE_INTEGER
+
+/** SQLite has no infinity for integers. */
+const finite = (uid: number) => Math.min(uid, Number.MAX_SAFE_INTEGER)
+
+function isVisible(indexUid: string | null, patterns: readonly string[] | null): boolean {
+  if (seesAll(patterns)) return true
+  if (indexUid === null) return false
+  return (patterns ?? []).some((pattern) =>
+    pattern.endsWith('*') ? indexUid.startsWith(pattern.slice(0, -1)) : indexUid === pattern,
+  )
+}
+
+function hasRunDates(filter: TaskFilter): boolean {
   return Boolean(
     filter.beforeStartedAt || filter.afterStartedAt || filter.beforeFinishedAt || filter.afterFinishedAt,
   )
 }
-
-/** Whether some other filter narrows the listing by an index of its own. */
-export function isNarrowed(filter: TaskFilter): boolean {
-  return hasUids(filter) || hasRunDates(filter)
-}
-
-/** Whether a listing names tasks, batches or cancelations by their uids. */
-export function hasUids(filter: TaskFilter): boolean {
-  return Boolean(filter.uids || filter.batchUids || filter.canceledBy)
-}
-
-/**
- * Conditions on everything else of a task.
- * @param isWalking whether tasks are read down the uids anyway: then dates of running use no index, but
- * the bound that nothing starts before it has arrived
- */
-export function otherConditions(filter: TaskFilter, isWalking = false): readonly Condition[] {
-  const conditions: Condition[] = []
-  if (filter.uids) conditions.push(listed('uid', filter.uids))
-  if (filter.batchUids) conditions.push(listed('batch_uid', filter.batchUids))
-  if (filter.canceledBy) conditions.push(listed('canceled_by', filter.canceledBy))
-  // Dates of arrival rise with the uids, so each bound is looked up once instead of read along.
-  if (filter.beforeEnqueuedAt) conditions.push(arrivedBefore(filter.beforeEnqueuedAt))
-  if (filter.afterEnqueuedAt) {
-    conditions.push({
-      sql: 'uid > ifnull((SELECT uid FROM tasks WHERE enqueued_at <= ? ORDER BY enqueued_at DESC, uid DESC LIMIT 1), -1)',
-      parameters: [parseDate(filter.afterEnqueuedAt).floor],
-    })
-  }
-  const plus = isWalking ? '+' : ''
-  conditions.push(...rangeConditions(`${plus}started_at`, filter.afterStartedAt, filter.beforeStartedAt))
-  conditions.push(...rangeConditions(`${plus}finished_at`, filter.afterFinishedAt, filter.beforeFinishedAt))
-  if (isWalking && filter.beforeStartedAt) conditions.push(arrivedBefore(filter.beforeStartedAt))
-  if (isWalking && filter.beforeFinishedAt) conditions.push(arrivedBefore(filter.beforeFinishedAt))
-  return conditions
-}
-
-/**
- * The filter as dates of arrival, null if it asks for more: counting along their index reads a fraction of
- * what a range of uids does, since the tasks themselves lie along the uids.
- */
-export function arrivalConditions(filter: TaskFilter): readonly Condition[] | null {
-  const { afterEnqueuedAt, beforeEnqueuedAt, ...others } = filter
-  if (!isCounted(others) || countedConditions(others, 'uids').length > 0) return null
-  return rangeConditions('enqueued_at', afterEnqueuedAt, beforeEnqueuedAt)
-}
-
-const arrivedBefore = (date: string): Condition => ({
-  sql: 'uid < ifnull((SELECT uid FROM tasks WHERE enqueued_at >= ? ORDER BY enqueued_at, uid LIMIT 1), 1e18)',
-  parameters: [parseDate(date).ceil],
-})
-
-/** Dates between two exclusive bounds; unset dates never match. */
-export function rangeConditions(
-  column: string,
-  after: string | null | undefined,
-  before: string | null | undefined,
-): readonly Condition[] {
-  const conditions: Condition[] = []
-  if (after) conditions.push({ sql: `${column} > ?`, parameters: [parseDate(after).floor] })
-  if (before) conditions.push({ sql: `${column} < ?`, parameters: [parseDate(before).ceil] })
-  return conditions
-}
-
-/** One condition out of many; always true if there are none. */
-export function all(conditions: readonly Condition[]): Condition {
-  return conditions.length === 0 ? { sql: '1', parameters: [] } : joined('AND', conditions)
-}
-
-/** The filters that speak of members of a batch rather than of the batch. */
-export function memberConditions(filter: TaskFilter, along: Route): readonly Condition[] {
-  const { statuses, types, indexUids, visibleIndexes, uids, canceledBy } = filter
-  return [
-    ...countedConditions({ statuses, types, indexUids, visibleIndexes } as TaskFilter, along),
-    ...otherConditions({ uids, canceledBy } as TaskFilter),
-  ]
-}
-
-/** The filters that speak of the batch itself. Its oldest and its newest member count as its arrival. */
-export function batchConditions(filter: TaskFilter): readonly Condition[] {
-  const conditions: Condition[] = []
-  if (filter.batchUids) conditions.push(listed('uid', filter.batchUids))
-  const oldest = rangeConditions('oldest_enqueued_at', filter.afterEnqueuedAt, filter.beforeEnqueuedAt)
-  const newest = rangeConditions('newest_enqueued_at', filter.afterEnqueuedAt, filter.beforeEnqueuedAt)
-  if (oldest.length > 0) conditions.push(joined('OR', [all(oldest), all(newest)]))
-  conditions.push(...rangeConditions('started_at', filter.afterStartedAt, filter.beforeStartedAt))
-  conditions.push(...rangeConditions('finished_at', filter.afterFinishedAt, filter.beforeFinishedAt))
-  return conditions
-}
-
-export { countedColumns }

@@ -20,6 +20,12 @@ export function text(value: Value | undefined): string {
   throw new TypeError(`expected text of the task store, found ${typeof value}`)
 }
 
+export function bytes(value: Value | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (value instanceof ArrayBuffer) return new Uint8Array(value)
+  throw new TypeError(`expected bytes of the task store, found ${typeof value}`)
+}
+
 export const orNull = <T>(read: (value: Value | undefined) => T, value: Value | undefined): T | null =>
   value === null || value === undefined ? null : read(value)
 

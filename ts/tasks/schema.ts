@@ -1,5 +1,5 @@
 /** Version of the tables below, kept in the file; another one is refused rather than guessed at. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 const webhookTables = `
 CREATE TABLE webhooks (uuid TEXT PRIMARY KEY, body TEXT, delivered INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -39,7 +39,19 @@ CREATE TRIGGER swap_removed AFTER DELETE ON tasks WHEN OLD.type = 'indexSwap' BE
 END;
 `
 
-/** What turns a store of an older version into one of the next. */
+const setTables = `
+CREATE TABLE sets (
+  kind TEXT NOT NULL,
+  value ANY NOT NULL,
+  chunk INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  members BLOB NOT NULL,
+  UNIQUE (kind, value, chunk)
+) STRICT;
+CREATE INDEX tasks_waiting_order ON tasks (uid) WHERE status = 'enqueued';
+`
+
+/** What turns a store of an older version into one of the next. `rebuildSets` follows the last of them. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
     INSERT INTO webhooks SELECT hook.key, hook.value, (SELECT ifnull(max(uid), -1) FROM batches)
@@ -49,19 +61,42 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
     INSERT OR IGNORE INTO swap_names SELECT name.value, tasks.uid FROM tasks,
       json_each(tasks.details, '$.swaps') AS pair, json_each(pair.value, '$.indexes') AS name
       WHERE tasks.type = 'indexSwap';`,
+  3: `DROP TRIGGER tasks_added; DROP TRIGGER tasks_removed; DROP TRIGGER tasks_moved;
+    DROP TRIGGER batches_added; DROP TRIGGER batches_removed;
+    DROP TABLE counts; DROP TABLE totals;
+    DROP INDEX tasks_status; DROP INDEX tasks_type; DROP INDEX tasks_index; DROP INDEX tasks_new_index;
+    DROP INDEX tasks_enqueued; DROP INDEX tasks_started; DROP INDEX tasks_finished;
+    ALTER TABLE batches ADD COLUMN oldest_uid INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE batches ADD COLUMN newest_uid INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE batches ADD COLUMN era INTEGER;
+    UPDATE batches SET
+      oldest_uid = (SELECT ifnull(min(uid), 0) FROM tasks WHERE batch_uid = batches.uid),
+      newest_uid = (SELECT ifnull(max(uid), 0) FROM tasks WHERE batch_uid = batches.uid);
+    UPDATE batches SET
+      oldest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = oldest_uid), oldest_enqueued_at),
+      newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
+    UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
+      FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
+        (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
+      WHERE latest.uid = batches.uid AND latest.at > started_at;
+    UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
+      WHERE batches.uid = tasks.batch_uid AND tasks.started_at < batches.started_at;
+    ${setTables}`,
 }
 
 /**
  * Dates are microseconds since 1970. `tasks` holds what listings need; `contents` what is needed to run
  * a task, and only until it has ended. `new_index_uid` is the second name of a finished rename, under
- * which it is listed as well. `counts` and `totals` are kept by triggers, so that no listing has to count
- * rows; an index name there is '' for tasks without one.
+ * which it is listed as well. `sets` holds which tasks and batches have what listings ask for, in chunks;
+ * see `UidSets`.
  *
  * `webhooks.delivered` is the last batch a webhook was told of;
  * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
  * `swap_names` tells which swaps speak of an index.
  *
- * `enqueued_at` never falls with growing `uid`, which turns its bounds into bounds of `uid`.
+ * `enqueued_at` never falls with growing `uid`, nor do the dates of batches, which turns their bounds into
+ * bounds of `uid`. `oldest_uid` and `newest_uid` of a batch are the tasks its dates of arrival are of,
+ * whether they are still there or not.
  */
 export const SCHEMA = `
 CREATE TABLE tasks (
@@ -79,15 +114,8 @@ CREATE TABLE tasks (
   error TEXT,
   custom_metadata TEXT
 ) STRICT;
-CREATE INDEX tasks_status ON tasks (status);
-CREATE INDEX tasks_type ON tasks (type);
-CREATE INDEX tasks_index ON tasks (index_uid);
-CREATE INDEX tasks_new_index ON tasks (new_index_uid) WHERE new_index_uid IS NOT NULL;
 CREATE INDEX tasks_batch ON tasks (batch_uid) WHERE batch_uid IS NOT NULL;
 CREATE INDEX tasks_canceled ON tasks (canceled_by) WHERE canceled_by IS NOT NULL;
-CREATE INDEX tasks_enqueued ON tasks (enqueued_at);
-CREATE INDEX tasks_started ON tasks (started_at) WHERE started_at IS NOT NULL;
-CREATE INDEX tasks_finished ON tasks (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX tasks_waiting ON tasks (index_uid, uid) WHERE status = 'enqueued';
 CREATE INDEX tasks_waiting_type ON tasks (type, uid) WHERE status = 'enqueued';
 
@@ -111,7 +139,10 @@ CREATE TABLE batches (
   newest_enqueued_at INTEGER NOT NULL,
   strategy TEXT NOT NULL,
   details TEXT NOT NULL,
-  stats TEXT NOT NULL
+  stats TEXT NOT NULL,
+  oldest_uid INTEGER NOT NULL,
+  newest_uid INTEGER NOT NULL,
+  era INTEGER
 ) STRICT;
 
 CREATE TABLE catalogue (
@@ -126,36 +157,5 @@ CREATE TABLE keys (uid TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROW
 CREATE TABLE instance (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 ${webhookTables}
-CREATE TABLE counts (
-  index_uid TEXT NOT NULL,
-  new_index_uid TEXT NOT NULL,
-  type TEXT NOT NULL,
-  status TEXT NOT NULL,
-  n INTEGER NOT NULL,
-  PRIMARY KEY (index_uid, new_index_uid, type, status)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE totals (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO totals VALUES ('batches', 0);
-
-${swapTables}
-CREATE TRIGGER tasks_added AFTER INSERT ON tasks BEGIN
-  INSERT INTO counts VALUES (ifnull(NEW.index_uid, ''), ifnull(NEW.new_index_uid, ''), NEW.type, NEW.status, 1)
-    ON CONFLICT DO UPDATE SET n = n + 1;
-END;
-CREATE TRIGGER tasks_removed AFTER DELETE ON tasks BEGIN
-  UPDATE counts SET n = n - 1 WHERE index_uid = ifnull(OLD.index_uid, '')
-    AND new_index_uid = ifnull(OLD.new_index_uid, '') AND type = OLD.type AND status = OLD.status;
-END;
-CREATE TRIGGER tasks_moved AFTER UPDATE OF index_uid, new_index_uid, status ON tasks BEGIN
-  UPDATE counts SET n = n - 1 WHERE index_uid = ifnull(OLD.index_uid, '')
-    AND new_index_uid = ifnull(OLD.new_index_uid, '') AND type = OLD.type AND status = OLD.status;
-  INSERT INTO counts VALUES (ifnull(NEW.index_uid, ''), ifnull(NEW.new_index_uid, ''), NEW.type, NEW.status, 1)
-    ON CONFLICT DO UPDATE SET n = n + 1;
-END;
-CREATE TRIGGER batches_added AFTER INSERT ON batches BEGIN
-  UPDATE totals SET n = n + 1 WHERE name = 'batches';
-END;
-CREATE TRIGGER batches_removed AFTER DELETE ON batches BEGIN
-  UPDATE totals SET n = n - 1 WHERE name = 'batches';
-END;
-`
+${setTables}
+${swapTables}`

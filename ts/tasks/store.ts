@@ -1,38 +1,19 @@
 import type { Connection, Row } from './driver.js'
 import { DumpTable } from './dump-table.js'
-import { CHECKED_STORE_BYTES_MAX, REMEMBERED_TOTALS_MAX } from './limits.js'
-import {
-  all,
-  arrivalConditions,
-  batchConditions,
-  type Condition,
-  type CountedColumn,
-  countedColumns,
-  countedConditions,
-  hasRunDates,
-  hasUids,
-  isCounted,
-  isNarrowed,
-  memberConditions,
-  otherConditions,
-  type Route,
-  seesAll,
-  visibleCondition,
-} from './listing.js'
+import { CHECKED_STORE_BYTES_MAX } from './limits.js'
+import { Listing } from './listing.js'
+import { Membership, rebuildSets } from './membership.js'
 import type {
   BatchRow,
   Conclusion,
+  Ending,
   NewBatch,
   PendingTask,
   QueuedTask,
   Relabel,
-  RowPage,
   StoreCalls,
-  TaskRow,
 } from './records.js'
 import {
-  batchColumns,
-  batchRow,
   catalogueRow,
   number,
   orNull,
@@ -44,8 +25,9 @@ import {
 } from './rows.js'
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
-import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
+import type { StoredKey } from './tasks.js'
 import { type Micros, now } from './time.js'
+import { UidSets } from './uid-sets.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
 import { WebhookTable } from './webhook-table.js'
 
@@ -59,13 +41,6 @@ export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
-/** Up to one task in so many, batches are found by their tasks: to count them, and to fill a page. */
-const COUNTED_SHARE = 20
-const WALKED_SHARE = 500
-
-/** From so many matches on, tasks are read down the uids until the page is full. */
-const WALKED_MIN = 5_000
-
 /** Types that the queue takes before the lowest uid; see `nextBatch`. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
@@ -77,12 +52,13 @@ const urgentTypes =
 export class Store implements StoreCalls {
   readonly #connection: Connection
   readonly #sql: Sql
+  readonly #sets: UidSets
+  readonly #members: Membership
+  readonly #listing: Listing
   readonly #webhooks: WebhookTable
   readonly #dumps: DumpTable
   readonly #pageBytes: number
   readonly #now: () => Micros
-  /** Totals of listings, valid until the next write. */
-  readonly #totals = new Map<string, number>()
 
   /**
    * @param bytes size of the file before it was opened, 0 if it is new
@@ -93,6 +69,9 @@ export class Store implements StoreCalls {
     this.#now = clock
     this.#connection = connection
     this.#sql = new Sql(connection)
+    this.#sets = new UidSets(this.#sql)
+    this.#members = new Membership(this.#sql, this.#sets)
+    this.#listing = new Listing(this.#sql, this.#sets)
     this.#webhooks = new WebhookTable(this.#sql)
     this.#dumps = new DumpTable(this.#sql)
     // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
@@ -117,7 +96,7 @@ export class Store implements StoreCalls {
       const verdict = this.#sql.all('PRAGMA quick_check(1)', [])[0]?.quick_check
       if (verdict !== 'ok') throw new StoreUnusableError(`the task store ${path} is damaged: ${verdict}`)
     }
-    migrate(connection, version)
+    migrate(connection, this.#sql, version)
   }
 
   close(): void {
@@ -131,25 +110,28 @@ export class Store implements StoreCalls {
    */
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const connection = this.#connection
-    this.#totals.clear()
     // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
     if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
     try {
       connection.exec('BEGIN IMMEDIATE')
       const settled = calls.map((call): Settled<T> => {
+        const mark = this.#sets.mark
         connection.exec('SAVEPOINT call')
         try {
           const value = call()
           connection.exec('RELEASE call')
           return { ok: true, value }
         } catch (error) {
+          this.#sets.undo(mark)
           this.#undoCall(error)
           return { ok: false, error }
         }
       })
+      this.#sets.flush()
       connection.exec('COMMIT')
       return settled
     } catch (error) {
+      this.#sets.undo(0)
       try {
         connection.exec('ROLLBACK')
       } catch {
@@ -178,7 +160,6 @@ export class Store implements StoreCalls {
         startedAt: number(row.started_at),
       }))
     for (const batch of interrupted) this.revert(batch.uid)
-    this.#sql.run('DELETE FROM counts WHERE n = 0', [])
     const highest = this.#sql.number(
       'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
       'n',
@@ -220,6 +201,7 @@ export class Store implements StoreCalls {
         row.touches,
       ],
     )
+    this.#members.arrived(uid, row.type, row.indexUid)
     return { uid, enqueuedAt }
   }
 
@@ -236,7 +218,7 @@ export class Store implements StoreCalls {
       ),
     )
     const first = this.#sql.all(
-      `SELECT uid, index_uid FROM tasks INDEXED BY tasks_status
+      `SELECT uid, index_uid FROM tasks INDEXED BY tasks_waiting_order
        WHERE status = 'enqueued' AND +type NOT IN ${urgentTypes} ORDER BY uid LIMIT 1`,
       [],
     )[0]
@@ -281,28 +263,27 @@ export class Store implements StoreCalls {
 
   begin(given: NewBatch, uids: readonly number[]): readonly PendingTask[] {
     const members = JSON.stringify(uids)
-    const batch = { ...given, startedAt: this.#notBefore(members, given.startedAt) }
+    const batch = { ...given, startedAt: this.#notBefore(given.uid, members, given.startedAt) }
     this.#sql.run(
       "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
       [batch.uid, batch.startedAt, members],
     )
+    this.#members.moved(this.#running(batch.uid), 'processing')
     const tasks = this.pending(uids)
     const shown = tasks.map(({ row }) => ({ ...row, details: parsedDetails(row.details) }))
-    this.#writeBatch({
-      ...batch,
-      finishedAt: null,
-      details: JSON.stringify(mergedDetails(shown)),
-      stats: JSON.stringify(batchStats(shown, {})),
-    })
+    const details = JSON.stringify(mergedDetails(shown))
+    const stats = JSON.stringify(batchStats(shown, {}))
+    this.#members.changing([batch.uid], () =>
+      this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null),
+    )
     return tasks
   }
 
   revert(batchUid: number): void {
-    this.#sql.run(
-      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE batch_uid = ? AND status = 'processing'",
-      [batchUid],
-    )
-    this.#sql.run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
+    this.#members.changing([batchUid], () => {
+      this.#release(batchUid)
+      this.#sql.run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
+    })
   }
 
   pending(uids: readonly number[]): readonly PendingTask[] {
@@ -329,34 +310,42 @@ export class Store implements StoreCalls {
   }
 
   conclude(conclusion: Conclusion): number {
-    const members = JSON.stringify(conclusion.endings.map(({ uid }) => uid))
-    const startedAt = this.#notBefore(members, conclusion.batch.startedAt)
+    const { uid } = conclusion.batch
+    const uids = conclusion.endings.map((ending) => ending.uid)
+    const startedAt = this.#notBefore(uid, JSON.stringify(uids), conclusion.batch.startedAt)
     const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
     const batch = { ...conclusion.batch, startedAt, finishedAt }
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
-    for (const ending of conclusion.endings) {
-      this.#sql.run(
-        `UPDATE tasks SET status = ?, details = ?, error = ?, canceled_by = ?, batch_uid = ?, started_at = ?,
-         finished_at = ?, new_index_uid = ? WHERE uid = ?`,
-        [
-          ending.status,
-          ending.details,
-          ending.error,
-          ending.canceledBy,
-          batch.uid,
-          batch.startedAt,
-          batch.finishedAt,
-          ending.newIndexUid,
-          ending.uid,
-        ],
+    const givenUp = this.#forget(conclusion.deletedTasks)
+    this.#members.changing([uid], () => {
+      for (const ending of conclusion.endings) this.#end(ending, batch)
+      // What the batch could not take in after all waits again.
+      this.#release(uid)
+      this.#writeBatch(batch, this.#members.ended(uid, uids))
+    })
+    for (const status of ['succeeded', 'failed', 'canceled'] as const) {
+      const ended = conclusion.endings.filter((ending) => ending.status === status)
+      this.#members.moved(
+        ended.map((ending) => ending.uid),
+        status,
       )
-      this.#sql.run('DELETE FROM contents WHERE uid = ?', [ending.uid])
     }
-    // What the batch could not take in after all waits again.
+    this.#writeCatalogue(conclusion)
+    return givenUp
+  }
+
+  #end(ending: Ending, batch: BatchRow): void {
+    const { uid, status, details, error, canceledBy, newIndexUid } = ending
     this.#sql.run(
-      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE batch_uid = ? AND status = 'processing'",
-      [batch.uid],
+      `UPDATE tasks SET status = ?, details = ?, error = ?, canceled_by = ?, batch_uid = ?, started_at = ?,
+       finished_at = ?, new_index_uid = ? WHERE uid = ?`,
+      [status, details, error, canceledBy, batch.uid, batch.startedAt, batch.finishedAt, newIndexUid, uid],
     )
+    this.#sql.run('DELETE FROM contents WHERE uid = ?', [uid])
+    if (newIndexUid !== null) this.#members.renamed(uid, newIndexUid)
+  }
+
+  #writeCatalogue(conclusion: Conclusion): void {
     for (const uid of conclusion.removed) this.#sql.run('DELETE FROM catalogue WHERE uid = ?', [uid])
     for (const entry of conclusion.written) {
       this.#sql.run(
@@ -366,72 +355,13 @@ export class Store implements StoreCalls {
         [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt],
       )
     }
-    const givenUp = this.#forget(conclusion.deletedTasks)
-    this.#writeBatch(batch)
-    return givenUp
   }
 
-  task(uid: number, visible: readonly string[] | null): TaskRow | null {
-    const condition = visibility(visible)
-    const row = this.#sql.all(`SELECT ${taskColumns} FROM tasks WHERE uid = ? AND ${condition.sql}`, [
-      uid,
-      ...condition.parameters,
-    ])[0]
-    return row === undefined ? null : taskRow(row)
-  }
-
-  tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
-    const route = this.#routeOf(filter, paging)
-    const conditions = [...countedConditions(filter, route), ...otherConditions(filter)]
-    const matching = isCounted(filter)
-      ? this.#counted(filter)
-      : this.#remembered(`tasks ${JSON.stringify(filter)}`, () =>
-          this.#count('tasks', all(arrivalConditions(filter) ?? conditions)),
-        )
-    const total = matching + this.#swapsOf(filter)
-    if (matching === 0) return { rows: [], total }
-    const isWalking = hasRunDates(filter) && !hasUids(filter) && matching >= WALKED_MIN
-    const read = isWalking
-      ? [...countedConditions(filter, 'uids'), ...otherConditions(filter, true)]
-      : conditions
-    const page = all([...read, ...pageStart(paging)])
-    const rows = this.#sql.all(
-      `SELECT ${taskColumns} FROM tasks WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
-      [...page.parameters, paging.limit + 1],
-    )
-    return { rows: rows.map(taskRow), total }
-  }
-
-  match(filter: TaskFilter): readonly number[] {
-    const condition = all([...countedConditions(filter, 'planner'), ...otherConditions(filter)])
-    return this.#sql
-      .all(`SELECT uid FROM tasks WHERE ${condition.sql} ORDER BY uid`, condition.parameters)
-      .map((row) => number(row.uid))
-  }
-
-  batch(uid: number, visible: readonly string[] | null): BatchRow | null {
-    const members = membership(seesAll(visible) ? [] : [visibility(visible)])
-    const row = this.#sql.all(`SELECT ${batchColumns} FROM batches WHERE uid = ? AND ${members.sql}`, [
-      uid,
-      ...members.parameters,
-    ])[0]
-    return row === undefined ? null : batchRow(row)
-  }
-
-  batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow> {
-    const conditions = [...batchConditions(filter), ...this.#memberConditions(filter, COUNTED_SHARE)]
-    const total =
-      conditions.length === 0
-        ? this.#sql.number("SELECT n FROM totals WHERE name = 'batches'", 'n')
-        : this.#remembered(`batches ${JSON.stringify(filter)}`, () => this.#count('batches', all(conditions)))
-    const read = [...batchConditions(filter), ...this.#memberConditions(filter, WALKED_SHARE)]
-    const page = all([...read, ...pageStart(paging)])
-    const rows = this.#sql.all(
-      `SELECT ${batchColumns} FROM batches WHERE ${page.sql} ORDER BY uid ${paging.reverse ? 'ASC' : 'DESC'} LIMIT ?`,
-      [...page.parameters, paging.limit + 1],
-    )
-    return { rows: rows.map(batchRow), total }
-  }
+  task: StoreCalls['task'] = (...given) => this.#listing.task(...given)
+  tasks: StoreCalls['tasks'] = (...given) => this.#listing.tasks(...given)
+  match: StoreCalls['match'] = (filter) => this.#listing.match(filter).uids()
+  batch: StoreCalls['batch'] = (...given) => this.#listing.batch(...given)
+  batches: StoreCalls['batches'] = (...given) => this.#listing.batches(...given)
 
   keys(): readonly StoredKey[] {
     return this.#sql
@@ -463,7 +393,7 @@ export class Store implements StoreCalls {
   }
 
   surplus(storedMin: number, limit: number): ReturnType<StoreCalls['surplus']> {
-    if (this.#counted({}) < storedMin) return null
+    if (this.#sets.count('status') < storedMin) return null
     const finished = this.#sql.all(
       `SELECT uid, enqueued_at FROM tasks WHERE +status IN ('succeeded', 'failed', 'canceled')
        ORDER BY uid LIMIT ?`,
@@ -509,33 +439,55 @@ export class Store implements StoreCalls {
   dumpedTasks: StoreCalls['dumpedTasks'] = (...given) => this.#dumps.tasks(...given)
   dumpedBatches: StoreCalls['dumpedBatches'] = (...given) => this.#dumps.batches(...given)
 
-  /** A clock that was set back must not let tasks start before they have arrived. */
-  #notBefore(members: string, at: number): number {
-    const newest = this.#sql.all(
-      'SELECT max(enqueued_at) AS at FROM tasks WHERE uid IN (SELECT value FROM json_each(?))',
-      [members],
-    )[0]
-    return Math.max(at, orNull(number, newest?.at) ?? at)
+  /** A clock that was set back must not let tasks start before they have arrived, or batches overlap. */
+  #notBefore(batchUid: number, members: string, at: number): number {
+    const [row] = this.#sql.all(
+      `SELECT (SELECT max(enqueued_at) FROM tasks WHERE uid IN (SELECT value FROM json_each(?))) AS arrived,
+        (SELECT finished_at FROM batches WHERE uid < ? ORDER BY uid DESC LIMIT 1) AS free`,
+      [members, batchUid],
+    )
+    return Math.max(at, orNull(number, row?.arrived) ?? at, orNull(number, row?.free) ?? at)
   }
 
-  #writeBatch(batch: BatchRow): void {
-    const arrival = this.#sql.all(
-      'SELECT min(enqueued_at) AS oldest, max(enqueued_at) AS newest FROM tasks WHERE batch_uid = ?',
-      [batch.uid],
-    )[0]
+  #running(batchUid: number): readonly number[] {
+    return this.#sql
+      .all("SELECT uid FROM tasks WHERE batch_uid = ? AND +status = 'processing'", [batchUid])
+      .map((row) => number(row.uid))
+  }
+
+  /** Lets what is still running of a batch wait again. */
+  #release(batchUid: number): void {
+    const uids = this.#running(batchUid)
+    this.#sql.run(
+      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE uid IN (SELECT value FROM json_each(?))",
+      [JSON.stringify(uids)],
+    )
+    this.#members.moved(uids, 'enqueued')
+  }
+
+  #writeBatch(batch: BatchRow, era: number | null): void {
+    const arrival = (order: string) =>
+      this.#sql.all(
+        `SELECT uid, enqueued_at FROM tasks WHERE uid = (SELECT ${order}(uid) FROM tasks WHERE batch_uid = ?)`,
+        [batch.uid],
+      )[0]
+    const [oldest, newest] = [arrival('min'), arrival('max')]
     this.#sql.run('DELETE FROM batches WHERE uid = ?', [batch.uid])
     this.#sql.run(
-      `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details, stats)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy,
+       details, stats, oldest_uid, newest_uid, era) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         batch.uid,
         batch.startedAt,
         batch.finishedAt,
-        arrival?.oldest ?? batch.startedAt,
-        arrival?.newest ?? batch.startedAt,
+        oldest?.enqueued_at ?? batch.startedAt,
+        newest?.enqueued_at ?? batch.startedAt,
         batch.strategy,
         batch.details,
         batch.stats,
+        oldest?.uid ?? 0,
+        newest?.uid ?? 0,
+        era,
       ],
     )
   }
@@ -544,31 +496,29 @@ export class Store implements StoreCalls {
     if (uids.length === 0) return 0
     const members = JSON.stringify(uids)
     const givenUp = this.#webhooks.keep(members)
-    const batches = this.#sql
-      .all(
-        'SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL',
-        [members],
+    this.#members.removing(members, (batchUids) => {
+      this.#sql.run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
+      this.#sql.run(
+        `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
+         AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,
+        [batchUids],
       )
-      .map((row) => number(row.batch_uid))
-    this.#sql.run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
-    this.#sql.run(
-      `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,
-      [JSON.stringify(batches)],
-    )
+    })
     return givenUp
   }
 
-  #relabel({ from, to, swap, before }: Relabel): void {
-    const names = swap ? [from, to] : [from]
+  #relabel(relabel: Relabel): void {
+    const { from, to, swap, before } = relabel
     // Pairs of older swaps always trade names: a pair cannot name one index twice.
     const renamed = (name: string) => (name === from ? to : name === to ? from : name)
     const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
     const pairs = swap ? [from, to, to, from] : [from, to, from, to]
-    this.#sql.run(
-      `UPDATE tasks SET index_uid = ${changed('index_uid')}, new_index_uid = ${changed('new_index_uid')}
-       WHERE uid < ? AND (index_uid IN (SELECT value FROM json_each(?)) OR new_index_uid IN (SELECT value FROM json_each(?)))`,
-      [...pairs, ...pairs, before, JSON.stringify(names), JSON.stringify(names)],
+    this.#members.relabelled(relabel, (uids) =>
+      this.#sql.run(
+        `UPDATE tasks SET index_uid = ${changed('index_uid')}, new_index_uid = ${changed('new_index_uid')}
+         WHERE uid IN (SELECT value FROM json_each(?))`,
+        [...pairs, ...pairs, JSON.stringify(uids)],
+      ),
     )
     const swaps = this.#sql.all(
       `SELECT uid, details FROM tasks WHERE uid < ?
@@ -584,98 +534,12 @@ export class Store implements StoreCalls {
       ])
     }
   }
-
-  /** Which batches hold a wanted task: by looking up the few that do, or by looking into each. */
-  #memberConditions(filter: TaskFilter, share: number): readonly Condition[] {
-    const { statuses, types, indexUids, visibleIndexes } = filter
-    const isNarrow = Boolean(filter.uids || filter.canceledBy)
-    const isRare = () =>
-      this.#counted({ statuses, types, indexUids, visibleIndexes } as TaskFilter) * share < this.#counted({})
-    if (memberConditions(filter, 'uids').length === 0) return []
-    if (!isNarrow && !isRare()) return [membership(memberConditions(filter, 'uids'))]
-    const { sql, parameters } = all(memberConditions(filter, isNarrow ? 'uids' : 'planner'))
-    return [{ sql: `uid IN (SELECT batch_uid FROM tasks WHERE ${sql})`, parameters }]
-  }
-
-  /** A total that has to be counted row by row, counted once for as long as nothing is written. */
-  #remembered(key: string, count: () => number): number {
-    const known = this.#totals.get(key)
-    if (known !== undefined) return known
-    const total = count()
-    if (this.#totals.size >= REMEMBERED_TOTALS_MAX) this.#totals.clear()
-    this.#totals.set(key, total)
-    return total
-  }
-
-  /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */
-  #swapsOf(filter: TaskFilter): number {
-    const { indexUids } = filter
-    if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
-    const others = { ...filter, indexUids: null }
-    const { sql, parameters } = all([...countedConditions(others, 'uids'), ...otherConditions(others)])
-    return this.#sql.number(
-      `SELECT count(*) AS n FROM tasks
-       WHERE uid IN (SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?))) AND ${sql}`,
-      'n',
-      [JSON.stringify(indexUids), ...parameters],
-    )
-  }
-
-  /**
-   * Picks the way that reads the fewest rows, since SQLite keeps no statistics here: down the uids until
-   * the page is full, or along the index of the column with the fewest matches.
-   */
-  #routeOf(filter: TaskFilter, paging: TaskPaging): Route {
-    if (isNarrowed(filter)) return 'uids'
-    const matches = this.#counted(filter)
-    const stored = this.#counted({})
-    const pages = (rows: number) =>
-      matches === 0 ? rows : Math.min(rows, ((paging.limit + 1) * rows) / matches)
-    const filters: Readonly<Record<CountedColumn, TaskFilter>> = {
-      status: { statuses: filter.statuses ?? null },
-      type: { types: filter.types ?? null },
-      index_uid: { indexUids: filter.indexUids ?? null },
-    }
-    let route: Route = 'uids'
-    let cheapest = pages(stored)
-    for (const column of countedColumns) {
-      const values = { status: filter.statuses, type: filter.types, index_uid: filter.indexUids }[column]
-      if (!values) continue
-      const rows = this.#counted(filters[column])
-      // One value is found in uid order; several are all collected and sorted first.
-      const cost = values.length === 1 && column !== 'index_uid' ? pages(rows) : rows
-      if (cost < cheapest) [route, cheapest] = [column, cost]
-    }
-    return route
-  }
-
-  #counted(filter: TaskFilter): number {
-    const condition = all(countedConditions(filter, 'planner'))
-    const { sql, parameters } = condition
-    return this.#sql.number(`SELECT ifnull(sum(n), 0) AS n FROM counts WHERE ${sql}`, 'n', parameters)
-  }
-
-  #count(table: 'tasks' | 'batches', { sql, parameters }: Condition): number {
-    return this.#sql.number(`SELECT count(*) AS n FROM ${table} WHERE ${sql}`, 'n', parameters)
-  }
 }
 
-function migrate(connection: Connection, version: number): void {
+function migrate(connection: Connection, sql: Sql, version: number): void {
   for (let from = version; from < SCHEMA_VERSION; from++) {
-    connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]} PRAGMA user_version = ${from + 1}; COMMIT;`)
+    connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]}`)
+    if (from + 1 === SCHEMA_VERSION) rebuildSets(sql)
+    connection.exec(`PRAGMA user_version = ${from + 1}; COMMIT;`)
   }
-}
-
-function visibility(visible: readonly string[] | null): Condition {
-  return seesAll(visible) ? { sql: '1', parameters: [] } : visibleCondition('index_uid', visible ?? [])
-}
-
-function membership(conditions: readonly Condition[]): Condition {
-  if (conditions.length === 0) return { sql: '1', parameters: [] }
-  const { sql, parameters } = all(conditions)
-  return { sql: `EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid AND ${sql})`, parameters }
-}
-
-function pageStart({ from, reverse }: TaskPaging): readonly Condition[] {
-  return from === null ? [] : [{ sql: reverse ? 'uid >= ?' : 'uid <= ?', parameters: [from] }]
 }

@@ -1,5 +1,6 @@
 import type { Value } from '../../../ts/tasks/driver.js'
 import type { TaskContent } from '../../../ts/tasks/index.js'
+import { storedSets } from '../sets.js'
 import type { Disk } from './disk.js'
 import type { Applied, EngineFiles } from './parts.js'
 import type { World } from './world.js'
@@ -68,6 +69,7 @@ export class Oracle {
   readonly #indexes = new Set<unknown>()
   readonly #batches = new Map<number, BatchRow>()
   readonly #told = new Map<number, ReadonlyMap<number, string>>()
+  #looks = 0
 
   constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
     this.#world = world
@@ -111,7 +113,7 @@ export class Oracle {
       this.#batches.set(Number(row.uid), row)
     }
     this.#lookAtCursors()
-    this.#lookAtCounts()
+    if (this.#looks++ % 4 === 0) this.#lookAtSets()
   }
 
   #lookAt(row: Row): void {
@@ -136,22 +138,18 @@ export class Oracle {
     }
   }
 
-  #lookAtCounts(): void {
-    const names = ['index_uid', 'new_index_uid', 'type', 'status', 'n'] as const
-    const named =
-      "ifnull(index_uid, '') AS index_uid, ifnull(new_index_uid, '') AS new_index_uid, type, status"
-    const order = 'GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4'
-    const real = this.#disk.rows(names, `FROM (SELECT ${named}, count(*) AS n FROM tasks ${order})`)
-    const kept = this.#disk.rows(
-      names,
-      `FROM (SELECT ${named}, sum(n) AS n FROM counts WHERE n <> 0 ${order})`,
-    )
-    if (JSON.stringify(real) !== JSON.stringify(kept)) this.#world.problem('the counts of listings are wrong')
+  #lookAtSets(): void {
+    const { stored, real } = storedSets((columns, rest) => this.#disk.rows(columns, rest))
+    const texts = (sets: typeof stored) => sets.map((set) => JSON.stringify(set))
+    const [kept, expected] = [new Set(texts(stored)), new Set(texts(real))]
+    for (const set of kept) if (!expected.has(set)) this.#world.problem(`listings would find ${set}`)
+    for (const set of expected) if (!kept.has(set)) this.#world.problem(`listings would not find ${set}`)
   }
 
   /** Looks at everything once nothing is left to do. */
   conclude(): void {
     this.look()
+    this.#lookAtSets()
     const problem = (what: string) => this.#world.problem(what)
     for (const { uid, status } of this.#disk.rows(['uid', 'status'], 'FROM tasks')) {
       if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)

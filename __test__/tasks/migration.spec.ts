@@ -1,0 +1,83 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { driverNames, loadDriver } from '../../ts/tasks/driver.js'
+import { openTasks, type TaskFilter } from '../../ts/tasks/index.js'
+import { SCHEMA_VERSION } from '../../ts/tasks/schema.js'
+import { openFake } from './fake-engine.js'
+import { ended, house, quiet, temporaryDirectory } from './house.js'
+import { storedSets } from './sets.js'
+
+// Task stores of other versions:
+// 1. One of version 3 opens, shows what it showed, and goes on with what waits.
+// 2. One of a later version is refused and left as it is.
+
+/** A data directory whose task store was made by that SQL. */
+async function directoryOf(t: ExecutionContext, sql: string): Promise<string> {
+  const directory = await temporaryDirectory(t)
+  await mkdir(join(directory, 'tasks'))
+  const connection = loadDriver('libsql').driver.open(join(directory, 'tasks', 'tasks.db'))
+  connection.exec(sql)
+  connection.close()
+  return directory
+}
+
+const version3 = () => readFile(new URL('../../../__test__/compat/tasks-3.sql', import.meta.url), 'utf8')
+
+for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
+  test(`${driver}: a store of version 3 opens, lists what it held and goes on`, async (t) => {
+    const directory = await directoryOf(t, await version3())
+    const { tasks, start, close } = await house(t, { directory, driver })
+    const cases: readonly (readonly [TaskFilter, readonly number[], readonly number[]])[] = [
+      [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5, 6, 7]],
+      [{ statuses: ['failed', 'enqueued'] }, [1, 10], [0]],
+      [{ indexUids: ['trains'] }, [1], [0]],
+      [{ indexUids: ['ships'] }, [3, 5], [2, 4]],
+      [{ types: ['taskCancelation'] }, [8], [5]],
+      [{ canceledBy: [8] }, [6], [5]],
+      [{ batchUids: [5] }, [6, 8], [5]],
+      [{ afterFinishedAt: '2001-01-01T00:00:00Z' }, [1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 1, 2, 3, 4, 5, 6, 7]],
+      [{ beforeEnqueuedAt: '2001-01-01T00:00:00Z' }, [], []],
+    ]
+    const paging = { limit: 100, from: null, reverse: true }
+    for (const [filter, uids, batches] of cases) {
+      const found = await tasks.list(filter, paging)
+      t.deepEqual(
+        found.results.map(({ uid }) => uid),
+        uids,
+        JSON.stringify(filter),
+      )
+      t.deepEqual(
+        (await tasks.batches(filter, paging)).results.map(({ uid }) => uid),
+        batches,
+        JSON.stringify(filter),
+      )
+    }
+    // The index of the task lies with the engine of the time; here it is made anew.
+    start()
+    t.is((await ended(tasks, 10)).batchUid, 8)
+    await close()
+    const connection = loadDriver('libsql').driver.open(join(directory, 'tasks', 'tasks.db'))
+    t.teardown(() => connection.close())
+    t.deepEqual(connection.prepare('PRAGMA user_version').all([]), [{ user_version: SCHEMA_VERSION }])
+    const { stored, real } = storedSets(
+      (columns, rest) =>
+        connection.prepare(`SELECT ${columns.join(', ')} ${rest}`).all([]) as ReturnType<
+          Parameters<typeof storedSets>[0]
+        >,
+    )
+    t.deepEqual(stored, real)
+  })
+}
+
+test('a store of a later version is refused and left as it is', async (t) => {
+  const later = `${await version3()} PRAGMA user_version = ${SCHEMA_VERSION + 1};`
+  const directory = await directoryOf(t, later)
+  const path = join(directory, 'tasks', 'tasks.db')
+  const before = await readFile(path)
+  const engine = await openFake(join(directory, 'indexes'))
+  await t.throwsAsync(openTasks({ directory, engine, log: quiet }), {
+    message: new RegExp(`version ${SCHEMA_VERSION + 1}, this program reads version ${SCHEMA_VERSION}`),
+  })
+  t.deepEqual((await readFile(path)).subarray(100), before.subarray(100))
+})

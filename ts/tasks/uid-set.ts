@@ -1,0 +1,183 @@
+/** Uids of one chunk of a set, as many as fit into eight KiB of bits. Source: the containers of roaring bitmaps. */
+export const CHUNK_UIDS = 65_536
+const CHUNK_WORDS = CHUNK_UIDS / 32
+
+/** From so many members on a chunk is kept as bits, below as a list: where both take the same room. */
+const LISTED_MAX = CHUNK_UIDS / 16
+
+/** The bits of one chunk. */
+export type Chunk = Uint32Array
+
+export const emptyChunk = (): Chunk => new Uint32Array(CHUNK_WORDS)
+
+/** Members of a chunk. */
+export function countOf(chunk: Chunk): number {
+  let count = 0
+  for (let word of chunk) {
+    // Bits are added up in pairs, then in fours, then in bytes. Source: Hacker's Delight, section 5-1.
+    word -= (word >>> 1) & 0x55555555
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+  }
+  return count
+}
+
+/**
+ * A chunk as stored: few members as a rising list of 16-bit numbers, many as 8 KiB of bits, both little
+ * endian, as all machines are that this runs on.
+ */
+export function encodedChunk(chunk: Chunk, count: number): Uint8Array {
+  if (count >= LISTED_MAX) return new Uint8Array(chunk.buffer.slice(0))
+  const list = new Uint16Array(count)
+  let at = 0
+  for (const offset of offsetsIn(chunk)) list[at++] = offset
+  return new Uint8Array(list.buffer)
+}
+
+/** The reverse. */
+export function decodedChunk(bytes: Uint8Array): Chunk {
+  // Drivers hand out views that need not be aligned.
+  const { buffer } = bytes.slice()
+  if (bytes.length === CHUNK_UIDS / 8) return new Uint32Array(buffer)
+  const chunk = emptyChunk()
+  for (const offset of new Uint16Array(buffer)) setBit(chunk, offset)
+  return chunk
+}
+
+export function setBit(chunk: Chunk, offset: number): void {
+  chunk[offset >>> 5] = (chunk[offset >>> 5] ?? 0) | (1 << (offset & 31))
+}
+
+export function clearBit(chunk: Chunk, offset: number): void {
+  chunk[offset >>> 5] = (chunk[offset >>> 5] ?? 0) & ~(1 << (offset & 31))
+}
+
+function* offsetsIn(chunk: Chunk): Generator<number> {
+  for (let at = 0; at < CHUNK_WORDS; at++) {
+    for (let left = chunk[at] ?? 0; left !== 0; left &= left - 1)
+      yield at * 32 + 31 - Math.clz32(left & -left)
+  }
+}
+
+function* offsetsDown(chunk: Chunk): Generator<number> {
+  for (let at = CHUNK_WORDS - 1; at >= 0; at--) {
+    for (let left = chunk[at] ?? 0; left !== 0; ) {
+      const bit = 31 - Math.clz32(left)
+      yield at * 32 + bit
+      left &= ~(1 << bit)
+    }
+  }
+}
+
+/** Uids of tasks or of batches. Methods that change a set return it. */
+export class UidSet {
+  readonly #chunks = new Map<number, Chunk>()
+
+  static of(uids: Iterable<number>): UidSet {
+    const set = new UidSet()
+    for (const uid of uids) set.add(uid)
+    return set
+  }
+
+  add(uid: number): void {
+    setBit(this.#chunk(Math.floor(uid / CHUNK_UIDS)), uid % CHUNK_UIDS)
+  }
+
+  delete(uid: number): void {
+    const chunk = this.#chunks.get(Math.floor(uid / CHUNK_UIDS))
+    if (chunk !== undefined) clearBit(chunk, uid % CHUNK_UIDS)
+  }
+
+  /** Adds all members of a chunk. */
+  addChunk(at: number, members: Chunk): void {
+    const known = this.#chunks.get(at)
+    if (known === undefined) this.#chunks.set(at, members)
+    else
+      for (let word = 0; word < CHUNK_WORDS; word++) known[word] = (known[word] ?? 0) | (members[word] ?? 0)
+  }
+
+  /** @param other is not to be used afterwards */
+  unite(other: UidSet): this {
+    for (const [at, members] of other.#chunks) this.addChunk(at, members)
+    return this
+  }
+
+  intersect(other: UidSet): this {
+    for (const [at, members] of this.#chunks) {
+      const others = other.#chunks.get(at)
+      if (others === undefined) this.#chunks.delete(at)
+      else
+        for (let word = 0; word < CHUNK_WORDS; word++)
+          members[word] = (members[word] ?? 0) & (others[word] ?? 0)
+    }
+    return this
+  }
+
+  /** Keeps uids from `from` on and below `to`. */
+  clip(from: number, to: number): this {
+    for (const [at, members] of this.#chunks) {
+      const first = at * CHUNK_UIDS
+      if (first + CHUNK_UIDS <= from || first >= to) this.#chunks.delete(at)
+      else if (first < from || first + CHUNK_UIDS > to) {
+        for (const offset of [...offsetsIn(members)]) {
+          if (first + offset < from || first + offset >= to) clearBit(members, offset)
+        }
+      }
+    }
+    return this
+  }
+
+  has(uid: number): boolean {
+    const offset = uid % CHUNK_UIDS
+    const word = this.#chunks.get(Math.floor(uid / CHUNK_UIDS))?.[offset >>> 5] ?? 0
+    return (word & (1 << (offset & 31))) !== 0
+  }
+
+  get size(): number {
+    let size = 0
+    for (const chunk of this.#chunks.values()) size += countOf(chunk)
+    return size
+  }
+
+  /** All uids, ascending. */
+  uids(): readonly number[] {
+    return this.page({ from: null, reverse: true, limit: Number.POSITIVE_INFINITY })
+  }
+
+  /**
+   * The first `limit` uids, from the highest down or, reversed, from the lowest up.
+   * @param from where to begin, if that uid is a member, or else behind it; null: at the end
+   */
+  page({
+    from,
+    reverse,
+    limit,
+  }: {
+    from: number | null
+    reverse: boolean
+    limit: number
+  }): readonly number[] {
+    const found: number[] = []
+    const chunks = [...this.#chunks].sort(([a], [b]) => (reverse ? a - b : b - a))
+    for (const [at, members] of chunks) {
+      if (found.length >= limit) break
+      const first = at * CHUNK_UIDS
+      if (from !== null && (reverse ? first + CHUNK_UIDS <= from : first > from)) continue
+      const offsets = reverse ? offsetsIn(members) : offsetsDown(members)
+      for (const offset of offsets) {
+        if (found.length >= limit) break
+        const uid = first + offset
+        if (from === null || (reverse ? uid >= from : uid <= from)) found.push(uid)
+      }
+    }
+    return found
+  }
+
+  #chunk(at: number): Chunk {
+    const known = this.#chunks.get(at)
+    if (known !== undefined) return known
+    const chunk = emptyChunk()
+    this.#chunks.set(at, chunk)
+    return chunk
+  }
+}
