@@ -10,7 +10,7 @@ import type { OpenIndex } from '../open-index.js'
 import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
 import { shownVectors } from '../vector/index.js'
 import { Formatter } from './format.js'
-import { selectPaths } from './projection.js'
+import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './search.js'
 
 /** Writes the hits of one page. */
@@ -19,6 +19,8 @@ export class HitWriter {
   private readonly request: SearchRequest
   private readonly formatter: Formatter
   private readonly retrieved: readonly string[] | null
+  /** Paths of a hit's own keys; null: everything. */
+  private readonly shown: readonly string[] | null
   private readonly target: GeoPoint | null
 
   constructor(
@@ -32,6 +34,11 @@ export class HitWriter {
       request.attributesToRetrieve === null || request.attributesToRetrieve.includes('*')
         ? null
         : request.attributesToRetrieve
+    const displayed = displaysEverything(index.data.settings) ? null : index.data.settings.displayedAttributes
+    this.shown =
+      this.retrieved === null || displayed === null
+        ? (this.retrieved ?? displayed)
+        : commonPaths(displayed, this.retrieved)
     this.formatter = new Formatter(index, request, candidates, this.retrieved)
     const geo = sort.find((criterion) => criterion.kind === 'geo')
     this.target = geo?.kind === 'geo' ? geo.target : null
@@ -47,7 +54,7 @@ export class HitWriter {
     const displayed = displaysEverything(settings)
       ? document
       : selectPaths(document, settings.displayedAttributes)
-    const shown = this.retrieved === null ? displayed : selectPaths(displayed, this.retrieved)
+    const shown = this.shown === null ? document : selectPaths(document, this.shown)
     const parts: string[] = []
     for (const [name, value] of shown) parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
     if (this.request.retrieveVectors && this.showsVectors())

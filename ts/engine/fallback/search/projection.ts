@@ -20,6 +20,15 @@ export function selectPaths(document: JsonObject, paths: readonly string[], pref
   return selected
 }
 
+/** Paths that select what both of these lists select. */
+export const commonPaths = (some: readonly string[], others: readonly string[]): readonly string[] =>
+  some.flatMap((a) =>
+    others.flatMap((b) => {
+      if (covers(b, a)) return [a]
+      return covers(a, b) ? [b] : []
+    }),
+  )
+
 function selectBranch(value: Json, paths: readonly string[], prefix: string): Json | undefined {
   if (value instanceof Map) {
     const object = selectPaths(value, paths, prefix)
