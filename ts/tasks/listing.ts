@@ -1,4 +1,4 @@
-import type { Value } from './driver.js'
+import type { Row, Value } from './driver.js'
 import type { BatchRow, RowPage, TaskRow } from './records.js'
 import { batchColumns, batchRow, number, orNull, taskColumns, taskRow } from './rows.js'
 import type { Sql } from './sql.js'
@@ -117,16 +117,20 @@ export class Listing {
     return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
   }
 
-  #rows(table: 'tasks' | 'batches', columns: string, uids: readonly number[], { reverse }: TaskPaging) {
+  #rows(
+    table: 'tasks' | 'batches',
+    columns: string,
+    uids: readonly number[],
+    { reverse }: TaskPaging,
+  ): readonly Row[] {
     if (uids.length === 0) return []
-    return this.#sql.all(
-      `SELECT ${columns} FROM ${table} WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid ${reverse ? 'ASC' : 'DESC'}`,
-      [JSON.stringify(uids)],
-    )
+    const sql = `SELECT ${columns} FROM ${table} WHERE uid IN (SELECT value FROM json_each(?))`
+    const rows = this.#sql.many(columns, sql, [JSON.stringify(uids)])
+    return [...rows].sort((a, b) => (number(a.uid) - number(b.uid)) * (reverse ? 1 : -1))
   }
 
   #query(sql: string, values: readonly Value[]): UidSet {
-    return UidSet.of(this.#sql.all(sql, [JSON.stringify(values)]).map(({ uid }) => number(uid)))
+    return UidSet.of(this.#sql.uids(sql, [JSON.stringify(values)]))
   }
 
   /** Index names allowed by patterns (`boats`, `boats_*`); tasks without an index are never allowed. */
@@ -158,10 +162,9 @@ export class Listing {
     if (!hasRunDates(filter)) return null
     const [from, to] = this.#ranBatches(filter)
     const found = this.#ofBatchRange(from, to)
-    const running = this.#sql.all(
-      'SELECT uid FROM batches WHERE finished_at IS NULL ORDER BY uid DESC LIMIT 1',
-    )[0]
-    if (running !== undefined && number(running.uid) >= from && number(running.uid) < to) {
+    const last = this.#sql.all('SELECT uid, finished_at FROM batches ORDER BY uid DESC LIMIT 1')[0]
+    const running = last?.finished_at === null ? number(last.uid) : null
+    if (running !== null && running >= from && running < to) {
       found.unite(this.#sets.load('status', ['processing']))
     }
     return found
@@ -194,11 +197,8 @@ export class Listing {
   }
 
   #tasksBetween(fromBatch: number, toBatch: number): UidSet {
-    const rows = this.#sql.all('SELECT uid FROM tasks WHERE batch_uid >= ? AND batch_uid < ?', [
-      fromBatch,
-      finite(toBatch),
-    ])
-    return UidSet.of(rows.map(({ uid }) => number(uid)))
+    const sql = 'SELECT uid FROM tasks WHERE batch_uid >= ? AND batch_uid < ?'
+    return UidSet.of(this.#sql.uids(sql, [fromBatch, finite(toBatch)]))
   }
 
   #ofBatches(batches: readonly number[]): UidSet {
@@ -241,11 +241,11 @@ export class Listing {
         after ? parseDate(after).floor : Number.MIN_SAFE_INTEGER,
         before ? parseDate(before).ceil : Number.MAX_SAFE_INTEGER,
       ]
-      const rows = this.#sql.all(
+      const uids = this.#sql.uids(
         `SELECT uid FROM batches WHERE uid IN (SELECT value FROM json_each(?)) AND ${column} > ? AND ${column} < ?`,
         [JSON.stringify(doubtful.uids()), ...dates],
       )
-      found.unite(UidSet.of(rows.map(({ uid }) => number(uid))))
+      found.unite(UidSet.of(uids))
     }
     return found
   }

@@ -1,5 +1,5 @@
 import type { Connection, Row, Statement, Value } from './driver.js'
-import { number } from './rows.js'
+import { number, text } from './rows.js'
 
 /** Statements of one connection, each prepared once. */
 export class Sql {
@@ -12,6 +12,27 @@ export class Sql {
 
   all(sql: string, parameters: readonly Value[] = []): readonly Row[] {
     return this.#statement(sql).all(parameters)
+  }
+
+  /**
+   * Many rows, read as one of JSON, since a driver takes longer for a row than SQLite does. In no order.
+   * @param columns texts and numbers that `sql` selects
+   */
+  many(columns: string, sql: string, parameters: readonly Value[]): readonly Row[] {
+    const names = columns.split(', ')
+    return this.#json(`json_array(${columns})`, sql, parameters).map((values) =>
+      Object.fromEntries(names.map((name, at) => [name, (values as Value[])[at] ?? null])),
+    )
+  }
+
+  /** Many uids, likewise. @param sql selects them as `uid` */
+  uids(sql: string, parameters: readonly Value[]): readonly number[] {
+    return this.#json('uid', sql, parameters).map((uid) => number(uid as Value))
+  }
+
+  #json(value: string, sql: string, parameters: readonly Value[]): readonly unknown[] {
+    const [row] = this.all(`SELECT json_group_array(${value}) AS found FROM (${sql})`, parameters)
+    return JSON.parse(text(row?.found)) as unknown[]
   }
 
   run(sql: string, parameters: readonly Value[] = []): void {

@@ -154,7 +154,10 @@ export class Store implements StoreCalls {
 
   start(): ReturnType<StoreCalls['start']> {
     const interrupted = this.#sql
-      .all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL', [])
+      .all(
+        'SELECT uid, started_at FROM batches WHERE uid = (SELECT max(uid) FROM batches) AND finished_at IS NULL',
+        [],
+      )
       .map((row) => ({
         uid: number(row.uid),
         startedAt: number(row.started_at),

@@ -34,14 +34,15 @@ export function encodedChunk(chunk: Chunk, count: number): Uint8Array {
   return new Uint8Array(list.buffer)
 }
 
-/** The reverse. */
-export function decodedChunk(bytes: Uint8Array): Chunk {
+/** Adds the members of a stored chunk. */
+export function decodeInto(chunk: Chunk, bytes: Uint8Array): void {
   // Drivers hand out views that need not be aligned.
   const { buffer } = bytes.slice()
-  if (bytes.length === CHUNK_UIDS / 8) return new Uint32Array(buffer)
-  const chunk = emptyChunk()
-  for (const offset of new Uint16Array(buffer)) setBit(chunk, offset)
-  return chunk
+  if (bytes.length < CHUNK_UIDS / 8) for (const offset of new Uint16Array(buffer)) setBit(chunk, offset)
+  else {
+    const words = new Uint32Array(buffer)
+    for (let word = 0; word < CHUNK_WORDS; word++) chunk[word] = (chunk[word] ?? 0) | (words[word] ?? 0)
+  }
 }
 
 export function setBit(chunk: Chunk, offset: number): void {
@@ -50,6 +51,16 @@ export function setBit(chunk: Chunk, offset: number): void {
 
 export function clearBit(chunk: Chunk, offset: number): void {
   chunk[offset >>> 5] = (chunk[offset >>> 5] ?? 0) & ~(1 << (offset & 31))
+}
+
+function clearRange(chunk: Chunk, from: number, to: number): void {
+  let offset = from
+  while (offset < to) {
+    if (offset % 32 === 0 && offset + 32 <= to) {
+      chunk[offset >>> 5] = 0
+      offset += 32
+    } else clearBit(chunk, offset++)
+  }
 }
 
 function* offsetsIn(chunk: Chunk): Generator<number> {
@@ -88,17 +99,19 @@ export class UidSet {
     if (chunk !== undefined) clearBit(chunk, uid % CHUNK_UIDS)
   }
 
-  /** Adds all members of a chunk. */
-  addChunk(at: number, members: Chunk): void {
-    const known = this.#chunks.get(at)
-    if (known === undefined) this.#chunks.set(at, members)
-    else
-      for (let word = 0; word < CHUNK_WORDS; word++) known[word] = (known[word] ?? 0) | (members[word] ?? 0)
+  /** Adds the members of a stored chunk. */
+  addStored(at: number, bytes: Uint8Array): void {
+    decodeInto(this.#chunk(at), bytes)
   }
 
   /** @param other is not to be used afterwards */
   unite(other: UidSet): this {
-    for (const [at, members] of other.#chunks) this.addChunk(at, members)
+    for (const [at, members] of other.#chunks) {
+      const known = this.#chunks.get(at)
+      if (known === undefined) this.#chunks.set(at, members)
+      else
+        for (let word = 0; word < CHUNK_WORDS; word++) known[word] = (known[word] ?? 0) | (members[word] ?? 0)
+    }
     return this
   }
 
@@ -118,10 +131,9 @@ export class UidSet {
     for (const [at, members] of this.#chunks) {
       const first = at * CHUNK_UIDS
       if (first + CHUNK_UIDS <= from || first >= to) this.#chunks.delete(at)
-      else if (first < from || first + CHUNK_UIDS > to) {
-        for (const offset of [...offsetsIn(members)]) {
-          if (first + offset < from || first + offset >= to) clearBit(members, offset)
-        }
+      else {
+        if (first < from) clearRange(members, 0, from - first)
+        if (first + CHUNK_UIDS > to) clearRange(members, to - first, CHUNK_UIDS)
       }
     }
     return this

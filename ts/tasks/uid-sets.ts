@@ -6,7 +6,7 @@ import {
   type Chunk,
   clearBit,
   countOf,
-  decodedChunk,
+  decodeInto,
   emptyChunk,
   encodedChunk,
   setBit,
@@ -129,7 +129,7 @@ export class UidSets {
 
   #read(set: UidSet, condition: string, parameters: readonly Value[]): void {
     const rows = this.#sql.all(`SELECT chunk, members FROM sets WHERE kind = ? AND ${condition}`, parameters)
-    for (const row of rows) set.addChunk(number(row.chunk), decodedChunk(bytes(row.members)))
+    for (const row of rows) set.addStored(number(row.chunk), bytes(row.members))
   }
 
   #changed(set: UidSet, kind: SetKind, isWanted: (value: SetValue) => boolean): UidSet {
@@ -176,6 +176,8 @@ export class UidSets {
       'SELECT members FROM sets WHERE kind = ? AND value = ? AND chunk = ?',
       key,
     )[0]
-    return row === undefined ? emptyChunk() : decodedChunk(bytes(row.members))
+    const chunk = emptyChunk()
+    if (row !== undefined) decodeInto(chunk, bytes(row.members))
+    return chunk
   }
 }
