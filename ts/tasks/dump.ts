@@ -113,7 +113,7 @@ function ownBatch({ batchUid, startedAt }: Run, strategy: string): BatchRow {
     finishedAt: startedAt,
     strategy,
     details: JSON.stringify(mergedDetails(members)),
-    stats: JSON.stringify(batchStats(members, {})),
+    stats: JSON.stringify(batchStats(members)),
   }
 }
 

@@ -38,3 +38,6 @@ export const WEBHOOK_BACKLOG_TASKS_MAX = 100_000
  * batch of the most tasks fits in memory.
  */
 export const INLINE_PAYLOAD_BYTES_MAX = 4 * 1024
+
+/** Indexes whose sizes on disk are remembered, to tell how much a batch has changed them. */
+export const DATABASE_SIZES_REMEMBERED = 1_000

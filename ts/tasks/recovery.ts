@@ -33,9 +33,7 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
     const done = recovered(row, report, outcomes, clock.now())
     const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
-    await store.call('conclude', [concluded(batch, done, {})], () =>
-      catalogue.apply(done.removed, done.written),
-    )
+    await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
     log.info(
       { indexUid: row.uid, batchUid: report.batchUid, tasks: outcomes.length },
       'recorded the outcome of a batch that was committed just before the process ended',

@@ -1,5 +1,6 @@
 import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
+import { DatabaseSizes } from './database-sizes.js'
 import { detailsAfter } from './details.js'
 import {
   type Effects,
@@ -26,6 +27,7 @@ export interface SchedulerLimits extends BatchLimits {
 /** Batches one after another, for as long as the process runs. */
 export class Scheduler {
   readonly #around: Surroundings
+  readonly #sizes: DatabaseSizes
   readonly #limits: SchedulerLimits
   readonly #concluded: () => void
   readonly #left = new Map<string, Promise<void>>()
@@ -39,6 +41,7 @@ export class Scheduler {
   /** @param concluded runs after the outcome of a batch has been recorded */
   constructor(around: Surroundings, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
     this.#around = around
+    this.#sizes = new DatabaseSizes(around.engine)
     this.#concluded = concluded
     this.#limits = limits
     this.#nextBatchUid = nextBatchUid
@@ -145,7 +148,9 @@ export class Scheduler {
   }
 
   async #carryOut(running: Running, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
-    const { store, log } = this.#around
+    const { store, catalogue, log } = this.#around
+    const index = picked.indexUid === null ? null : catalogue.row(picked.indexUid)
+    const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects
     try {
       done = await execute(picked, tasks, this.#runOf(running), this.#around)
@@ -156,7 +161,8 @@ export class Scheduler {
       throw error
     }
     running.isWriting = true
-    await this.#record(running, picked, done)
+    const id = picked.indexUid === null ? undefined : done.written[0]?.id
+    await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
     await this.#tidy(done)
   }
 
@@ -182,12 +188,18 @@ export class Scheduler {
   }
 
   /** Writes down what happened. */
-  async #record(running: Running, picked: PickedBatch, done: Effects): Promise<void> {
+  async #record(
+    running: Running,
+    picked: PickedBatch,
+    done: Effects,
+    sizes: Readonly<Record<string, string>>,
+  ): Promise<void> {
     const { store, catalogue, log } = this.#around
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
       running.trace(done.finishedAt),
+      sizes,
     )
     const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {
@@ -307,7 +319,7 @@ function progressOf({ isWriting, steps: inner }: Running): unknown {
 export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
-  trace: Readonly<Record<string, string>>,
+  ...notes: readonly [trace?: Readonly<Record<string, string>>, sizes?: Readonly<Record<string, string>>]
 ): Conclusion {
   const members = done.outcomes.map((outcome) => ({
     status: outcome.status,
@@ -324,7 +336,7 @@ export function concluded(
       ...batch,
       finishedAt: done.finishedAt,
       details: JSON.stringify(mergedDetails(members)),
-      stats: JSON.stringify(batchStats(members, trace)),
+      stats: JSON.stringify(batchStats(members, ...notes)),
     },
     endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]?.details ?? null)),
     written: done.written,

@@ -275,7 +275,7 @@ export class Store implements StoreCalls {
     const tasks = this.pending(uids)
     const shown = tasks.map(({ row }) => ({ ...row, details: parsedDetails(row.details) }))
     const details = JSON.stringify(mergedDetails(shown))
-    const stats = JSON.stringify(batchStats(shown, {}))
+    const stats = JSON.stringify(batchStats(shown))
     this.#members.changing([batch.uid], () =>
       this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null),
     )

@@ -117,10 +117,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @param trace step → time it took, left out if empty */
+/** Texts by name; left out of an answer if there are none. */
+type Notes = Readonly<Record<string, string>>
+
+/**
+ * @param trace step → time it took
+ * @param sizes part of the index → size on disk and how much it changed
+ */
 export function batchStats(
   members: readonly Member[],
-  trace: Readonly<Record<string, string>>,
+  trace: Notes = {},
+  sizes: Notes = {},
 ): Readonly<Record<string, unknown>> {
   const count = (names: readonly (string | null)[]) => {
     const counts = new Map<string, number>()
@@ -133,5 +140,6 @@ export function batchStats(
     types: count(members.map((member) => member.type)),
     indexUids: count(members.map((member) => member.indexUid)),
     ...(Object.keys(trace).length === 0 ? {} : { progressTrace: trace }),
+    ...(Object.keys(sizes).length === 0 ? {} : { internalDatabaseSizes: sizes }),
   }
 }
