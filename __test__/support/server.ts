@@ -7,6 +7,7 @@ import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
 import { dumperTo } from '../../ts/backup/index.js'
+import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
 import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
 import {
@@ -39,6 +40,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly dumpDirectory?: string
   /** Default: no address that is not public. */
   readonly allowedNetworks?: AllowedNetworks
+  /** How embedders are called. */
+  readonly embedding?: Partial<EmbeddersSetup>
 }
 
 export interface TestAnswer {
@@ -109,6 +112,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     limits = {},
     allowedNetworks = [],
     dumpDirectory,
+    embedding = {},
     ...httpOptions
   } = options
   const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
@@ -120,6 +124,14 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingThreads: 1,
   })
   const outbound = openOutbound({ allowedNetworks })
+  const embedders = openEmbedders({
+    outbound,
+    timeoutMs: 30_000,
+    pauseMsMax: 60_000,
+    remembered: 0,
+    defaults: { openAiKey: null, ollamaUrl: 'http://localhost:11434/api/embeddings' },
+    ...embedding,
+  })
   const queue = await openTasks({
     directory,
     engine: queueEngine(engine),
@@ -132,6 +144,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
       version: '0.0.0',
       instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
     }),
+    embedders,
   })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const app = buildServer({
@@ -140,6 +153,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     instance: queue.instance,
     webhooks,
     outbound,
+    embedders,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },

@@ -87,8 +87,9 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
         documents: Object.keys(next.documents).length,
       }
       prepared.set(++ticket, { batch, next: { ...next, lastCommit: report }, report })
-      return { index, ticket, work: [] }
+      return { index, ticket, hasWork: false }
     },
+    work: () => Promise.resolve(null),
     async commit({ index, ticket: own }) {
       const work = prepared.get(own)
       if (work === undefined) throw new Error('no such prepared batch')

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dumperTo } from '../backup/index.js'
+import type { Embedders } from '../embedders/index.js'
 import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
 import { type ExportIndex, type OpenedTasks, openTasks } from '../tasks/index.js'
@@ -23,6 +24,8 @@ export interface InstanceRequest {
   readonly exportIndex?: ExportIndex
   /** Where dumps go. Absent: they fail by a code. */
   readonly dumpDirectory?: string
+  /** Absent: documents that need vectors fail by a code. */
+  readonly embedders?: Embedders
 }
 
 /** A data directory with its engine and queue, without any way in. */
@@ -59,6 +62,7 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
       ...(dumpDirectory !== undefined && {
         writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),
       }),
+      ...(request.embedders !== undefined && { embedders: request.embedders }),
     })
     return {
       data,

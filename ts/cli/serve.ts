@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
+import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
 import {
   buildServer,
@@ -57,6 +58,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   try {
     const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
     closers.push(() => outbound.close())
+    const embedders = openEmbedders({ outbound, ...embedderOptions(options, process.env) })
     const { data, opened, queue, close } = await openInstance({
       directory: options.dbPath,
       version,
@@ -72,6 +74,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log,
       exportIndex: exporterOver(outbound),
       dumpDirectory: options.dumpDir,
+      embedders,
     })
     closers.push(close)
     const webhooks = await openWebhooks({
@@ -87,6 +90,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       instance: queue.instance,
       webhooks,
       outbound,
+      embedders,
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
@@ -164,15 +168,36 @@ function httpOptions(options: LaunchOptions, { cores }: Machine): HttpOptions {
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
-    remoteSearchMsMax: remoteSearchMs(process.env.SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS),
+    remoteSearchMsMax: secondsOf(
+      process.env,
+      'SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS',
+      defaultHttpOptions.remoteSearchMsMax / 1000,
+    ),
   }
 }
 
-/** An option of the environment alone, in whole seconds. @throws LaunchError */
-function remoteSearchMs(seconds: string | undefined): number {
-  if (seconds === undefined || seconds === '') return defaultHttpOptions.remoteSearchMsMax
+/** Source: spec/vectors.md §2.3, §5.2. */
+function embedderOptions(
+  { experimentalEmbeddingCacheEntries }: LaunchOptions,
+  environment: NodeJS.ProcessEnv,
+): Omit<EmbeddersSetup, 'outbound'> {
+  const prefix = 'SVC_EXPERIMENTAL_REST_EMBEDDER'
+  return {
+    defaults: {
+      openAiKey: environment.SVC_OPENAI_API_KEY || environment.OPENAI_API_KEY || null,
+      ollamaUrl: environment.SVC_OLLAMA_URL || 'http://localhost:11434/api/embeddings',
+    },
+    timeoutMs: secondsOf(environment, `${prefix}_TIMEOUT_SECONDS`, 30),
+    pauseMsMax: secondsOf(environment, `${prefix}_MAX_RETRY_DURATION_SECONDS`, 60),
+    remembered: experimentalEmbeddingCacheEntries,
+  }
+}
+
+/** An option of the environment alone, in whole seconds; gives milliseconds. @throws LaunchError */
+function secondsOf(environment: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const seconds = environment[name]
+  if (seconds === undefined || seconds === '') return otherwise * 1000
   if (/^[1-9]\d{0,5}$/.test(seconds)) return Number(seconds) * 1000
-  const name = 'SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS'
   throw new LaunchError(`${name} is \`${seconds}\`; expected a number of seconds from 1`, 2)
 }
 

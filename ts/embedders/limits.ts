@@ -4,3 +4,20 @@ export const TEMPLATE_CHARS_MAX = 1_000_000
 export const RENDER_MS_MAX = 1000
 /** What one rendering may allocate, in the units liquidjs counts: about one per character or element. */
 export const RENDER_MEMORY_MAX = 50_000_000
+
+/** Texts in one request to a provider that takes several. Source: spec/vectors.md §2.3. */
+export const TEXTS_PER_REQUEST = 10
+/** Requests to one provider at the same time while documents are embedded. Source: spec/vectors.md §5.1. */
+export const REQUESTS_AT_ONCE = 40
+/** Attempts of one request. Source: spec/vectors.md §5.2. */
+export const ATTEMPTS_MAX = 11
+/** Bytes of one answer: ten vectors of 16,000 components take about 4 MB as text. */
+export const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+/** Components of one vector; more is no vector of any model. */
+export const DIMENSIONS_MAX = 1_000_000
+/** Characters of a provider's own words that are passed on. */
+export const PROVIDER_TEXT_MAX = 500
+/** Bytes of a query that are still remembered with its vector. Source: spec/vectors.md §5.5. */
+export const CACHED_QUERY_BYTES_MAX = 2000
+/** Milliseconds of rendering after which others get their turn. */
+export const RENDERING_TURN_MS = 10

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/index.js'
-import type { IndexSettings } from '../settings/index.js'
+import type { IndexSettings, Remakes } from '../settings/index.js'
 
 /** Names an index on disk: the uuid of its directory. Uids live in the catalogue alone and may move. */
 export type IndexId = string
@@ -62,8 +62,11 @@ export type Operation = { readonly taskUid: number } & (
       readonly editedDocuments: number
     }
   | { readonly kind: 'clear' }
-  /** The complete settings the index shall have from here on: merging is done by `settings/`. */
-  | { readonly kind: 'settings'; readonly settings: IndexSettings }
+  /**
+   * The complete settings the index shall have from here on: merging is done by `settings/`, which also knows
+   * which embedders have to look at their documents again. Absent: none.
+   */
+  | { readonly kind: 'settings'; readonly settings: IndexSettings; readonly remakes?: Remakes }
   /** Declares the primary key (index creation and update); null changes nothing. */
   | { readonly kind: 'primaryKey'; readonly primaryKey: string | null }
 )
@@ -77,25 +80,61 @@ export interface Batch {
   readonly operations: readonly Operation[]
 }
 
-/** What an embedder must turn into vectors before the commit. Empty until embedders exist. */
-export interface WorkPage {
-  readonly embedder: string
-  readonly texts: readonly string[]
+/** All that decides what an embedder gets to see of a document. */
+export interface Rendering {
+  /** The embedder's settings. */
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly searchableAttributes: readonly string[]
 }
 
-/** Vectors for one `WorkPage`, row-major, in its order. */
+/** A document that may need other vectors than it has. */
+export interface WorkItem {
+  readonly docid: number
+  /** Its document id, for messages. */
+  readonly id: string
+  readonly document: Readonly<Record<string, unknown>>
+  /** The document its vectors were made of; null: they are made anew, whatever it was. */
+  readonly before: Readonly<Record<string, unknown>> | null
+  /** Whether the vectors it has were made from fragments, and can stay one by one. */
+  readonly keeps: boolean
+}
+
+/** Documents of one embedder that have to be looked at before the commit, ascending docids. */
+export interface WorkPage {
+  readonly embedder: string
+  readonly after: Rendering
+  /** How `before` of the items was shown to it. */
+  readonly before: Rendering
+  readonly items: readonly WorkItem[]
+  /** Where the next page begins, for `work`. */
+  readonly next: string
+}
+
+/** Vectors for documents of one embedder. Documents of a `WorkPage` that are not named keep what they have. */
 export interface VectorPage {
   readonly embedder: string
   readonly dimensions: number
+  readonly docids: Uint32Array
+  /** Vectors of each document. */
+  readonly counts: Uint8Array
+  /** Per vector, the number of its fragment, or `NO_FRAGMENT`. */
+  readonly fragments: Uint8Array
+  /** Per vector: 1, the one it has of that fragment stays; 0, it is the next of `rows`. */
+  readonly kept: Uint8Array
+  /** Row-major. */
   readonly rows: Float32Array
 }
+
+/** Stands for the number of a fragment where a vector was made from the whole document. */
+export const NO_FRAGMENT = 255
 
 /** A batch merged and validated, not yet visible. Hand it to `commit` or to `abandon`, once. */
 export interface Prepared {
   readonly index: IndexId
   /** Meaningful to the engine that made it. */
   readonly ticket: number
-  readonly work: readonly WorkPage[]
+  /** Whether `work` has anything to say. */
+  readonly hasWork: boolean
 }
 
 /** How one task of a batch ended inside the engine. */
@@ -192,7 +231,14 @@ export interface Engine {
   prepare(index: IndexId, batch: Batch): Promise<Prepared>
 
   /**
+   * What has to be embedded before the commit, page by page; null after the last one.
+   * @param from `next` of the page before, null for the first
+   */
+  work(prepared: Prepared, from: string | null): Promise<WorkPage | null>
+
+  /**
    * Makes a prepared batch visible as one commit; resolves once it would survive a crash.
+   * @param vectors what came of its work
    * Tasks that failed alone are in the report; if the commit itself fails the promise rejects and
    * nothing of the batch is visible, now or after a restart.
    */

@@ -2,6 +2,7 @@
 export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
 export { documentLines } from './document-lines.js'
 export type * from './engine.js'
+export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'
 export { type EqualityBranch, equalityBranches } from './equalities.js'
 export {

@@ -1,6 +1,7 @@
 import type { TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
+import type { Embedders } from '../embedders/index.js'
 import type { Engine } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
@@ -49,6 +50,7 @@ export interface Services {
   readonly instance: InstanceStore
   readonly webhooks: Webhooks
   readonly outbound: Outbound
+  readonly embedders: Embedders
   readonly auth: Auth
   readonly features: Features
   readonly options: HttpOptions

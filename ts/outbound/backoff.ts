@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Pauses between attempts: doubled from the first to the last. */
+/** Pauses between attempts: each `factor` times the one before, from the first to the last. */
 export interface Backoff {
   readonly firstMs: number
   readonly lastMs: number
+  /** Default: 2. */
+  readonly factor?: number
 }
 
 /**
@@ -11,9 +13,10 @@ export interface Backoff {
  * callers that failed together do not come back together.
  * @param random from 0 to 1
  */
-export function pauseMs(failures: number, { firstMs, lastMs }: Backoff, random = Math.random): number {
-  // Beyond 2^30 doubling would only reach what `lastMs` cuts off anyway.
-  const longest = Math.min(firstMs * 2 ** Math.min(failures - 1, 30), lastMs)
+export function pauseMs(failures: number, backoff: Backoff, random = Math.random): number {
+  const { firstMs, lastMs, factor = 2 } = backoff
+  // Beyond the 30th power it would only reach what `lastMs` cuts off anyway.
+  const longest = Math.min(firstMs * factor ** Math.min(failures - 1, 30), lastMs)
   return longest / 2 + (longest / 2) * random()
 }
 
@@ -23,10 +26,17 @@ export interface RetryPolicy extends Backoff {
   /** Whether another attempt may end better. */
   worthRetrying(error: unknown): boolean
   /** A wait the other side asked for, instead of the usual pause; null if it did not. */
-  askedPauseMs?(error: unknown): number | null
+  askedPauseMs?(error: unknown, usualMs: number): number | null
+  /** Default: a timer. */
+  readonly wait?: Wait
   /** Ends the waiting; the call itself has to heed it by itself. */
   readonly signal?: AbortSignal
 }
+
+/** Lets time pass. Rejects as soon as the signal fires. */
+export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
+
+const waitOnTimer: Wait = (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal })
 
 /** Attempts `call` until it works, gives up with the last failure. @param call told the attempt, from 1 */
 export async function retrying<T>(call: (attempt: number) => Promise<T>, policy: RetryPolicy): Promise<T> {
@@ -35,9 +45,9 @@ export async function retrying<T>(call: (attempt: number) => Promise<T>, policy:
       return await call(attempt)
     } catch (error) {
       if (attempt >= policy.attemptsMax || policy.signal?.aborted || !policy.worthRetrying(error)) throw error
-      const asked = policy.askedPauseMs?.(error) ?? null
-      const pause = asked === null ? pauseMs(attempt, policy) : Math.min(asked, policy.lastMs)
-      await sleep(pause, undefined, policy.signal === undefined ? {} : { signal: policy.signal })
+      const usual = pauseMs(attempt, policy)
+      const asked = policy.askedPauseMs?.(error, usual) ?? usual
+      await (policy.wait ?? waitOnTimer)(Math.min(asked, policy.lastMs), policy.signal)
     }
   }
 }

@@ -7,5 +7,6 @@ export {
   type RetryPolicy,
   retryAfterMs,
   retrying,
+  type Wait,
 } from './backoff.js'
 export * from './client.js'

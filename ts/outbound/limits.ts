@@ -7,5 +7,5 @@ export const CONNECT_TIMEOUT_MS = 10_000
 /** How long an idle connection is kept for the next call to the same place. */
 export const IDLE_CONNECTION_MS = 10_000
 
-/** Connections to one place at a time. */
-export const CONNECTIONS_PER_ORIGIN_MAX = 16
+/** Connections to one place at a time. Source: an embedder has up to 40 requests under way. */
+export const CONNECTIONS_PER_ORIGIN_MAX = 40

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors/index.js'
 import { type At, badValue } from '../parse/index.js'
+import { parseRequestTemplate, type RequestTemplate, RequestTemplateError } from './request-template.js'
 
 /** Fields of one embedder, in the order they are rendered. A patch may hold null: back to the default. */
 export type EmbedderFields = Readonly<Record<string, unknown>>
@@ -53,6 +54,14 @@ export const defaultModel = {
 
 /** Where an embedder stands: by itself, or as one half of a composite one. */
 export type EmbedderRole = 'top' | 'nested'
+
+/** The fields that decide about vectors of documents: those of a composite embedder's indexing half. */
+export const indexingFields = (fields: EmbedderFields): EmbedderFields =>
+  fields.source === 'composite' ? (fields.indexingEmbedder as EmbedderFields) : fields
+
+/** The fields that decide about vectors of queries: those of a composite embedder's searching half. */
+export const searchingFields = (fields: EmbedderFields): EmbedderFields =>
+  fields.source === 'composite' ? (fields.searchEmbedder as EmbedderFields) : fields
 
 export const sourceOf = (fields: EmbedderFields): Source => (fields.source ?? 'openAi') as Source
 
@@ -124,21 +133,22 @@ function checkPlaceholders(fields: EmbedderFields, at: At): void {
   if (usesFragments && !isUnset(fields.documentTemplate)) {
     throw placeholderError(at, 'fragments and `documentTemplate` exclude each other')
   }
-  const input = usesFragments ? '{{fragment}}' : '{{text}}'
-  if (!isUnset(fields.request) && !holds(fields.request, input)) {
-    throw placeholderError(below(at, 'request'), `there is no \`"${input}"\` in it`)
+  const parsed = (name: string, placeholder: string): RequestTemplate | null => {
+    if (isUnset(fields[name])) return null
+    try {
+      return parseRequestTemplate(fields[name], placeholder)
+    } catch (error) {
+      if (!(error instanceof RequestTemplateError)) throw error
+      throw placeholderError(below(at, name), error.message)
+    }
   }
-  if (!isUnset(fields.response) && !holds(fields.response, '{{embedding}}')) {
-    throw placeholderError(below(at, 'response'), 'there is no `"{{embedding}}"` in it')
+  const request = parsed('request', usesFragments ? '{{fragment}}' : '{{text}}')
+  const response = parsed('response', '{{embedding}}')
+  if (request === null || response === null) return
+  if ((request.repeated === null) !== (response.repeated === null)) {
+    throw placeholderError(at, '`request` and `response` must both have a `"{{..}}"`, or none of them')
   }
 }
 
 const placeholderError = (at: At, reason: string): ApiError =>
   badValue(reason, { path: at.path, code: 'vector_embedding_error' })
-
-/** Looks at most 64 levels deep: no provider's request is deeper, and the stack is not endless. */
-function holds(value: unknown, placeholder: string, levels = 64): boolean {
-  if (typeof value === 'string') return value === placeholder
-  if (typeof value !== 'object' || value === null || levels === 0) return false
-  return Object.values(value).some((inner) => holds(inner, placeholder, levels - 1))
-}

@@ -7,6 +7,7 @@ import {
   defaultModel,
   type EmbedderFields,
   fragmentFields,
+  indexingFields,
   notForSource,
   sourceOf,
   templateFields,
@@ -94,7 +95,32 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
     throw badValue('binary quantization cannot be undone, the originals are lost', where)
   }
   checkComplete(fields, at)
-  return inOrder(fields)
+  return { ...inOrder(fields), ...knownAfter(current, fields) }
+}
+
+/** What is known of an embedder that nobody set: kept beside its fields, never shown. */
+export interface Known {
+  /** Components of its vectors, as the provider answered. */
+  readonly dimensions?: number
+  /** Numbers of its indexing fragments, which tell their vectors apart. */
+  readonly fragments?: Readonly<Record<string, number>>
+}
+
+/** Fragments keep their numbers; new ones get the lowest that are free. */
+function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
+  const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known
+  const names = Object.keys((indexingFields(fields).indexingFragments ?? {}) as object)
+  const kept = Object.fromEntries(Object.entries(numbers).filter(([name]) => names.includes(name)))
+  const used = new Set(Object.values(kept))
+  let free = 0
+  for (const name of names) {
+    if (Object.hasOwn(kept, name)) continue
+    while (used.has(free)) free++
+    used.add(free)
+    kept[name] = free
+  }
+  const all = { ...known, ...(names.length > 0 && { fragments: kept }) }
+  return Object.keys(all).length === 0 ? {} : { known: all }
 }
 
 const carried = (fields: EmbedderFields): EmbedderFields => pick(fields, keptOnSourceChange)

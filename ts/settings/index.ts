@@ -1,5 +1,11 @@
 /** What may an index or a launch be told, and what holds when nothing was said? */
-export { maskSecret, type SettingsFeatures } from './embedders.js'
+export {
+  type EmbedderFields,
+  indexingFields,
+  searchingFields,
+  sourceOf,
+} from './embedder-rules.js'
+export { defaultDocumentTemplate, type Known, maskSecret, type SettingsFeatures } from './embedders.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
@@ -16,6 +22,14 @@ export {
 export type { Address, Machine } from './launch-values.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'
+export { type Remake, type Remakes, remakesBetween } from './remakes.js'
+export {
+  filledRequest,
+  parseRequestTemplate,
+  type RequestTemplate,
+  RequestTemplateError,
+  takenFromAnswer,
+} from './request-template.js'
 export {
   resetAllSettings,
   resetSetting,

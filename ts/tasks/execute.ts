@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  BatchReport,
-  Engine,
-  Operation,
-  Prepared,
-  RunScript,
-  VectorPage,
-  WorkPage,
-} from '../engine/index.js'
+import type { Embedders } from '../embedders/index.js'
+import type { BatchReport, Engine, Operation, Prepared, RunScript, VectorPage } from '../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../errors/index.js'
-import { defaultIndexSettings, type IndexSettings, mergeSettings } from '../settings/index.js'
+import { defaultIndexSettings, type IndexSettings, mergeSettings, remakesBetween } from '../settings/index.js'
 import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
 import type { Clock } from './clock.js'
 import type { Counters } from './details.js'
 import { dumpSource, type WriteDump } from './dump.js'
 import { editDocuments } from './edit.js'
+import { vectorsFor } from './embedding.js'
 import { type ExportIndex, exportedIndexes } from './export.js'
 import type { CatalogueRow, PendingTask, Relabel } from './records.js'
 import type { RuleBook } from './rule-book.js'
@@ -23,6 +17,7 @@ import { humanSize } from './sizes.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
 import { formatDate, type Micros } from './time.js'
+import type { EmbedderCounts } from './view.js'
 
 /** Where faults that are nobody's mistake are told. */
 export interface TaskLog {
@@ -31,9 +26,6 @@ export interface TaskLog {
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
 }
-
-/** Turns what an engine wants embedded into vectors, page by page. */
-export type Embed = (work: readonly WorkPage[]) => Promise<readonly VectorPage[]>
 
 /** What carrying out a batch needs. */
 export interface Surroundings {
@@ -46,7 +38,7 @@ export interface Surroundings {
   readonly writeDump: WriteDump
   readonly log: TaskLog
   readonly clock: Clock
-  readonly embed: Embed
+  readonly embedders: Embedders
   readonly runScript: RunScript
 }
 
@@ -66,6 +58,8 @@ export interface Run {
   step(name: string, place?: Place): void
   /** How far the step has come, for progress. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
+  /** What embedders were asked for it. */
+  readonly requests: EmbedderCounts
   /** Resolves once no prepared batch of an interrupted run is left on that index. */
   released(index: string): Promise<void>
   /** Hands over an interrupted preparation that has to be undone. */
@@ -234,7 +228,7 @@ async function changeIndex(
   const { catalogue, engine, log } = around
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
-  const plan = await planOf(tasks, row, around)
+  const plan = await planOf(tasks, row, run, around)
   if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
   const first = tasks[0]?.row.uid ?? 0
   const creation: Operation = { taskUid: first, kind: 'primaryKey', primaryKey: null }
@@ -299,7 +293,8 @@ interface Plan {
 async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
-  { engine, spool }: Surroundings,
+  { signal, requests, step }: Run,
+  { engine, spool, embedders }: Surroundings,
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
@@ -340,10 +335,14 @@ async function planOf(
       case 'settings': {
         if (isRisky) return plan()
         try {
-          settings = mergeSettings(settings ?? (await currentSettings()), content.patch)
-          operations.push({ taskUid, kind: 'settings', settings })
+          const before = settings ?? (await currentSettings())
+          const merged = mergeSettings(before, content.patch)
+          if (Object.keys(merged.embedders).length > 0) step('preparing')
+          settings = await embedders.settled(before, merged, { signal, counts: requests })
+          operations.push({ taskUid, kind: 'settings', settings, remakes: remakesBetween(before, settings) })
           isRisky = askDocuments(content.patch)
         } catch (error) {
+          if (signal.aborted) throw new Interrupted()
           if (!(error instanceof ApiError)) throw error
           decided.push(failed(task, error.toJSON()))
         }
@@ -375,14 +374,13 @@ async function commitOf(
   indexUid: string,
   operations: readonly Operation[],
   run: Run,
-  { engine, embed }: Surroundings,
+  { engine, embedders }: Surroundings,
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
   const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations })
   const prepared = await interruptible(preparing)
-  if (prepared.work.length > 0) run.step('embedding')
-  const vectors = prepared.work.length === 0 ? [] : await interruptible(embed(prepared.work))
+  const vectors = prepared.hasWork ? await embedded() : []
   if (run.signal.aborted) return giveUp()
   run.step('committing')
   // The engine stops a commit that is not yet past the point of no return; then it fails.
@@ -394,6 +392,18 @@ async function commitOf(
     throw run.signal.aborted ? new Interrupted() : error
   } finally {
     run.signal.removeEventListener('abort', stop)
+  }
+
+  async function embedded(): Promise<readonly VectorPage[]> {
+    run.step('embedding')
+    const { signal, requests: counts } = run
+    try {
+      return await vectorsFor(prepared, { engine, embedders, signal, counts })
+    } catch (error) {
+      if (signal.aborted) giveUp()
+      await engine.abandon(prepared)
+      throw error
+    }
   }
 
   function giveUp(): never {

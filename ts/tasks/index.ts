@@ -2,7 +2,7 @@
 export type { BatchLimits } from './batching.js'
 export { type DriverName, driverNames } from './driver.js'
 export type { DumpedBatch, DumpedTask, DumpSource, WriteDump } from './dump.js'
-export type { Embed, TaskLog } from './execute.js'
+export type { TaskLog } from './execute.js'
 export type { ExportIndex, ExportTarget, IndexExport } from './export.js'
 export { INLINE_PAYLOAD_BYTES_MAX } from './limits.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'

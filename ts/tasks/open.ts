@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Embedders, embeddingError } from '../embedders/index.js'
 import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { BatchLimits } from './batching.js'
@@ -7,7 +8,7 @@ import { Catalogue } from './catalogue.js'
 import { type Clock, systemClock } from './clock.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { WriteDump } from './dump.js'
-import type { Embed, Surroundings, TaskLog } from './execute.js'
+import type { Surroundings, TaskLog } from './execute.js'
 import type { ExportIndex } from './export.js'
 import {
   BATCHED_BYTES_MAX,
@@ -37,8 +38,8 @@ export interface TasksSetup {
   readonly storedTasksMax?: number
   /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
   readonly driver?: DriverName
-  /** Needed once settings can name embedders that make vectors themselves. */
-  readonly embed?: Embed
+  /** Makes vectors; without it documents that need some fail by a code. */
+  readonly embedders?: Embedders
   /** Copies an index to another instance; without it exports fail by a code. */
   readonly exportIndex?: ExportIndex
   /** Writes a dump; without it dumps fail by a code. */
@@ -103,7 +104,7 @@ export async function assemble(
   const start = await store.call('start', [])
   const catalogue = new Catalogue(start.catalogue)
   const rules = await RuleBook.open(store)
-  const embed = setup.embed ?? (async () => [])
+  const embedders = setup.embedders ?? noEmbedders
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
   const around: Surroundings = {
@@ -114,7 +115,7 @@ export async function assemble(
     rules,
     log,
     clock,
-    embed,
+    embedders,
     runScript,
     exportIndex,
     writeDump,
@@ -153,6 +154,15 @@ const noDump: WriteDump = () =>
   Promise.reject(
     new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
   )
+const nobodyEmbeds = () =>
+  Promise.reject(embeddingError('vectors are made by a server, not from inside a process'))
+
+/** What stands for the makers of vectors where there are none. */
+const noEmbedders: Embedders = {
+  settled: (_before, after) => Promise.resolve(after),
+  documents: nobodyEmbeds,
+  search: nobodyEmbeds,
+}
 
 /** What stands for the interpreter where its binary does not load. */
 function noScripts(reasons: readonly string[]): RunScript {

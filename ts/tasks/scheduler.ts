@@ -17,7 +17,7 @@ import type { Conclusion, Ending, PendingTask } from './records.js'
 import { fileOf } from './spool.js'
 import { StoreReadOnlyError } from './store-client.js'
 import { formatDate, type Micros } from './time.js'
-import { batchStats, mergedDetails, parsedDetails } from './view.js'
+import { type BatchNotes, batchStats, type EmbedderCounts, mergedDetails, parsedDetails } from './view.js'
 
 export interface SchedulerLimits extends BatchLimits {
   /** From so many stored tasks on the oldest are deleted. */
@@ -173,6 +173,7 @@ export class Scheduler {
       signal: running.controller.signal,
       step: (name, place) => running.enter(name, place),
       count: (unit, finished, total) => running.count(unit, finished, total),
+      requests: running.requests,
       released: async (index) => this.#left.get(index),
       leave: (index, release) => {
         const gone = release
@@ -198,8 +199,7 @@ export class Scheduler {
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
-      running.trace(done.finishedAt),
-      sizes,
+      { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
     )
     const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {
@@ -255,6 +255,7 @@ class Running {
   isWriting = false
   /** What is being done, outermost first. */
   steps: readonly Step[] = [usualStep('starting')]
+  readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
   readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
 
@@ -319,7 +320,7 @@ function progressOf({ isWriting, steps: inner }: Running): unknown {
 export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
-  ...notes: readonly [trace?: Readonly<Record<string, string>>, sizes?: Readonly<Record<string, string>>]
+  notes: BatchNotes = {},
 ): Conclusion {
   const members = done.outcomes.map((outcome) => ({
     status: outcome.status,
@@ -336,7 +337,7 @@ export function concluded(
       ...batch,
       finishedAt: done.finishedAt,
       details: JSON.stringify(mergedDetails(members)),
-      stats: JSON.stringify(batchStats(members, ...notes)),
+      stats: JSON.stringify(batchStats(members, notes)),
     },
     endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]?.details ?? null)),
     written: done.written,

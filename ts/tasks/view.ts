@@ -117,17 +117,27 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Texts by name; left out of an answer if there are none. */
-type Notes = Readonly<Record<string, string>>
+/** Requests that a batch made to embedders, each attempt counted. */
+export interface EmbedderCounts {
+  total: number
+  failed: number
+  lastError: string | null
+}
 
-/**
- * @param trace step → time it took
- * @param sizes part of the index → size on disk and how much it changed
- */
+/** What is told of a batch beside its tasks; left out of an answer where there is nothing. */
+export interface BatchNotes {
+  /** Step → time it took. */
+  readonly trace?: Readonly<Record<string, string>>
+  /** Part of the index → size on disk and how much it changed. */
+  readonly sizes?: Readonly<Record<string, string>>
+  readonly requests?: Readonly<EmbedderCounts>
+}
+
+const noRequests: Readonly<EmbedderCounts> = { total: 0, failed: 0, lastError: null }
+
 export function batchStats(
   members: readonly Member[],
-  trace: Notes = {},
-  sizes: Notes = {},
+  { trace = {}, sizes = {}, requests: { total, failed, lastError } = noRequests }: BatchNotes = {},
 ): Readonly<Record<string, unknown>> {
   const count = (names: readonly (string | null)[]) => {
     const counts = new Map<string, number>()
@@ -141,5 +151,6 @@ export function batchStats(
     indexUids: count(members.map((member) => member.indexUid)),
     ...(Object.keys(trace).length === 0 ? {} : { progressTrace: trace }),
     ...(Object.keys(sizes).length === 0 ? {} : { internalDatabaseSizes: sizes }),
+    ...(total === 0 ? {} : { embedderRequests: { total, failed, ...(lastError !== null && { lastError }) } }),
   }
 }

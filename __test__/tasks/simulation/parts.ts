@@ -143,12 +143,13 @@ export function engine(
         const count = Object.keys(documents).length
         const report = { batchUid: batch.uid, outcomes, primaryKey, documents: count }
         prepared.set(own, { index, batch, next: { ...next, lastCommit: report }, report })
-        return { index, ticket: own, work: [] }
+        return { index, ticket: own, hasWork: false }
       } catch (error) {
         release(index, own)
         throw error
       }
     },
+    work: () => Promise.resolve(null),
     async commit({ index, ticket: own }) {
       try {
         await world.point(life, 'commit')

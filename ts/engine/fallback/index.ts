@@ -104,6 +104,7 @@ export function openFallback({
     inspect: forward('inspect'),
     checkFilter: forward('checkFilter'),
     prepare: forward('prepare'),
+    work: forward('work'),
     commit: forward('commit'),
     abandon: forward('abandon'),
     lastCommit: forward('lastCommit'),

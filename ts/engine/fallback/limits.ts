@@ -27,3 +27,8 @@ export const ID_BYTES_MAX = 511
 export const SEARCH_CUTOFF_MS = 1500
 /** Vectors of one document under one embedder. Source: spec/vectors.md §4; a count of them fits a byte. */
 export const VECTORS_MAX = 255
+
+/** Documents of one page of what has to be embedded. Source: requests of 10 texts, 40 of them at once. */
+export const WORK_ITEMS_MAX = 400
+/** Bytes of documents in one page; a single document may be longer. */
+export const WORK_BYTES_MAX = 8 * 1024 * 1024

@@ -20,6 +20,8 @@ import type {
   PayloadReport,
   Prepared,
   SearchFacts,
+  VectorPage,
+  WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import type {
@@ -34,7 +36,7 @@ import type {
 import { FilterError, parseFilter } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data.js'
 import { applyPlan } from './indexing/apply.js'
-import { type BatchPlan, planBatch } from './indexing/prepare.js'
+import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { Pacer } from './pacer.js'
 import { inspectPayload } from './payload.js'
@@ -127,18 +129,26 @@ export class LocalEngine implements Engine {
     try {
       // A batch that was committed before a crash comes again: its answer is in the log.
       const repeated = open.data.report?.batchUid === batch.uid
-      if (!repeated) open.pending = { ticket, plan: await planBatch(open.data, batch, new Pacer()) }
-      return { index, ticket, work: [] }
+      if (repeated) return { index, ticket, hasWork: false }
+      const plan = await planBatch(open.data, batch, new Pacer())
+      open.pending = { ticket, plan }
+      return { index, ticket, hasWork: !plan.work.isEmpty }
     } catch (error) {
       open.pending = null
       throw error
     }
   }
 
-  async commit(prepared: Prepared): Promise<BatchReport> {
+  async work(prepared: Prepared, from: string | null): Promise<WorkPage | null> {
+    const { pending } = await this.existing(prepared.index)
+    return pending?.ticket === prepared.ticket ? (pending.plan?.work.page(from) ?? null) : null
+  }
+
+  async commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
     const open = await this.existing(prepared.index)
     const plan = this.take(open, prepared)
     if (plan === null) return open.data.report!
+    for (const page of vectors) plan.fulfil(page)
     await open.log.append(commitOf(plan))
     applyPlan(open.data, plan)
     await this.shorten(open)
@@ -151,7 +161,7 @@ export class LocalEngine implements Engine {
     if (open.pending?.ticket === prepared.ticket) open.pending = null
   }
 
-  private take(open: OpenIndex, { index, ticket }: Prepared): BatchPlan | null {
+  private take(open: OpenIndex, { index, ticket }: Prepared): PreparedPlan | null {
     if (open.pending?.ticket !== ticket) throw new Error(`index ${index} has no prepared batch ${ticket}`)
     const { plan } = open.pending
     open.pending = null

@@ -6,7 +6,7 @@ import type { BatchReport } from '../engine.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data.js'
 import { applyPlan } from './indexing/apply.js'
 import { planIndexes } from './indexing/plan.js'
-import type { BatchPlan } from './indexing/prepare.js'
+import type { BatchPlan, PreparedPlan } from './indexing/prepare.js'
 import { Pacer } from './pacer.js'
 import { builtOf } from './store/built.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
@@ -30,7 +30,7 @@ export class OpenIndex {
   readonly data: IndexData
   private commits: CommitLog
   /** The prepared batch, if there is one. */
-  pending: { readonly ticket: number; readonly plan: BatchPlan | null } | null = null
+  pending: { readonly ticket: number; readonly plan: PreparedPlan | null } | null = null
   /** Bytes of the snapshot file. */
   snapshotBytes: number
   private readonly directory: string

@@ -91,7 +91,12 @@ class NativeEngine implements Engine {
 
   async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
     const ticket = await decoded<number>(this.handle.prepare(index, encoded(batch)))
-    return { index, ticket, work: [] }
+    return { index, ticket, hasWork: false }
+  }
+
+  /** This engine refuses documents that need vectors made for them. */
+  async work(): Promise<null> {
+    return null
   }
 
   async commit({ index, ticket }: Prepared): Promise<BatchReport> {

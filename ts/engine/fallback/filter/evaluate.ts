@@ -74,9 +74,11 @@ function withVectors(index: FilterView, embedder: string | null, which: VectorKi
   for (const { name, fragments } of embedders.values()) {
     if (embedder !== null && embedder !== name) continue
     if (which.kind === 'fragment') {
-      if (fragments?.includes(which.name) !== true)
+      const number = fragments?.get(which.name)
+      if (number === undefined)
         throw new FilterError(`the embedder \`${name}\` has no fragment named \`${which.name}\``, at)
-      // No vectors are made from fragments here, and those that clients send come from none.
+      for (const [docid, state] of index.vectorStates(name))
+        if (state.fragments?.includes(number)) found.add(docid)
       continue
     }
     for (const [docid, state] of index.vectorStates(name))
@@ -88,7 +90,7 @@ function withVectors(index: FilterView, embedder: string | null, which: VectorKi
 function isOfKind(
   { userProvided, skipRegenerate, count }: VectorState,
   kind: Exclude<VectorKind['kind'], 'fragment'>,
-  fragments: readonly string[] | null,
+  fragments: ReadonlyMap<string, number> | null,
 ): boolean {
   switch (kind) {
     case 'any':

@@ -7,8 +7,8 @@
  *  3. A docid is kept as long as its document; free ones are given out lowest first, in payload order.
  */
 
-import type { IndexSettings } from '../../../settings/index.js'
-import type { Batch, BatchReport, Failure, Operation, OperationOutcome } from '../../engine.js'
+import type { IndexSettings, Remakes } from '../../../settings/index.js'
+import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
 import { DocSet } from '../doc-set.js'
 import { facetLeaves } from '../fields/flatten.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
@@ -18,7 +18,16 @@ import { FIELDS_MAX } from '../limits.js'
 import { ownText } from '../own-text.js'
 import type { Pacer } from '../pacer.js'
 import { documentsOf, PayloadError } from '../payload.js'
-import { type EmbedderChange, Lacking, type StagedVectors, VectorDraft } from '../vector/index.js'
+import {
+  bothWants,
+  type EmbedderChange,
+  Lacking,
+  type StagedVectors,
+  type StagedWants,
+  VectorDraft,
+  type Want,
+  WorkList,
+} from '../vector/index.js'
 import { ColumnRows, rebuiltColumns } from './column-rows.js'
 import { Places } from './places.js'
 import { type IndexPlan, planIndexes } from './plan.js'
@@ -39,6 +48,14 @@ export interface BatchPlan {
   readonly vectors: ReadonlyMap<string, EmbedderChange>
   /** Embedders that lose the vectors they had. */
   readonly droppedEmbedders: readonly string[]
+}
+
+/** A plan that vectors may still be added to. */
+export interface PreparedPlan extends BatchPlan {
+  /** What has to be embedded before the commit. */
+  readonly work: WorkList
+  /** Takes in vectors that were made. */
+  fulfil(vectors: VectorPage): void
 }
 
 /** What operations have done so far. */
@@ -132,7 +149,7 @@ const encoded = (document: JsonObject): Uint8Array => Buffer.from(writeJson(docu
 type Outcome = Omit<OperationOutcome, 'taskUid'>
 
 /** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
-export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<BatchPlan> {
+export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<PreparedPlan> {
   const draft = new Draft(index)
   const outcomes: OperationOutcome[] = []
   for (const operation of batch.operations) {
@@ -166,6 +183,8 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     indexes,
     vectors: draft.vectors.changes,
     droppedEmbedders: draft.vectors.droppedSince(index.vectors),
+    work: new WorkList(draft.vectors.works(), draft.settings, (docid) => draft.document(docid)!),
+    fulfil: (vectors) => draft.vectors.fulfil(vectors),
   }
 }
 
@@ -217,7 +236,7 @@ async function carryOut(
       return { touched: true, deletedDocuments: draft.clear() }
     case 'settings':
       await checkPlaces(operation.settings, draft, pacer)
-      await changeEmbedders(operation.settings, draft, pacer)
+      await changeEmbedders(operation.settings, operation.remakes ?? {}, draft, pacer)
       draft.settings = operation.settings
       return { touched: true }
     case 'primaryKey':
@@ -252,6 +271,7 @@ async function addDocuments(
   // As bytes: a parsed document takes many times as much, and a batch may have any number of them.
   const found = new Map<string, Uint8Array | null>()
   const vectors = new Map<string, StagedVectors>()
+  const wants = new Map<string, StagedWants>()
   const lacking = new Lacking()
   const places = new Places(draft.settings)
   const paths = new NewPaths(index)
@@ -274,6 +294,16 @@ async function addDocuments(
     const taking = draft.vectors.take(merged, id, isNew ? undefined : known)
     for (const embedder of taking.lacking) lacking.note(id, embedder)
     if (taking.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...taking.staged]))
+    if (taking.staged.size + taking.made.size > 0) {
+      // Where nothing was known before, there is nothing to compare with either.
+      const source = found.get(id) ?? (docid === undefined ? null : draft.document(docid)!.source)
+      const compared: Want = { before: source === null ? null : { source, settings: draft.settings } }
+      const wanted = new Map(wants.get(id))
+      for (const name of taking.staged.keys()) wanted.delete(name)
+      for (const [name, { anew }] of taking.made)
+        wanted.set(name, bothWants(wanted.get(name), anew ? { before: null } : compared))
+      wants.set(id, wanted)
+    }
     found.set(id, encoded(merged))
   }
   lacking.throwIfAny()
@@ -283,7 +313,7 @@ async function addDocuments(
     const docid = draft.docid(id) ?? draft.freeDocid(taken)
     taken.add(docid)
     draft.put(docid, { id, source })
-    draft.vectors.put(docid, vectors.get(id) ?? new Map())
+    draft.vectors.put(docid, vectors.get(id) ?? new Map(), wants.get(id) ?? new Map())
     if (pacer.due()) await pacer.pause()
   }
   draft.primaryKey = primaryKey
@@ -345,14 +375,20 @@ async function checkPlaces(settings: IndexSettings, draft: Draft, pacer: Pacer):
 }
 
 /** Documents give what a new embedder needs, and take back what one that goes has kept. */
-async function changeEmbedders(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
+async function changeEmbedders(
+  settings: IndexSettings,
+  remakes: Remakes,
+  draft: Draft,
+  pacer: Pacer,
+): Promise<void> {
   async function* documents() {
     for (const [docid, document] of draft.documents()) {
-      yield { docid, id: document.id, document: parsed(document) }
+      yield { docid, id: document.id, document: parsed(document), source: document.source }
       if (pacer.due()) await pacer.pause()
     }
   }
-  const rewritten = await draft.vectors.reconfigure(settings, documents)
+  const change = { before: draft.settings, settings, remakes }
+  const rewritten = await draft.vectors.reconfigure(change, documents)
   for (const { docid, id, document } of rewritten) draft.put(docid, { id, source: encoded(document) })
 }
 

@@ -5,8 +5,10 @@
  *  1. What a document says of a configured embedder is taken out of it and kept apart.
  *  2. Vectors that are never made anew survive whatever else happens to their document.
  *  3. An embedder that goes writes those back into the documents; one that comes finds them there.
+ *  4. Vectors that nobody sent are made by somebody else before the batch is committed, see `work.ts`.
  */
-import type { IndexSettings } from '../../../settings/index.js'
+import type { IndexSettings, Remakes } from '../../../settings/index.js'
+import { NO_FRAGMENT, type VectorPage } from '../../engine.js'
 import { OperationError } from '../indexing/primary-key.js'
 import type { Json, JsonObject } from '../json.js'
 import { quantized } from './distance.js'
@@ -14,9 +16,23 @@ import { type Embedder, embeddersOf } from './embedder.js'
 import { vectorEntry } from './readback.js'
 import { keptRaw, readSent, type Sent, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'
+import { bothWants, type EmbedderWork, type Want } from './work.js'
 
 /** Vectors of one document by embedder; only those that change. */
 export type StagedVectors = ReadonlyMap<string, DocumentVectors>
+
+/** What is wanted of embedders for one document, by embedder. */
+export type StagedWants = ReadonlyMap<string, Want>
+
+/** What a document says of vectors, and what it leaves to others. */
+export interface Taking {
+  /** Vectors that change. */
+  readonly staged: StagedVectors
+  /** Embedders that make vectors of it; `anew`: whatever it was before. */
+  readonly made: ReadonlyMap<string, { readonly anew: boolean }>
+  /** Embedders that cannot do without vectors and make none. */
+  readonly lacking: readonly Embedder[]
+}
 
 /** One embedder after the batch. */
 export interface EmbedderChange {
@@ -30,6 +46,7 @@ export interface EmbedderChange {
 interface EmbedderDraft extends EmbedderChange {
   base: VectorSet | null
   readonly changes: Map<number, DocumentVectors | null>
+  readonly wants: Map<number, Want>
 }
 
 /** A document with its docid, for settings that concern all of them. */
@@ -38,6 +55,8 @@ export interface DraftDocument {
   readonly id: string
   /** Parsed for the caller, who may change it. */
   readonly document: JsonObject
+  /** As it is stored. */
+  readonly source: Uint8Array
 }
 
 export class VectorDraft {
@@ -47,7 +66,7 @@ export class VectorDraft {
     this.embedders = new Map(
       [...embeddersOf(settings)].map(([name, embedder]) => [
         name,
-        { embedder, base: sets.get(name) ?? null, changes: new Map() },
+        { embedder, base: sets.get(name) ?? null, changes: new Map(), wants: new Map() },
       ]),
     )
   }
@@ -74,12 +93,53 @@ export class VectorDraft {
     }
   }
 
-  put(docid: number, vectors: StagedVectors): void {
-    for (const [name, state] of vectors) this.embedders.get(name)?.changes.set(docid, state)
+  /** What has to be made, by embedder. */
+  *works(): Generator<EmbedderWork> {
+    for (const [name, draft] of this.embedders)
+      yield { name, wants: draft.wants, state: (docid) => stateOf(draft, docid) }
+  }
+
+  put(docid: number, vectors: StagedVectors, wants: StagedWants): void {
+    for (const [name, state] of vectors) {
+      const draft = this.embedders.get(name)
+      draft?.changes.set(docid, state)
+      draft?.wants.delete(docid)
+    }
+    for (const [name, want] of wants) {
+      const draft = this.embedders.get(name)
+      draft?.wants.set(docid, bothWants(draft.wants.get(docid), want))
+    }
+  }
+
+  /** Takes in vectors that were made. */
+  fulfil({ embedder: name, dimensions, docids, counts, fragments, kept, rows }: VectorPage): void {
+    const draft = this.embedders.get(name)
+    if (draft === undefined) return
+    let vector = 0
+    let row = 0
+    for (const [at, docid] of docids.entries()) {
+      const before = stateOf(draft, docid)
+      const made = new Float32Array(counts[at]! * dimensions)
+      const numbers = fragments.slice(vector, vector + counts[at]!)
+      for (const [slot, number] of numbers.entries()) {
+        const isKept = kept[vector + slot] === 1
+        const from = isKept ? (before?.fragments?.indexOf(number) ?? -1) : row++
+        const source = isKept ? (before?.rows ?? rows) : rows
+        made.set(source.subarray(from * dimensions, (from + 1) * dimensions), slot * dimensions)
+      }
+      vector += numbers.length
+      draft.changes.set(docid, {
+        userProvided: false,
+        skipRegenerate: false,
+        rows: draft.embedder.binary ? quantized(made) : made,
+        fragments: draft.embedder.fragments === null || numbers.includes(NO_FRAGMENT) ? null : numbers,
+      })
+    }
   }
 
   remove(docid: number): void {
-    for (const { base, changes } of this.embedders.values()) {
+    for (const { base, changes, wants } of this.embedders.values()) {
+      wants.delete(docid)
       if (base?.flags(docid) !== undefined) changes.set(docid, null)
       else changes.delete(docid)
     }
@@ -89,33 +149,35 @@ export class VectorDraft {
     for (const embedder of this.embedders.values()) {
       embedder.base = null
       embedder.changes.clear()
+      embedder.wants.clear()
     }
   }
 
   /**
    * Takes what `document` says of configured embedders out of it.
    * @param before vectors of the document so far; undefined for a new document
-   * @returns vectors that change, and whether the client has to be asked for some
    * @throws OperationError for a malformed entry
    */
   take(
     document: JsonObject,
     id: string,
     before: ((name: string) => DocumentVectors | undefined) | undefined,
-  ): { readonly staged: Map<string, DocumentVectors>; readonly lacking: readonly Embedder[] } {
+  ): Taking {
     const vectors = vectorsIn(document, id)
     const staged = new Map<string, DocumentVectors>()
+    const made = new Map<string, { readonly anew: boolean }>()
     const lacking: Embedder[] = []
     for (const [name, { embedder }] of this.embedders) {
       const value = vectors?.get(name)
       const sent = value === undefined ? null : readSent(id, embedder, value)
       const outcome = stateAfter(before?.(name), sent, before === undefined, embedder)
       if (outcome === 'lacking') lacking.push(embedder)
+      else if (outcome === 'anew' || outcome === 'changed') made.set(name, { anew: outcome === 'anew' })
       else if (outcome !== 'same') staged.set(name, outcome)
     }
     if (vectors !== null) document.set('_vectors', this.unclaimed(vectors, id))
     if (vectors !== null && (document.get('_vectors') as JsonObject).size === 0) document.delete('_vectors')
-    return { staged, lacking }
+    return { staged, made, lacking }
   }
 
   private unclaimed(vectors: JsonObject, id: string): JsonObject {
@@ -127,12 +189,14 @@ export class VectorDraft {
 
   /**
    * Moves to the embedders of `settings`.
+   * @param before settings so far
+   * @param remakes embedders that have to look at their documents again
    * @param documents all there are, parsed only if they have to be looked at
    * @returns documents that changed by it
    * @throws OperationError if stored documents do not suit a new embedder; then nothing changed
    */
   async reconfigure(
-    settings: IndexSettings,
+    { before: settingsBefore, settings, remakes }: Reconfiguration,
     documents: () => AsyncIterable<DraftDocument>,
   ): Promise<readonly DraftDocument[]> {
     const wanted = embeddersOf(settings)
@@ -141,21 +205,28 @@ export class VectorDraft {
     const fresh: EmbedderDraft[] = []
     for (const [name, embedder] of wanted) {
       const old = before.get(name)
-      const draft = old === undefined ? { embedder, base: null, changes: new Map() } : changed(old, embedder)
+      const draft = old === undefined ? newDraft(embedder) : changed(old, embedder, remakes[name] === 'all')
       if (old === undefined) fresh.push(draft)
       after.set(name, draft)
     }
     const gone = [...before].filter(([name]) => !wanted.has(name))
-    const remade = [...after.values()].filter((draft) => {
-      const old = before.get(draft.embedder.name)
-      return old !== undefined && old.embedder.source !== draft.embedder.source
+    const remade = [...after.values()].filter(({ embedder }) => {
+      const old = before.get(embedder.name)
+      if (old === undefined || embedder.source !== 'userProvided') return remakes[embedder.name] !== undefined
+      return old.embedder.source !== embedder.source
     })
     const rewritten: DraftDocument[] = []
     if (fresh.length + gone.length + remade.length > 0) {
       const lacking = new Lacking()
       for await (const one of documents()) {
-        for (const draft of remade)
-          if (stateOf(draft, one.docid)?.skipRegenerate !== true) lacking.note(one.id, draft.embedder)
+        for (const draft of remade) {
+          if (stateOf(draft, one.docid)?.skipRegenerate === true) continue
+          const { embedder, wants } = draft
+          if (embedder.source === 'userProvided') lacking.note(one.id, embedder)
+          const anew = remakes[embedder.name] === 'all'
+          const want = { before: anew ? null : { source: one.source, settings: settingsBefore } }
+          wants.set(one.docid, bothWants(wants.get(one.docid), want))
+        }
         const taken = takeFresh(one, fresh, lacking)
         const returned = giveBack(one, gone)
         if (taken || returned) rewritten.push(one)
@@ -166,6 +237,20 @@ export class VectorDraft {
     return rewritten
   }
 }
+
+/** From which settings to which. */
+export interface Reconfiguration {
+  readonly before: IndexSettings
+  readonly settings: IndexSettings
+  readonly remakes: Remakes
+}
+
+const newDraft = (embedder: Embedder): EmbedderDraft => ({
+  embedder,
+  base: null,
+  changes: new Map(),
+  wants: new Map(),
+})
 
 /** Puts the vectors of a planned batch in place. */
 export function applyVectors(
@@ -191,38 +276,63 @@ function stateAfter(
   sent: Sent | null,
   isNew: boolean,
   { source }: Embedder,
-): DocumentVectors | 'same' | 'lacking' {
+): DocumentVectors | 'same' | 'lacking' | 'anew' | 'changed' {
+  const makesNone = source === 'userProvided'
   if (sent === null) {
     // What the client once gave stays for an embedder that makes nothing itself.
-    const kept = before !== undefined && (before.skipRegenerate || source === 'userProvided')
-    return kept ? 'same' : 'lacking'
+    if (before !== undefined && (before.skipRegenerate || makesNone)) return 'same'
+    if (makesNone) return 'lacking'
+    return isNew ? 'anew' : 'changed'
   }
-  if (sent.rows !== null) return { userProvided: true, skipRegenerate: !sent.regenerate, rows: sent.rows }
-  if (sent.regenerate) return 'lacking'
+  const { rows, regenerate } = sent
+  if (rows !== null) return { userProvided: true, skipRegenerate: !regenerate, rows, fragments: null }
+  if (regenerate && makesNone) return 'lacking'
+  if (regenerate) return isNew || before?.skipRegenerate === true ? 'anew' : 'changed'
   if (!isNew && before !== undefined) return 'same'
-  return { userProvided: false, skipRegenerate: true, rows: new Float32Array(0) }
+  return { userProvided: false, skipRegenerate: true, rows: new Float32Array(0), fragments: null }
 }
 
-/** An embedder whose settings changed. @throws OperationError where stored vectors do not allow it */
-function changed(old: EmbedderDraft, embedder: Embedder): EmbedderDraft {
+/**
+ * An embedder whose settings changed. @throws OperationError where stored vectors do not allow it
+ * @param remade its vectors are made anew, but those that never are
+ */
+function changed(old: EmbedderDraft, embedder: Embedder, remade: boolean): EmbedderDraft {
+  const wants = new Map(old.wants)
   const stored = new Set([...(old.base?.docids() ?? []), ...old.changes.keys()])
-  const hasVectors = [...stored].some((docid) => (stateOf(old, docid)?.rows.length ?? 0) > 0)
+  const states = [...stored].map((docid) => [docid, stateOf(old, docid)] as const)
+  const hasVectors = states.some(
+    ([, state]) => (state?.rows.length ?? 0) > 0 && (!remade || state?.skipRegenerate === true),
+  )
   if (hasVectors && old.embedder.dimensions !== embedder.dimensions)
     throw new OperationError(
       'invalid_settings_embedders',
       `\`.embedders.${embedder.name}.dimensions\`: vectors of ${old.embedder.dimensions} dimensions are ` +
         `stored; remove them before changing to ${embedder.dimensions}`,
     )
-  if (old.embedder.dimensions !== embedder.dimensions)
-    return { ...old, embedder, base: old.base?.withDimensions(embedder.dimensions ?? 0) ?? null }
-  if (!embedder.binary || old.embedder.binary) return { ...old, embedder }
+  if (old.embedder.dimensions !== embedder.dimensions) {
+    const rows = new Float32Array(0)
+    const changes = new Map(
+      states.map(([docid, state]) => [
+        docid,
+        state === undefined ? null : { ...state, rows, fragments: null },
+      ]),
+    )
+    return {
+      ...old,
+      embedder,
+      wants,
+      base: old.base?.withDimensions(embedder.dimensions ?? 0) ?? null,
+      changes,
+    }
+  }
+  if (!embedder.binary || old.embedder.binary) return { ...old, embedder, wants }
   const changes = new Map(
     [...old.changes].map(([docid, state]) => [
       docid,
       state === null ? null : { ...state, rows: quantized(state.rows) },
     ]),
   )
-  return { embedder, base: old.base?.quantized() ?? null, changes }
+  return { ...old, embedder, wants, base: old.base?.quantized() ?? null, changes }
 }
 
 /** What an embedder that comes finds in a stored document. */
@@ -234,11 +344,12 @@ function takeFresh(
   if (fresh.length === 0) return false
   const vectors = vectorsIn(document, id)
   let found = false
-  for (const { embedder, changes } of fresh) {
+  for (const { embedder, changes, wants } of fresh) {
     const value = vectors?.get(embedder.name)
     const sent = value === undefined ? null : readSent(id, embedder, value)
     const state = stateAfter(undefined, sent, true, embedder)
     if (state === 'lacking') lacking.note(id, embedder)
+    else if (state === 'anew' || state === 'changed') wants.set(docid, { before: null })
     else if (state !== 'same') changes.set(docid, state)
     found = vectors?.delete(embedder.name) === true || found
   }
@@ -282,10 +393,8 @@ export class Lacking {
     const named = ids.slice(0, NAMED_MAX).map((id) => `\`${id}\``)
     const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : ''
     const reason =
-      embedder.source === 'userProvided'
-        ? 'its source is `userProvided`, so each document brings them under ' +
-          `\`_vectors.${embedder.name}\`, or \`null\` to have none`
-        : `this version does not make vectors with the source \`${embedder.source}\` itself`
+      'its source is `userProvided`, so each document brings them under ' +
+      `\`_vectors.${embedder.name}\`, or \`null\` to have none`
     throw new OperationError(
       'vector_embedding_error',
       `the embedder \`${embedder.name}\` has no vectors for document(s) ${named.join(', ')}${more}: ${reason}`,

@@ -1,5 +1,12 @@
 /** What of an embedder's settings decides about its vectors? Source: spec/vectors.md §2. */
-import type { IndexSettings } from '../../../settings/index.js'
+import {
+  type EmbedderFields,
+  type IndexSettings,
+  indexingFields,
+  type Known,
+  searchingFields,
+  sourceOf,
+} from '../../../settings/index.js'
 
 /** How likenesses are spread before they are shown. */
 export interface Shift {
@@ -15,8 +22,8 @@ export interface Embedder {
   /** One bit per component is kept. */
   readonly binary: boolean
   readonly shift: Shift | null
-  /** Names of its indexing fragments, null if it renders documents by a template. */
-  readonly fragments: readonly string[] | null
+  /** Its indexing fragments and their numbers, null if it renders documents by a template. */
+  readonly fragments: ReadonlyMap<string, number> | null
 }
 
 /** What is known of models without asking them. Source: spec/vectors.md §2.3. */
@@ -40,17 +47,22 @@ export function embeddersOf({ embedders }: IndexSettings): ReadonlyMap<string, E
   )
 }
 
-function embedderOf(name: string, fields: Readonly<Record<string, unknown>>): Embedder {
-  const source = (fields.source ?? 'openAi') as string
-  const model = (fields.model ?? defaultModels[source]) as string | undefined
-  const known = model === undefined || !Object.hasOwn(knownModels, model) ? undefined : knownModels[model]
-  const fragments = fields.indexingFragments as Readonly<Record<string, unknown>> | undefined
+function embedderOf(name: string, fields: EmbedderFields): Embedder {
+  const known = (fields.known ?? {}) as Known
+  const making = indexingFields(fields)
+  const model = modelOf(making)
+  const shift = fields.distribution ?? modelOf(searchingFields(fields))?.shift ?? model?.shift
   return {
     name,
-    source,
-    dimensions: ((fields.dimensions as number | undefined) ?? known?.dimensions) || null,
+    source: sourceOf(fields),
+    dimensions: ((making.dimensions as number | undefined) ?? known.dimensions ?? model?.dimensions) || null,
     binary: fields.binaryQuantized === true,
-    shift: ((fields.distribution as Shift | undefined) ?? known?.shift) || null,
-    fragments: fragments === undefined ? null : Object.keys(fragments),
+    shift: (shift as Shift | undefined) ?? null,
+    fragments: making.indexingFragments === undefined ? null : new Map(Object.entries(known.fragments ?? {})),
   }
+}
+
+function modelOf(fields: EmbedderFields): (typeof knownModels)[string] | undefined {
+  const model = (fields.model ?? defaultModels[sourceOf(fields)]) as string | undefined
+  return model === undefined || !Object.hasOwn(knownModels, model) ? undefined : knownModels[model]
 }

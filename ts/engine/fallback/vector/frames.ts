@@ -2,8 +2,9 @@
  * Vectors as a log keeps them.
  *
  *     payload = name length u16 LE, name, dimensions u32 LE, entry*
- *     entry   = docid u32 LE, flags u8, count u8, rows: count × dimensions f32 LE
- *     flags   = 1 came from the client | 2 never made anew | 4 gone: no vectors and no flags
+ *     entry   = docid u32 LE, flags u8, count u8, rows: count × dimensions f32 LE, fragments?
+ *     flags   = 1 came from the client | 2 never made anew | 4 gone: no vectors and no flags | 8 fragments
+ *     fragments = number of the fragment u8 per vector
  */
 import type { EmbedderChange } from './draft.js'
 import type { Embedder } from './embedder.js'
@@ -12,6 +13,7 @@ import { type DocumentVectors, VectorSet } from './vector-set.js'
 const USER_PROVIDED = 1
 const SKIP_REGENERATE = 2
 const GONE = 4
+const FRAGMENTS = 8
 const ENTRY_HEAD = 6
 const FRAME_BYTES = 4 * 1024 * 1024
 
@@ -54,17 +56,22 @@ function* payloadsOf(name: string, dimensions: number, entries: Iterable<Entry>)
 
 function entryBytes(docid: number, state: DocumentVectors | null, dimensions: number): Buffer {
   const rows = state?.rows ?? new Float32Array(0)
-  const bytes = Buffer.alloc(ENTRY_HEAD + rows.length * 4)
-  const flags =
-    state === null
-      ? GONE
-      : (state.userProvided ? USER_PROVIDED : 0) | (state.skipRegenerate ? SKIP_REGENERATE : 0)
+  const fragments = state?.fragments ?? new Uint8Array(0)
+  const rowsEnd = ENTRY_HEAD + rows.length * 4
+  const bytes = Buffer.alloc(rowsEnd + fragments.length)
+  bytes.set(fragments, rowsEnd)
+  const flags = state === null ? GONE : flagsOf(state)
   bytes.writeUInt32LE(docid, 0)
   bytes.writeUInt8(flags, 4)
   bytes.writeUInt8(dimensions === 0 ? 0 : rows.length / dimensions, 5)
   for (const [at, component] of rows.entries()) bytes.writeFloatLE(component, ENTRY_HEAD + at * 4)
   return bytes
 }
+
+const flagsOf = ({ userProvided, skipRegenerate, fragments }: DocumentVectors): number =>
+  (userProvided ? USER_PROVIDED : 0) |
+  (skipRegenerate ? SKIP_REGENERATE : 0) |
+  (fragments === null ? 0 : FRAGMENTS)
 
 /** Rebuilds the vectors of an index from the payloads of its log. */
 export class VectorReplay {
@@ -85,7 +92,10 @@ export class VectorReplay {
     for (let at = nameEnd + 4; at < payload.length; ) {
       const docid = payload.readUInt32LE(at)
       const flags = payload.readUInt8(at + 4)
-      const rows = new Float32Array(payload.readUInt8(at + 5) * dimensions)
+      const count = payload.readUInt8(at + 5)
+      const rows = new Float32Array(count * dimensions)
+      const rowsEnd = at + ENTRY_HEAD + rows.length * 4
+      const end = rowsEnd + ((flags & FRAGMENTS) === 0 ? 0 : count)
       for (let component = 0; component < rows.length; component++)
         rows[component] = payload.readFloatLE(at + ENTRY_HEAD + component * 4)
       if ((flags & GONE) !== 0) set.delete(docid)
@@ -94,8 +104,9 @@ export class VectorReplay {
           userProvided: (flags & USER_PROVIDED) !== 0,
           skipRegenerate: (flags & SKIP_REGENERATE) !== 0,
           rows,
+          fragments: (flags & FRAGMENTS) === 0 ? null : Uint8Array.from(payload.subarray(rowsEnd, end)),
         })
-      at += ENTRY_HEAD + rows.length * 4
+      at = end
     }
   }
 

@@ -22,6 +22,7 @@ const NOTHING: DocumentVectors = {
   userProvided: false,
   skipRegenerate: false,
   rows: new Float32Array(0),
+  fragments: null,
 }
 
 /** All vectors of a document: one entry per embedder, then what is stored for none. */

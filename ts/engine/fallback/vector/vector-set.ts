@@ -15,6 +15,8 @@ export interface DocumentVectors {
   readonly skipRegenerate: boolean
   /** One vector after another; empty: none. */
   readonly rows: Float32Array
+  /** The number of the fragment each vector was made from; null: they were not made from fragments. */
+  readonly fragments: Uint8Array | null
 }
 
 /** What filters ask of a document. */
@@ -23,6 +25,7 @@ export interface VectorState {
   readonly skipRegenerate: boolean
   /** Vectors it has. */
   readonly count: number
+  readonly fragments: Uint8Array | null
 }
 
 interface Entry {
@@ -31,6 +34,7 @@ interface Entry {
   /** First row. */
   readonly row: number
   readonly count: number
+  readonly fragments: Uint8Array | null
 }
 
 export class VectorSet {
@@ -54,9 +58,9 @@ export class VectorSet {
   get(docid: number): DocumentVectors | undefined {
     const entry = this.entries.get(docid)
     if (entry === undefined) return undefined
-    const { userProvided, skipRegenerate, row, count } = entry
+    const { userProvided, skipRegenerate, row, count, fragments } = entry
     const rows = this.rows.slice(row * this.dimensions, (row + count) * this.dimensions)
-    return { userProvided, skipRegenerate, rows }
+    return { userProvided, skipRegenerate, rows, fragments }
   }
 
   /** Docids with flags or vectors, in no order. */
@@ -77,7 +81,7 @@ export class VectorSet {
     return this.entries.get(docid)
   }
 
-  put(docid: number, { userProvided, skipRegenerate, rows }: DocumentVectors): void {
+  put(docid: number, { userProvided, skipRegenerate, rows, fragments }: DocumentVectors): void {
     this.delete(docid)
     if (this.dimensions === 0 && rows.length > 0)
       throw new RangeError('vectors came before their number of components was known')
@@ -88,7 +92,7 @@ export class VectorSet {
     for (let at = row; at < row + count; at++)
       this.norms[at] = norm(this.rows, at * this.dimensions, this.dimensions)
     this.used += count
-    this.entries.set(docid, { userProvided, skipRegenerate, row, count })
+    this.entries.set(docid, { userProvided, skipRegenerate, row, count, fragments })
   }
 
   delete(docid: number): void {
@@ -137,7 +141,7 @@ export class VectorSet {
   withDimensions(dimensions: number): VectorSet {
     const set = new VectorSet(dimensions)
     for (const [docid, { userProvided, skipRegenerate }] of this.entries)
-      set.put(docid, { userProvided, skipRegenerate, rows: new Float32Array(0) })
+      set.put(docid, { userProvided, skipRegenerate, rows: new Float32Array(0), fragments: null })
     return set
   }
 

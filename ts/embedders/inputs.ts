@@ -1,0 +1,138 @@
+/**
+ * Here is a document as it was and as it is: which vectors stay, and what has to be embedded?
+ *
+ * Source: spec/vectors.md §2.10, §3.
+ */
+import { ApiError } from '../errors/index.js'
+import {
+  defaultDocumentTemplate,
+  type EmbedderFields,
+  indexingFields,
+  type Known,
+} from '../settings/index.js'
+import { cutToBytes, documentContext, renderFragment, renderText, TemplateError } from './templates.js'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** All that decides what an embedder gets to see of a document. */
+export interface Shown {
+  readonly fields: EmbedderFields
+  readonly searchableAttributes: readonly string[]
+}
+
+/** A document to be looked at; the names are those of the engine's work. */
+export interface Subject {
+  readonly id: string
+  readonly document: Document
+  readonly before: Document | null
+  readonly keeps: boolean
+}
+
+/** One vector that a document shall have. */
+export interface Slot {
+  /** The number of the fragment, null for a vector of the whole document. */
+  readonly fragment: number | null
+  /** What is embedded; undefined: the vector it has of that fragment stays. */
+  readonly input: unknown
+}
+
+/**
+ * The vectors a document shall have; null: those it has.
+ * @throws ApiError `invalid_document_fields` if its text cannot be made
+ */
+export function slotsOf(subject: Subject, after: Shown, before: Shown): readonly Slot[] | null {
+  const fragments = indexingFields(after.fields).indexingFragments
+  return fragments === undefined ? textSlots(subject, after, before) : fragmentSlots(subject, after, before)
+}
+
+function textSlots(
+  { id, document, before }: Subject,
+  after: Shown,
+  shownBefore: Shown,
+): readonly Slot[] | null {
+  let input: string
+  try {
+    input = textOf(document, after)
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    throw new ApiError('invalid_document_fields', `document \`${id}\`: its template fails: ${error.message}`)
+  }
+  if (before !== null && attempted(() => textOf(before, shownBefore)) === input) return null
+  return [{ fragment: null, input }]
+}
+
+function textOf(document: Document, { fields, searchableAttributes }: Shown): string {
+  const { documentTemplate = defaultDocumentTemplate, documentTemplateMaxBytes = 400 } =
+    indexingFields(fields)
+  const context = documentContext(document, searchableAttributes)
+  return cutToBytes(renderText(String(documentTemplate), context), Number(documentTemplateMaxBytes))
+}
+
+function fragmentSlots(
+  { document, before, keeps }: Subject,
+  after: Shown,
+  shownBefore: Shown,
+): readonly Slot[] | null {
+  const now = renderedFragments(document, after)
+  const then = before === null ? new Map<string, unknown>() : renderedFragments(before, shownBefore)
+  const same = (name: string): boolean =>
+    before !== null && then.has(name) && JSON.stringify(then.get(name)) === JSON.stringify(now.get(name))
+  const names = [...now.keys()]
+  if (before !== null && then.size === now.size && names.every(same)) return null
+  const numbers = ((after.fields.known ?? {}) as Known).fragments ?? {}
+  return names
+    .map((name) => ({ fragment: numbers[name] ?? 0, input: keeps && same(name) ? undefined : now.get(name) }))
+    .sort((a, b) => a.fragment - b.fragment)
+}
+
+/** Fragments of a document by name; those that it lacks a field for are left out. */
+function renderedFragments(
+  document: Document,
+  { fields, searchableAttributes }: Shown,
+): Map<string, unknown> {
+  const fragments = (indexingFields(fields).indexingFragments ?? {}) as Readonly<
+    Record<string, { value: unknown }>
+  >
+  const { doc } = documentContext(document, searchableAttributes) as { doc: Document }
+  const rendered = Object.entries(fragments).flatMap(([name, { value }]) => {
+    const input = attempted(() => renderFragment(value, { doc }))
+    return input === null ? [] : [[name, input] as const]
+  })
+  return new Map(rendered)
+}
+
+/** null where a template fails. */
+function attempted<T>(render: () => T): T | null {
+  try {
+    return render()
+  } catch (error) {
+    if (error instanceof TemplateError) return null
+    throw error
+  }
+}
+
+/**
+ * What stands for a search, by the one search fragment that renders with it.
+ * @throws ApiError `vector_embedding_error` if none does, or several
+ */
+export function searchInput(
+  fragments: Readonly<Record<string, { readonly value: unknown }>>,
+  search: { readonly q: string | null; readonly media: unknown },
+): unknown {
+  const { q, media } = search
+  const context = { ...(q !== null && { q }), ...(media !== null && { media }) }
+  const rendering = Object.entries(fragments).flatMap(([name, { value }]) => {
+    const input = attempted(() => renderFragment(value, context))
+    return input === null ? [] : [{ name, input }]
+  })
+  const [only, another] = rendering
+  if (only !== undefined && another === undefined) return only.input
+  const names = (rendering.length === 0 ? Object.keys(fragments) : rendering.map(({ name }) => name)).join(
+    '`, `',
+  )
+  const found = rendering.length === 0 ? 'none' : 'more than one'
+  throw new ApiError(
+    'vector_embedding_error',
+    `${found} of the search fragments fits the query: \`${names}\``,
+  )
+}

@@ -1,0 +1,158 @@
+/** Here are the settings of an embedder: what is sent to whom, and where are the vectors in the answer? */
+import { ApiError } from '../errors/index.js'
+import {
+  type EmbedderFields,
+  filledRequest,
+  parseRequestTemplate,
+  RequestTemplateError,
+  sourceOf,
+  takenFromAnswer,
+} from '../settings/index.js'
+import { TEXTS_PER_REQUEST } from './limits.js'
+
+/** How one place that makes vectors is talked to. */
+export interface Provider {
+  /** Absolute, http or https. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Texts, or fragments, that one request can carry. */
+  readonly inputsPerRequest: number
+  /** What must not be told to anybody. */
+  readonly secrets: readonly string[]
+  /** The body of a request. */
+  request(inputs: readonly unknown[]): unknown
+  /** @throws Error naming the part that is not there */
+  vectors(answer: unknown): readonly unknown[]
+  /** A text that was refused, in a form that is short enough; absent: there is none. */
+  shortened?(text: string): Promise<unknown>
+}
+
+/** What is taken from the environment where settings are silent. */
+export interface ProviderDefaults {
+  readonly openAiKey: string | null
+  readonly ollamaUrl: string
+}
+
+/** The refusal of whatever cannot be embedded. */
+export const embeddingError = (message: string): ApiError => new ApiError('vector_embedding_error', message)
+
+/** @throws ApiError `vector_embedding_error` for settings that lead nowhere */
+export function providerOf(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+  const source = sourceOf(fields)
+  switch (source) {
+    case 'openAi':
+      return openAi(fields, defaults)
+    case 'ollama':
+      return ollama(fields, defaults)
+    case 'rest':
+      return rest(fields)
+    case 'userProvided':
+      throw embeddingError('an embedder of source `userProvided` makes no vectors: give one in `vector`')
+    case 'huggingFace':
+      throw embeddingError(
+        'this version runs no models of its own (source `huggingFace`): use `rest`, `ollama` or `openAi`',
+      )
+    case 'composite':
+      throw new TypeError('a composite embedder is talked to by its halves')
+  }
+}
+
+const bearer = (apiKey: unknown): Record<string, string> =>
+  typeof apiKey === 'string' && apiKey !== '' ? { authorization: `Bearer ${apiKey}` } : {}
+
+const json = { 'content-type': 'application/json' }
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+/** Components of `text-embedding-ada-002`, which takes no other number. */
+const fixedModel = 'text-embedding-ada-002'
+
+function openAi(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+  const apiKey = textOf(fields.apiKey) ?? defaults.openAiKey
+  const model = textOf(fields.model) ?? 'text-embedding-3-small'
+  const { dimensions } = fields
+  const shrunk = typeof dimensions === 'number' && model !== fixedModel ? { dimensions } : {}
+  return {
+    url: textOf(fields.url) ?? 'https://api.openai.com/v1/embeddings',
+    headers: { ...bearer(apiKey), ...json },
+    inputsPerRequest: TEXTS_PER_REQUEST,
+    secrets: secretsOf(apiKey, {}),
+    request: (input) => ({ model, input, ...shrunk }),
+    vectors: (answer) => takenFromAnswer(openAiAnswer, answer),
+  }
+}
+
+const openAiAnswer = parseRequestTemplate(
+  { data: [{ embedding: '{{embedding}}' }, '{{..}}'] },
+  '{{embedding}}',
+)
+
+function ollama(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+  const url = textOf(fields.url) ?? defaults.ollamaUrl
+  const { apiKey, model } = fields
+  const isBatched = pathOf(url).endsWith('/api/embed')
+  if (!isBatched && !pathOf(url).endsWith('/api/embeddings')) {
+    throw embeddingError(`the URL of an ollama embedder must end in \`/api/embed\` or \`/api/embeddings\``)
+  }
+  return {
+    url,
+    headers: { ...bearer(apiKey), ...json },
+    inputsPerRequest: isBatched ? TEXTS_PER_REQUEST : 1,
+    secrets: secretsOf(apiKey, {}),
+    request: (inputs) => (isBatched ? { model, input: inputs } : { model, prompt: inputs[0] }),
+    vectors: (answer) => takenFromAnswer(isBatched ? ollamaAnswers : ollamaAnswer, answer),
+  }
+}
+
+const ollamaAnswers = parseRequestTemplate({ embeddings: ['{{embedding}}', '{{..}}'] }, '{{embedding}}')
+const ollamaAnswer = parseRequestTemplate({ embedding: '{{embedding}}' }, '{{embedding}}')
+
+function pathOf(url: string): string {
+  try {
+    return new URL(url).pathname
+  } catch {
+    throw embeddingError('the URL of the embedder cannot be read')
+  }
+}
+
+function rest(fields: EmbedderFields): Provider {
+  const { apiKey } = fields
+  const usesFragments = fields.indexingFragments !== undefined || fields.searchFragments !== undefined
+  const templateOf = (name: string, placeholder: string) => {
+    try {
+      return parseRequestTemplate(fields[name], placeholder)
+    } catch (error) {
+      if (!(error instanceof RequestTemplateError)) throw error
+      throw embeddingError(`\`${name}\`: ${error.message}`)
+    }
+  }
+  const request = templateOf('request', usesFragments ? '{{fragment}}' : '{{text}}')
+  const response = templateOf('response', '{{embedding}}')
+  if ((request.repeated === null) !== (response.repeated === null)) {
+    throw embeddingError('`request` and `response` must both have a `"{{..}}"`, or none of them')
+  }
+  const headers = (fields.headers ?? {}) as Readonly<Record<string, string>>
+  return {
+    url: String(fields.url),
+    headers: overlaid({ ...bearer(apiKey), ...json }, headers),
+    inputsPerRequest: request.repeated === null ? 1 : TEXTS_PER_REQUEST,
+    secrets: secretsOf(apiKey, headers),
+    request: (inputs) => filledRequest(request, inputs),
+    vectors: (answer) => takenFromAnswer(response, answer),
+  }
+}
+
+/** Names of headers are the same in any case. */
+function overlaid(
+  own: Readonly<Record<string, string>>,
+  given: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const names = Object.keys(given).map((name) => name.toLowerCase())
+  const kept = Object.entries(own).filter(([name]) => !names.includes(name))
+  return { ...Object.fromEntries(kept), ...given }
+}
+
+/** A provider may repeat what it was sent. */
+function secretsOf(apiKey: unknown, headers: Readonly<Record<string, string>>): readonly string[] {
+  return [textOf(apiKey) ?? '', ...Object.values(headers)].filter((secret) => secret.length > 3)
+}

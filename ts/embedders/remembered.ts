@@ -1,0 +1,26 @@
+/** The values used last, by key, up to a number of them. */
+export class Remembered<V> {
+  readonly #values = new Map<string, V>()
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get(key: string): V | undefined {
+    const value = this.#values.get(key)
+    if (value !== undefined) {
+      // A map keeps the order of insertion: the first is the one not used for longest.
+      this.#values.delete(key)
+      this.#values.set(key, value)
+    }
+    return value
+  }
+
+  put(key: string, value: V): void {
+    this.#values.delete(key)
+    this.#values.set(key, value)
+    const [oldest] = this.#values.keys()
+    if (this.#values.size > this.#max && oldest !== undefined) this.#values.delete(oldest)
+  }
+}

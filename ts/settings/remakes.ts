@@ -1,0 +1,57 @@
+/**
+ * Embedders change: whose documents have to be embedded again? Source: spec/vectors.md §2.10.
+ *
+ * Vectors that are never made anew stay whatever is said here.
+ */
+import { type EmbedderFields, indexingFields, sourceOf } from './embedder-rules.js'
+import { defaultDocumentTemplate } from './embedders.js'
+import type { IndexSettings } from './index-settings.js'
+
+/** `all`: every document; `changed`: those that come out differently under the new settings. */
+export type Remake = 'all' | 'changed'
+
+/** By name of the embedder; those that are not there make nothing anew. */
+export type Remakes = Readonly<Record<string, Remake>>
+
+/** What decides about every vector of a source, beside the source itself. */
+const makingFields: Readonly<Record<string, readonly string[]>> = {
+  openAi: ['model', 'dimensions'],
+  huggingFace: ['model', 'revision', 'pooling'],
+  ollama: ['model', 'url'],
+  rest: ['url', 'request', 'response'],
+  userProvided: [],
+}
+
+/** Embedders that are in both settings, if they have to look at their documents again. */
+export function remakesBetween(before: IndexSettings, after: IndexSettings): Remakes {
+  const searchable = !same(before.searchableAttributes, after.searchableAttributes)
+  const remakes: Record<string, Remake> = {}
+  for (const [name, fields] of Object.entries(after.embedders)) {
+    const old = before.embedders[name]
+    if (old === undefined) continue
+    const remake = remakeOf(indexingFields(old), indexingFields(fields), searchable)
+    if (remake !== null) remakes[name] = remake
+  }
+  return remakes
+}
+
+function remakeOf(before: EmbedderFields, after: EmbedderFields, searchable: boolean): Remake | null {
+  const source = sourceOf(after)
+  if (source === 'userProvided') return null
+  const differs = (name: string): boolean => !same(before[name], after[name])
+  if (sourceOf(before) !== source || makingFields[source]?.some(differs)) return 'all'
+  const [hadFragments, hasFragments] = [before, after].map((fields) => fields.indexingFragments !== undefined)
+  if (hadFragments !== hasFragments) return 'all'
+  if (hasFragments) return differs('indexingFragments') ? 'changed' : null
+  const [oldTemplate, template] = [templateOf(before), templateOf(after)]
+  if (oldTemplate !== template || bytesMaxOf(after) > bytesMaxOf(before)) return 'changed'
+  // Only a template that goes through the fields can ask which of them are searchable.
+  return searchable && template.includes('fields') ? 'changed' : null
+}
+
+const templateOf = (fields: EmbedderFields): string =>
+  (fields.documentTemplate ?? defaultDocumentTemplate) as string
+
+const bytesMaxOf = (fields: EmbedderFields): number => (fields.documentTemplateMaxBytes ?? 400) as number
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
