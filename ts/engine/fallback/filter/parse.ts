@@ -313,10 +313,9 @@ class ExpressionParser {
   private primary(depth: number): Filter {
     if (depth + CONDITION_COST > DEPTH_MAX)
       throw this.error('the filter is nested too deeply; use `IN` or arrays instead of parentheses')
-    const opening = this.token
     if (this.takeSymbol('(')) {
       const filter = this.alternatives(depth + PARENTHESES_COST)
-      if (!this.takeSymbol(')')) throw this.error('a parenthesis is never closed', opening)
+      this.need(')')
       return filter
     }
     return this.geo() ?? this.fieldCondition()
