@@ -3,6 +3,10 @@
  *
  * Source: spec/search-semantics.md §2.3. Decomposing comes first because stop words and separators are
  * recognised between it and the folding of case and marks.
+ *  1. Everything is decomposed; Swedish keeps its three letters whole.
+ *  2. Case is folded in five scripts, marks are dropped in five, not the same ones: й is not и.
+ *  3. Chinese characters that are one by the list of `variants.ts` become one, katakana becomes hiragana.
+ *  4. What a Latin letter looks like does not make it one: đ is d, yet ł and ø stay.
  */
 import { ARABIC, ARMENIAN, CJ, CYRILLIC, GEORGIAN, GREEK, HEBREW, LATIN, THAI } from './scripts.js'
 import { chineseVariant } from './variants.js'

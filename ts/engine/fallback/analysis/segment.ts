@@ -1,9 +1,12 @@
 /**
  * Where do words end in a text written without spaces?
  *
- * Chinese is cut by jieba's dictionary, as the native engine does; Japanese, Korean, Thai and Khmer by
- * `Intl.Segmenter`, whose data comes with the runtime.
  * Source: spec/search-semantics.md §2.1 step 4.
+ *  1. Chinese is cut by jieba's dictionary, as the native engine does, and long words once more.
+ *  2. Japanese, Korean, Thai and Khmer are cut by `Intl.Segmenter`, whose data comes with the runtime.
+ *  3. The Arabic article is a word of its own.
+ *  4. German compounds stay whole: the one list of their parts that the recorded answers follow is not
+ *     licensed so that it could be shipped here.
  */
 import { createRequire } from 'node:module'
 import type * as Jieba from 'jieba-wasm'

@@ -2,6 +2,10 @@
  * Here is a query: which documents match, and by which rules are they ranked?
  *
  * The first half of every search, of facet search too. Source: spec/search-semantics.md §1, §6, §18.
+ *  1. A filter and refused words are subtracted first, whatever the time left.
+ *  2. Without a word to look for, all that is left matches, and only sorting ranks it.
+ *  3. `words` stands before the first rule that looks at words, even where the settings do not name it.
+ *  4. A rule that is named twice acts once, a field that is sorted by twice is sorted by once.
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'

@@ -2,6 +2,11 @@
  * Which values do the candidates have, and how often?
  *
  * Source: spec/search-semantics.md §13.
+ *  1. Spellings that differ by case alone are one value, shown as the first candidate that has it spells it.
+ *  2. A document counts once for a value, however often it has it.
+ *  3. Numbers come before strings. By name: numbers as texts among few candidates, as numbers among many.
+ *  4. By count: the commonest first, of equals those that sort last (`commonest.ts`).
+ *  5. A field that some document has is there, even without a value among the candidates.
  */
 import { EngineError } from '../../engine-error.js'
 import type { Column } from '../columns.js'
