@@ -2,8 +2,9 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { ExecutionContext } from 'ava'
-import { extract } from 'tar'
+import { extract, Header } from 'tar'
 
 /** A directory that goes with the test. */
 export async function tempDir(t: ExecutionContext): Promise<string> {
@@ -39,4 +40,32 @@ export function linesOf(entries: Entries, path: string): readonly Line[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Line)
+}
+
+/** An entry as a hostile writer makes it. */
+export interface MadeEntry {
+  readonly path: string
+  readonly content?: string
+  readonly type?: 'File' | 'SymbolicLink' | 'Link' | 'Directory' | 'CharacterDevice' | 'FIFO'
+  readonly linkpath?: string
+  /** What the header says, if not the truth. */
+  readonly size?: number
+}
+
+/** A tar of any entries, compressed, whatever sense it makes. */
+export function archiveOf(entries: readonly MadeEntry[]): Buffer {
+  const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
+    const body = Buffer.from(content)
+    const header = Buffer.alloc(512)
+    new Header({
+      path,
+      type,
+      mode: 0o644,
+      mtime: new Date(0),
+      size: size ?? body.length,
+      ...(linkpath !== undefined && { linkpath }),
+    }).encode(header)
+    return [header, body, Buffer.alloc((512 - (body.length % 512)) % 512)]
+  })
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
 }

@@ -36,6 +36,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly limits?: NonNullable<TasksSetup['limits']>
   /** The webhook of the command line. */
   readonly taskWebhook?: LaunchWebhook
+  /** A data directory there is already; default: an empty one that is removed in the end. */
+  readonly directory?: string
   /** Where dumps go; default: into the data directory, which is removed. */
   readonly dumpDirectory?: string
   /** Default: no address that is not public. */
@@ -113,9 +115,10 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     allowedNetworks = [],
     dumpDirectory,
     embedding = {},
+    directory: given,
     ...httpOptions
   } = options
-  const directory = await mkdtemp(join(tmpdir(), 'siftd-http-'))
+  const directory = given ?? (await mkdtemp(join(tmpdir(), 'siftd-http-')))
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: nowhere })
   const { engine } = await openEngine(testEngine, {
     directory: join(directory, 'indexes'),
@@ -175,7 +178,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     await outbound.close()
     await queue.close()
     await engine.close()
-    await rm(directory, { recursive: true, force: true })
+    if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
   return { ...clientOf(port, masterKey), vanish }
 }

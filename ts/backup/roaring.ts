@@ -18,6 +18,8 @@ const WITH_RUNS = 12347
 const ARRAY_VALUES_MAX = 4096
 const BITS_BYTES = 8192
 const OFFSETS_FROM_CONTAINERS = 4
+/** A few bytes can stand for billions of values; no queue has that many tasks. */
+const VALUES_MAX = 10_000_000
 
 /** @param values unsigned 32-bit, ascending, each once */
 export function encodeRoaring(values: readonly number[]): Buffer {
@@ -73,6 +75,7 @@ export function decodeRoaring(bytes: Buffer): readonly number[] {
     const base = bytes.readUInt16LE(headers + 4 * container) * 0x10000
     const size = bytes.readUInt16LE(headers + 4 * container + 2) + 1
     const isRuns = hasRuns && ((bytes.readUInt8(runFlags + (container >>> 3)) >>> (container & 7)) & 1) === 1
+    if (values.length > VALUES_MAX) throw new RangeError(`a Roaring bitmap of more than ${VALUES_MAX} values`)
     if (isRuns) at = readRuns(bytes, at, base, values)
     else if (size <= ARRAY_VALUES_MAX) {
       for (let i = 0; i < size; i++) values.push(base + bytes.readUInt16LE(at + 2 * i))

@@ -7,6 +7,7 @@ import type { DumpedBatch, DumpedTask, DumpSource, IndexEntry, WriteDump } from 
 import { ArchiveWriter } from './archive-writer.js'
 import { documentPages } from './document-pages.js'
 import { keyLine } from './key-lines.js'
+import { RULES_INDEX } from './rules.js'
 import { batchLine, taskLine } from './task-lines.js'
 
 export interface DumpSetup {
@@ -16,9 +17,6 @@ export interface DumpSetup {
   readonly version: string
   readonly instanceUid: string
 }
-
-/** Under this name dynamic search rules travel as an index. */
-export const RULES_INDEX = '.meili_dsr'
 
 /** The network of an instance that has never been told of one. */
 const noNetwork = {

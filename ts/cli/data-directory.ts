@@ -38,7 +38,14 @@ export async function openDataDirectory(request: DataDirectoryRequest): Promise<
   return { path, instanceUid: await instanceUid(path, request.userDirectory) }
 }
 
-async function entriesOf(path: string): Promise<readonly string[]> {
+/** Writes what makes `path` a data directory of `version`; it holds the rest of one. */
+export async function markDataDirectory(path: string, version: string, uid: string | null): Promise<void> {
+  if (uid !== null) await replaceFile(join(path, 'instance-uid'), uid)
+  await replaceFile(join(path, 'VERSION'), `${version}\n`)
+}
+
+/** Names in a data directory, none if there is no such directory. @throws LaunchError if it cannot be read */
+export async function entriesOf(path: string): Promise<readonly string[]> {
   try {
     return await readdir(path)
   } catch (error) {

@@ -8,18 +8,22 @@ import { type ExportIndex, type OpenedTasks, openTasks } from '../tasks/index.js
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, openDataDirectory } from './data-directory.js'
 
-export interface InstanceRequest {
+/** Which engine is to work on a data directory, and with what. */
+export interface EngineRequest {
+  readonly engine: EngineChoice
+  readonly indexingMemoryBytes: number
+  readonly indexingThreads: number
+  readonly log: Logger
+}
+
+export interface InstanceRequest extends EngineRequest {
   readonly directory: string
   readonly version: string
   readonly upgrade: boolean
   /** Directory of per-user configuration. */
   readonly userDirectory: string
-  readonly engine: EngineChoice
-  readonly indexingMemoryBytes: number
-  readonly indexingThreads: number
   /** null: no limit but the task room's own. */
   readonly batch: { readonly tasksMax: number | null; readonly payloadBytesMax: number | null }
-  readonly log: Logger
   /** Absent: exports fail by a code. */
   readonly exportIndex?: ExportIndex
   /** Where dumps go. Absent: they fail by a code. */
@@ -41,15 +45,8 @@ export interface Instance {
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
-  const written = await engineOf(data.path)
-  const opened = await openEngine(chosen(request.engine, written, data.path), {
-    directory: join(data.path, 'indexes'),
-    log,
-    indexingMemoryBytes: request.indexingMemoryBytes,
-    indexingThreads: request.indexingThreads,
-  })
+  const opened = await openEngineIn(data.path, request)
   try {
-    if (written === null) await writeFile(join(data.path, ENGINE_FILE), opened.kind, { flush: true })
     const { engine } = opened
     const { instanceUid } = data
     const { dumpDirectory } = request
@@ -66,7 +63,7 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     })
     return {
       data,
-      opened: written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) },
+      opened,
       queue,
       async close() {
         await queue.close()
@@ -77,6 +74,27 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     await opened.engine.close()
     throw error
   }
+}
+
+/**
+ * Opens the engine of a data directory, the one that wrote it or, if it is new, the one asked for.
+ * @throws LaunchError if another one is asked for
+ */
+export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
+  const written = await engineOf(path)
+  const opened = await openEngine(chosen(request.engine, written, path), {
+    directory: join(path, 'indexes'),
+    log: request.log,
+    indexingMemoryBytes: request.indexingMemoryBytes,
+    indexingThreads: request.indexingThreads,
+  })
+  try {
+    if (written === null) await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
+  } catch (error) {
+    await opened.engine.close()
+    throw error
+  }
+  return written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) }
 }
 
 /** Names the engine whose files lie in the data directory: the two do not read each other's. */
@@ -98,7 +116,7 @@ async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null>
 function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, directory: string): EngineChoice {
   if (written === null || choice === written) return choice
   if (choice === 'auto') return written
-  const wayOut = `start with --engine ${written}, or with another --db-path and add the documents again`
+  const wayOut = `start with --engine ${written}, or take a dump with it and import that into another --db-path`
   throw new LaunchError(
     `${directory} was written by the ${written} engine, not the ${choice} one; ${wayOut}`,
     1,

@@ -14,8 +14,10 @@ import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
 import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
-import { openInstance } from './instance.js'
+import { type EngineRequest, openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
+import { progressLine } from './progress-line.js'
+import { startFromDump } from './start-from-dump.js'
 import { startScreen } from './start-screen.js'
 import { readTls } from './tls.js'
 
@@ -59,19 +61,23 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
     closers.push(() => outbound.close())
     const embedders = openEmbedders({ outbound, ...embedderOptions(options, process.env) })
+    const engine = {
+      engine: options.engine,
+      indexingMemoryBytes: options.maxIndexingMemory,
+      indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
+      log,
+    }
+    if (options.importDump !== null) await importDump(options.importDump, engine, request)
     const { data, opened, queue, close } = await openInstance({
+      ...engine,
       directory: options.dbPath,
       version,
       upgrade: options.upgradeDb,
       userDirectory: request.userDirectory,
-      engine: options.engine,
-      indexingMemoryBytes: options.maxIndexingMemory,
-      indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
       batch: {
         tasksMax: options.experimentalMaxNumberOfBatchedTasks,
         payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
       },
-      log,
       exportIndex: exporterOver(outbound),
       dumpDirectory: options.dumpDir,
       embedders,
@@ -133,11 +139,30 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   }
 }
 
+async function importDump(
+  archive: string,
+  engine: EngineRequest,
+  { options, version, log }: ServeRequest,
+): Promise<void> {
+  const line = progressLine(process.stderr, log)
+  try {
+    await startFromDump({
+      ...engine,
+      archive,
+      ignoreMissing: options.ignoreMissingDump,
+      ignoreIfDbExists: options.ignoreDumpIfDbExists,
+      directory: options.dbPath,
+      version,
+      progress: (...given) => line.show(...given),
+    })
+  } finally {
+    line.end()
+  }
+}
+
 /** Better a refusal than an option that is taken and does nothing to the data it names. */
 function refuseUnsupported(options: LaunchOptions): void {
-  const asked = (['importDump', 'importSnapshot', 'scheduleSnapshot'] as const).find(
-    (name) => options[name] !== null,
-  )
+  const asked = (['importSnapshot', 'scheduleSnapshot'] as const).find((name) => options[name] !== null)
   if (asked === undefined) return
   const flag = asked.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   throw new LaunchError(`--${flag} is not supported by this version yet`, 1)

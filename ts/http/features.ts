@@ -54,9 +54,13 @@ export async function openFeatures(
   instance: InstanceStore,
   forced: readonly Feature[] = [],
 ): Promise<Features> {
-  const stored = (await instance.value(STORED_AS)) as Partial<FeatureFlags> | null
+  const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
   let flags = Object.fromEntries(
-    featureNames.map((name) => [name, stored?.[name] === true || forced.includes(name)]),
+    // Switched off for good by null, as an import does with what must not go on unasked.
+    featureNames.map((name) => [
+      name,
+      stored?.[name] === true || (stored?.[name] !== null && forced.includes(name)),
+    ]),
   ) as FeatureFlags
   const turn = inTurn()
   return {

@@ -1,4 +1,4 @@
-import type { DumpedBatchRow, DumpedTaskRow, PendingTask } from './records.js'
+import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow, PendingTask } from './records.js'
 import { batchColumns, batchRow, number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
@@ -8,7 +8,7 @@ const columnsOf = (table: string, columns: string): string =>
     .map((column) => `${table}.${column}`)
     .join(', ')
 
-/** All tasks and batches, whole and page by page: what a dump holds of the queue. */
+/** All tasks and batches, whole and page by page: what a dump holds of the queue, and how it gets back. */
 export class DumpTable {
   readonly #sql: Sql
 
@@ -44,4 +44,86 @@ export class DumpTable {
         newestEnqueuedAt: number(row.newest_enqueued_at),
       }))
   }
+
+  /** Writes a task as it was elsewhere. @param waiting what it needs to run, null if it has ended */
+  restoreTask({ row, newIndexUid }: DumpedTaskRow, waiting: NewRow | null): void {
+    this.#sql.run(
+      `INSERT INTO tasks (uid, batch_uid, index_uid, new_index_uid, status, type, canceled_by, enqueued_at, started_at,
+       finished_at, details, error, custom_metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        row.uid,
+        row.batchUid,
+        row.indexUid,
+        newIndexUid,
+        row.status,
+        row.type,
+        row.canceledBy,
+        row.enqueuedAt,
+        row.startedAt,
+        row.finishedAt,
+        row.details,
+        row.error,
+        row.customMetadata,
+      ],
+    )
+    if (waiting !== null) insertContent(this.#sql, row.uid, waiting)
+  }
+
+  /** Writes a finished batch; what its tasks tell of it is filled in by `alignBatches`. */
+  restoreBatch({ uid, startedAt, finishedAt, strategy, details, stats }: BatchRow): void {
+    this.#sql.run(
+      `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details,
+       stats, oldest_uid, newest_uid) VALUES (?, ?, ?, 0, 0, ?, ?, ?, 0, 0)`,
+      [uid, startedAt, finishedAt, strategy, details, stats],
+    )
+  }
+
+  /**
+   * Brings batches in step with tasks, as listings rely on: each batch has tasks and each task that names a batch
+   * has one, batches follow each other in time, and the tasks of one share its dates.
+   */
+  alignBatches(): void {
+    const run = (sql: string) => this.#sql.run(sql)
+    run('DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)')
+    run(`INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details,
+        stats, oldest_uid, newest_uid)
+      SELECT batch_uid, ifnull(min(started_at), max(finished_at)), max(finished_at), 0, 0, 'unspecified', '{}',
+        json_object('totalNbTasks', count(*), 'status', json('{}'), 'types', json('{}'), 'indexUids', json('{}')), 0, 0
+      FROM tasks WHERE batch_uid IS NOT NULL AND batch_uid NOT IN (SELECT uid FROM batches) GROUP BY batch_uid`)
+    run(`UPDATE batches SET oldest_uid = (SELECT min(uid) FROM tasks WHERE batch_uid = batches.uid),
+      newest_uid = (SELECT max(uid) FROM tasks WHERE batch_uid = batches.uid)`)
+    run(`UPDATE batches SET oldest_enqueued_at = (SELECT enqueued_at FROM tasks WHERE uid = oldest_uid),
+      newest_enqueued_at = (SELECT enqueued_at FROM tasks WHERE uid = newest_uid)`)
+    run(`UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
+      FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
+        (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
+      WHERE latest.uid = batches.uid AND latest.at > started_at`)
+    run(`UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
+      WHERE batches.uid = tasks.batch_uid
+      AND (tasks.started_at IS NOT batches.started_at OR tasks.finished_at IS NOT batches.finished_at)`)
+  }
+
+  restoreIndex({ uid, id, primaryKey, createdAt, updatedAt }: CatalogueRow): void {
+    this.#sql.run(
+      'INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
+      [uid, id, primaryKey, createdAt, updatedAt],
+    )
+  }
+}
+
+/** Writes what a task needs to run. */
+export function insertContent(sql: Sql, uid: number, row: NewRow): void {
+  sql.run(
+    'INSERT INTO contents (uid, body, kind, payload, payload_bytes, primary_key, may_create, touches) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    [
+      uid,
+      row.content,
+      row.kind,
+      row.payload,
+      row.payloadBytes,
+      row.primaryKey,
+      row.mayCreateIndex ? 1 : 0,
+      row.touches,
+    ],
+  )
 }

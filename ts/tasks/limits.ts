@@ -41,3 +41,9 @@ export const INLINE_PAYLOAD_BYTES_MAX = 4 * 1024
 
 /** Indexes whose sizes on disk are remembered, to tell how much a batch has changed them. */
 export const DATABASE_SIZES_REMEMBERED = 1_000
+
+/**
+ * Batches of an engine from this uid on were made while an instance started from a dump: no task waits for
+ * them. No queue ever gets there, and numbers up to twice as much are exact.
+ */
+export const RESTORED_BATCH_UIDS = 2 ** 52

@@ -209,6 +209,13 @@ export interface StoreCalls {
   dumpedTasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[]
   /** Ascending by uid, from behind `afterUid`. */
   dumpedBatches(afterUid: number, limit: number): readonly DumpedBatchRow[]
+  /** Into a new store only; `waiting` is null for tasks that have ended. */
+  restoreTasks(tasks: readonly { readonly dumped: DumpedTaskRow; readonly waiting: NewRow | null }[]): void
+  /** Ascending by uid, after all tasks. */
+  restoreBatches(batches: readonly BatchRow[]): void
+  restoreIndex(row: CatalogueRow): void
+  /** Brings tasks and batches in step, once all are there. */
+  endRestore(): void
 }
 
 export type StoreCall = keyof StoreCalls
@@ -226,6 +233,10 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   putWebhook: 'durable',
   deleteWebhook: 'durable',
   launchWebhook: 'durable',
+  restoreTasks: 'durable',
+  restoreBatches: 'durable',
+  restoreIndex: 'durable',
+  endRestore: 'durable',
   // Lost with the power, it is said once more.
   delivered: 'relaxed',
 }

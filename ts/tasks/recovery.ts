@@ -1,6 +1,7 @@
 import type { BatchReport } from '../engine/index.js'
 import { errorBody } from '../errors/index.js'
 import { countersOf, type Effects, type Outcome, type Surroundings } from './execute.js'
+import { RESTORED_BATCH_UIDS } from './limits.js'
 import type { CatalogueRow, PendingTask, Start } from './records.js'
 import { concluded } from './scheduler.js'
 import type { Micros } from './time.js'
@@ -20,7 +21,7 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
     const report = await engine.lastCommit(row.id)
-    if (report === null) continue
+    if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
     nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
     const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
     // Batches take the tasks of an index in order, so all that wait up to the last one were in it.

@@ -2,7 +2,7 @@ import { changedRules, type Rule, type RulePatch, type Rules } from '../rules/in
 import type { StoreClient } from './store-client.js'
 
 /** Under this name the rules are kept among the instance's values. */
-const STORED_AS = 'dynamicSearchRules'
+export const RULES_STORED_AS = 'dynamicSearchRules'
 
 /** The dynamic search rules, mirrored in memory because every search asks for them. Written by tasks alone. */
 export class RuleBook {
@@ -17,7 +17,7 @@ export class RuleBook {
   }
 
   static async open(store: StoreClient): Promise<RuleBook> {
-    const stored = (await store.call('value', [STORED_AS])) as Rules | null
+    const stored = (await store.call('value', [RULES_STORED_AS])) as Rules | null
     return new RuleBook(store, stored ?? {})
   }
 
@@ -42,7 +42,7 @@ export class RuleBook {
   }
 
   async #replace(rules: Rules): Promise<void> {
-    await this.#store.call('putValue', [STORED_AS, rules])
+    await this.#store.call('putValue', [RULES_STORED_AS, rules])
     this.#rules = rules
     this.#list = Object.values(rules)
   }

@@ -1,5 +1,5 @@
 import type { Connection, Row } from './driver.js'
-import { DumpTable } from './dump-table.js'
+import { DumpTable, insertContent } from './dump-table.js'
 import { CHECKED_STORE_BYTES_MAX } from './limits.js'
 import { Listing } from './listing.js'
 import { Membership, rebuildSets } from './membership.js'
@@ -191,19 +191,7 @@ export class Store implements StoreCalls {
       "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
       [uid, row.indexUid, row.type, enqueuedAt, row.details, row.customMetadata],
     )
-    this.#sql.run(
-      'INSERT INTO contents (uid, body, kind, payload, payload_bytes, primary_key, may_create, touches) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      [
-        uid,
-        row.content,
-        row.kind,
-        row.payload,
-        row.payloadBytes,
-        row.primaryKey,
-        row.mayCreateIndex ? 1 : 0,
-        row.touches,
-      ],
-    )
+    insertContent(this.#sql, uid, row)
     this.#members.arrived(uid, row.type, row.indexUid)
     return { uid, enqueuedAt }
   }
@@ -441,6 +429,17 @@ export class Store implements StoreCalls {
   delivered: StoreCalls['delivered'] = (uuid, batch) => this.#webhooks.delivered(uuid, batch)
   dumpedTasks: StoreCalls['dumpedTasks'] = (...given) => this.#dumps.tasks(...given)
   dumpedBatches: StoreCalls['dumpedBatches'] = (...given) => this.#dumps.batches(...given)
+  restoreTasks: StoreCalls['restoreTasks'] = (tasks) => {
+    for (const { dumped, waiting } of tasks) this.#dumps.restoreTask(dumped, waiting)
+  }
+  restoreBatches: StoreCalls['restoreBatches'] = (batches) => {
+    for (const batch of batches) this.#dumps.restoreBatch(batch)
+  }
+  restoreIndex: StoreCalls['restoreIndex'] = (row) => this.#dumps.restoreIndex(row)
+  endRestore: StoreCalls['endRestore'] = () => {
+    this.#dumps.alignBatches()
+    rebuildSets(this.#sql)
+  }
 
   /** A clock that was set back must not let tasks start before they have arrived, or batches overlap. */
   #notBefore(batchUid: number, members: string, at: number): number {

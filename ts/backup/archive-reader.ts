@@ -1,0 +1,104 @@
+/** Here is an archive from anywhere: which files are in it? Nothing of it decides where they are written. */
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { Parser, type ReadEntry } from 'tar'
+import { DumpError } from './dump-error.js'
+import { DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
+
+/** Path inside the archive → file it was unpacked to. */
+export type Unpacked = ReadonlyMap<string, string>
+
+/**
+ * Unpacks the entries that are `wanted` into files of `directory`, which it creates.
+ * @param file a tar compressed with gzip
+ * @throws DumpError for what is no such archive, ends too early, would not fit on the disk, or holds anything
+ * but files and directories below its root
+ */
+export async function unpack(
+  file: string,
+  directory: string,
+  wanted: (path: string) => boolean,
+): Promise<Unpacked> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const unpacked = new Map<string, string>()
+  const parser = new Parser({ strict: true })
+  const taking: Promise<void>[] = []
+  const ended = new AbortController()
+  let entries = 0
+  const failed = new Promise<never>((_, reject) => {
+    const refuse = (error: unknown): void => reject(asDumpError(error))
+    parser.on('error', refuse)
+    parser.on('ignoredEntry', (entry: ReadEntry) => refuse(new DumpError(`it holds ${what(entry)}`)))
+    parser.on('entry', (entry: ReadEntry) => {
+      taking.push(take(entry))
+      taking.at(-1)?.catch(refuse)
+    })
+  })
+  failed.catch(() => undefined)
+  const source = createReadStream(file)
+  const plain = createGunzip()
+  const flowing = pipeline(source, plain, async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks)
+      if (!parser.write(chunk)) await Promise.race([once(parser, 'drain'), failed])
+    const whole = once(parser, 'end')
+    parser.end()
+    await Promise.race([whole, failed])
+  })
+  try {
+    await Promise.race([flowing, failed])
+    await Promise.race([Promise.all(taking), failed])
+  } catch (error) {
+    // Whoever removes the directory must not find anyone still writing into it.
+    ended.abort()
+    source.destroy()
+    await Promise.allSettled([flowing, ...taking])
+    throw asDumpError(error)
+  }
+  return unpacked
+
+  async function take(entry: ReadEntry): Promise<void> {
+    if (++entries > ENTRIES_MAX) throw new DumpError(`it holds more than ${ENTRIES_MAX} entries`)
+    if (entry.type === 'Directory') return void entry.resume()
+    if (!fileTypes.has(entry.type)) throw new DumpError(`it holds ${what(entry)}`)
+    const path = insidePath(entry.path)
+    if (unpacked.has(path)) throw new DumpError(`it holds \`${path}\` twice`)
+    if (!wanted(path)) return void entry.resume()
+    await requireRoom(entry, directory)
+    ended.signal.throwIfAborted()
+    const target = join(directory, String(unpacked.size))
+    unpacked.set(path, target)
+    await pipeline(entry, createWriteStream(target, { flags: 'wx', mode: 0o600 }), { signal: ended.signal })
+  }
+}
+
+const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile'])
+
+const what = ({ type, path }: ReadEntry): string =>
+  `\`${path.slice(0, PATH_BYTES_MAX)}\` of the kind ${type}; only files and directories are taken`
+
+/** The path from the root of the archive. @throws DumpError for one that leads out of it */
+function insidePath(path: string): string {
+  const parts = path.replace(/^(\.\/)+/, '').split('/')
+  const isInside = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\0\\]/.test(part))
+  if (isInside && Buffer.byteLength(path) <= PATH_BYTES_MAX) return parts.join('/')
+  throw new DumpError(
+    `the name \`${path.slice(0, PATH_BYTES_MAX)}\` is none of a file below the archive's root`,
+  )
+}
+
+async function requireRoom({ path, size }: ReadEntry, directory: string): Promise<void> {
+  const { bavail, bsize } = await statfs(directory)
+  if (size <= bavail * bsize - DISK_BYTES_LEFT) return
+  throw new DumpError(`\`${path}\` takes ${size} bytes, and the disk has ${bavail * bsize} left`)
+}
+
+/** What a reader of archives or of compressed data found is wrong with the archive; the rest is not. */
+function asDumpError(error: unknown): unknown {
+  const { code, message } = error as { readonly code?: unknown; readonly message: string }
+  const isArchive = typeof code === 'string' && /^(TAR|Z)_/.test(code)
+  return isArchive ? new DumpError(`it is no whole tar archive compressed with gzip: ${message}`) : error
+}

@@ -1,0 +1,229 @@
+/** Here is a dump: what does the instance look like that it was made of? */
+import { rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '../engine/index.js'
+import type { Rule } from '../rules/index.js'
+import type { StoredKey, StoredWebhook } from '../tasks/index.js'
+import { openRestore, type Restore } from '../tasks/index.js'
+import { type Unpacked, unpack } from './archive-reader.js'
+import { DumpError } from './dump-error.js'
+import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
+import { booleanOf, fieldsOf, listOf, mapOf, orNull, textOf, unexpected } from './fields.js'
+import { keyOf } from './key-lines.js'
+import { TRANSACTION_ROWS } from './limits.js'
+import { batchOf, taskOf, type Upload } from './read-tasks.js'
+import { indexesIn, indexUidIn, restoreIndex } from './restore-index.js'
+import { RULES_INDEX, ruleOf } from './rules.js'
+
+export interface RestoreRequest {
+  /** The dump. */
+  readonly archive: string
+  /** A data directory in the making, empty but for what the engine has made. */
+  readonly directory: string
+  /** Open over that directory, empty. */
+  readonly engine: Engine
+  /** Told often. `total` is 0 for what cannot be foreseen. */
+  progress(doing: string, finished: number, total: number): void
+}
+
+/** What of a dump is not the queue's or the engine's. */
+export interface Restored {
+  /** null if the dump says none. */
+  readonly instanceUid: string | null
+}
+
+/**
+ * Fills a data directory with what a dump holds. If that fails, the directory is of no use any more.
+ * @throws DumpError for an archive that is no whole dump, or one of a version that cannot be read
+ */
+export async function restoreDump(request: RestoreRequest): Promise<Restored> {
+  const { archive, directory, progress } = request
+  const workspace = join(directory, 'unpacked')
+  progress('unpacking', 0, 0)
+  const unpacked = await unpack(archive, workspace, isKnown)
+  await requireVersion(unpacked)
+  const queue = await openRestore(directory)
+  try {
+    await restoreKeys(unpacked, queue)
+    await restoreSwitches(unpacked, queue)
+    await restoreIndexes(unpacked, queue, request)
+    await restoreRules(unpacked, queue)
+    await restoreQueue(unpacked, queue, progress)
+    await queue.end()
+    await restoreWebhooks(unpacked, queue)
+  } finally {
+    await queue.close()
+  }
+  const instanceUid = await instanceUidIn(unpacked)
+  await rm(workspace, { recursive: true })
+  return { instanceUid }
+}
+
+async function restoreIndexes(unpacked: Unpacked, queue: Restore, request: RestoreRequest): Promise<void> {
+  const known = new Set<string>()
+  for (const folder of indexesIn(unpacked)) {
+    if (folder === RULES_INDEX) continue
+    const uid = await indexUidIn(folder, unpacked)
+    if (known.has(uid)) throw new DumpError(`indexes/${folder}: the index ${uid} stands there twice`)
+    known.add(uid)
+    await restoreIndex(folder, unpacked, queue, request)
+  }
+}
+
+async function requireVersion(unpacked: Unpacked): Promise<void> {
+  const { dumpVersion } = fieldsOf(await requiredJsonOf(unpacked, 'metadata.json'), 'metadata.json')
+  if (dumpVersion !== 'V6')
+    throw unexpected(dumpVersion, 'metadata.json: dumpVersion', '`"V6"`, the one this version reads')
+}
+
+async function instanceUidIn(unpacked: Unpacked): Promise<string | null> {
+  const path = 'instance_uid.uuid'
+  const uid = (await bytesOf(unpacked, path))?.toString().trim() ?? null
+  if (uid === null || isUuid(uid)) return uid
+  throw unexpected(uid, path, 'a UUID')
+}
+
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
+async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
+  const known = new Set<string>()
+  for await (const { value, at } of linesOf(unpacked, 'keys.jsonl')) {
+    const key: StoredKey = keyOf(value, at)
+    if (known.has(key.uid)) throw new DumpError(`${at}: the key ${key.uid} stands there twice`)
+    known.add(key.uid)
+    await queue.key(key)
+  }
+}
+
+/** Experimental features, and the instances that know of each other: this one is not yet one of them. */
+async function restoreSwitches(unpacked: Unpacked, queue: Restore): Promise<void> {
+  const features = mapOf(
+    (await jsonOf(unpacked, 'experimental-features.json')) ?? {},
+    'experimental-features.json',
+    booleanOf,
+  )
+  await queue.value('experimentalFeatures', { ...features, legacySearch: null })
+  const network = await jsonOf(unpacked, 'network.json')
+  if (network === undefined) return
+  const at = 'network.json'
+  const { remotes, shards, version } = fieldsOf(network, at)
+  await queue.value('network', {
+    self: null,
+    remotes: mapOf(remotes ?? {}, `${at}: remotes`, remoteOf),
+    shards: mapOf(shards ?? {}, `${at}: shards`, shardOf),
+    leader: null,
+    version: textOf(version, `${at}: version`),
+  })
+}
+
+function remoteOf(value: unknown, at: string): object {
+  const { url, searchApiKey, writeApiKey } = fieldsOf(value, at)
+  return {
+    url: urlOf(url, `${at}.url`),
+    searchApiKey: orNull(searchApiKey, `${at}.searchApiKey`, textOf),
+    writeApiKey: orNull(writeApiKey, `${at}.writeApiKey`, textOf),
+  }
+}
+
+const shardOf = (value: unknown, at: string): object => ({
+  remotes: listOf(fieldsOf(value, at).remotes, `${at}.remotes`, textOf),
+})
+
+function urlOf(value: unknown, at: string): string {
+  const text = textOf(value, at)
+  if (URL.canParse(text)) return text
+  throw unexpected(value, at, 'an absolute URL')
+}
+
+async function restoreWebhooks(unpacked: Unpacked, queue: Restore): Promise<void> {
+  const entry = await jsonOf(unpacked, 'webhooks.json')
+  if (entry === undefined) return
+  const webhooks = mapOf(
+    fieldsOf(entry, 'webhooks.json').webhooks ?? {},
+    'webhooks.json: webhooks',
+    webhookOf,
+  )
+  for (const [uuid, webhook] of Object.entries(webhooks)) {
+    if (!isUuid(uuid)) throw unexpected(uuid, 'webhooks.json: webhooks', 'UUIDs')
+    await queue.webhook({ uuid, ...webhook })
+  }
+}
+
+function webhookOf(value: unknown, at: string): Omit<StoredWebhook, 'uuid'> {
+  const { url, headers } = fieldsOf(value, at)
+  return { url: urlOf(url, `${at}.url`), headers: mapOf(headers ?? {}, `${at}.headers`, textOf) }
+}
+
+async function restoreRules(unpacked: Unpacked, queue: Restore): Promise<void> {
+  const rules: Record<string, Rule> = {}
+  for await (const { value, at } of linesOf(unpacked, `indexes/${RULES_INDEX}/documents.jsonl`)) {
+    const rule = ruleOf(value, at)
+    rules[rule.uid] = rule
+  }
+  await queue.rules(rules)
+}
+
+/** All tasks, then all batches. */
+async function restoreQueue(
+  unpacked: Unpacked,
+  queue: Restore,
+  progress: RestoreRequest['progress'],
+): Promise<void> {
+  let finished = 0
+  const behind = rising()
+  const upload = (uid: number): Promise<Upload> => uploadOf(uid, unpacked, queue)
+  for await (const lines of inPages(linesOf(unpacked, 'tasks/queue.jsonl'))) {
+    const tasks = []
+    for (const { value, at } of lines) {
+      const dumped = await taskOf(value, at, upload)
+      behind(dumped.task.uid, at)
+      tasks.push(dumped)
+    }
+    await queue.tasks(tasks)
+    finished += tasks.length
+    progress('importing tasks', finished, 0)
+  }
+  const behindBatch = rising()
+  for await (const lines of inPages(linesOf(unpacked, 'batches/queue.jsonl'))) {
+    const batches = lines.map(({ value, at }) => {
+      const dumped = batchOf(value, at)
+      behindBatch(dumped.batch.uid, at)
+      return dumped
+    })
+    await queue.batches(batches)
+  }
+}
+
+/** Checks that uids rise from line to line. */
+function rising(): (uid: number, at: string) => void {
+  let last = -1
+  return (uid, at) => {
+    if (uid <= last) throw new DumpError(`${at}: the uid ${uid} does not rise above ${last}`)
+    last = uid
+  }
+}
+
+/** The documents of a waiting task become an upload of the new instance. */
+async function uploadOf(uid: number, unpacked: Unpacked, queue: Restore): Promise<Upload> {
+  const path = `tasks/update_files/${uid}.jsonl`
+  const file = unpacked.get(path)
+  if (file === undefined) throw new DumpError(`it has no ${path}, which the task ${uid} waits for`)
+  const { size } = await stat(file)
+  // No documents at all are none of the lines of an upload.
+  if (size === 0) return { payload: { format: 'json', text: '[]' }, bytes: 2 }
+  const slot = queue.spool('ndjson')
+  await rename(file, slot.path)
+  await slot.sync()
+  return { payload: { format: 'ndjson', path: slot.path }, bytes: size }
+}
+
+async function* inPages<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  let page: T[] = []
+  for await (const item of items) {
+    page.push(item)
+    if (page.length < TRANSACTION_ROWS) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}
