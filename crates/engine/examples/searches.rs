@@ -1,67 +1,155 @@
 //! How long do searches take, in this process? By command:
 //!
-//! `cargo run -p engine --example searches -- INDEX QUERIES [RUNS [WARM]]`
+//! `cargo run -p engine --example searches -- INDEX QUERIES [RUNS [cold|late]]`
 //!
-//! INDEX is the directory of one index, QUERIES a file with a search body per line as a client would POST
-//! it. Each is run RUNS times (default 15); with WARM = `cold` the index is opened anew for each query. Prints
-//! the first, the median and the slowest in milliseconds, and how many documents match.
+//! INDEX is the directory of one index. QUERIES is `films` or `million` for the searches that have an aim, or
+//! a file with a search body per line as a client would POST it. Each is run RUNS times (default 15) on one
+//! thread that asks nothing else; no answer is kept. With `cold` the index is opened anew for each query, so
+//! that the first run finds nothing worked out; with `late` likewise, and each search has spent all of its time
+//! but 10 ms before it begins, so that the table says how far it goes past that. Prints a table in milliseconds: opening the index, the first
+//! run, the median, the 99th of a hundred, what is aimed at, and how many documents match.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use engine::{Engine, Limits};
+use engine::{Engine, Index, Limits};
 use serde_json::{Map, Value as Json, json};
+
+/// Over 36,273 films no search is to take longer than this, in milliseconds.
+const FILMS_MOST: f64 = 25.0;
+
+/// Searches over the films, with the median aimed at.
+const FILMS: [(&str, f64); 18] = [
+    (r#"{"q":"love"}"#, FILMS_MOST),
+    (r#"{"q":"the"}"#, FILMS_MOST),
+    (r#"{"q":"s"}"#, FILMS_MOST),
+    (r#"{"q":"a"}"#, FILMS_MOST),
+    (r#"{"q":"lo"}"#, FILMS_MOST),
+    (r#"{"q":"th"}"#, FILMS_MOST),
+    (r#"{"q":"the of"}"#, FILMS_MOST),
+    (r#"{"q":"of the"}"#, FILMS_MOST),
+    (r#"{"q":"the a"}"#, FILMS_MOST),
+    (r#"{"q":"the man"}"#, FILMS_MOST),
+    (r#"{"q":"\"the man\""}"#, FILMS_MOST),
+    (r#"{"q":"new york"}"#, FILMS_MOST),
+    (r#"{"q":"yong woman"}"#, FILMS_MOST),
+    (r#"{"q":"young woman falls"}"#, FILMS_MOST),
+    (r#"{"q":"intersteler"}"#, FILMS_MOST),
+    (r#"{"q":"the love of the man in the city"}"#, FILMS_MOST),
+    (
+        r#"{"q":"love","facets":["genres","year"],"filter":"year > 1980","attributesToHighlight":["*"],"attributesToCrop":["*"]}"#,
+        FILMS_MOST,
+    ),
+    (r#"{"q":"","sort":["year:desc"]}"#, FILMS_MOST),
+];
+
+/// Searches over a million short documents, with the median aimed at.
+const MILLION: [(&str, f64); 22] = [
+    (r#"{"q":"love"}"#, 1.0),
+    (r#"{"q":"the"}"#, 2.0),
+    (r#"{"q":"s"}"#, 0.5),
+    (r#"{"q":"lo"}"#, 1.5),
+    (r#"{"q":"l"}"#, MILLION_MOST),
+    (r#"{"q":"a"}"#, MILLION_MOST),
+    (r#"{"q":"th"}"#, MILLION_MOST),
+    (r#"{"q":"new york"}"#, 1.0),
+    (r#"{"q":"the man"}"#, 1.0),
+    (r#"{"q":"yong woman"}"#, 1.0),
+    (r#"{"q":"intersteler"}"#, 1.0),
+    (r#"{"q":"young woman falls"}"#, 1.0),
+    (r#"{"q":"\"the man\""}"#, 1.0),
+    (r#"{"q":"the of"}"#, MILLION_MOST),
+    (r#"{"q":"the a"}"#, MILLION_MOST),
+    (r#"{"q":"of the"}"#, MILLION_MOST),
+    (r#"{"q":"the love of the man in the city"}"#, MILLION_MOST),
+    (r#"{"q":"","facets":["genre","year"]}"#, 5.0),
+    (r#"{"q":"","filter":"_geoRadius(48.85, 2.35, 500000)","sort":["_geoPoint(48.85, 2.35):asc"]}"#, 5.0),
+    (r#"{"q":"love","distinct":"author"}"#, 4.0),
+    (r#"{"q":"the","sort":["year:asc"]}"#, 1.0),
+    (r#"{"q":"love","filter":"genre = Drama AND year > 1980"}"#, MILLION_MOST),
+];
+
+/// Over a million documents no search is to take longer than this, in milliseconds.
+const MILLION_MOST: f64 = 100.0;
+
+/// Time a search has if settings say nothing else.
+const CUTOFF: Duration = Duration::from_millis(1500);
+
+/// What `late` leaves of it.
+const LATE: Duration = Duration::from_millis(10);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [index, queries, rest @ ..] = arguments.as_slice() else {
-        eprintln!("usage: searches INDEX QUERIES [RUNS [cold]]");
+        eprintln!("usage: searches INDEX films|million|QUERIES [RUNS [cold|late]]");
         std::process::exit(2);
     };
     let runs: usize = rest.first().map_or(15, |runs| runs.parse().expect("RUNS is a number"));
-    let cold = rest.get(1).is_some_and(|word| word == "cold");
+    let way = rest.get(1).map(String::as_str);
+    let cold = matches!(way, Some("cold" | "late"));
+    let spent = if way == Some("late") { CUTOFF - LATE } else { Duration::ZERO };
+    let queries: Vec<(String, Option<f64>)> = match queries.as_str() {
+        "films" => FILMS.map(|(body, aim)| (body.to_owned(), Some(aim))).into(),
+        "million" => MILLION.map(|(body, aim)| (body.to_owned(), Some(aim))).into(),
+        path => {
+            let text = std::fs::read_to_string(path).expect("QUERIES can be read");
+            text.lines().map(|line| (line.to_owned(), None)).collect()
+        }
+    };
     let index = Path::new(index);
-    let uid = index.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
-    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1 };
-    let open = || Engine::open(index.parent().expect("INDEX has a parent"), limits).expect("it opens");
-    let mut engine = open();
-    let mut medians: Vec<f64> = Vec::new();
-    let mut slowest: Vec<f64> = Vec::new();
-    for line in std::fs::read_to_string(queries).expect("QUERIES can be read").lines() {
-        let body: Map<String, Json> = serde_json::from_str(line).expect("a line is a JSON object");
-        let request = serde_json::to_vec(&completed(&body)).expect("JSON prints");
+    let mut opened = open(index);
+    println!("| search | opening | first | p50 | p99 | aim | documents |\n|---|---|---|---|---|---|---|");
+    let (mut firsts, mut medians) = (Vec::new(), Vec::new());
+    for (body, aim) in &queries {
         if cold {
-            engine = open();
+            opened = open(index);
         }
-        let mut times = Vec::with_capacity(runs);
-        let mut total = Json::Null;
-        for _ in 0..runs {
-            let started = Instant::now();
-            let answer = engine.index(uid).and_then(|index| index.search(&request, started));
-            times.push(started.elapsed().as_secs_f64() * 1e3);
-            let answer: Json = serde_json::from_slice(&answer.expect(line).body).expect("an answer is JSON");
-            total = answer.get("estimatedTotalHits").or(answer.get("totalHits")).cloned().unwrap_or_default();
-        }
+        let (mut times, total) = measure(&opened.0, body, runs, spent);
         let first = times[0];
         times.sort_by(f64::total_cmp);
-        let (median, most) = (times[times.len() / 2], times[times.len() - 1]);
+        let (median, most) = (at(&times, 50), at(&times, 99));
+        let aim = aim.map_or(String::new(), |aim| aim.to_string());
+        let shown = body.replace('|', "\\|");
+        println!("| `{shown}` | {:.0} | {first:.1} | {median:.2} | {most:.2} | {aim} | {total} |", opened.1);
+        firsts.push(first);
         medians.push(median);
-        slowest.push(most);
-        println!("{first:8.2} {median:8.2} {most:8.2} {total:>8} {line}");
     }
-    medians.sort_by(f64::total_cmp);
-    slowest.sort_by(f64::total_cmp);
-    let at = |times: &[f64], percent: usize| times[(times.len() - 1) * percent / 100];
-    println!(
-        "medians: p50 {:.2} p90 {:.2} p99 {:.2} max {:.2}; slowest of each: p50 {:.2} p99 {:.2} max {:.2}",
-        at(&medians, 50),
-        at(&medians, 90),
-        at(&medians, 99),
-        at(&medians, 100),
-        at(&slowest, 50),
-        at(&slowest, 99),
-        at(&slowest, 100)
-    );
+    for (name, mut times) in [("first", firsts), ("median", medians)] {
+        times.sort_by(f64::total_cmp);
+        let [p50, p90, p99, most] = [50, 90, 99, 100].map(|percent| at(&times, percent));
+        println!("{name}: p50 {p50:.2} p90 {p90:.2} p99 {p99:.2} max {most:.2}");
+    }
+}
+
+/// An index, and how long opening it took, in milliseconds.
+fn open(path: &Path) -> (std::sync::Arc<Index>, f64) {
+    let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
+    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1 };
+    let started = Instant::now();
+    let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits).expect("it opens");
+    let index = engine.index(uid).expect("it opens");
+    (index, started.elapsed().as_secs_f64() * 1e3)
+}
+
+/// Times in milliseconds in the order they were taken, and how many documents match.
+fn measure(index: &Index, body: &str, runs: usize, spent: Duration) -> (Vec<f64>, Json) {
+    let parsed: Map<String, Json> = serde_json::from_str(body).expect("a body is a JSON object");
+    let request = serde_json::to_vec(&completed(&parsed)).expect("JSON prints");
+    let mut times = Vec::with_capacity(runs);
+    let mut total = Json::Null;
+    for _ in 0..runs {
+        let started = Instant::now();
+        let answer = index.search(&request, started - spent);
+        times.push(started.elapsed().as_secs_f64() * 1e3);
+        let answer: Json = serde_json::from_slice(&answer.expect(body).body).expect("an answer is JSON");
+        total = answer.get("estimatedTotalHits").or(answer.get("totalHits")).cloned().unwrap_or_default();
+    }
+    (times, total)
+}
+
+/// So many of a hundred of these ascending times are at most this.
+fn at(times: &[f64], percent: usize) -> f64 {
+    times[((times.len() - 1) * percent).div_ceil(100)]
 }
 
 /// What `http/` makes of a body.

@@ -77,7 +77,9 @@ impl Ranked {
         let least = rows.iter().copied().min_by(f64::total_cmp)?;
         let most = rows.iter().copied().max_by(f64::total_cmp)?;
         // The sign of zero tells two values apart that the table would hold for one.
-        let whole = |number: &f64| number.fract() == 0.0 && (*number != 0.0 || number.is_sign_positive());
+        // Within what fits, a conversion there and back tells whole numbers without a call.
+        let whole =
+            |number: &f64| *number as i64 as f64 == *number && (*number != 0.0 || number.is_sign_positive());
         let fits =
             most - least < rows.len() as f64 * TABLE_PER_ROW && most.abs().max(least.abs()) < 2f64.powi(53);
         if !fits || !rows.iter().all(whole) {

@@ -28,7 +28,7 @@ impl Budget {
 
     /// Time until `clock` says `deadline`.
     pub fn by(deadline: Instant, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        Self { deadline, clock: Box::new(clock), overdrawn: AtomicBool::new(false), steps: AtomicU32::new(1) }
+        Self { deadline, clock: Box::new(clock), overdrawn: AtomicBool::new(false), steps: AtomicU32::new(0) }
     }
 
     /// Whether the deadline has passed.
@@ -43,9 +43,16 @@ impl Budget {
 
     /// Counts a step; whether to stop reading.
     pub fn stops(&self) -> bool {
-        let steps = self.steps.load(Ordering::Relaxed);
-        self.steps.store(steps.wrapping_add(1), Ordering::Relaxed);
-        if steps.is_multiple_of(STEPS_PER_LOOK) && (self.clock)() >= self.deadline + OVERDRAFT {
+        self.stops_after(1)
+    }
+
+    /// Counts several steps, done or to be done before the next call; whether to stop reading.
+    pub fn stops_after(&self, steps: usize) -> bool {
+        let before = self.steps.load(Ordering::Relaxed);
+        let after = before.wrapping_add(steps as u32);
+        self.steps.store(after, Ordering::Relaxed);
+        let looks = before / STEPS_PER_LOOK != after / STEPS_PER_LOOK;
+        if looks && (self.clock)() >= self.deadline + OVERDRAFT {
             self.overdrawn.store(true, Ordering::Relaxed);
         }
         self.is_overdrawn()

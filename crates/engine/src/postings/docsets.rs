@@ -5,15 +5,14 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED};
 
 use super::dictionary::{List, Word};
-use super::docid_set::DocidSet;
+use super::list_reader::ListReader;
 use super::segment::{ByField, unite};
 use super::{Postings, Searchable};
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::store::DELETED;
+use crate::store::{DELETED, DocidSet};
 
 /// Documents of a set of words.
 #[derive(Debug, Default, Clone)]
@@ -149,17 +148,16 @@ impl Postings {
     fn union(&self, lists: &[&List]) -> Result<RoaringBitmap> {
         let documents = self.snapshot.documents();
         let mut docs = DocidSet::new(documents.min().unwrap_or(0), documents.max().unwrap_or(0));
+        let mut readers: Vec<ListReader> =
+            self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
-            let mut postings = self.open_list(list, IndexRecordOption::Basic)?;
-            let mut doc = postings.doc();
-            while doc != TERMINATED && !self.budget.stops() {
+            readers[list.segment].each_doc(&list.info, |doc| {
                 let docid = docids[doc as usize];
                 if docid != DELETED {
                     docs.add(docid);
                 }
-                doc = postings.advance();
-            }
+            })?;
         }
         Ok(docs.finish())
     }

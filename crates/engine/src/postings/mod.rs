@@ -2,16 +2,18 @@
 //!
 //! Words come out of the term dictionaries of all segments as one list ([`Postings::word`],
 //! [`Postings::starting_with`], [`Postings::near`]); a [`Word`] knows where its postings lie, and the
-//! other calls decode them, once for a segment where it is much (`segment`). Answers are docids of live documents and speak of searchable attributes only,
-//! so they depend neither on how documents are spread over segments nor on what a merge has removed.
+//! other calls decode them, once for a segment where it is much (`segment`). Answers are docids of live
+//! documents and speak of searchable attributes only, so they depend neither on how documents are spread over
+//! segments nor on what a merge has removed.
 
 mod automata;
 mod budget;
 mod cache;
 mod dictionary;
-mod docid_set;
 mod docsets;
+mod laid_out;
 mod lengths;
+mod list_reader;
 mod misspellings;
 mod nearness;
 mod occurrences;
@@ -34,6 +36,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use tantivy::InvertedIndexReader;
+use tantivy::directory::FileSlice;
 
 use crate::error::Result;
 use crate::store::Snapshot;
@@ -45,6 +48,8 @@ pub struct Postings {
     snapshot: Snapshot,
     /// Of the `text` field, one per segment.
     indexes: Vec<Arc<InvertedIndexReader>>,
+    /// Of the same, where positions lie.
+    positions: Vec<FileSlice>,
     searchable: Searchable,
     cache: Arc<cache::Cache>,
     budget: Arc<Budget>,
@@ -55,9 +60,15 @@ impl Postings {
     /// `budget` says so.
     pub fn open(snapshot: &Snapshot, budget: Arc<Budget>) -> Result<Self> {
         let text = snapshot.schema().text;
-        let open = |segment: &crate::store::SegmentView| Ok(segment.reader.inverted_index(text)?);
+        let segments = snapshot.segments().iter();
         Ok(Self {
-            indexes: snapshot.segments().iter().map(open).collect::<Result<_>>()?,
+            indexes: segments
+                .clone()
+                .map(|segment| Ok(segment.reader.inverted_index(text)?))
+                .collect::<Result<_>>()?,
+            positions: segments
+                .map(|segment| segment.positions_file(snapshot.schema()))
+                .collect::<Result<_>>()?,
             searchable: Searchable::new(snapshot.fields(), snapshot.settings()),
             cache: snapshot.attachments().get(),
             snapshot: snapshot.clone(),
@@ -79,7 +90,8 @@ impl Postings {
 
     /// A segment of the commit.
     fn segment(&self, segment: usize) -> Segment<'_> {
-        Segment::new(&self.snapshot.segments()[segment], &self.indexes[segment], &self.budget)
+        let view = &self.snapshot.segments()[segment];
+        Segment::new(view, &self.indexes[segment], &self.positions[segment], &self.budget)
     }
 
     fn segments(&self) -> impl Iterator<Item = Segment<'_>> {

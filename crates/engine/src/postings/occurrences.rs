@@ -3,10 +3,11 @@
 use roaring::RoaringBitmap;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, TERMINATED};
+use tantivy::{DocId, DocSet};
 
 use super::Postings;
 use super::dictionary::{List, Word};
+use super::list_reader::ListReader;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -162,15 +163,12 @@ impl Postings {
         }
         let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
         let mut positions = Vec::new();
+        let mut readers: Vec<ListReader> =
+            self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
-            let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
-            let mut read = |postings: &mut tantivy::postings::SegmentPostings, docid| {
-                positions.clear();
-                postings.positions(&mut positions);
-                visit(docid, list.field, &positions);
-            };
             if targets.are_few_beside(list) {
+                let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
                 for &target in targets.in_segment(list.segment) {
                     if self.budget.stops() {
                         break;
@@ -179,7 +177,9 @@ impl Postings {
                         postings.seek(target);
                     }
                     if postings.doc() == target {
-                        read(&mut postings, docids[target as usize]);
+                        positions.clear();
+                        postings.positions(&mut positions);
+                        visit(docids[target as usize], list.field, &positions);
                     }
                 }
                 continue;
@@ -191,14 +191,16 @@ impl Postings {
                 marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
                     || (is_short && universe.contains(docid))
             };
-            let mut doc = postings.doc();
-            while doc != TERMINATED && !self.budget.stops() {
+            let wanted = |doc: DocId| {
                 let docid = docids[doc as usize];
-                if docid != DELETED && marked(docid) {
-                    read(&mut postings, docid);
-                }
-                doc = postings.advance();
-            }
+                docid != DELETED && marked(docid)
+            };
+            readers[list.segment].each_doc_with_positions(
+                &list.info,
+                &self.positions[list.segment],
+                wanted,
+                |doc, positions| visit(docids[doc as usize], list.field, positions),
+            )?;
         }
         Ok(())
     }

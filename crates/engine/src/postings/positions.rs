@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::docid_set::DocidSet;
 use super::{Postings, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
+use crate::store::DocidSet;
 
 /// Documents by the bucketed positions of a word, or of all words with one beginning, in any attribute.
 #[derive(Debug, Default)]
@@ -29,6 +29,19 @@ impl PositionDocs {
         Some(&self.buckets[at].1)
     }
 
+    /// Adds documents at a bucketed position.
+    pub(super) fn unite(&mut self, bucket: u32, docs: RoaringBitmap) {
+        match self.buckets.binary_search_by_key(&bucket, |(position, _)| *position) {
+            Ok(at) => self.buckets[at].1 |= docs,
+            Err(at) => self.buckets.insert(at, (bucket, docs)),
+        }
+    }
+
+    /// Takes the sets out.
+    pub(super) fn into_buckets(self) -> Vec<(u32, RoaringBitmap)> {
+        self.buckets
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.buckets.iter().map(|(_, docs)| docs.serialized_size() + size_of::<RoaringBitmap>()).sum()
     }
@@ -36,21 +49,30 @@ impl PositionDocs {
 
 /// [`PositionDocs`] on their way.
 #[derive(Default)]
-pub(super) struct PositionSets(BTreeMap<u32, DocidSet>);
+pub(super) struct PositionSets {
+    /// By [`BUCKETS`].
+    sets: Vec<Option<DocidSet>>,
+}
 
 impl PositionSets {
     /// Adds the ascending positions of a document.
     pub(super) fn add(&mut self, docid: u32, positions: &[u32], empty: impl Fn() -> DocidSet) {
         let mut last = None;
-        for bucket in positions.iter().map(|&position| bucketed(position)) {
+        for &position in positions {
+            let bucket = bucket_of(position);
             if last.replace(bucket) != Some(bucket) {
-                self.0.entry(bucket).or_insert_with(&empty).add(docid);
+                if bucket >= self.sets.len() {
+                    self.sets.resize_with(bucket + 1, || None);
+                }
+                self.sets[bucket].get_or_insert_with(&empty).add(docid);
             }
         }
     }
 
     pub(super) fn finish(self) -> PositionDocs {
-        PositionDocs { buckets: self.0.into_iter().map(|(bucket, set)| (bucket, set.finish())).collect() }
+        let sets = BUCKETS.into_iter().zip(self.sets);
+        let found = sets.filter_map(|(bucket, set)| Some((bucket, set?.finish())));
+        PositionDocs { buckets: found.collect() }
     }
 }
 
@@ -106,13 +128,34 @@ impl Postings {
     }
 }
 
+/// Bucketed positions there are: positions are below 65536.
+const BUCKETS: [u32; 29] = {
+    let mut buckets = [0; 29];
+    let mut at = 0;
+    while at < buckets.len() {
+        buckets[at] = match at {
+            0..16 => at as u32,
+            16 => 24,
+            _ => 1 << (at - 12),
+        };
+        at += 1;
+    }
+    buckets
+};
+
+/// Which of [`BUCKETS`] a position falls in.
+fn bucket_of(position: u32) -> usize {
+    match position {
+        0..16 => position as usize,
+        16..24 => 16,
+        24..0x1_0000 => 12 + position.next_power_of_two().ilog2() as usize,
+        _ => BUCKETS.len() - 1,
+    }
+}
+
 /// The bucket a word position falls in. Source: search-semantics §3.3.
 pub fn bucketed(position: u32) -> u32 {
-    match position {
-        0..16 => position,
-        16..24 => 24,
-        _ => position.next_power_of_two(),
-    }
+    BUCKETS[bucket_of(position)]
 }
 
 #[cfg(test)]

@@ -7,16 +7,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
-use tantivy::postings::{Postings as _, TermInfo};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, InvertedIndexReader, TERMINATED};
+use tantivy::directory::FileSlice;
+use tantivy::postings::TermInfo;
+use tantivy::{DocId, InvertedIndexReader};
 
 use super::Budget;
 use super::cache::Generations;
-use super::docid_set::DocidSet;
+use super::laid_out::LaidOut;
+use super::list_reader::ListReader;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::occurrences::{Occurrences, pack};
 use super::positions::{PositionDocs, PositionSets};
@@ -24,7 +25,7 @@ use super::searchable::is_numeric;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::schema::{self, parse_term};
-use crate::store::{DELETED, SegmentView};
+use crate::store::{DELETED, DocidSet, SegmentView};
 
 /// What is kept of a segment.
 #[derive(Default)]
@@ -126,17 +127,26 @@ impl FieldSets {
     }
 }
 
-#[derive(Default)]
-struct FieldPositions(BTreeMap<FieldId, PositionSets>);
+/// A postings list of one of the words asked for.
+struct List {
+    field: FieldId,
+    is_numeric: bool,
+    info: TermInfo,
+}
 
-impl FieldPositions {
-    fn of(&mut self, field: FieldId) -> &mut PositionSets {
-        self.0.entry(field).or_default()
-    }
+/// Postings of all lists.
+fn frequency(lists: &[List]) -> u64 {
+    lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
+}
 
-    fn finish(self) -> ByField<PositionDocs> {
-        self.0.into_iter().map(|(field, sets)| (field, sets.finish())).collect()
-    }
+/// Postings from which several threads share the reading: it takes a millisecond then, a thread 0.05.
+const SHARED_POSTINGS_MIN: u64 = 1 << 17;
+
+/// Threads that share the reading of what will be kept.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS
+        .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
 }
 
 /// Adds documents to those of a field.
@@ -151,24 +161,30 @@ pub(super) fn unite(fields: &mut ByField<RoaringBitmap>, field: FieldId, docs: &
 pub(super) struct Segment<'a> {
     view: &'a SegmentView,
     index: &'a InvertedIndexReader,
+    positions: &'a FileSlice,
     cache: Arc<SegmentCache>,
     lost: u32,
     budget: &'a Budget,
 }
 
 impl<'a> Segment<'a> {
-    /// `index`: the field `text` of the segment.
-    pub(super) fn new(view: &'a SegmentView, index: &'a InvertedIndexReader, budget: &'a Budget) -> Self {
+    /// `index` and `positions`: the field `text` of the segment.
+    pub(super) fn new(
+        view: &'a SegmentView,
+        index: &'a InvertedIndexReader,
+        positions: &'a FileSlice,
+        budget: &'a Budget,
+    ) -> Self {
         let lost = view.reader.max_doc() - view.live.len() as u32;
-        Self { view, index, cache: view.attachments().get(), lost, budget }
+        Self { view, index, positions, cache: view.attachments().get(), lost, budget }
     }
 
     /// Live documents of a postings list of `text`.
     pub(super) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
         let key = Key::Word(text.into(), field);
         let kept = self.kept(&self.cache.docs, key, bitmap_bytes, || {
-            let mut docs = self.empty_set();
-            self.each_docid(self.index, info, |docid| docs.add(docid))?;
+            let mut docs = self.view.docid_set();
+            self.each_docid(&mut self.reader(), info, |docid| docs.add(docid))?;
             Ok(docs.finish())
         })?;
         Ok(self.masked(kept))
@@ -183,9 +199,10 @@ impl<'a> Segment<'a> {
     ) -> Result<Docs> {
         let kept = self.kept(&self.cache.docs, Key::Length(words, field), bitmap_bytes, || {
             let index = self.view.reader.inverted_index(lengths)?;
-            let mut docs = self.empty_set();
+            let mut docs = self.view.docid_set();
             if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
-                self.each_docid(&index, &info, |docid| docs.add(docid))?;
+                let mut reader = ListReader::new(&index, self.budget);
+                self.each_docid(&mut reader, &info, |docid| docs.add(docid))?;
             }
             Ok(docs.finish())
         })?;
@@ -195,20 +212,27 @@ impl<'a> Segment<'a> {
     /// Live documents of all words that begin with `prefix`, field by field.
     pub(super) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
         let kept = self.kept(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
-            let (mut words, mut numbers) = (FieldSets::default(), FieldSets::default());
-            self.each_term(prefix, |word, field, info| {
-                let sets = if is_numeric(word) { &mut numbers } else { &mut words };
-                let set = sets.of(field, || self.empty_set());
-                self.each_docid(self.index, info, |docid| set.add(docid))
+            let parts = self.read_lists(&self.lists(&Side::Prefix(prefix.into()))?, |lists| {
+                let (mut words, mut numbers) = (FieldSets::default(), FieldSets::default());
+                let mut reader = self.reader();
+                for list in lists {
+                    let sets = if list.is_numeric { &mut numbers } else { &mut words };
+                    let set = sets.of(list.field, || self.view.docid_set());
+                    self.each_docid(&mut reader, &list.info, |docid| set.add(docid))?;
+                }
+                Ok((words.finish(), numbers.finish()))
             })?;
-            let (words, numbers) = (words.finish(), numbers.finish());
-            Ok(if numbers.is_empty() {
-                PrefixDocs { all: words, without_numbers: None }
-            } else {
-                let mut all = numbers;
-                words.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
-                PrefixDocs { all, without_numbers: Some(words) }
-            })
+            let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
+            for (some_words, some_numbers) in &parts {
+                some_words.iter().for_each(|(field, docs)| unite(&mut words, *field, docs));
+                some_numbers.iter().for_each(|(field, docs)| unite(&mut numbers, *field, docs));
+            }
+            if numbers.is_empty() {
+                return Ok(PrefixDocs { all: words, without_numbers: None });
+            }
+            all.clone_from(&words);
+            numbers.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
+            Ok(PrefixDocs { all, without_numbers: Some(words) })
         })?;
         let fields = |fields: &ByField<RoaringBitmap>| -> ByField<RoaringBitmap> {
             fields.iter().map(|(field, docs)| (*field, self.mask(kept.lost, docs).into_owned())).collect()
@@ -224,10 +248,7 @@ impl<'a> Segment<'a> {
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
         let kept = self.kept(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
-            let mut sets = FieldPositions::default();
-            let word = Side::Word(text.into());
-            self.each_term_of(&word, |_, field, info| self.add_positions(info, sets.of(field)))?;
-            Ok(sets.finish())
+            self.positions_of(&Side::Word(text.into()))
         })?;
         self.each_position_set(&kept, &mut take);
         Ok(())
@@ -240,41 +261,58 @@ impl<'a> Segment<'a> {
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
         let kept = self.kept(&self.cache.positions, Key::Prefix(prefix.into()), positions_bytes, || {
-            let mut sets = FieldPositions::default();
-            self.each_term(prefix, |_, field, info| self.add_positions(info, sets.of(field)))?;
-            Ok(sets.finish())
+            self.positions_of(&Side::Prefix(prefix.into()))
         })?;
         self.each_position_set(&kept, &mut take);
         Ok(())
     }
 
+    fn positions_of(&self, side: &Side) -> Result<ByField<PositionDocs>> {
+        let parts = self.read_lists(&self.lists(side)?, |lists| {
+            let mut sets: BTreeMap<FieldId, PositionSets> = BTreeMap::new();
+            let mut reader = self.reader();
+            for list in lists {
+                let sets = sets.entry(list.field).or_default();
+                self.each_docid_with_positions(&mut reader, &list.info, |docid, positions| {
+                    sets.add(docid, positions, || self.view.docid_set());
+                })?;
+            }
+            Ok(sets)
+        })?;
+        let mut found: BTreeMap<FieldId, PositionDocs> = BTreeMap::new();
+        for (field, sets) in parts.into_iter().flatten() {
+            let found = found.entry(field).or_default();
+            sets.finish().into_buckets().into_iter().for_each(|(bucket, docs)| found.unite(bucket, docs));
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// Places of all words that begin with `prefix`, in all fields, documents deleted since included. None
     /// if they are very many.
     pub(super) fn prefix_places(&self, prefix: &str) -> Result<Option<Arc<Kept<Occurrences>>>> {
-        let mut postings = 0u64;
+        let mut lists = Vec::new();
         let known = self.cache.places.get(&prefix.into()).filter(|known| known.lost <= self.lost);
         if known.is_none() {
-            self.each_term(prefix, |_, _, info| {
-                postings += u64::from(info.doc_freq);
-                Ok(())
-            })?;
+            lists = self.lists(&Side::Prefix(prefix.into()))?;
         }
-        if postings > PLACES_POSTINGS_MAX {
+        if frequency(&lists) > PLACES_POSTINGS_MAX {
             return Ok(None);
         }
         let kept = self.kept(&self.cache.places, prefix.into(), Occurrences::bytes, || {
-            let mut places = Vec::with_capacity(postings as usize);
-            self.each_term(prefix, |_, field, info| {
-                self.each_positions(info, |docid, positions| {
-                    places.extend(positions.iter().map(|&position| pack(docid, field, position)));
-                })
-            })?;
+            let mut places = Vec::with_capacity(frequency(&lists) as usize);
+            let mut reader = self.reader();
+            for list in &lists {
+                self.each_docid_with_positions(&mut reader, &list.info, |docid, positions| {
+                    places.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                })?;
+            }
             Ok(Occurrences::new(places))
         })?;
         Ok(Some(kept))
     }
 
-    /// Live documents where `right` follows `left`, by least distance in a field.
+    /// Live documents where `right` follows `left`, by least distance in a field. A document may come at
+    /// several distances.
     pub(super) fn near(
         &self,
         left: &Side,
@@ -285,79 +323,115 @@ impl<'a> Segment<'a> {
         let bytes = |fields: &ByField<ByDistance>| -> usize {
             fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
         };
-        let kept = self.kept(&self.cache.near, key, bytes, || {
-            let (left_docs, right_docs) = (self.side_docs(left)?, self.side_docs(right)?);
-            let mut shared = ByField::new();
-            for (field, docs) in left_docs {
-                if let Ok(at) = right_docs.binary_search_by_key(&field, |(known, _)| *known) {
-                    shared.push((field, docs & &right_docs[at].1));
-                }
-            }
-            let (lefts, rights) = (self.side_places(left, &shared)?, self.side_places(right, &shared)?);
-            let mut sets: BTreeMap<FieldId, [DocidSet; DISTANCE_MAX as usize]> = BTreeMap::new();
-            lefts.each_distance_to(&rights, |docid, field, distance| {
-                let sets = sets.entry(field).or_insert_with(|| std::array::from_fn(|_| self.empty_set()));
-                sets[usize::from(distance) - 1].add(docid);
-            });
-            Ok(sets.into_iter().map(|(field, sets)| (field, sets.map(DocidSet::finish))).collect())
-        })?;
+        let kept = self.kept(&self.cache.near, key, bytes, || self.work_out_near(left, right))?;
         for (field, near) in &kept.value {
             near.iter().enumerate().for_each(|(at, docs)| take(*field, at, self.mask(kept.lost, docs)));
         }
         Ok(())
     }
 
-    fn side_docs(&self, side: &Side) -> Result<ByField<RoaringBitmap>> {
-        if let Side::Prefix(prefix) = side {
-            return Ok(self.prefix_docs(prefix)?.all);
+    /// The shorter side is laid out by document, the other one only read past it.
+    fn work_out_near(&self, left: &Side, right: &Side) -> Result<ByField<ByDistance>> {
+        let (lefts, rights) = (self.lists(left)?, self.lists(right)?);
+        let left_is_laid = frequency(&lefts) <= frequency(&rights);
+        let (short, long) = if left_is_laid { (lefts, rights) } else { (rights, lefts) };
+        let mut laid: BTreeMap<FieldId, LaidOut> = BTreeMap::new();
+        for lists in short.chunk_by(|a, b| a.field == b.field) {
+            laid.insert(lists[0].field, self.lay_out(lists)?);
         }
-        let mut docs = ByField::new();
-        self.each_term_of(side, |text, field, info| {
-            docs.push((field, self.word_docs(text, field, info)?.clone()));
+        let parts = self.read_lists(&long, |lists| {
+            let mut sets: BTreeMap<FieldId, [DocidSet; DISTANCE_MAX as usize]> = BTreeMap::new();
+            let mut reader = self.reader();
+            for list in lists {
+                let Some(laid) = laid.get(&list.field) else { continue };
+                let sets =
+                    sets.entry(list.field).or_insert_with(|| std::array::from_fn(|_| self.view.docid_set()));
+                let wanted =
+                    |doc: DocId| self.view.docids[doc as usize] != DELETED && !laid.at(doc).is_empty();
+                reader.each_doc_with_positions(&list.info, self.positions, wanted, |doc, positions| {
+                    if let Some(distance) = laid.least_distance(doc, positions, left_is_laid) {
+                        sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
+                    }
+                })?;
+            }
+            let finished = |(field, sets): (_, [DocidSet; _])| (field, sets.map(DocidSet::finish));
+            Ok(sets.into_iter().map(finished).collect::<ByField<ByDistance>>())
+        })?;
+        let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
+        for (field, near) in parts.into_iter().flatten() {
+            let found = found.entry(field).or_default();
+            found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Positions of lists of one field by segment docid.
+    fn lay_out(&self, lists: &[List]) -> Result<LaidOut> {
+        let mut places = Vec::with_capacity(frequency(lists) as usize);
+        let mut reader = self.reader();
+        for list in lists {
+            reader.each_doc_with_positions(
+                &list.info,
+                self.positions,
+                |_| true,
+                |doc, positions| {
+                    places.extend(positions.iter().map(|&position| (doc, position as u16)));
+                },
+            )?;
+        }
+        Ok(LaidOut::new(places, self.view.reader.max_doc()))
+    }
+
+    /// Postings lists of a side by field.
+    fn lists(&self, side: &Side) -> Result<Vec<List>> {
+        let mut lists = Vec::new();
+        let mut take = |word: &str, field, info: &TermInfo| {
+            lists.push(List { field, is_numeric: is_numeric(word), info: info.clone() });
             Ok(())
-        })?;
-        Ok(docs)
-    }
-
-    /// Places of a side in those documents of each field.
-    fn side_places(&self, side: &Side, docs: &ByField<RoaringBitmap>) -> Result<Occurrences> {
-        let last = docs.iter().filter_map(|(_, docs)| docs.max()).max().unwrap_or(0);
-        let marks: Vec<(FieldId, Vec<u64>)> = docs
-            .iter()
-            .map(|(field, docs)| {
-                let mut marks = vec![0u64; last as usize / 64 + 1];
-                docs.iter().for_each(|docid| marks[docid as usize / 64] |= 1 << (docid % 64));
-                (*field, marks)
-            })
-            .collect();
-        let mut places = Vec::new();
-        self.each_term_of(side, |_, field, info| {
-            let Ok(at) = marks.binary_search_by_key(&field, |(known, _)| *known) else { return Ok(()) };
-            let marks = &marks[at].1;
-            let wanted =
-                |docid: u32| marks.get(docid as usize / 64).is_some_and(|bits| bits >> (docid % 64) & 1 == 1);
-            self.each_positions_where(info, wanted, |docid, positions| {
-                places.extend(positions.iter().map(|&position| pack(docid, field, position)));
-            })
-        })?;
-        Ok(Occurrences::new(places))
-    }
-
-    fn each_term_of(
-        &self,
-        side: &Side,
-        take: impl FnMut(&str, FieldId, &TermInfo) -> Result<()>,
-    ) -> Result<()> {
+        };
         match side {
-            Side::Prefix(prefix) => self.each_term(prefix, take),
+            Side::Prefix(prefix) => self.each_term(prefix, &mut take)?,
             Side::Word(text) => {
                 let (low, high) = ([text.as_bytes(), &[0]].concat(), [text.as_bytes(), &[1]].concat());
-                self.each_term_between(&low, &high, take)
+                self.each_term_between(&low, &high, &mut take)?;
             }
         }
+        lists.sort_by_key(|list| list.field);
+        Ok(lists)
     }
 
-    /// Postings lists of all words that begin with `prefix`.
+    /// Has `read` read the lists, in several parts at once if that is much.
+    fn read_lists<T: Send>(
+        &self,
+        lists: &[List],
+        read: impl Fn(&[List]) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let all = frequency(lists);
+        let threads = if all < SHARED_POSTINGS_MIN { 1 } else { threads() };
+        let mut parts: Vec<&[List]> = Vec::with_capacity(threads);
+        let mut rest = lists;
+        for thread in 1..threads as u64 {
+            let wanted = all * thread / threads as u64 - (all - frequency(rest));
+            let mut seen = 0;
+            let fits = |list: &&List| {
+                seen += u64::from(list.info.doc_freq);
+                seen <= wanted
+            };
+            let (here, others) = rest.split_at(rest.iter().take_while(fits).count());
+            parts.push(here);
+            rest = others;
+        }
+        std::thread::scope(|scope| {
+            let others: Vec<_> = parts.iter().map(|lists| scope.spawn(|| read(lists))).collect();
+            let mut found = vec![read(rest)?];
+            for other in others {
+                found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// Visits all words that begin with `prefix`, attribute by attribute.
     pub(super) fn each_term(
         &self,
         prefix: &str,
@@ -383,52 +457,36 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    fn each_docid(
+    fn reader(&self) -> ListReader<'a> {
+        ListReader::new(self.index, self.budget)
+    }
+
+    /// Visits live documents of a list.
+    pub(super) fn each_docid(
         &self,
-        index: &InvertedIndexReader,
+        reader: &mut ListReader,
         info: &TermInfo,
         mut take: impl FnMut(u32),
     ) -> Result<()> {
-        let mut postings = index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
-        let mut doc = postings.doc();
-        while doc != TERMINATED && !self.budget.stops() {
+        reader.each_doc(info, |doc| {
             let docid = self.view.docids[doc as usize];
             if docid != DELETED {
                 take(docid);
             }
-            doc = postings.advance();
-        }
-        Ok(())
+        })
     }
 
-    fn each_positions(&self, info: &TermInfo, take: impl FnMut(u32, &[u32])) -> Result<()> {
-        self.each_positions_where(info, |_| true, take)
-    }
-
-    fn each_positions_where(
+    fn each_docid_with_positions(
         &self,
+        reader: &mut ListReader,
         info: &TermInfo,
-        wanted: impl Fn(u32) -> bool,
         mut take: impl FnMut(u32, &[u32]),
     ) -> Result<()> {
-        let option = IndexRecordOption::WithFreqsAndPositions;
-        let mut postings = self.index.read_postings_from_terminfo(info, option)?;
-        let mut positions = Vec::new();
-        let mut doc = postings.doc();
-        while doc != TERMINATED && !self.budget.stops() {
-            let docid = self.view.docids[doc as usize];
-            if docid != DELETED && wanted(docid) {
-                positions.clear();
-                postings.positions(&mut positions);
-                take(docid, &positions);
-            }
-            doc = postings.advance();
-        }
-        Ok(())
-    }
-
-    fn add_positions(&self, info: &TermInfo, sets: &mut PositionSets) -> Result<()> {
-        self.each_positions(info, |docid, positions| sets.add(docid, positions, || self.empty_set()))
+        let docids = &*self.view.docids;
+        let is_live = |doc: DocId| docids[doc as usize] != DELETED;
+        reader.each_doc_with_positions(info, self.positions, is_live, |doc, positions| {
+            take(docids[doc as usize], positions);
+        })
     }
 
     fn each_position_set(
@@ -441,10 +499,6 @@ impl<'a> Segment<'a> {
                 take(*field, position, self.mask(kept.lost, docs));
             }
         }
-    }
-
-    fn empty_set(&self) -> DocidSet {
-        DocidSet::new(self.view.live.min().unwrap_or(0), self.view.live.max().unwrap_or(0))
     }
 
     fn mask<'d>(&self, lost: u32, docs: &'d RoaringBitmap) -> Cow<'d, RoaringBitmap> {

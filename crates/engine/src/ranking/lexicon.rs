@@ -43,6 +43,16 @@ pub(super) enum Slot {
     FirstWord,
 }
 
+/// A node as one side of a pair of words.
+pub(super) struct Sides {
+    /// A word or a beginning that covers all classes but those of `rest`; None if none does.
+    pub(super) one: Option<Side>,
+    /// The part of it that may also stand the wrong way round.
+    pub(super) reversible: Option<Side>,
+    /// Classes that neither covers.
+    pub(super) rest: Classes,
+}
+
 struct KnownPlaces {
     universe: RoaringBitmap,
     occurrences: Rc<Occurrences>,
@@ -209,25 +219,46 @@ impl<'a> Lexicon<'a> {
         Ok(fields)
     }
 
-    /// The words a node may stand on as one side of a pair, and those among them that may also stand the wrong
-    /// way round. None if that cannot be said by one word or beginning.
-    pub(super) fn sides(&self, node: &Node) -> Option<(Side, Option<Side>)> {
+    /// What a node may stand on as one side of a pair of words.
+    pub(super) fn sides(&self, node: &Node) -> Sides {
         let term = self.term(node);
-        let mut exact = None;
-        let mut whole = None;
+        let (mut exact, mut prefix, mut rest) = (None, None, Classes::NONE);
         for class in node.classes.each() {
             match class {
-                _ if !term.phrases(class).is_empty() => return None,
-                Classes::EXACT => exact = term.exact.as_ref().map(|word| Side::Word(word.text.clone())),
-                Classes::COMPLETIONS if term.prefix_docs().is_some() => {
-                    whole = Some(Side::Prefix(term.text.as_str().into()));
+                Classes::EXACT if term.exact.is_some() => {
+                    exact = term.exact.as_ref().map(|word| Side::Word(word.text.clone()));
                 }
-                _ if term.has_words(class) => return None,
+                Classes::COMPLETIONS if term.prefix_docs().is_some() => {
+                    prefix = Some(Side::Prefix(term.text.as_str().into()));
+                }
+                _ if term.has_words(class) || !term.phrases(class).is_empty() => rest = rest.or(class),
                 _ => {}
             }
         }
-        let reversible = whole.clone().filter(|_| !term.completes_by_prefix());
-        Some((whole.or_else(|| exact.clone())?, reversible.or(exact)))
+        let reversible = prefix.clone().filter(|_| !term.completes_by_prefix());
+        let reversible = reversible.or_else(|| exact.clone());
+        Sides { one: prefix.or(exact), reversible, rest }
+    }
+
+    /// Documents of `universe` that may hold places of some classes of a node.
+    pub(super) fn docs_with_places(
+        &self,
+        node: &Node,
+        classes: Classes,
+        universe: &RoaringBitmap,
+    ) -> Result<RoaringBitmap> {
+        let mut docs = RoaringBitmap::new();
+        for class in classes.each() {
+            if self.term(node).has_words(class) {
+                for (_, in_field) in self.fields(node.term, class)?.fields() {
+                    docs |= in_field & universe;
+                }
+            }
+            for phrase in self.term(node).phrases(class) {
+                docs |= &*self.phrase_docs(phrase)? & universe;
+            }
+        }
+        Ok(docs)
     }
 
     /// Places of a class of the node in `universe`, phrases by one of their words.

@@ -49,28 +49,49 @@ fn merged(known: &Rc<Occurrences>, more: &Rc<Occurrences>) -> Rc<Occurrences> {
     }
 }
 
-/// What [`ProximityRule`] costs by pairs kept for the whole index, documents of `both` only. None if there
-/// are none to be kept.
-fn near(
-    lexicon: &Lexicon,
-    from: &Node,
-    to: &Node,
-    both: &RoaringBitmap,
-) -> Result<Option<[RoaringBitmap; DISTANCE_MAX as usize]>> {
-    let (Some((left, left_back)), Some((right, right_back))) = (lexicon.sides(from), lexicon.sides(to))
-    else {
+/// Documents by what [`ProximityRule`] costs them, cheapest first; a document counts with its first.
+type ByCost = [RoaringBitmap; DISTANCE_MAX as usize];
+
+/// The costs of `both` by pairs kept for the whole index. None if there are none to be kept of what most of
+/// these documents hold; what the others hold beside is read.
+fn by_kept(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> Result<Option<ByCost>> {
+    let (lefts, rights) = (lexicon.sides(from), lexicon.sides(to));
+    let (Some(left), Some(right)) = (lefts.one, rights.one) else { return Ok(None) };
+    let mut others = lexicon.docs_with_places(from, lefts.rest, both)?;
+    others |= lexicon.docs_with_places(to, rights.rest, both)?;
+    if others.len() * 2 > both.len() {
         return Ok(None);
-    };
+    }
     let forward = lexicon.postings.near_docs(&left, &right)?;
-    let mut near: [RoaringBitmap; DISTANCE_MAX as usize] = std::array::from_fn(|at| &forward[at] & both);
-    if let (Some(left), Some(right)) = (left_back, right_back) {
+    let mut near: ByCost = std::array::from_fn(|at| &forward[at] & both);
+    if let (Some(left), Some(right)) = (lefts.reversible, rights.reversible) {
         let backward = lexicon.postings.near_docs(&right, &left)?;
         // The wrong way round costs one more.
         for (docs, backward) in near[1..].iter_mut().zip(&*backward) {
             *docs |= backward & both;
         }
     }
+    if !others.is_empty() {
+        let read = by_places(lexicon, from, to, &others)?;
+        near.iter_mut().zip(read).for_each(|(docs, read)| *docs |= read);
+    }
     Ok(Some(near))
+}
+
+/// The costs of `both`, read document by document.
+fn by_places(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> Result<ByCost> {
+    let left = Side::new(lexicon, from, Slot::Last, both)?;
+    let right = Side::new(lexicon, to, Slot::First, both)?;
+    let mut near: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
+    for (docid, distance) in left.all.distances_to(&right.all) {
+        near[usize::from(distance) - 1].push(docid);
+    }
+    for (docid, distance) in right.reversible.distances_to(&left.reversible) {
+        if let Some(docids) = near.get_mut(usize::from(distance)) {
+            docids.push(docid);
+        }
+    }
+    Ok(near.map(|docids| docids.into_iter().collect()))
 }
 
 fn joining(node: &Node) -> u32 {
@@ -101,30 +122,18 @@ impl CostRule for ProximityRule {
         let both = &*matching & &*lexicon.node_docs(from)? & universe;
         let both = lexicon.sharing_attribute(from, to, &both)?;
         let apart = (joining(to) + u32::from(DISTANCE_MAX), matching);
-        if both.len() >= NEAR_DOCUMENTS_MIN
-            && !lexicon.postings.nearness_is_by_attribute()
-            && let Some(near) = near(lexicon, from, to, &both)?
-        {
-            let near = near.into_iter().map(Rc::new);
-            return Ok((joining(to)..).zip(near).chain([apart]).collect());
-        }
-        let left = Side::new(lexicon, from, Slot::Last, &both)?;
-        let right = Side::new(lexicon, to, Slot::First, &both)?;
         if lexicon.postings.nearness_is_by_attribute() {
+            let left = Side::new(lexicon, from, Slot::Last, &both)?;
+            let right = Side::new(lexicon, to, Slot::First, &both)?;
             let together = left.all.sharing_attribute_with(&right.all);
             return Ok(vec![(joining(to), Rc::new(together)), apart]);
         }
-        let mut near: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
-        for (docid, distance) in left.all.distances_to(&right.all) {
-            near[usize::from(distance) - 1].push(docid);
-        }
-        for (docid, distance) in right.reversible.distances_to(&left.reversible) {
-            if let Some(docids) = near.get_mut(usize::from(distance)) {
-                docids.push(docid);
-            }
-        }
-        let near = near.into_iter().map(|docids| Rc::new(docids.into_iter().collect()));
-        Ok((joining(to)..).zip(near).chain([apart]).collect())
+        let kept = match both.len() >= NEAR_DOCUMENTS_MIN {
+            true => by_kept(lexicon, from, to, &both)?,
+            false => None,
+        };
+        let near = kept.map_or_else(|| by_places(lexicon, from, to, &both), Ok)?;
+        Ok((joining(to)..).zip(near.map(Rc::new)).chain([apart]).collect())
     }
 
     fn cost_max(&self, _: &Lexicon, from: Option<&Node>, to: &Node) -> u32 {

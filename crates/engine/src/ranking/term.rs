@@ -37,6 +37,7 @@ impl Classes {
     pub(super) const SPLIT: Self = Self(16);
     pub(super) const TWO_TYPOS: Self = Self(32);
     pub(super) const ALL: Self = Self(63);
+    pub(super) const NONE: Self = Self(0);
 
     /// What costs exactly so many typos.
     pub(super) const LEVELS: [Self; 3] = [Self(7), Self(24), Self(32)];
@@ -47,6 +48,10 @@ impl Classes {
 
     pub(super) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     pub(super) fn meets(self, other: Self) -> bool {

@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
+use tantivy::directory::{CompositeFile, FileSlice};
+use tantivy::index::SegmentComponent;
 use tantivy::indexer::{AddOperation, SegmentWriter};
 use tantivy::postings::TermInfo;
 use tantivy::schema::document::Document;
@@ -12,6 +14,7 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMIN
 
 use super::attachments::Attachments;
 use super::disk::KeptFile;
+use super::docid_set::DocidSet;
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::pieces::{Pieces, Spill};
@@ -82,8 +85,11 @@ pub(super) struct SegmentCore {
     order: Option<Vec<DocId>>,
     /// Whether no docid comes twice.
     unique: bool,
+    /// The least docid and the greatest.
+    span: (u32, u32),
     attachments: Arc<Attachments>,
     store: OnceLock<StoreReader>,
+    positions: OnceLock<FileSlice>,
     /// Files its pieces lie in, none if they are in memory: they stay while anybody reads them.
     _files: Vec<Arc<KeptFile>>,
 }
@@ -133,8 +139,10 @@ impl SegmentView {
                 docids: Arc::clone(&like.core.docids),
                 order: like.core.order.clone(),
                 unique: like.core.unique,
+                span: like.core.span,
                 attachments: Arc::clone(&like.core.attachments),
                 store: OnceLock::new(),
+                positions: OnceLock::new(),
                 _files: files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
@@ -147,7 +155,8 @@ impl SegmentView {
         });
         let at = |rank: usize| order.as_ref().map_or(rank, |order: &Vec<DocId>| order[rank] as usize);
         let unique = (1..docids.len()).all(|rank| docids[at(rank - 1)] != docids[at(rank)]);
-        let live = Arc::new(collect(docids.iter().copied()));
+        let span = (docids.iter().min().copied().unwrap_or(0), docids.iter().max().copied().unwrap_or(0));
+        let live = Arc::new(collect(span, docids.iter().copied()));
         let core = SegmentCore {
             entry,
             segment,
@@ -155,8 +164,10 @@ impl SegmentView {
             docids: Arc::clone(&docids),
             order,
             unique,
+            span,
             attachments: Arc::default(),
             store: OnceLock::new(),
+            positions: OnceLock::new(),
             _files: files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
@@ -259,7 +270,7 @@ impl SegmentView {
     /// any later commit too. None if one docid stands for several documents of the segment.
     pub fn all_docids(&self, docs: &[DocId]) -> Option<RoaringBitmap> {
         let all = docs.iter().map(|&doc| self.core.docids[doc as usize]);
-        self.core.unique.then(|| if self.core.order.is_none() { collect(all) } else { all.collect() })
+        self.core.unique.then(|| collect(self.core.span, all))
     }
 
     /// Segment docids of which `presence` says this, deleted documents included.
@@ -290,7 +301,23 @@ impl SegmentView {
     /// Live docids of ascending segment docids.
     pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
         let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
-        if self.core.order.is_none() { collect(live) } else { live.collect() }
+        collect(self.core.span, live)
+    }
+
+    /// For docids of this segment on their way to a bitmap.
+    pub fn docid_set(&self) -> DocidSet {
+        DocidSet::new(self.core.span.0, self.core.span.1)
+    }
+
+    /// Positions of all words of the field `text`, as tantivy wrote them.
+    pub fn positions_file(&self, schema: &Fields) -> Result<FileSlice> {
+        if let Some(file) = self.core.positions.get() {
+            return Ok(file.clone());
+        }
+        let all = self.core.segment.open_read(SegmentComponent::Positions);
+        let all = CompositeFile::open(&all.context("positions could not be read")?)?;
+        let file = all.open_read(schema.text).unwrap_or_else(FileSlice::empty);
+        Ok(self.core.positions.get_or_init(|| file).clone())
     }
 }
 
@@ -326,15 +353,11 @@ fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     docids.collect()
 }
 
-/// Docids that come in ascending order need no searching.
-fn collect(docids: impl Iterator<Item = u32>) -> RoaringBitmap {
-    let mut bitmap = RoaringBitmap::new();
-    for docid in docids {
-        if bitmap.try_push(docid).is_err() {
-            bitmap.insert(docid);
-        }
-    }
-    bitmap
+/// Docids between those of `span` as a bitmap.
+fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap {
+    let mut set = DocidSet::new(span.0, span.1);
+    docids.for_each(|docid| set.add(docid));
+    set.finish()
 }
 
 /// Blocks of decompressed documents a segment keeps, of 16 kB each.

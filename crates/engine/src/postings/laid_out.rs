@@ -1,0 +1,102 @@
+//! Here is a document of a segment: where in one of its attributes do these words stand?
+
+use tantivy::DocId;
+
+use super::nearness::DISTANCE_MAX;
+
+/// Positions in one attribute of the documents of a segment.
+pub(super) struct LaidOut {
+    /// By segment docid, where its positions begin; one more at the end.
+    starts: Vec<u32>,
+    /// Ascending for each document.
+    positions: Vec<u16>,
+}
+
+impl LaidOut {
+    /// `places` may come in any order and repeat; their documents lie below `documents`.
+    pub(super) fn new(mut places: Vec<(DocId, u16)>, documents: DocId) -> Self {
+        // Lists of words come one after another, each in order: runs a stable sort merges.
+        if !places.is_sorted() {
+            places.sort();
+        }
+        places.dedup();
+        let mut starts = vec![0u32; documents as usize + 1];
+        for (doc, _) in &places {
+            starts[*doc as usize + 1] += 1;
+        }
+        let mut before = 0;
+        for start in &mut starts {
+            before += *start;
+            *start = before;
+        }
+        Self { starts, positions: places.into_iter().map(|(_, position)| position).collect() }
+    }
+
+    /// Positions of a document.
+    pub(super) fn at(&self, doc: DocId) -> &[u16] {
+        &self.positions[self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize]
+    }
+
+    /// The least distance, 1 to [`DISTANCE_MAX`], between its positions and `others`, both ascending, where
+    /// those laid out come first, or else the others do. None if it is greater.
+    pub(super) fn least_distance(&self, doc: DocId, others: &[u32], laid_first: bool) -> Option<u8> {
+        let mut laid = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
+        let mut others = others.iter().copied().peekable();
+        let distance = if laid_first { least(&mut laid, others) } else { least(&mut others, laid) };
+        distance.filter(|&distance| distance <= u32::from(DISTANCE_MAX)).map(|distance| distance as u8)
+    }
+}
+
+/// The least distance from one of `lefts` forward to one of `rights`.
+fn least(
+    lefts: &mut std::iter::Peekable<impl Iterator<Item = u32>>,
+    rights: impl Iterator<Item = u32>,
+) -> Option<u32> {
+    let mut before = None;
+    let mut least = None;
+    for right in rights {
+        while let Some(left) = lefts.next_if(|&left| left < right) {
+            before = Some(left);
+        }
+        if let Some(left) = before {
+            let distance = right - left;
+            least = Some(least.map_or(distance, |known: u32| known.min(distance)));
+            if distance == 1 {
+                break;
+            }
+        }
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_least_distance_of_a_document_is_found(
+            places in proptest::collection::vec((0u32..4, 0u16..30), 0..40),
+            others in proptest::collection::btree_set(0u32..30, 0..20),
+        ) {
+            let laid = LaidOut::new(places.clone(), 4);
+            let others: Vec<u32> = others.into_iter().collect();
+            for doc in 0..4 {
+                for laid_first in [true, false] {
+                    let here = places.iter().filter(|place| place.0 == doc).map(|place| u32::from(place.1));
+                    let pairs = here.flat_map(|place| others.iter().map(move |&other| (place, other)));
+                    let distances = pairs.map(|(laid, other)| if laid_first {
+                        other.checked_sub(laid)
+                    } else {
+                        laid.checked_sub(other)
+                    });
+                    let near = distances.flatten().filter(|distance| (1..=3).contains(distance));
+                    let least = near.min().map(|distance| distance as u8);
+                    prop_assert_eq!(laid.least_distance(doc, &others, laid_first), least);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Reads postings lists from end to end, a block of documents at a time.
+//!
+//! tantivy's own cursor finds the positions of one document by adding up what lies before them in its block,
+//! for each document anew. Whoever reads all of a list takes the positions of a block in one go.
+
+use tantivy::directory::FileSlice;
+use tantivy::positions::PositionReader;
+use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, InvertedIndexReader};
+
+use super::Budget;
+use crate::error::{Error, Result};
+
+/// Reads one list after another without making room for each anew.
+pub(super) struct ListReader<'a> {
+    index: &'a InvertedIndexReader,
+    budget: &'a Budget,
+    documents: Option<BlockSegmentPostings>,
+    with_counts: Option<BlockSegmentPostings>,
+    /// Positions of a block: differences first, then themselves.
+    positions: Vec<u32>,
+}
+
+/// Bits of a position take none of its own if all of a block are 0, but a byte for the block.
+const POSITIONS_PER_BYTE_MAX: usize = 128;
+
+impl<'a> ListReader<'a> {
+    /// For lists of `index`.
+    pub(super) fn new(index: &'a InvertedIndexReader, budget: &'a Budget) -> Self {
+        Self { index, budget, documents: None, with_counts: None, positions: Vec::new() }
+    }
+
+    /// Calls `take` with all documents of a list, ascending.
+    pub(super) fn each_doc(&mut self, info: &TermInfo, mut take: impl FnMut(DocId)) -> Result<()> {
+        let option = IndexRecordOption::Basic;
+        let block = open(self.index, &mut self.documents, info, option)?;
+        while !block.docs().is_empty() && !self.budget.stops_after(block.docs().len()) {
+            block.docs().iter().for_each(|&doc| take(doc));
+            block.advance();
+        }
+        Ok(())
+    }
+
+    /// Calls `take` with the wanted documents of a list, ascending, and the ascending positions of each.
+    /// `positions` is where all of `index` lie.
+    ///
+    /// # Errors
+    /// Internal if there are more positions than can be.
+    pub(super) fn each_doc_with_positions(
+        &mut self,
+        info: &TermInfo,
+        positions: &FileSlice,
+        wanted: impl Fn(DocId) -> bool,
+        mut take: impl FnMut(DocId, &[u32]),
+    ) -> Result<()> {
+        let bytes = positions.read_bytes_slice(info.positions_range.clone())?;
+        let positions_max = (bytes.len() as u64 + 1) * POSITIONS_PER_BYTE_MAX as u64;
+        let mut positions = PositionReader::open(bytes)?;
+        let option = IndexRecordOption::WithFreqs;
+        let block = open(self.index, &mut self.with_counts, info, option)?;
+        let mut read = 0u64;
+        while !block.docs().is_empty() && !self.budget.stops_after(block.docs().len()) {
+            let counts = &block.freqs()[..block.docs().len()];
+            let count: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+            if read + count > positions_max {
+                return Err(Error::internal("positions are damaged", "there are more than there can be"));
+            }
+            if count > 0 && block.docs().iter().any(|&doc| wanted(doc)) {
+                self.positions.resize(count as usize, 0);
+                positions.read(read, &mut self.positions);
+                let mut rest = self.positions.as_mut_slice();
+                for (&doc, &count) in block.docs().iter().zip(counts) {
+                    let (here, after) = rest.split_at_mut(count as usize);
+                    rest = after;
+                    if wanted(doc) {
+                        let mut position = 0u32;
+                        for difference in here.iter_mut() {
+                            position = position.wrapping_add(*difference);
+                            *difference = position;
+                        }
+                        take(doc, here);
+                    }
+                }
+            }
+            read += count;
+            block.advance();
+        }
+        Ok(())
+    }
+}
+
+/// The first block of a list, in the place of one read before.
+fn open<'b>(
+    index: &InvertedIndexReader,
+    block: &'b mut Option<BlockSegmentPostings>,
+    info: &TermInfo,
+    option: IndexRecordOption,
+) -> Result<&'b mut BlockSegmentPostings> {
+    match block {
+        Some(block) => {
+            index.reset_block_postings_from_terminfo(info, block)?;
+            Ok(block)
+        }
+        None => Ok(block.insert(index.read_block_postings_from_terminfo(info, option)?)),
+    }
+}
