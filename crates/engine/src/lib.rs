@@ -6,6 +6,7 @@ pub mod error;
 pub mod facets;
 pub mod fields;
 pub mod filter;
+mod generations;
 mod index;
 pub mod indexing;
 pub mod postings;

@@ -1,13 +1,10 @@
-//! Keeps what was expensive to decode, within a bound of memory.
-
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+//! What is kept about a commit because it was expensive to put together.
 
 use roaring::RoaringBitmap;
 
 use super::{ByDistance, FieldDocs, Misspellings, Misspelt, PositionDocs, Side};
 use crate::fields::FieldId;
+use crate::generations::Generations;
 
 /// What is known of a commit, put together from its segments and shared by all searches over it.
 #[derive(Default)]
@@ -32,88 +29,3 @@ pub(super) struct Cache {
 
 /// Bytes of one generation of one cache of a commit; there are at most two of each.
 pub(super) const COMMIT_BYTES_MAX: usize = 12 << 20;
-
-/// A map that forgets what was not asked for during its last generation.
-pub(super) struct Generations<K, V> {
-    inner: Mutex<Inner<K, V>>,
-}
-
-struct Inner<K, V> {
-    young: HashMap<K, Entry<V>>,
-    old: HashMap<K, Entry<V>>,
-    young_bytes: usize,
-}
-
-struct Entry<V> {
-    value: Arc<V>,
-    bytes: usize,
-}
-
-impl<K, V> Default for Generations<K, V> {
-    fn default() -> Self {
-        let inner = Inner { young: HashMap::new(), old: HashMap::new(), young_bytes: 0 };
-        Self { inner: Mutex::new(inner) }
-    }
-}
-
-impl<K: Hash + Eq, V> Generations<K, V> {
-    fn inner(&self) -> MutexGuard<'_, Inner<K, V>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The value kept under `key`.
-    pub(super) fn get(&self, key: &K) -> Option<Arc<V>> {
-        let mut inner = self.inner();
-        if let Some(entry) = inner.young.get(key) {
-            return Some(Arc::clone(&entry.value));
-        }
-        let (key, entry) = inner.old.remove_entry(key)?;
-        let value = Arc::clone(&entry.value);
-        inner.young_bytes += entry.bytes;
-        inner.young.insert(key, entry);
-        Some(value)
-    }
-
-    /// Keeps `value`, which takes about `bytes`, where a generation may take `bytes_max`.
-    pub(super) fn insert(&self, key: K, value: Arc<V>, bytes: usize, bytes_max: usize) {
-        let bytes = bytes + ENTRY_BYTES;
-        let mut inner = self.inner();
-        if inner.young_bytes + bytes > bytes_max {
-            inner.old = std::mem::take(&mut inner.young);
-            inner.young_bytes = 0;
-        }
-        if bytes <= bytes_max {
-            inner.young_bytes += bytes;
-            inner.young.insert(key, Entry { value, bytes });
-        }
-    }
-}
-
-/// What an entry takes beside its value: key, hash slot, counters.
-const ENTRY_BYTES: usize = 128;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BYTES_MAX: usize = 1 << 20;
-
-    #[test]
-    fn what_is_asked_for_stays_and_the_rest_goes() {
-        let cache: Generations<u32, u32> = Generations::default();
-        for key in 0..40 {
-            cache.insert(key, Arc::new(key), BYTES_MAX / 4, BYTES_MAX);
-            assert_eq!(cache.get(&0).as_deref(), Some(&0), "asked for every time");
-        }
-        assert!(cache.get(&5).is_none(), "not asked for again");
-        let inner = cache.inner.lock().expect("no thread panicked");
-        assert!(inner.young.len() + inner.old.len() <= 8);
-    }
-
-    #[test]
-    fn a_value_beyond_the_bound_is_not_kept() {
-        let cache: Generations<u32, u32> = Generations::default();
-        cache.insert(1, Arc::new(1), BYTES_MAX + 1, BYTES_MAX);
-        assert!(cache.get(&1).is_none());
-    }
-}

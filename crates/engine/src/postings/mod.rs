@@ -39,8 +39,9 @@ use tantivy::InvertedIndexReader;
 use tantivy::directory::FileSlice;
 
 use crate::error::Result;
+use crate::generations::Generations;
 use crate::store::Snapshot;
-use cache::{COMMIT_BYTES_MAX, Generations};
+use cache::COMMIT_BYTES_MAX;
 use segment::Segment;
 
 /// The words of one commit.

@@ -15,7 +15,6 @@ use tantivy::postings::TermInfo;
 use tantivy::{DocId, InvertedIndexReader};
 
 use super::Budget;
-use super::cache::Generations;
 use super::laid_out::LaidOut;
 use super::list_reader::ListReader;
 use super::nearness::{ByDistance, DISTANCE_MAX};
@@ -24,6 +23,7 @@ use super::positions::{PositionDocs, PositionSets};
 use super::searchable::is_numeric;
 use crate::error::Result;
 use crate::fields::FieldId;
+use crate::generations::Generations;
 use crate::store::schema::{self, parse_term};
 use crate::store::{DELETED, DocidSet, SegmentView};
 

@@ -5,7 +5,7 @@ use roaring::RoaringBitmap;
 use super::answer::{write_display, write_json};
 use super::project::{Selection, project_plain, top_level};
 use super::request::{DocumentRequest, DocumentsRequest, decode};
-use super::search_request::{Members, source_of};
+use super::search_request::Members;
 use super::sort::{list_sorted, parse_sort};
 use crate::error::{Error, Result};
 use crate::fields::{ID_BYTES_MAX, is_id};
@@ -76,6 +76,13 @@ pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> 
     Ok(Some(body))
 }
 
+/// Not kept: a listing goes through everything once.
+fn text_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
+    let gone = || Error::internal("a listed document is gone", format!("docid {docid}"));
+    let bytes = snapshot.source(docid)?.ok_or_else(gone)?;
+    String::from_utf8(bytes).map_err(|error| Error::internal("a stored document is not text", error))
+}
+
 fn write_document(
     snapshot: &Snapshot,
     docid: u32,
@@ -83,7 +90,7 @@ fn write_document(
     with_vectors: bool,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let source = source_of(snapshot, docid)?;
+    let source = text_of(snapshot, docid)?;
     project_plain(&source, selection, &HIDDEN, out);
     if with_vectors {
         out.pop();

@@ -360,9 +360,7 @@ impl Members {
 }
 
 /// A stored document's text.
-pub(super) fn source_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
-    let bytes = snapshot.source(docid)?;
-    let bytes =
-        bytes.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))?;
-    String::from_utf8(bytes).map_err(|error| Error::internal("a stored document is not text", error))
+pub(super) fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<str>> {
+    let text = snapshot.shown(docid)?;
+    text.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))
 }

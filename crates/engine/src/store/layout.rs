@@ -42,6 +42,7 @@ impl Layout {
             docstore_compression: Compressor::Zstd(ZstdCompressor { compression_level: Some(STORE_LEVEL) }),
             // A thread per segment costs a small commit more than it saves a large one.
             docstore_compress_dedicated_thread: false,
+            docstore_blocksize: STORE_BLOCK_BYTES,
             ..IndexSettings::default()
         }
     }
@@ -56,6 +57,9 @@ impl Layout {
         Ok(builder.open_or_create(directory)?)
     }
 }
+
+/// Bytes of documents compressed together. Each hit costs the decompression of a block.
+const STORE_BLOCK_BYTES: usize = 8 << 10;
 
 /// zstd's level for stored documents.
 const STORE_LEVEL: i32 = 3;

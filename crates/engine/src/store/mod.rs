@@ -13,6 +13,7 @@ mod packed;
 mod pieces;
 pub mod schema;
 mod segment;
+mod shown;
 mod snapshot;
 
 pub use attachments::Attachments;

@@ -19,6 +19,7 @@ use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::pieces::{Pieces, Spill};
 use super::schema::{self, Fields, Presence};
+use super::shown;
 use crate::error::{Context, Error, Result};
 
 /// Marks the place of a deleted document in [`SegmentView::docids`].
@@ -298,6 +299,14 @@ impl SegmentView {
         }
     }
 
+    /// The same as text, kept in memory if it is shown often.
+    pub(super) fn shown(&self, schema: &Fields, doc: DocId) -> Result<Arc<str>> {
+        shown::text(self.core.segment.id(), doc, || {
+            let text = String::from_utf8(self.source(schema, doc)?);
+            Ok(text.map_err(|error| Error::internal("a stored document is not text", error))?.into())
+        })
+    }
+
     /// Live docids of ascending segment docids.
     pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
         let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
@@ -360,5 +369,5 @@ fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap
     set.finish()
 }
 
-/// Blocks of decompressed documents a segment keeps, of 16 kB each.
+/// Blocks of decompressed documents a segment keeps, see `STORE_BLOCK_BYTES`.
 const STORE_BLOCKS_CACHED: usize = 32;

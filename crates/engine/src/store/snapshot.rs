@@ -106,6 +106,12 @@ impl Snapshot {
         segment.source(&self.inner.schema, doc).map(Some)
     }
 
+    /// The same as text, for documents that are shown: those shown often are kept in memory.
+    pub fn shown(&self, docid: u32) -> Result<Option<Arc<str>>> {
+        let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
+        segment.shown(&self.inner.schema, doc).map(Some)
+    }
+
     /// The document, parsed; None if there is no such document.
     pub fn document(&self, docid: u32) -> Result<Option<Map<String, Value>>> {
         let source = self.source(docid)?;
