@@ -211,8 +211,7 @@ impl Index {
         let threads = self.limits.indexing_threads.max(1);
         let options = WriteOptions {
             threads,
-            memory_bytes: (self.limits.indexing_memory_bytes / SEGMENT_MEMORY_SHARE)
-                .min(SEGMENT_BYTES_MAX * threads),
+            memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, draft.memory_bytes(), threads),
             spill: directory.spill(&self.stop),
         };
         let change = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
@@ -414,9 +413,18 @@ impl Index {
     }
 }
 
-/// Segments being built get this part of the memory for indexing; the rest is for drafts, for writing out
-/// what was built, and for the merge that may run beside it.
+/// Memory for segments being built: what the draft leaves over, in bytes.
+fn segment_bytes(indexing_bytes: usize, draft_bytes: usize, threads: usize) -> usize {
+    let share = indexing_bytes.saturating_sub(draft_bytes) / SEGMENT_MEMORY_SHARE;
+    share.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX * threads)
+}
+
+/// Segments being built get this part of the memory for indexing; the rest is for writing out what was built,
+/// and for the merge that may run beside it.
 const SEGMENT_MEMORY_SHARE: usize = 4;
+
+/// With less than this, segments would hardly be worth their files, in bytes.
+const SEGMENT_BYTES_MIN: usize = 4_000_000;
 
 /// More than this makes fewer segments but no faster ones, in bytes.
 const SEGMENT_BYTES_MAX: usize = 100_000_000;

@@ -12,6 +12,8 @@ pub use patterns::{is_same_or_below, matches_pattern};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::error::{Error, Result};
 
 /// Names one field inside one index.
@@ -24,7 +26,7 @@ pub const FIELDS_MAX: usize = 65_536;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldMap {
     names: Vec<Arc<str>>,
-    ids: HashMap<Arc<str>, FieldId>,
+    ids: HashMap<Arc<str>, FieldId, RandomState>,
 }
 
 impl FieldMap {

@@ -5,13 +5,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use compact_str::CompactString;
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Method, Operation, Outcome};
 use super::flatten::each_path;
+use super::json::Object;
 use super::payload::{Payload, Slice, Spool};
-use super::survey::Survey;
+use super::survey::{Known, Survey};
 use super::{primary_key, special};
 use crate::error::{Error, Result};
 use crate::facets::Columns;
@@ -30,7 +35,7 @@ pub struct Draft {
     /// All documents of `base` are gone, unless an entry says otherwise.
     pub cleared: bool,
     /// What changes, by document id.
-    pub entries: HashMap<Box<str>, Entry>,
+    pub entries: Entries,
     /// All fields, those of new documents included.
     pub fields: Arc<FieldMap>,
     /// Settings from here on.
@@ -50,8 +55,12 @@ pub struct Draft {
     stop: Arc<AtomicBool>,
 }
 
+/// Entries in the order in which they came, so that documents are written about as they lie in their bodies. An
+/// id of up to 24 bytes lies in the entry itself: there may be millions.
+pub type Entries = IndexMap<CompactString, Entry, RandomState>;
+
 /// What becomes of one document id.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Entry {
     /// Its docid from here on; None: there is no such document any more.
     pub docid: Option<u32>,
@@ -60,7 +69,9 @@ pub struct Entry {
     /// Whether the first piece builds on the base document.
     pub on_base: bool,
     /// Pieces merged one after another.
-    pub pieces: Vec<Piece>,
+    pub pieces: SmallVec<[Piece; 1]>,
+    /// The last of [`Draft::spools`] that had the id, counted from 1; 0: none had.
+    seen_in: u32,
 }
 
 /// What a document is made of.
@@ -139,7 +150,7 @@ impl Draft {
             batch_uid: batch.uid,
             base,
             cleared: false,
-            entries: HashMap::new(),
+            entries: Entries::default(),
             fields: parts.fields,
             settings: parts.settings,
             primary_key: parts.primary_key,
@@ -308,13 +319,19 @@ impl Draft {
 
     /// Has a document written again, with `piece` if there is one.
     fn touch(&mut self, id: &str, piece: Option<Piece>) -> Result<()> {
-        let mut entry = match self.entries.remove(id) {
-            Some(entry) => entry,
-            None => self.base_entry(id)?,
-        };
-        entry.pieces.extend(piece);
-        self.entries.insert(id.into(), entry);
+        if let Some(at) = self.find(id)? {
+            self.entries[at].pieces.extend(piece);
+        }
         Ok(())
+    }
+
+    /// The place of an id's entry, made from the base if there is none; None if nobody knows the id.
+    fn find(&mut self, id: &str) -> Result<Option<usize>> {
+        if let Some(at) = self.entries.get_index_of(id) {
+            return Ok(Some(at));
+        }
+        let entry = self.base_entry(id)?;
+        Ok(entry.base.is_some().then(|| self.entries.insert_full(id.into(), entry).0))
     }
 
     fn declare_primary_key(&mut self, wanted: Option<String>) -> Result<Outcome> {
@@ -351,17 +368,18 @@ impl Draft {
         let number = self.spools.len() as u32;
 
         // First everything is read, so that a fault in the last document undoes nothing.
-        let mut puts: Vec<(Box<str>, Piece)> = Vec::new();
-        let mut vectors: HashMap<Box<str>, Staged> = HashMap::new();
+        let mut puts: Vec<(CompactString, Piece)> = Vec::new();
+        let mut vectors: HashMap<CompactString, Staged> = HashMap::new();
         let mut lacking = Lacking::default();
         let mut survey = (!self.vectors.is_needed()).then(Survey::default);
+        let looked_at = checks.fields();
         spool.each(&mut |slice| {
             self.go_on()?;
             let piece = Piece::Body { spool: number, slice };
             if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
-                && let Some(id) = survey.id(json, key, &fields)
+                && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
             {
-                puts.push((id.into_boxed_str(), piece));
+                puts.push((id.into(), piece));
                 return Ok(());
             }
             let document = spool.document(slice)?;
@@ -369,26 +387,30 @@ impl Draft {
                 Some(key) => key,
                 None => key.insert(primary_key::infer(&self.index_uid, &document)?),
             };
-            let id = primary_key::id_of(key, &document)?;
+            let id: CompactString = primary_key::id_of(key, &document)?.into();
             checks.run(&id, &document)?;
             learn_fields(&mut fields, &document)?;
-            let id = id.into_boxed_str();
             self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
             puts.push((id, piece));
             Ok(())
         })?;
 
         lacking.check()?;
-        let distinct = puts.iter().map(|(id, _)| &**id).collect::<HashSet<_>>().len() as u64;
+        spool.let_go(0..u64::MAX);
         self.spools.push(spool);
         self.fields = fields;
         self.primary_key = key;
+        self.entries.reserve(puts.len());
+        let (mut distinct, mut unknown) = (0, HashSet::new());
         for (id, piece) in puts {
             self.go_on()?;
-            self.put_piece(id, piece, method, skip_creation)?;
+            distinct += match self.put_piece(&id, piece, method, skip_creation)? {
+                Some(is_first) => u64::from(is_first),
+                None => u64::from(unknown.insert(id)),
+            };
         }
         for (id, staged) in vectors {
-            if let Some(docid) = self.entries.get(&id).and_then(|entry| entry.docid) {
+            if let Some(docid) = self.entries.get(id.as_str()).and_then(|entry| entry.docid) {
                 self.vectors.put(docid, staged);
             }
         }
@@ -400,7 +422,7 @@ impl Draft {
         &self,
         id: &str,
         document: &Map<String, Value>,
-        vectors: &mut HashMap<Box<str>, Staged>,
+        vectors: &mut HashMap<CompactString, Staged>,
         skip_creation: bool,
         lacking: &mut Lacking,
     ) -> Result<()> {
@@ -426,27 +448,36 @@ impl Draft {
         Ok(())
     }
 
-    fn put_piece(&mut self, id: Box<str>, piece: Piece, method: Method, skip_creation: bool) -> Result<()> {
-        let mut entry = match self.entries.remove(&id) {
-            Some(entry) => entry,
-            None => self.base_entry(&id)?,
+    /// Adds a piece of the newest spool to what is known of an id, and says whether it is the first one of that
+    /// spool. None if there is no such document and none is to be made.
+    fn put_piece(
+        &mut self,
+        id: &str,
+        piece: Piece,
+        method: Method,
+        skip_creation: bool,
+    ) -> Result<Option<bool>> {
+        let at = match self.find(id)? {
+            Some(at) => at,
+            None if skip_creation => return Ok(None),
+            None => self.entries.insert_full(id.into(), Entry::default()).0,
         };
-        if entry.docid.is_some() || !skip_creation {
-            if entry.docid.is_none() {
-                entry.docid = Some(self.docids.take());
-                entry.on_base = false;
-                entry.pieces.clear();
-            } else if method == Method::Replace {
-                entry.on_base = false;
-                entry.pieces.clear();
-            }
-            entry.pieces.push(piece);
-        } else if entry.base.is_none() {
-            // Nothing is known about it and nothing shall be.
-            return Ok(());
+        let entry = &mut self.entries[at];
+        let spools = self.spools.len() as u32;
+        let is_first = std::mem::replace(&mut entry.seen_in, spools) != spools;
+        if entry.docid.is_none() && skip_creation {
+            return Ok(Some(is_first));
         }
-        self.entries.insert(id, entry);
-        Ok(())
+        let is_new = entry.docid.is_none();
+        if is_new {
+            entry.docid = Some(self.docids.take());
+        }
+        if is_new || method == Method::Replace {
+            entry.on_base = false;
+            entry.pieces.clear();
+        }
+        entry.pieces.push(piece);
+        Ok(Some(is_first))
     }
 
     /// What the base says about an id that has no entry.
@@ -455,26 +486,30 @@ impl Draft {
             Some(base) if !self.cleared => base.docid_of(id)?,
             _ => None,
         };
-        Ok(Entry { docid: base, base, on_base: base.is_some(), pieces: Vec::new() })
+        Ok(Entry { docid: base, base, on_base: base.is_some(), ..Entry::default() })
     }
 
     fn remove(&mut self, id: &str) -> Result<bool> {
         self.go_on()?;
-        let mut entry = match self.entries.remove(id) {
-            Some(entry) => entry,
-            None => self.base_entry(id)?,
-        };
+        let Some(at) = self.find(id)? else { return Ok(false) };
+        let entry = &mut self.entries[at];
         let docid = entry.docid.take();
+        entry.on_base = false;
+        entry.pieces = SmallVec::new();
+        if entry.base.is_none() {
+            self.entries.swap_remove_index(at);
+        }
         if let Some(docid) = docid {
             self.docids.free(docid);
             self.vectors.remove(docid);
         }
-        entry.on_base = false;
-        entry.pieces = Vec::new();
-        if entry.base.is_some() {
-            self.entries.insert(id.into(), entry);
-        }
         Ok(docid.is_some())
+    }
+
+    /// About what it takes, in bytes, beside vectors and mapped bodies.
+    pub fn memory_bytes(&self) -> usize {
+        // A place in the table of hashes takes as much as a pointer, and one in eight stays empty.
+        self.entries.capacity() * (size_of::<(CompactString, Entry, usize)>() + size_of::<usize>() * 8 / 7)
     }
 
     /// Ids of the documents, as they are now, that a filter matches.
@@ -500,6 +535,17 @@ impl Draft {
             }
         }
         Ok(ids)
+    }
+
+    /// The same as [`Draft::merged`] for a document that is one object of one body, which most are; None for any
+    /// other.
+    pub fn plain(&self, entry: &Entry) -> Result<Option<Object<'_>>> {
+        let &[Piece::Body { spool, slice }] = entry.pieces.as_slice() else { return Ok(None) };
+        if entry.on_base {
+            return Ok(None);
+        }
+        let object = self.spools[spool as usize].object(slice)?;
+        Ok(object.filter(|object| !object.has("_vectors")))
     }
 
     /// The document an entry stands for, from here on.
@@ -590,6 +636,13 @@ impl Checks {
                 || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
             geojson: filter::is_filterable_place(settings, "_geojson"),
         }
+    }
+
+    /// Fields that have to be looked at before it is known whether a document will do.
+    fn fields(&self) -> Vec<&'static str> {
+        let places = [("_geo", self.geo), ("_geojson", self.geojson)];
+        let places = places.into_iter().filter_map(|(name, checked)| checked.then_some(name));
+        places.chain(["_vectors"]).collect()
     }
 
     fn run(&self, id: &str, document: &Map<String, Value>) -> Result<()> {

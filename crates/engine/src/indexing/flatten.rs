@@ -1,10 +1,11 @@
 //! Here is a document, give me everything that is written about it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
+use super::json::{Json, Object};
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::{Error, Result};
 use crate::facets::{BORDERS, borders, column_term, is_late, shapes_of};
@@ -17,7 +18,8 @@ use crate::store::{ColumnValue, IndexedDocument, PackedText};
 const FAR: u32 = 8;
 
 /// How documents of one commit are taken apart.
-pub struct Flattener<'a> {
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
     /// Cuts texts.
     pub analyzer: &'a Analyzer,
     /// Knows every path of every document of the commit.
@@ -26,71 +28,96 @@ pub struct Flattener<'a> {
     pub wants_column: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
+/// Takes documents apart, one after another. What they have in common is kept between them.
+pub struct Flattener<'a> {
+    rules: Rules<'a>,
+    terms: Terms,
+    /// Bytes of the words of the document before.
+    packed_bytes: usize,
+}
+
+/// Terms that many documents share, so that each is spelt once.
+#[derive(Default)]
+struct Terms {
+    presence: FxHashMap<(Presence, FieldId), Arc<str>>,
+    lengths: FxHashMap<(FieldId, u8), Arc<str>>,
+}
+
 /// Whether words and values of `path` are kept out of the index, because it has its own treatment.
 pub fn is_reserved(path: &str) -> bool {
     ["_geo", "_geojson", "_vectors"].iter().any(|name| is_same_or_below(name, path))
 }
 
-impl Flattener<'_> {
+impl<'a> Flattener<'a> {
+    /// Nothing in common yet.
+    pub fn new(rules: Rules<'a>) -> Self {
+        Self { rules, terms: Terms::default(), packed_bytes: 0 }
+    }
+
     /// Takes a document apart. `source` is what will be given back.
     ///
     /// # Errors
     /// Internal, if a path of the document is not in the field map.
-    pub fn flatten(&self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<IndexedDocument> {
+    pub fn flatten(
+        &mut self,
+        docid: u32,
+        id: &str,
+        document: &Object<'_>,
+        source: Vec<u8>,
+    ) -> Result<IndexedDocument> {
         let mut visit = Visit {
-            of: self,
+            of: &self.rules,
             path: String::new(),
-            counters: HashMap::new(),
-            text: PackedText::default(),
+            counters: FxHashMap::default(),
+            text: PackedText::with_capacity(self.packed_bytes),
             presence: Vec::new(),
             columns: Vec::new(),
         };
-        for (key, value) in document {
-            if key == "_vectors" {
-                continue;
-            }
-            visit.presence.push(schema::presence_term(Presence::TopLevel, key));
+        for (key, value) in document.iter().filter(|(key, _)| *key != "_vectors") {
             visit.path.clear();
             visit.path.push_str(key);
-            visit.mark(value);
-            if !is_reserved(key) {
-                visit.value(value, Parent::Document)?;
+            let field = visit.field()?;
+            visit.presence.push((Presence::TopLevel, field));
+            visit.mark(field, value);
+            if is_reserved(key) {
+                visit.reserved(field, key, &value.to_value());
             } else {
-                match key.as_str() {
-                    "_geo" => visit.columns.extend(geo_columns(value)),
-                    "_geojson" => visit.columns.extend(shape_columns(value)),
-                    _ => {}
-                }
-                if !super::special::is_well_formed(key, value) {
-                    visit.presence.push(schema::presence_term(Presence::Malformed, key));
-                }
+                visit.value(field, value, Parent::Document)?;
             }
         }
-        let mut lengths: Vec<String> = visit
-            .counters
-            .iter()
-            .filter(|(_, counter)| (1..=LENGTH_MAX).contains(&counter.stored))
-            .map(|(&field, counter)| length_term(counter.stored, field))
-            .collect();
-        lengths.sort_unstable();
-        let mut presence = visit.presence;
+        let Visit { counters, text, mut presence, columns, .. } = visit;
         presence.sort_unstable();
         presence.dedup();
-        Ok(IndexedDocument {
-            docid,
-            id: id.to_owned(),
-            source: serde_json::to_vec(document)
-                .map_err(|source| Error::internal("a document cannot be written as JSON", source))?,
-            text: visit.text,
-            lengths,
-            presence,
-            columns: visit.columns,
-        })
+        let mut lengths: Vec<(FieldId, u8)> = counters
+            .iter()
+            .filter(|(_, counter)| (1..=LENGTH_MAX).contains(&counter.stored))
+            .map(|(&field, counter)| (field, counter.stored as u8))
+            .collect();
+        lengths.sort_unstable();
+        self.packed_bytes = text.as_str().len();
+        let fields = self.rules.fields;
+        let presence = presence.into_iter().map(|what| self.terms.presence(fields, what)).collect();
+        let lengths = lengths.into_iter().map(|what| self.terms.length(what)).collect();
+        Ok(IndexedDocument { docid, id: id.to_owned(), source, text, lengths, presence, columns })
+    }
+}
+
+impl Terms {
+    fn presence(&mut self, fields: &FieldMap, (kind, field): (Presence, FieldId)) -> Arc<str> {
+        let spell = || {
+            let path = fields.name(field).expect("the field map gave this id");
+            schema::presence_term(kind, path).into()
+        };
+        Arc::clone(self.presence.entry((kind, field)).or_insert_with(spell))
+    }
+
+    fn length(&mut self, (field, words): (FieldId, u8)) -> Arc<str> {
+        Arc::clone(self.lengths.entry((field, words)).or_insert_with(|| length_term(words, field).into()))
     }
 }
 
 /// decimal ‖ 0 ‖ suffix
-fn length_term(words: usize, field: FieldId) -> String {
+fn length_term(words: u8, field: FieldId) -> String {
     let suffix = attribute_suffix(field).map(char::from);
     format!("{words}\0{}", String::from_iter(suffix))
 }
@@ -141,75 +168,89 @@ enum Parent {
 }
 
 struct Visit<'a> {
-    of: &'a Flattener<'a>,
+    of: &'a Rules<'a>,
     path: String,
-    counters: HashMap<FieldId, Counter>,
+    counters: FxHashMap<FieldId, Counter>,
     text: PackedText,
-    presence: Vec<String>,
+    /// As they come, some twice.
+    presence: Vec<(Presence, FieldId)>,
     columns: Vec<(Arc<str>, ColumnValue)>,
 }
 
 impl Visit<'_> {
     /// Presence of the key at the current path.
-    fn mark(&mut self, value: &Value) {
-        self.presence.push(schema::presence_term(Presence::Exists, &self.path));
+    fn mark(&mut self, field: FieldId, value: &Json<'_>) {
+        self.presence.push((Presence::Exists, field));
         let empty = match value {
-            Value::Null => {
-                self.presence.push(schema::presence_term(Presence::Null, &self.path));
+            Json::Null => {
+                self.presence.push((Presence::Null, field));
                 false
             }
-            Value::String(text) => text.is_empty(),
-            Value::Array(items) => items.is_empty(),
-            Value::Object(object) => object.is_empty(),
-            Value::Bool(_) | Value::Number(_) => false,
+            Json::String(text) => text.is_empty(),
+            Json::Array(items) => items.is_empty(),
+            Json::Object(object) => object.is_empty(),
+            Json::Bool(_) | Json::Number(_) => false,
         };
         if empty {
-            self.presence.push(schema::presence_term(Presence::Empty, &self.path));
+            self.presence.push((Presence::Empty, field));
         }
     }
 
-    fn value(&mut self, value: &Value, parent: Parent) -> Result<()> {
-        let container = matches!(value, Value::Array(_) | Value::Object(_));
+    /// A field with a meaning of its own.
+    fn reserved(&mut self, field: FieldId, key: &str, value: &Value) {
+        match key {
+            "_geo" => self.columns.extend(geo_columns(value)),
+            "_geojson" => self.columns.extend(shape_columns(value)),
+            _ => {}
+        }
+        if !super::special::is_well_formed(key, value) {
+            self.presence.push((Presence::Malformed, field));
+        }
+    }
+
+    fn value(&mut self, field: FieldId, value: &Json<'_>, parent: Parent) -> Result<()> {
+        let container = matches!(value, Json::Array(_) | Json::Object(_));
         if container && parent == Parent::Object {
-            self.arrive()?;
+            self.arrive(field);
         }
         match value {
-            Value::Null => {
-                self.arrive()?;
+            Json::Null => {
+                self.arrive(field);
             }
-            Value::Bool(truth) => {
+            Json::Bool(truth) => {
                 let text = if *truth { "true" } else { "false" };
-                self.words(text)?;
-                self.column_string(text)?;
+                self.words(field, text);
+                self.column_string(field, text);
             }
-            Value::Number(number) => {
-                self.words(&number.to_string())?;
+            Json::Number(number) => {
+                self.words(field, &number.to_string());
                 if let Some(number) = number.as_f64() {
-                    self.column(ColumnValue::Number(number))?;
+                    self.column(field, ColumnValue::Number(number));
                 }
             }
-            Value::String(text) => {
-                self.words(text)?;
-                self.column_string(text)?;
+            Json::String(text) => {
+                self.words(field, text);
+                self.column_string(field, text);
             }
-            Value::Array(items) => {
+            Json::Array(items) => {
                 if items.is_empty() {
-                    self.arrive()?;
+                    self.arrive(field);
                 }
                 for item in items {
-                    self.value(item, Parent::Array)?;
+                    self.value(field, item, Parent::Array)?;
                 }
             }
-            Value::Object(object) => {
+            Json::Object(object) => {
                 if object.is_empty() {
-                    self.arrive()?;
+                    self.arrive(field);
                 }
-                for (key, value) in object {
+                for (key, value) in object.iter() {
                     let length = self.path.len();
                     self.path.push('.');
                     self.path.push_str(key);
-                    self.mark(value);
-                    self.value(value, Parent::Object)?;
+                    let below = self.field()?;
+                    self.mark(below, value);
+                    self.value(below, value, Parent::Object)?;
                     self.path.truncate(length);
                 }
             }
@@ -224,20 +265,19 @@ impl Visit<'_> {
     }
 
     /// Moves the field's counter on; every visit but the first does.
-    fn arrive(&mut self) -> Result<(FieldId, u32)> {
-        let field = self.field()?;
+    fn arrive(&mut self, field: FieldId) -> u32 {
         let counter = self.counters.entry(field).or_default();
         if counter.visited {
             counter.position = counter.position.saturating_add(FAR);
         }
         counter.visited = true;
-        Ok((field, counter.position))
+        counter.position
     }
 
-    fn words(&mut self, text: &str) -> Result<()> {
-        let (field, start) = self.arrive()?;
+    fn words(&mut self, field: FieldId, text: &str) {
+        let start = self.arrive(field);
         if start >= POSITIONS_MAX {
-            return Ok(());
+            return;
         }
         let locales = self.of.analyzer.locales_of(&self.path);
         let (mut position, mut last, mut stored) = (start, start, 0);
@@ -264,22 +304,19 @@ impl Visit<'_> {
         let counter = self.counters.entry(field).or_default();
         counter.position = last;
         counter.stored += stored;
-        Ok(())
     }
 
-    fn column_string(&mut self, text: &str) -> Result<()> {
+    fn column_string(&mut self, field: FieldId, text: &str) {
         if is_late(text) && !(self.of.wants_column)(&self.path) {
-            self.presence.push(schema::presence_term(Presence::Late, &self.path));
-            return Ok(());
+            self.presence.push((Presence::Late, field));
+        } else if let Some(term) = column_term(text) {
+            self.column(field, ColumnValue::String(term));
         }
-        column_term(text).map_or(Ok(()), |term| self.column(ColumnValue::String(term)))
     }
 
-    fn column(&mut self, value: ColumnValue) -> Result<()> {
-        let field = self.field()?;
+    fn column(&mut self, field: FieldId, value: ColumnValue) {
         let name = self.of.fields.shared_name(field).expect("the field map gave this id");
         self.columns.push((name, value));
-        Ok(())
     }
 }
 

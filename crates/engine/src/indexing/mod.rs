@@ -4,6 +4,7 @@ mod batch;
 mod cost;
 mod draft;
 mod flatten;
+mod json;
 mod payload;
 mod primary_key;
 mod special;
@@ -13,7 +14,7 @@ mod write;
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
 pub use cost::{Cost, cost_of, wants_column};
 pub use draft::Draft;
-pub use flatten::{Flattener, is_reserved};
+pub use flatten::is_reserved;
 pub use payload::{Format, Payload, PayloadReport, inspect};
 pub use write::{WriteOptions, write};
 
@@ -29,4 +30,21 @@ mod tests;
 #[cfg(test)]
 fn each_path_of(document: &serde_json::Map<String, serde_json::Value>, fields: &mut crate::fields::FieldMap) {
     flatten::each_path(document, &mut |path| fields.insert(path).map(|_| ())).expect("few fields");
+}
+
+/// A document as it is written, with the number as its docid and id.
+#[cfg(test)]
+pub fn document_for_tests(
+    analyzer: &crate::analysis::Analyzer,
+    fields: &mut crate::fields::FieldMap,
+    docid: u32,
+    document: &serde_json::Value,
+) -> crate::store::IndexedDocument {
+    let document = document.as_object().expect("documents are objects");
+    each_path_of(document, fields);
+    let rules = flatten::Rules { analyzer, fields, wants_column: &|_| false };
+    let source = serde_json::to_vec(document).expect("it was JSON");
+    flatten::Flattener::new(rules)
+        .flatten(docid, &docid.to_string(), &json::Object::from(document), source)
+        .expect("its paths are known")
 }

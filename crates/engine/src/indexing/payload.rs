@@ -3,15 +3,18 @@
 //! A large body is mapped, never held: a document is named by where it lies and read again when it is needed.
 
 use std::fs::File;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::json::Object;
 use super::survey;
 use crate::error::{Context, Error, Result};
 
@@ -71,6 +74,11 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// Its first byte.
+    pub fn start(self) -> u64 {
+        self.start
+    }
+
     /// Its length.
     pub fn bytes(self) -> u64 {
         self.length
@@ -183,6 +191,12 @@ impl Spool {
         }
     }
 
+    /// The same, borrowing from the body; None if it is not written as JSON.
+    pub fn object(&self, slice: Slice) -> Result<Option<Object<'_>>> {
+        let Some(bytes) = self.json(slice)? else { return Ok(None) };
+        serde_json::from_slice(bytes).map(Some).map_err(|error| self.malformed(slice.start, &error))
+    }
+
     /// Refuses what [`Spool::document`] would refuse, without building anything.
     fn check(&self, slice: Slice) -> Result<()> {
         let bytes = self.bytes(slice)?;
@@ -190,6 +204,23 @@ impl Spool {
             return self.document(slice).map(|_| ());
         }
         survey::check(bytes).map_err(|error| self.malformed(slice.start, &error))
+    }
+
+    /// Lets go of what is mapped of a stretch of the body; whoever reads it again gets it from the file again.
+    /// Else a body counts towards the memory of the process as long as the draft lives.
+    pub fn let_go(&self, stretch: Range<u64>) {
+        #[cfg(unix)]
+        if let Body::Mapped(map) = &self.body {
+            let (start, end) = (stretch.start as usize, (stretch.end as usize).min(map.len()));
+            // SAFETY: the mapping is shared and never written to, so its pages come back from the file as they were.
+            let advised = unsafe {
+                map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end.saturating_sub(start))
+            };
+            // It was only advice.
+            drop(advised);
+        }
+        #[cfg(not(unix))]
+        drop(stretch);
     }
 
     /// The JSON text of a document; None if it is written otherwise.

@@ -11,11 +11,31 @@ use serde_json::Value;
 
 use super::flatten::is_reserved;
 use super::primary_key;
-use crate::fields::FieldMap;
+use crate::fields::{FieldMap, is_same_or_below};
 
 /// Refuses what [`serde_json::from_slice`] would refuse as an object, with the same error.
 pub fn check(document: &[u8]) -> serde_json::Result<()> {
     Survey::default().walk(document, None)
+}
+
+/// What is known before a document is read.
+#[derive(Clone, Copy)]
+pub struct Known<'f> {
+    /// All fields so far.
+    pub fields: &'f FieldMap,
+    /// Reserved fields whose values have to be looked at. What lies below the others is nobody's business.
+    pub looked_at: &'f [&'f str],
+}
+
+impl Known<'_> {
+    /// Whether there is nothing to do about a path of a document. `top`: it is one of its own keys.
+    fn has(&self, path: &str, top: bool) -> bool {
+        let is_known = || self.fields.id(path).is_some();
+        if !is_reserved(path) {
+            return is_known();
+        }
+        !self.looked_at.iter().any(|name| is_same_or_below(name, path)) && (!top || is_known())
+    }
 }
 
 /// What is remembered from document to document.
@@ -34,8 +54,9 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// The id under `key` of a document with known fields only, none of them reserved. None: ask otherwise.
-    pub fn id(&mut self, document: &[u8], key: &str, fields: &FieldMap) -> Option<String> {
+    /// The id under `key` of a document with known fields only, none of which has to be looked at. None: ask
+    /// otherwise. From document to document, `known` may only grow.
+    pub fn id(&mut self, document: &[u8], key: &str, known: &Known<'_>) -> Option<String> {
         if key.contains('.') {
             return None;
         }
@@ -44,27 +65,29 @@ impl Survey {
         }
         (self.paths, self.ids, self.ordinary) = (0, 0, true);
         self.path.clear();
-        self.walk(document, Some(fields)).ok()?;
+        self.walk(document, Some(known)).ok()?;
         if !self.ordinary || self.ids != 1 {
             return None;
         }
         primary_key::parse_id(&self.id).ok()
     }
 
-    fn walk(&mut self, document: &[u8], fields: Option<&FieldMap>) -> serde_json::Result<()> {
+    fn walk(&mut self, document: &[u8], known: Option<&Known<'_>>) -> serde_json::Result<()> {
         let mut json = serde_json::Deserializer::from_slice(document);
-        json.deserialize_map(Walk { survey: self, fields, top: true })?;
+        json.deserialize_map(Walk { survey: self, known, top: true })?;
         json.end()
     }
 
     /// Takes note of the path the walk has come to.
-    fn arrive(&mut self, fields: &FieldMap) {
+    fn arrive(&mut self, known: &Known<'_>, top: bool) {
         let at = self.paths;
         self.paths += 1;
-        if self.usual.get(at).is_some_and(|usual| **usual == *self.path) {
+        // A key with a dot in it and a path through an object may read the same, and only one of them be known.
+        let is_plain = !top || !self.path.contains('.');
+        if is_plain && self.usual.get(at).is_some_and(|usual| **usual == *self.path) {
             return;
         }
-        if fields.id(&self.path).is_none() || is_reserved(&self.path) {
+        if !known.has(&self.path, top) {
             self.ordinary = false;
         } else if at < USUAL_MAX {
             self.usual.truncate(at);
@@ -79,7 +102,7 @@ const USUAL_MAX: usize = 1024;
 struct Walk<'s, 'f> {
     survey: &'s mut Survey,
     /// None: only whether it is well formed.
-    fields: Option<&'f FieldMap>,
+    known: Option<&'f Known<'f>>,
     /// This is the document itself.
     top: bool,
 }
@@ -124,23 +147,23 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { survey, fields, .. } = self;
-        while items.next_element_seed(Walk { survey, fields, top: false })?.is_some() {}
+        let Self { survey, known, .. } = self;
+        while items.next_element_seed(Walk { survey, known, top: false })?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let Self { survey, fields, top } = self;
+        let Self { survey, known, top } = self;
         let above = survey.path.len();
         while entries.next_key_seed(Key { path: &mut survey.path, top })?.is_some() {
-            if let Some(fields) = fields {
-                survey.arrive(fields);
+            if let Some(known) = known {
+                survey.arrive(known, top);
             }
             if top && survey.key.as_deref() == Some(survey.path.as_str()) {
                 survey.ids += 1;
                 survey.id = entries.next_value()?;
             } else {
-                entries.next_value_seed(Walk { survey, fields, top: false })?;
+                entries.next_value_seed(Walk { survey, known, top: false })?;
             }
             survey.path.truncate(above);
         }
@@ -185,7 +208,11 @@ mod tests {
     use super::*;
 
     fn fields() -> FieldMap {
-        FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "_geo.lat", "a.b"]).unwrap()
+        FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "a.b"]).unwrap()
+    }
+
+    fn id(survey: &mut Survey, document: &str, looked_at: &[&str]) -> Option<String> {
+        survey.id(document.as_bytes(), "id", &Known { fields: &fields(), looked_at })
     }
 
     #[test]
@@ -197,8 +224,24 @@ mod tests {
             (r#" { "cast" : {"name":{}} , "id" : 18446744073709551615 } "#, "18446744073709551615"),
             (r#"{"\u0069d":1}"#, "1"),
         ] {
-            assert_eq!(survey.id(document.as_bytes(), "id", &fields()).as_deref(), Some(id), "{document}");
+            assert_eq!(super::tests::id(&mut survey, document, &[]).as_deref(), Some(id), "{document}");
         }
+    }
+
+    #[test]
+    fn reserved_fields_are_looked_at_only_where_somebody_asks() {
+        let mut survey = Survey::default();
+        let place = r#"{"id":7,"_geo":{"lat":1,"lng":{"deep":2}}}"#;
+        for _ in 0..2 {
+            assert_eq!(id(&mut survey, place, &["_vectors"]).as_deref(), Some("7"));
+        }
+        let mut careful = Survey::default();
+        for _ in 0..2 {
+            assert_eq!(id(&mut careful, place, &["_geo", "_vectors"]), None);
+            assert_eq!(id(&mut careful, r#"{"id":7,"_vectors":{}}"#, &["_vectors"]), None);
+        }
+        // It reads like a path that is known, but is a key nobody has seen.
+        assert_eq!(id(&mut survey, r#"{"id":7,"_geo":{},"_geo.lat":1}"#, &["_vectors"]), None);
     }
 
     #[test]
@@ -212,17 +255,18 @@ mod tests {
             r#"{"id":1.5}"#,
             r#"{"id":"not an id"}"#,
             r#"{"id":{"id":1}}"#,
-            r#"{"id":7,"_geo":null}"#,
+            r#"{"id":7,"_geojson":null}"#,
             r#"{"id":7,"#,
             r#"{"id":7} x"#,
             "[]",
         ] {
             // Twice, for what it remembers must not make it careless.
             for _ in 0..2 {
-                assert_eq!(survey.id(document.as_bytes(), "id", &fields()), None, "{document}");
+                assert_eq!(id(&mut survey, document, &[]), None, "{document}");
             }
         }
-        assert_eq!(survey.id(br#"{"a":{"b":1}}"#, "a.b", &fields()), None);
+        let known = Known { fields: &fields(), looked_at: &[] };
+        assert_eq!(survey.id(br#"{"a":{"b":1}}"#, "a.b", &known), None);
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{Flattener, each_path_of};
+use super::each_path_of;
+use super::flatten::{Flattener, Rules};
+use super::json::Object;
 use crate::analysis::Analyzer;
 use crate::fields::FieldMap;
 use crate::settings::Settings;
@@ -21,8 +23,9 @@ fn flatten(settings: &Settings, document: Value) -> (IndexedDocument, FieldMap) 
     let mut fields = FieldMap::default();
     each_path_of(&document, &mut fields);
     let analyzer = Analyzer::new(settings).unwrap();
-    let flattener = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| false };
-    (flattener.flatten(0, "1", &document).unwrap(), fields)
+    let rules = Rules { analyzer: &analyzer, fields: &fields, wants_column: &|_| false };
+    let flat = Flattener::new(rules).flatten(0, "1", &Object::from(&document), Vec::new()).unwrap();
+    (flat, fields)
 }
 
 /// `field: word@position …`, fields in order of appearance.
@@ -97,7 +100,9 @@ fn presence_marks_keys_and_not_elements() {
         "e\0a", "e\0a.b", "e\0a.c", "e\0d", "e\0e", "e\0f", "e\0f.g", "m\0d", "m\0e", "n\0a.b", "n\0f.g",
         "t\0a", "t\0d", "t\0e", "t\0f",
     ];
-    assert_eq!(document.presence, expected);
+    let mut presence: Vec<&str> = document.presence.iter().map(AsRef::as_ref).collect();
+    presence.sort_unstable();
+    assert_eq!(presence, expected);
 }
 
 #[test]
@@ -110,15 +115,16 @@ fn strings_in_columns_are_cut_between_characters() {
     let mut fields = FieldMap::default();
     let Value::Object(long) = json!({ "t": "é".repeat(400) }) else { unreachable!() };
     each_path_of(&long, &mut fields);
-    let wanting = Flattener { analyzer: &analyzer, fields: &fields, wants_column: &|_| true };
-    let flat = wanting.flatten(0, "1", &long).unwrap();
+    let wanting = Rules { analyzer: &analyzer, fields: &fields, wants_column: &|_| true };
+    let flatten =
+        |rules: Rules<'_>| Flattener::new(rules).flatten(0, "1", &Object::from(&long), Vec::new()).unwrap();
+    let flat = flatten(wanting);
     let crate::store::ColumnValue::String(value) = &flat.columns[0].1 else { panic!("no string") };
     let (normalised, original) = value.split_once('\0').unwrap();
     assert!(normalised.len() <= COLUMN_BYTES_MAX && original.len() <= COLUMN_BYTES_MAX);
-    let not_wanting = Flattener { wants_column: &|_| false, ..wanting };
-    let flat = not_wanting.flatten(0, "1", &long).unwrap();
+    let flat = flatten(Rules { wants_column: &|_| false, ..wanting });
     assert!(flat.columns.is_empty());
-    assert!(flat.presence.contains(&"l\0t".to_owned()));
+    assert!(flat.presence.contains(&"l\0t".into()));
 }
 
 /// An index in a directory of its own, and batches for it.
@@ -422,4 +428,62 @@ fn deeply_nested_documents_are_refused() {
     let payload = house.spool(&format!(r#"[{{"id":1,"t":{deep}}}]"#));
     let report = super::inspect(&serde_json::from_value(payload).unwrap()).unwrap();
     assert_eq!(report.error.unwrap().code, "malformed_payload");
+}
+
+#[test]
+fn documents_with_paths_nobody_else_has_are_indexed_merged_and_found() {
+    let mut house = House::new();
+    let own = |id: u64| {
+        let paths =
+            (0..9u64).map(|n| (format!("p{n}"), json!(if n == 0 { json!("word") } else { json!(id) })));
+        json!({ "id": id, format!("own{id}"): Map::from_iter(paths) })
+    };
+    // Nine parts, so that they are merged: 7,201 paths.
+    for part in 0..9u64 {
+        let documents: Vec<Value> = (0..80).map(|at| own(part * 80 + at)).collect();
+        house.replace(Value::from(documents));
+    }
+    while house.index.merge().unwrap() {}
+    assert!(segments(&house.index).len() < 9);
+    assert_eq!(house.index.fields().unwrap().len(), 1 + 720 * 10);
+    let features = json!({ "facetSearch": true, "filter": { "equality": true, "comparison": true } });
+    let filterable =
+        json!({ "filterableAttributes": [{ "attributePatterns": ["own*"], "features": features }] });
+    house.apply(&[json!({ "kind": "settings", "settings": filterable })]);
+    let delete = |filter: &str| json!({ "kind": "deleteByFilter", "filter": filter });
+    for (filter, deleted) in [
+        ("own77.p8 = 77", 1),
+        ("own77.p8 = 77", 0),
+        ("own700.p0 = word", 1),
+        ("own5 EXISTS", 1),
+        ("own6.p1 > 6", 0),
+    ] {
+        let report = house.apply(&[delete(filter)]);
+        assert_eq!(report["outcomes"][0]["deletedDocuments"], deleted, "{filter}");
+    }
+    // Paths go with their documents, though their ids do not.
+    assert_eq!(house.index.fields().unwrap().len(), 1 + 717 * 10);
+    assert_eq!(house.documents().len(), 717);
+}
+
+#[test]
+fn a_path_too_many_is_refused_and_nothing_of_its_task_stays() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1, "t": "x"}]));
+    // Each of these is far below the limit, both together are one path above it.
+    let part = |id: u64, paths: usize| {
+        let own = (0..paths - 1).map(|n| (format!("own{id}-{n}"), json!(n)));
+        Value::Object(own.chain([("id".to_owned(), json!(id))]).collect())
+    };
+    let half = crate::fields::FIELDS_MAX / 2;
+    house.replace(json!([part(2, half)]));
+    let operation = house.put("replace", json!([part(3, half), {"id": 4, "own4": 1}]));
+    let report = house.apply(&[operation]);
+    assert_eq!(report["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
+    assert_eq!(house.ids().len(), 2);
+    // The last one there is room for, and then none.
+    let (last, after) = (json!([part(3, half)]), json!([{"id": 4, "own4": 1}]));
+    assert_eq!(house.replace(last)["outcomes"][0]["error"], Value::Null);
+    assert_eq!(house.replace(after)["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
+    assert_eq!(house.ids().len(), 3);
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use roaring::RoaringBitmap;
-use serde_json::{Map, Value};
 
 use super::cost::{Cost, cost_of, wants_column};
-use super::draft::{Draft, Entry, Piece, id_in};
-use super::flatten::Flattener;
+use super::draft::{Draft, Piece, id_in};
+use super::flatten::{Flattener, Rules};
+use super::json::Object;
 use super::layout;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
@@ -74,12 +74,15 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
     }
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |_: &str| true;
-    let flattener = Flattener { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
+    let rules = Rules { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
+    let mut flattener = Flattener::new(rules);
     let layout = layout();
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
     for (id, entry) in &draft.entries {
         if let Some(docid) = entry.docid {
-            let flat = flattener.flatten(docid, id, &draft.merged(entry)?)?;
+            let document = draft.merged(entry)?;
+            let document = Object::from(&document);
+            let flat = flattener.flatten(docid, id, &document, source_of(&document)?)?;
             builder.add(flat.with_fields(layout.fields()))?;
         }
     }
@@ -90,9 +93,12 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
 }
 
 /// One document to write.
-enum Work<'d> {
-    Changed { id: &'d str, entry: &'d Entry },
-    Again { docid: u32 },
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// The entry at this place.
+    Changed(u32),
+    /// The document of the base, under other settings.
+    Again,
 }
 
 /// Writes everything a draft changes as new segments, in ascending docids. Nothing is visible before they are
@@ -101,27 +107,38 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
     let again = draft.needs_reindexing();
     let cleared = draft.cleared || again;
     let mut change = Change { cleared, ..Change::default() };
-    let mut work: Vec<(u32, Work<'_>)> = Vec::new();
-    for (id, entry) in &draft.entries {
+    let mut work: Vec<(u32, Work)> = Vec::with_capacity(draft.entries.len());
+    for (place, entry) in (0..).zip(draft.entries.values()) {
         match entry.docid {
-            Some(docid) => work.push((docid, Work::Changed { id, entry })),
+            Some(docid) => work.push((docid, Work::Changed(place))),
             None => change.deleted.extend(entry.base),
         }
     }
     if let (true, false, Some(base)) = (again, draft.cleared, &draft.base) {
         let replaced: RoaringBitmap = draft.entries.values().filter_map(|entry| entry.base).collect();
         let kept = base.documents() - replaced;
-        work.extend(kept.into_iter().map(|docid| (docid, Work::Again { docid })));
+        work.extend(kept.into_iter().map(|docid| (docid, Work::Again)));
     }
     work.sort_unstable_by_key(|(docid, _)| *docid);
 
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |path: &str| wants_column(&draft.settings, path);
-    let flattener = Flattener { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
-    let parts = split(&work, options.threads);
+    let rules = Rules { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
+    let parts = split(draft, &work, options.threads);
     let memory_bytes = options.memory_bytes / parts.len().max(1);
-    let part = |work: &[(u32, Work<'_>)]| {
-        Part { draft, layout, options, flattener: &flattener, memory_bytes, cleared }.write(work)
+    let part = |work: &[(u32, Work)]| {
+        let flattener = Flattener::new(rules);
+        Part {
+            draft,
+            layout,
+            options,
+            flattener,
+            memory_bytes,
+            cleared,
+            deleted: RoaringBitmap::new(),
+            let_go: (0, 0),
+        }
+        .write(work)
     };
     for part in in_parallel(&parts, &part) {
         let part = part?;
@@ -136,70 +153,99 @@ struct Part<'a> {
     draft: &'a Draft,
     layout: &'a Layout,
     options: &'a WriteOptions,
-    flattener: &'a Flattener<'a>,
+    flattener: Flattener<'a>,
     memory_bytes: usize,
     cleared: bool,
+    /// Docids of documents that were replaced.
+    deleted: RoaringBitmap,
+    /// A body, and up to where it was let go.
+    let_go: (u32, u64),
 }
 
 impl Part<'_> {
-    fn write(&self, all: &[(u32, Work<'_>)]) -> Result<Change> {
-        let mut change = Change::default();
+    fn write(mut self, all: &[(u32, Work)]) -> Result<Change> {
+        let mut added = Vec::new();
         let mut builder = None;
-        for (number, (docid, work)) in all.iter().enumerate() {
+        for (number, &(docid, work)) in all.iter().enumerate() {
             go_on(&self.options.spill.stop)?;
-            let Some(document) = self.flatten(*docid, work, &mut change.deleted)? else { continue };
+            let Some(document) = self.flatten(docid, work)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
                 None => builder.insert(SegmentBuilder::new(
                     self.layout,
                     Some(self.options.spill.clone()),
-                    self.memory_bytes.min(weight_of_all(&all[number..]) * MEMORY_PER_BYTE),
+                    self.memory_bytes.min(weight_of_all(self.draft, &all[number..]) * MEMORY_PER_BYTE),
                 )?),
             };
             building.add(document.with_fields(self.layout.fields()))?;
             if number % DOCUMENTS_PER_CHECK == 0 && building.memory_bytes() > self.memory_bytes {
-                change.added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
+                added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
             }
         }
-        change.added.extend(builder.map_or(Ok(None), SegmentBuilder::finish)?);
-        Ok(change)
+        added.extend(builder.map_or(Ok(None), SegmentBuilder::finish)?);
+        Ok(Change { added, deleted: self.deleted, cleared: false })
     }
 
-    /// None if the document did not change. `deleted` learns what it replaces.
-    fn flatten(
-        &self,
-        docid: u32,
-        work: &Work<'_>,
-        deleted: &mut RoaringBitmap,
-    ) -> Result<Option<IndexedDocument>> {
+    /// None if the document did not change.
+    fn flatten(&mut self, docid: u32, work: Work) -> Result<Option<IndexedDocument>> {
         let draft = self.draft;
-        match work {
-            Work::Changed { id, entry } => {
-                let document = draft.merged(entry)?;
-                if let (Some(base), false) = (entry.base, self.cleared) {
-                    if base == docid && is_unchanged(draft, docid, &document)? {
-                        return Ok(None);
-                    }
-                    deleted.insert(base);
-                }
-                self.flattener.flatten(docid, id, &document).map(Some)
-            }
-            Work::Again { docid } => {
+        let place = match work {
+            Work::Changed(place) => place as usize,
+            Work::Again => {
                 let Some(base) = &draft.base else { return Ok(None) };
-                let document = base.document(*docid)?.unwrap_or_default();
-                self.flattener.flatten(*docid, &id_in(base, *docid)?, &document).map(Some)
+                let document = base.document(docid)?.unwrap_or_default();
+                let (id, document) = (id_in(base, docid)?, Object::from(&document));
+                return self.flattener.flatten(docid, &id, &document, source_of(&document)?).map(Some);
             }
+        };
+        let (id, entry) = draft.entries.get_index(place).expect("work names entries");
+        let merged;
+        let document = match draft.plain(entry)? {
+            Some(document) => document,
+            None => {
+                merged = draft.merged(entry)?;
+                Object::from(&merged)
+            }
+        };
+        let source = source_of(&document)?;
+        if let Some(&Piece::Body { spool, slice }) = entry.pieces.last() {
+            self.read_past(spool, slice.start());
+        }
+        if let (Some(base), false) = (entry.base, self.cleared) {
+            if base == docid && is_unchanged(draft, docid, &source)? {
+                return Ok(None);
+            }
+            self.deleted.insert(base);
+        }
+        self.flattener.flatten(docid, id, &document, source).map(Some)
+    }
+
+    /// Documents are written about in the order in which they lie in their bodies, so what lies before this one is
+    /// hardly needed any more.
+    fn read_past(&mut self, spool: u32, place: u64) {
+        let (known, behind) = self.let_go;
+        if spool != known || place < behind {
+            self.let_go = (spool, place);
+        } else if place - behind > LET_GO_BYTES {
+            self.draft.spools[spool as usize].let_go(behind..place);
+            self.let_go = (spool, place);
         }
     }
 }
 
+/// Bodies are let go in stretches of this many bytes.
+const LET_GO_BYTES: u64 = 1 << 20;
+
+/// A document as it is stored.
+fn source_of(document: &Object<'_>) -> Result<Vec<u8>> {
+    serde_json::to_vec(document)
+        .map_err(|source| Error::internal("a document cannot be written as JSON", source))
+}
+
 /// Compares as stored: a document that did not change is not written again.
-fn is_unchanged(draft: &Draft, docid: u32, document: &Map<String, Value>) -> Result<bool> {
+fn is_unchanged(draft: &Draft, docid: u32, source: &[u8]) -> Result<bool> {
     let Some(base) = &draft.base else { return Ok(false) };
-    let stored = base.source(docid)?;
-    let fresh = serde_json::to_vec(document)
-        .map_err(|source| Error::internal("a document cannot be written as JSON", source))?;
-    Ok(stored.is_some_and(|stored| stored == fresh))
+    Ok(base.source(docid)?.is_some_and(|stored| stored == source))
 }
 
 /// An error once `stop` is set: nobody waits for the batch any more.
@@ -211,12 +257,12 @@ pub(super) fn go_on(stop: &AtomicBool) -> Result<()> {
 }
 
 /// Cuts work into one part per thread, of about the same weight each.
-fn split<'w, 'd>(work: &'w [(u32, Work<'d>)], threads: usize) -> Vec<&'w [(u32, Work<'d>)]> {
+fn split<'w>(draft: &Draft, work: &'w [(u32, Work)], threads: usize) -> Vec<&'w [(u32, Work)]> {
     let threads = threads.min(work.len() / DOCUMENTS_PER_THREAD_MIN).max(1);
-    let share = weight_of_all(work) / threads + 1;
+    let share = weight_of_all(draft, work) / threads + 1;
     let (mut parts, mut rest, mut weight, mut at) = (Vec::with_capacity(threads), work, 0, 0);
     while at < rest.len() {
-        weight += weight_of(&rest[at].1);
+        weight += weight_of(draft, rest[at].1);
         at += 1;
         if weight > share {
             let (part, others) = rest.split_at(at);
@@ -228,15 +274,15 @@ fn split<'w, 'd>(work: &'w [(u32, Work<'d>)], threads: usize) -> Vec<&'w [(u32, 
     parts
 }
 
-fn weight_of_all(work: &[(u32, Work<'_>)]) -> usize {
-    work.iter().map(|(_, work)| weight_of(work)).sum()
+fn weight_of_all(draft: &Draft, work: &[(u32, Work)]) -> usize {
+    work.iter().map(|&(_, work)| weight_of(draft, work)).sum()
 }
 
 /// About how much there is to do, in bytes of JSON.
-fn weight_of(work: &Work<'_>) -> usize {
+fn weight_of(draft: &Draft, work: Work) -> usize {
     let known = match work {
-        Work::Changed { entry, .. } => entry.pieces.iter().map(Piece::bytes).sum(),
-        Work::Again { .. } => 512,
+        Work::Changed(place) => draft.entries[place as usize].pieces.iter().map(Piece::bytes).sum(),
+        Work::Again => 512,
     };
     known + 256
 }

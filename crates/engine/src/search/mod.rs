@@ -40,4 +40,4 @@ mod golden;
 #[cfg(test)]
 mod random_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::store::Snapshot;
 
 /// A search as `http/` completes it, with some members replaced.
-pub(super) fn request(changes: &Json) -> Json {
+pub(crate) fn request(changes: &Json) -> Json {
     let mut request = json!({
         "indexUid": "films", "q": null, "paging": {"kind": "offset", "offset": 0, "limit": 20},
         "attributesToRetrieve": null, "attributesToCrop": null, "cropLength": 10, "cropMarker": "…",

@@ -20,9 +20,9 @@ pub struct IndexedDocument {
     /// Words with fields and positions.
     pub text: PackedText,
     /// Terms of `lengths`.
-    pub lengths: Vec<String>,
-    /// Terms of `presence`.
-    pub presence: Vec<String>,
+    pub lengths: Vec<Arc<str>>,
+    /// Terms of `presence`, none twice.
+    pub presence: Vec<Arc<str>>,
     /// Values by path; a path comes once per value.
     pub columns: Vec<(Arc<str>, ColumnValue)>,
 }

@@ -25,18 +25,24 @@ pub struct PackedText {
 }
 
 impl PackedText {
+    /// None yet; `bytes` is what they will most likely take.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { packed: String::with_capacity(bytes) }
+    }
+
     /// Adds a word of at most [`WORD_BYTES_MAX`] bytes at a position below 2¹⁸.
     ///
     /// Positions of one word in one field must not decrease.
     pub fn push(&mut self, word: &str, field: FieldId, position: u32) {
         debug_assert!(word.len() <= WORD_BYTES_MAX && position < 1 << (6 * POSITION_BYTES));
-        let suffix = attribute_suffix(field);
-        let length = (word.len() + 1 + suffix.len()) as u32;
+        let [a, b, c] = attribute_suffix(field);
+        let tail = [0, a, b, c];
+        let length = (word.len() + tail.len()) as u32;
+        self.packed.reserve(HEAD_BYTES + word.len() + tail.len());
         push_digits(&mut self.packed, length, LENGTH_BYTES);
         push_digits(&mut self.packed, position, POSITION_BYTES);
         self.packed.push_str(word);
-        self.packed.push('\0');
-        self.packed.extend(suffix.map(char::from));
+        self.packed.push_str(std::str::from_utf8(&tail).expect("a suffix is ASCII"));
     }
 
     /// What tantivy is given.

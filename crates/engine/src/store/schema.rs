@@ -137,7 +137,7 @@ pub fn parse_term(term: &[u8]) -> Option<(&str, FieldId)> {
 }
 
 /// What `presence` says about a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Presence {
     /// The path leads to something, be it null or a parent of nested keys.
     Exists,

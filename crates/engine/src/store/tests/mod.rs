@@ -1,12 +1,15 @@
 //! 1. After a crash at any moment an index opens with a whole commit: the last acknowledged one or the one
 //!    that was on its way.
 //! 2. A damaged file is named, whatever the damage, and never taken for something else.
-//! 3. What is in the index does not depend on when segments were merged, nor on who was reading meanwhile.
+//! 3. What is in the index does not depend on when segments were merged, nor on who was reading meanwhile;
+//!    nor do the answers of searches, whole as they are.
 
 mod crash;
 mod damage;
 mod forgetful;
+mod layouts;
 mod merging;
+mod order;
 
 use std::path::{Path, PathBuf};
 
