@@ -13,6 +13,7 @@ import { storedSets } from './sets.js'
 // 2. Pages begin at `from` and hold `limit` and one more.
 // 3. Deleting tasks takes them, and batches without any left, out of both.
 // 4. Writing as it happens and making the sets anew give the same sets.
+// 5. They hold whatever the clock did before the sets were made.
 
 const FIRST_UID = 60_000
 const TASKS = 9_000
@@ -217,7 +218,7 @@ function agree({ store, connection }: ReturnType<typeof filled>): void {
         if (`${found}` !== `${right}`) throw new Error(`${list}: ${found} instead of ${right}`)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 50 },
   )
 }
 
@@ -232,9 +233,20 @@ function setsOf(connection: Connection) {
 
 test('listings find what their filters say, whatever is asked', (t) => {
   const house = filled()
-  agree(house)
+  t.notThrows(() => agree(house))
   const { stored, real } = setsOf(house.connection)
   t.deepEqual(stored, real)
+})
+
+test('dates that a clock set back let fall rise again when sets are made anew', (t) => {
+  const { store, connection } = filled()
+  const back = 3_600 * STEP
+  connection.exec(`BEGIN;
+    UPDATE batches SET started_at = started_at - ${back}, finished_at = finished_at - ${back} WHERE uid > 200;
+    UPDATE tasks SET started_at = started_at - ${back}, finished_at = finished_at - ${back} WHERE batch_uid > 200`)
+  rebuildSets(new Sql(connection))
+  connection.exec('COMMIT')
+  t.notThrows(() => agree({ store, connection }))
 })
 
 test('listings stay right while tasks are deleted', (t) => {
@@ -262,7 +274,7 @@ test('listings stay right while tasks are deleted', (t) => {
   const rest = { written: [], removed: [], relabels: [], deletedTasks }
   const [concluded] = store.transaction([() => store.conclude({ batch, endings: [ending], ...rest })], true)
   t.like(concluded, { ok: true })
-  agree(house)
+  t.notThrows(() => agree(house))
   const { stored, real } = setsOf(connection)
   t.deepEqual(stored, real)
 })

@@ -154,7 +154,7 @@ function effectsOf(
     case 'dumpCreation':
       return createDump(first, picked.why, run, around)
     case 'snapshotCreation':
-      return refuse(tasks, 'internal', 'snapshots cannot be created by this version yet')
+      return refuse(tasks, 'feature_not_enabled', 'snapshots cannot be made by this version, dumps can')
     default:
       return changeIndex(tasks, run, around)
   }

@@ -170,9 +170,13 @@ export class Membership {
   }
 }
 
-/** Makes all sets anew from the rows, a part at a time: for a store that has none yet. */
+/**
+ * Makes all sets anew from the rows, a part at a time: for a store that has none yet. Dates of batches that
+ * a clock set back has let fall are moved up to those before them, since listings rely on their order.
+ */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])
+  straightenDates(sql)
   assignEras(sql)
   const sets = new UidSets(sql)
   const fill = (table: string, selection: string, put: (groups: Groups, row: Row) => void) => {
@@ -186,6 +190,21 @@ export function rebuildSets(sql: Sql): void {
   fill('tasks', `${taskSelection} WHERE t.uid >= ? AND t.uid < ?`, putTask)
   fill('batches', `${batchSelection} WHERE uid >= ? AND uid < ?`, putBatch)
   fill('batches', `${memberSelection} WHERE batch_uid >= ? AND batch_uid < ?`, putMember)
+}
+
+function straightenDates(sql: Sql): void {
+  sql.run(
+    `UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
+     FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
+       (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
+     WHERE latest.uid = batches.uid AND latest.at > started_at`,
+    [],
+  )
+  sql.run(
+    `UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
+     WHERE batches.uid = tasks.batch_uid AND tasks.started_at < batches.started_at`,
+    [],
+  )
 }
 
 /** Puts finished batches into eras, as if each were ending now. */

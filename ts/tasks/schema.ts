@@ -75,12 +75,6 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
     UPDATE batches SET
       oldest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = oldest_uid), oldest_enqueued_at),
       newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
-    UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
-      FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
-        (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
-      WHERE latest.uid = batches.uid AND latest.at > started_at;
-    UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
-      WHERE batches.uid = tasks.batch_uid AND tasks.started_at < batches.started_at;
     ${setTables}`,
 }
 
