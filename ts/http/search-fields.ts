@@ -34,6 +34,19 @@ const component: Type<number> = refined(number(), (value, at) => {
   return value
 })
 
+const components = list(component)
+
+const vector: Type<readonly number[]> = {
+  ...components,
+  // Where a component stands is only worked out to complain about it.
+  json(node, at) {
+    const values =
+      node.kind === 'array' ? node.items.map((one) => (one.kind === 'number' ? +one.text : NaN)) : []
+    const isSound = values.length > 0 && values.every((value) => Number.isFinite(Math.fround(value)))
+    return isSound ? values : components.json(node, at)
+  },
+}
+
 /** Share of meaning against words when none is asked for. */
 export const defaultSemanticRatio = 0.5
 
@@ -69,7 +82,7 @@ const common = {
   rankingScoreThreshold: optional(unitInterval, 'invalid_search_ranking_score_threshold'),
   locales: optional(list(locale), 'invalid_search_locales'),
   hybrid: optional(hybrid, 'invalid_search_hybrid_query'),
-  vector: optional(list(component), 'invalid_search_vector'),
+  vector: optional(vector, 'invalid_search_vector'),
   media: optional(anything, 'invalid_search_media'),
   retrieveVectors: defaulted(boolean, false, 'invalid_search_retrieve_vectors'),
   showRankingScore: defaulted(boolean, false, 'invalid_search_show_ranking_score'),
