@@ -113,7 +113,6 @@ export interface WorkPage {
 /** Vectors for documents of one embedder. Documents of a `WorkPage` that are not named keep what they have. */
 export interface VectorPage {
   readonly embedder: string
-  readonly dimensions: number
   readonly docids: Uint32Array
   /** Vectors of each document. */
   readonly counts: Uint8Array
@@ -170,6 +169,8 @@ export interface SearchFacts {
   readonly terms: number
   /** Hits that came from vectors; null for a pure keyword search. */
   readonly semanticHits: number | null
+  /** A vector for the query would have been looked at: words alone did not settle it. */
+  readonly lacksVector?: boolean
   /** Hits on the page. */
   readonly hits: number
 }

@@ -86,10 +86,7 @@ export function requireSensible(
     const given = search.media === null ? 'vector' : 'media'
     throw new ApiError('missing_search_hybrid', `\`${given}\` needs \`hybrid\`, which names the embedder`)
   }
-  if (search.media !== null) {
-    features.require('multimodal', 'passing `media`')
-    throw new ApiError('feature_not_enabled', 'this build cannot search by `media`')
-  }
+  if (search.media !== null) features.require('multimodal', 'passing `media`')
 }
 
 /** By page as soon as one of its parameters is there. */

@@ -44,7 +44,6 @@ function vectorPage({ embedder, items }: WorkPage, documents: Documents): Vector
   for (const [at, vector] of vectors.entries()) rows.set(vector, at * dimensions)
   return {
     embedder,
-    dimensions,
     docids: Uint32Array.from(changed, ({ docid }) => docid),
     counts: Uint8Array.from(changed, (document) => document.slots.length),
     fragments: Uint8Array.from(slots, ({ fragment }) => fragment ?? NO_FRAGMENT),

@@ -2,6 +2,7 @@ import type { Access } from '../../auth/index.js'
 import type { FederationRequest, SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../exchange.js'
 import { readNode, shape } from '../parse/index.js'
 import { searchFields } from '../search-fields.js'
@@ -31,7 +32,7 @@ export interface LocalSearches {
 
 /** Searches of one request over the indexes of this instance. */
 export function localSearches(
-  { engine, tasks, features }: RouteServices,
+  { engine, embedders, tasks, features }: RouteServices,
   access: Access,
   includeMetadata: boolean,
 ): LocalSearches {
@@ -44,9 +45,13 @@ export function localSearches(
   ): Promise<Uint8Array> {
     const prepared = placed.map((one) => {
       const entry = requireEntry(one.query.indexUid, `.queries[${one.at}]`)
-      return { entry, request: requestFor(one, entry, includeMetadata && merging === null) }
+      const request = requestFor(one, entry, includeMetadata && merging === null)
+      return { entry, request, media: one.query.media }
     })
-    const requests = prepared.map(({ entry, request }) => ({ index: entry.id, request: encode(request) }))
+    const embedded = await Promise.all(
+      prepared.map((search, at) => embeddedAt(search, `.queries[${placed[at]?.at}]`, stop)),
+    )
+    const requests = prepared.map(({ entry }, at) => ({ index: entry.id, request: encode(embedded[at]) }))
     const metadata = prepared.map(({ request, entry }) => searchMetadata(request.q, entry))
     const federated: FederationRequest | null = merging && {
       ...merging,
@@ -63,6 +68,14 @@ export function localSearches(
       if (!isStale()) throw atPlaces(error, placed)
     }
     return answer(placed, merging, stop)
+  }
+
+  async function embeddedAt(search: Embeddable, where: string, stop: AbortSignal): Promise<SearchRequest> {
+    try {
+      return await withVector({ engine, embedders }, search, stop)
+    } catch (error) {
+      throw error instanceof ApiError ? inside(where, error) : error
+    }
   }
 
   function requireEntry(uid: string, where: string): IndexEntry {

@@ -6,6 +6,7 @@ import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import { searchEmbedded } from '../embedding.js'
 import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import {
@@ -206,7 +207,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
             includeMetadata: includesMetadata(request),
             rules: tasks.rules(),
           })
-          const answer = await engine.search(entry.id, encode(complete), stop)
+          const search = { entry, request: complete, media: wanted.media }
+          const answer = await searchEmbedded(services, search, stop)
           answered(answer.facts)
           return answer.body
         }),

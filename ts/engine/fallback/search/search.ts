@@ -39,6 +39,8 @@ export interface RankedSearch {
   readonly byMeaning: ((docid: number) => boolean) | null
   /** Whether vectors were looked at. */
   readonly comparedVectors: boolean
+  /** Whether a vector would have been looked at; absent: no. */
+  readonly lacksVector?: boolean
 }
 
 /** Where the page is among the ranked documents. */
@@ -85,7 +87,9 @@ function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): Ra
   const kind = kindOf(index, request)
   if (kind.kind === 'words') {
     const found = rankBy(index, request, wanted, null)
-    return { ...found, byMeaning: kind.semanticHits === null ? null : () => false, comparedVectors: false }
+    if (kind.lacking === null) return { ...found, byMeaning: null, comparedVectors: false }
+    const lacksVector = !wordsSuffice(found.ranked, wanted, kind.lacking)
+    return { ...found, byMeaning: () => false, comparedVectors: false, lacksVector }
   }
   if (kind.kind === 'meaning') {
     const found = rankBy(index, { ...request, q: null }, wanted, kind.rule)
@@ -223,6 +227,7 @@ export function search(index: OpenIndex, request: StoppableRequest): { json: str
       usedNegativeOperator: parsed.negativeWords.length + parsed.negativePhrases.length > 0,
       terms: parsed.terms.length,
       semanticHits,
+      lacksVector: found.lacksVector === true,
       hits: page.length,
     },
   }

@@ -17,7 +17,8 @@ import { type Embedder, embeddersOf } from '../vector/index.js'
 import { prefixOf } from './candidates.js'
 
 export type SearchKind =
-  | { readonly kind: 'words'; readonly semanticHits: 0 | null }
+  /** `lacking`: meaning was asked for, with this share, but there is no vector to go by. */
+  | { readonly kind: 'words'; readonly lacking: number | null }
   | { readonly kind: 'meaning'; readonly rule: RankingRule }
   | { readonly kind: 'both'; readonly rule: RankingRule; readonly ratio: number }
 
@@ -26,7 +27,7 @@ type Asked = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
 export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked): SearchKind {
   const blank = q === null || q.trim() === ''
   if (hybrid === null || hybrid.semanticRatio === 0 || (blank && vector === null))
-    return { kind: 'words', semanticHits: null }
+    return { kind: 'words', lacking: null }
   const embedder = embedderNamed(index, hybrid.embedder, 'invalid_search_embedder', indexUid)
   const set = index.data.vectors.get(embedder.name)
   const dimensions = embedder.dimensions ?? set?.dimensions ?? 0
@@ -38,7 +39,7 @@ export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked)
     )
   const onlyMeaning = hybrid.semanticRatio === 1 || blank
   if (vector === null) {
-    if (!onlyMeaning) return { kind: 'words', semanticHits: 0 }
+    if (!onlyMeaning) return { kind: 'words', lacking: hybrid.semanticRatio }
     throw new EngineError(
       'vector_embedding_error',
       `${prefixOf(indexUid)}the embedder \`${embedder.name}\` of source \`${embedder.source}\` cannot turn the ` +

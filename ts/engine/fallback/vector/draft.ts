@@ -112,9 +112,10 @@ export class VectorDraft {
   }
 
   /** Takes in vectors that were made. */
-  fulfil({ embedder: name, dimensions, docids, counts, fragments, kept, rows }: VectorPage): void {
+  fulfil({ embedder: name, docids, counts, fragments, kept, rows }: VectorPage): void {
     const draft = this.embedders.get(name)
     if (draft === undefined) return
+    const dimensions = draft.embedder.dimensions ?? 0
     let vector = 0
     let row = 0
     for (const [at, docid] of docids.entries()) {

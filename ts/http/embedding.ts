@@ -1,0 +1,87 @@
+/** Here is a search by meaning without a vector: who turns its words into one, and is it worth it? */
+import { performance } from 'node:perf_hooks'
+import { embeddingError } from '../embedders/index.js'
+import type { Answer, SearchRequest } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import type { IndexSettings } from '../settings/index.js'
+import type { IndexEntry } from '../tasks/index.js'
+import type { RouteServices } from './services.js'
+
+/** Milliseconds a search may take where its index does not say. Source: spec/settings.md, `searchCutoffMs`. */
+const SEARCH_MS = 1500
+
+/** A search whose query may still have to be embedded. */
+export interface Embeddable {
+  readonly entry: IndexEntry
+  readonly request: SearchRequest
+  readonly media: unknown
+}
+
+type Needed = Pick<RouteServices, 'engine' | 'embedders'>
+
+/**
+ * One search: by words first, where they may be enough, and by meaning if they were not.
+ * @throws ApiError `vector_embedding_error` if it cannot go by words alone
+ */
+export async function searchEmbedded(
+  services: Needed,
+  search: Embeddable,
+  stop: AbortSignal,
+): Promise<Answer> {
+  const { engine } = services
+  const { entry, request, media } = search
+  const ask = (complete: SearchRequest) => engine.search(entry.id, encode(complete), stop)
+  if (!lacksVector(search)) return ask(request)
+  if (onlyMeaning(search)) return ask(await withVector(services, search, stop))
+  const started = performance.now()
+  const byWords = await ask(request)
+  if (byWords.facts.lacksVector !== true && media === null) return byWords
+  const complete = await withVector(services, search, stop, started)
+  return complete.vector === null ? byWords : ask(complete)
+}
+
+/**
+ * The same search with a vector, if it needs one and there is somebody who makes it. Without one it goes by
+ * words alone.
+ * @param started when its time began, as `performance.now()` counts
+ * @throws ApiError `vector_embedding_error` if it cannot
+ */
+export async function withVector(
+  { engine, embedders }: Needed,
+  search: Embeddable,
+  stop: AbortSignal,
+  started = performance.now(),
+): Promise<SearchRequest> {
+  const { entry, request, media } = search
+  if (!lacksVector(search) || request.hybrid === null) return request
+  const settings = await engine.settings(entry.id)
+  const fields = settings.embedders[request.hybrid.embedder]
+  // The engine says what is wrong with the name, and what a search without a vector means.
+  if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
+  const deadline = started + budgetMs(settings)
+  try {
+    const vector = await embedders.search(fields, { q: request.q, media }, { deadline, signal: stop })
+    return { ...request, vector: Array.from(vector) }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (!onlyMeaning(search)) return request
+    throw embeddingError(`index \`${entry.uid}\`: embedder \`${request.hybrid.embedder}\`: ${error.message}`)
+  }
+}
+
+const budgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?? SEARCH_MS
+
+const isBlank = ({ q }: SearchRequest): boolean => q === null || q.trim() === ''
+
+/** Source: spec/vectors.md §6.2. */
+function lacksVector({ request, media }: Embeddable): boolean {
+  const { hybrid, vector } = request
+  return (
+    hybrid !== null && hybrid.semanticRatio > 0 && vector === null && (!isBlank(request) || media !== null)
+  )
+}
+
+const onlyMeaning = ({ request }: Embeddable): boolean =>
+  request.hybrid?.semanticRatio === 1 || isBlank(request)
+
+const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
