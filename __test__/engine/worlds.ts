@@ -253,7 +253,12 @@ const request = fc.record(
     limit: fc.constantFrom(0, 1, 2, 5, 20),
     page: fc.constantFrom(0, 1, 2),
     hitsPerPage: fc.constantFrom(0, 1, 3, 20),
-    features: fc.constant({ containsFilter: true, legacySearch: false, multimodal: false }),
+    features: fc.constant({
+      containsFilter: true,
+      legacySearch: false,
+      multimodal: false,
+      foreignKeys: false,
+    }),
   },
   { requiredKeys: ['q', 'features'], noNullPrototype: true },
 ) as fc.Arbitrary<SearchBody>

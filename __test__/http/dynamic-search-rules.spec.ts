@@ -82,6 +82,14 @@ test('pins stand where rules put them, count, and yield to filters', async (t) =
   t.deepEqual(body.hits[1]?._rankingScoreDetails, { pin: { order: 0, position: 1 } })
   t.deepEqual(body.facetDistribution, { kind: { old: 3 } })
 
+  const counted = async (rest: object): Promise<unknown> =>
+    (await server.post('/indexes/films/facet-search', { facetName: 'kind', ...rest })).body.facetHits
+  t.deepEqual(await counted({ q: 'solaris' }), [
+    { value: 'new', count: 1 },
+    { value: 'old', count: 3 },
+  ])
+  t.deepEqual(await counted({ q: 'solaris', filter: 'kind = new' }), [{ value: 'new', count: 1 }])
+
   const queries = [
     { indexUid: 'films', q: 'solaris' },
     { indexUid: 'films', q: 'mirror', federationOptions: { weight: 5 } },

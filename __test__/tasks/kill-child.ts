@@ -159,7 +159,7 @@ async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
       ids: null,
       filter: null,
       sort: null,
-      features: { containsFilter: false, legacySearch: false, multimodal: false },
+      features: { containsFilter: false, legacySearch: false, multimodal: false, foreignKeys: false },
     }
     const bytes = await engine.documents(id, Buffer.from(JSON.stringify(request)))
     const page = JSON.parse(Buffer.from(bytes).toString()) as { results: Record<string, unknown>[] }

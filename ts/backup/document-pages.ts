@@ -24,7 +24,7 @@ export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGe
       ids: null,
       filter: null,
       sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true },
+      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
     }
     const listing = Buffer.from(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
     const page = pageOf(listing)

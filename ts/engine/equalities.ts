@@ -22,7 +22,7 @@ const EQUALITIES_MAX = 100
 /** The ways to pass `filter`; none if there is no filter, or one that does not parse. */
 export function equalityBranches(filter: FilterValue | null): readonly EqualityBranch[] {
   try {
-    const parsed = parseFilter(filter, { containsFilter: true, multimodal: true })
+    const parsed = parseFilter(filter, { containsFilter: true, multimodal: true, foreignKeys: true })
     return parsed === null ? [] : branchesOf(parsed)
   } catch (error) {
     // The search itself tells what is wrong with it.

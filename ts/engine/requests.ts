@@ -21,6 +21,8 @@ export interface RequestFeatures {
   readonly legacySearch: boolean
   /** Filters may ask for `_vectors`. */
   readonly multimodal: boolean
+  /** Filters may say `_foreign`. It is refused either way, as switched off or as not supported. */
+  readonly foreignKeys: boolean
 }
 
 /** A filter to be checked without an index. */
@@ -98,6 +100,8 @@ export interface FacetSearchRequest {
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
   readonly features: RequestFeatures
+  /** As of a search: they are counted too. */
+  readonly pins: SearchRequest['pins']
 }
 
 export interface SimilarRequest {

@@ -68,7 +68,7 @@ async function* documentLines(engine: Engine, { index, filter }: IndexExport): A
       ids: null,
       filter,
       sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true },
+      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
     }
     const page = readJson(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
     const results = itemsOf(page)

@@ -1,3 +1,4 @@
+import type { RequestFeatures } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { InstanceStore } from '../tasks/index.js'
 import { inTurn } from './in-turn.js'
@@ -35,6 +36,12 @@ export interface Features {
   patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
   /** @param doing what was attempted, for the message @throws ApiError `feature_not_enabled` */
   require(feature: Feature, doing: string): void
+}
+
+/** The features that change how a request is read. */
+export function requestFeatures({ flags }: Features): RequestFeatures {
+  const { containsFilter, legacySearch, multimodal, foreignKeys } = flags
+  return { containsFilter, legacySearch, multimodal, foreignKeys }
 }
 
 /** The error of using `feature` while it is off. */

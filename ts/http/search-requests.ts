@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { FilterValue, Paging, SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
-import { pinsFor, type Rule } from '../rules/index.js'
+import { pinsFor, type Rule, type RuledSearch } from '../rules/index.js'
 import type { IndexEntry } from '../tasks/index.js'
-import type { Features } from './features.js'
+import { type Features, requestFeatures } from './features.js'
 import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
 import { uuidV7 } from './uuid-v7.js'
@@ -30,9 +30,7 @@ export interface SearchContext {
 export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
   const { entry, features } = context
   requireSensible(search, features)
-  const { containsFilter, legacySearch, multimodal, dynamicSearchRules } = features.flags
   const filter = bothFilters(search.filter, context.forcedFilter)
-  const ruled = { indexUid: entry.uid, q: search.q, filter, now: Date.now() }
   return {
     indexUid: entry.uid,
     q: search.q,
@@ -59,11 +57,19 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     showRankingScore: search.showRankingScore,
     showRankingScoreDetails: search.showRankingScoreDetails,
     showPerformanceDetails: search.showPerformanceDetails,
-    features: { containsFilter, legacySearch, multimodal },
+    features: requestFeatures(features),
     requestUid: uuidV7(),
     metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
-    pins: dynamicSearchRules ? pinsFor(context.rules, ruled) : [],
+    pins: pinsOf({ indexUid: entry.uid, q: search.q, filter }, context),
   }
+}
+
+/** What dynamic rules pin in a search; nothing while their feature is off. */
+export function pinsOf(
+  search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
+  { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
+): SearchRequest['pins'] {
+  return features.flags.dynamicSearchRules ? pinsFor(rules, { ...search, now: Date.now() }) : []
 }
 
 /** Checks that concern vectors and features, common to all searches. */

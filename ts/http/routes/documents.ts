@@ -23,6 +23,7 @@ import {
 } from '../document-operations.js'
 import { type Call, serve } from '../endpoint.js'
 import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSummary } from '../exchange.js'
+import { requestFeatures } from '../features.js'
 import type { Values } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { receiveUpload } from '../uploads.js'
@@ -104,7 +105,6 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   ): Promise<FastifyReply> {
     const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
-      const { containsFilter, legacySearch, multimodal } = features.flags
       const body: DocumentsRequest = {
         indexUid: entry.uid,
         offset,
@@ -114,7 +114,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         ids,
         filter: wanted.filter,
         sort,
-        features: { containsFilter, legacySearch, multimodal },
+        features: requestFeatures(features),
       }
       return engine.documents(entry.id, encode(body))
     }
@@ -189,9 +189,8 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   async function checkFilter(value: unknown): Promise<void> {
     try {
-      const { legacySearch, multimodal } = features.flags
       // Source: recorded answers. Whether `CONTAINS` is on shows when the task runs.
-      const allowed = { containsFilter: true, legacySearch, multimodal }
+      const allowed = { ...requestFeatures(features), containsFilter: true }
       await engine.checkFilter(encode({ filter: value, features: allowed }))
     } catch (error) {
       const code: ErrorCode = 'invalid_document_filter'

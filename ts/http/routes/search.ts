@@ -9,6 +9,7 @@ import { jsonBody } from '../body.js'
 import { searchEmbedded } from '../embedding.js'
 import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import { requestFeatures } from '../features.js'
 import {
   boolean,
   defaulted,
@@ -30,6 +31,7 @@ import {
   bothFilters,
   includesMetadata,
   type ParsedSearch,
+  pinsOf,
   requireSensible,
   searchRequest,
 } from '../search-requests.js'
@@ -114,13 +116,14 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       })
       const find = async (entry: IndexEntry, stop: AbortSignal): Promise<Uint8Array> => {
         requireSensible(wanted, features)
-        const { containsFilter, legacySearch, multimodal } = features.flags
+        const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))
+        const ruled = { indexUid: entry.uid, q: wanted.q, filter }
         const facetSearch: FacetSearchRequest = {
           indexUid: entry.uid,
           facetName: wanted.facetName,
           facetQuery: wanted.facetQuery,
           q: wanted.q,
-          filter: bothFilters(wanted.filter, access.forcedFilter(entry.uid)),
+          filter,
           matchingStrategy: wanted.matchingStrategy,
           attributesToSearchOn: wanted.attributesToSearchOn,
           rankingScoreThreshold: wanted.rankingScoreThreshold,
@@ -128,7 +131,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           exhaustiveFacetCount: wanted.exhaustiveFacetCount ?? false,
           hybrid: wanted.hybrid,
           vector: wanted.vector,
-          features: { containsFilter, legacySearch, multimodal },
+          features: requestFeatures(features),
+          pins: pinsOf(ruled, { features, rules: tasks.rules() }),
         }
         return (await engine.facetSearch(entry.id, encode(facetSearch), stop)).body
       }
@@ -222,7 +226,6 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     access: Access,
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
-    const { containsFilter, legacySearch, multimodal } = features.flags
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
     const find = async (entry: IndexEntry): Promise<Uint8Array> => {
       const complete: SimilarRequest = {
@@ -239,7 +242,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         showRankingScoreDetails: wanted.showRankingScoreDetails,
         showPerformanceDetails: wanted.showPerformanceDetails,
         rankingScoreThreshold: wanted.rankingScoreThreshold,
-        features: { containsFilter, legacySearch, multimodal },
+        features: requestFeatures(features),
       }
       return (await engine.similar(entry.id, encode(complete))).body
     }

@@ -13,13 +13,13 @@ const CHUNK: usize = 1024;
 
 /// What is searched among the values of a field.
 pub struct FacetQuery<'a> {
-    /// None or empty: every value fits.
-    pub text: Option<&'a str>,
+    /// Normalised for facet search; empty: every value fits.
+    pub text: String,
     /// Edits that are forgiven: 0, 1 or 2.
     pub typos: u8,
     /// Whether a value may go on after the text.
     pub prefix: bool,
-    /// Languages of the field.
+    /// Languages the field's values may be in.
     pub locales: Locales<'a>,
 }
 
@@ -41,7 +41,7 @@ enum Fits {
 
 impl Fits {
     fn new(query: &FacetQuery<'_>) -> Self {
-        let text = query.text.map(|text| normalize_facet_search(text, query.locales)).unwrap_or_default();
+        let text = query.text.clone();
         match (text.is_empty(), query.typos, query.prefix) {
             (true, ..) => Self::Everything,
             (_, 0, true) => Self::Starting(text),

@@ -10,6 +10,7 @@ use roaring::RoaringBitmap;
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::analysis::normalize_facet_search;
 use crate::fixture::snapshot_of;
 use crate::settings::{FacetOrder, Settings};
 
@@ -156,7 +157,8 @@ fn a_common_value_alone_among_four_comes_after_its_equals() {
 fn facet_search_forgives_accents_and_typos() {
     let columns = columns(&[&colours(), &[json!({"c": "Photography"}), json!({"c": "Été"})]]);
     let search = |text: &str, typos: u8, prefix: bool| -> Vec<(String, u64)> {
-        let query = FacetQuery { text: Some(text), typos, prefix, locales: None };
+        let text = normalize_facet_search(text, None);
+        let query = FacetQuery { text, typos, prefix, locales: None };
         let hits = columns.facet_search("c", &query, &all(&columns), FacetOrder::Alpha, 100).unwrap();
         hits.into_iter().map(|hit| (hit.value, hit.count)).collect()
     };

@@ -79,21 +79,26 @@ pub fn check(request: &[u8]) -> Result<()> {
 fn text(source: &str, scope: &Scope<'_>) -> Result<Option<Expression>> {
     let tree = filter_grammar::parse(source).map_err(|error| Error::user(scope.code, error.to_string()))?;
     let Some(tree) = tree else { return Ok(None) };
-    check_features(&tree, source, scope.features)?;
+    check_features(&tree, source, scope)?;
     Ok(Some(Expression::Text { source: source.into(), tree: Arc::new(tree) }))
 }
 
-fn check_features(tree: &Filter, source: &str, features: Features) -> Result<()> {
+fn check_features(tree: &Filter, source: &str, scope: &Scope<'_>) -> Result<()> {
+    let features = scope.features;
     match tree {
         Filter::All(parts) | Filter::Any(parts) => {
-            parts.iter().try_for_each(|part| check_features(part, source, features))
+            parts.iter().try_for_each(|part| check_features(part, source, scope))
         }
-        Filter::Not(part) => check_features(part, source, features),
+        Filter::Not(part) => check_features(part, source, scope),
         Filter::Condition { operator: Operator::Contains(text), .. } if !features.contains_filter => {
             Err(disabled("using `CONTAINS` in a filter", "contains filter", 763, source, &text.span))
         }
         Filter::Vectors(Spanned { span, .. }) if !features.multimodal => {
             Err(disabled("using a vector filter", "multimodal", 846, source, span))
+        }
+        Filter::Foreign(Spanned { span, .. }) if features.foreign_keys => {
+            let place = filter_grammar::Error::locate(source, span);
+            Err(Error::user(scope.code, format!("`_foreign` is not supported\n{place}")))
         }
         Filter::Foreign(Spanned { span, .. }) => {
             Err(disabled("using `_foreign` in a filter", "foreign keys", 873, source, span))

@@ -32,6 +32,8 @@ pub struct Features {
     pub legacy_search: bool,
     /// `_vectors … EXISTS`.
     pub multimodal: bool,
+    /// `_foreign(…)` is refused as not supported, or as switched off.
+    pub foreign_keys: bool,
 }
 
 #[cfg(test)]

@@ -515,7 +515,8 @@ impl Draft {
     /// Ids of the documents, as they are now, that a filter matches.
     fn ids_matching(&self, filter: &Value) -> Result<Vec<String>> {
         // The route has already refused what needs a feature that is off.
-        let features = Features { contains_filter: true, legacy_search: false, multimodal: true };
+        let features =
+            Features { contains_filter: true, legacy_search: false, multimodal: true, foreign_keys: true };
         let scope = Scope { code: "invalid_document_filter", index_uid: Some(&self.index_uid), features };
         let Some(expression) = filter::parse(filter, &scope)? else { return Ok(Vec::new()) };
         let preview = super::write::preview(self)?;

@@ -12,9 +12,7 @@ use crate::postings::Postings;
 /// `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings list
 /// them.
 pub(super) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Result<Option<Vec<FieldId>>> {
-    let Some(entries) = search_on.filter(|entries| !entries.iter().any(|entry| entry == "*")) else {
-        return Ok(None);
-    };
+    let Some(entries) = search_on else { return Ok(None) };
     let (searchable, names) = (postings.searchable(), postings.snapshot().fields());
     let settings = postings.snapshot().settings();
     let mut fields = Vec::new();
@@ -24,12 +22,17 @@ pub(super) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Resul
         let before = fields.len();
         fields.extend(searchable.fields().filter(fits));
         let listed = settings.searchable_attributes.iter();
-        let known = fields.len() > before
+        let known = entry == "*"
+            || fields.len() > before
             || !is_pattern && listed.clone().any(|listed| is_same_or_below(listed, entry))
             || settings.searches_everything();
         if !known {
             return Err(unknown(entry, &settings.searchable_attributes));
         }
+    }
+    // `*` lifts the restriction, yet what is named beside it has to exist.
+    if entries.iter().any(|entry| entry == "*") {
+        return Ok(None);
     }
     fields.sort_unstable();
     fields.dedup();

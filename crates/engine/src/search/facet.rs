@@ -4,9 +4,10 @@ use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::patience::Patience;
+use super::pins::Pins;
 use super::request::{FacetSearchRequest, decode};
 use super::search_request::analyzer;
-use crate::analysis::{normalize_facet_search, parse_locales};
+use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, Distribution, FacetQuery};
 use crate::fields::{is_same_or_below, matches_pattern};
@@ -14,6 +15,9 @@ use crate::filter::{self, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, rank};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
+
+/// Documents ranked for a facet search, a page of them. Source: recorded answers.
+const RANKED: usize = 20;
 
 /// Whether facets can be had of each of `names`, which may be patterns and parents of fields.
 ///
@@ -151,6 +155,29 @@ pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
     out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
 }
 
+/// What `request` looks for among values in the languages `locales`.
+fn facet_query<'l>(
+    request: &FacetSearchRequest,
+    settings: &Settings,
+    locales: Locales<'l>,
+) -> FacetQuery<'l> {
+    let asked = request.locales.as_deref().map(parse_locales);
+    let of_query = asked.as_deref().or(locales);
+    let text = normalize_facet_search(request.facet_query.as_deref().unwrap_or_default(), of_query);
+    let tolerance = &settings.typo_tolerance;
+    let exactly = tolerance.disable_on_words.contains(&text);
+    let strict = |attribute: &String| is_same_or_below(attribute, &request.facet_name);
+    let forgiving = tolerance.enabled && !exactly && !tolerance.disable_on_attributes.iter().any(strict);
+    let sizes = tolerance.min_word_size_for_typos;
+    let typos = match text.len() {
+        _ if !forgiving => 0,
+        bytes if bytes >= usize::from(sizes.two_typos) => 2,
+        bytes if bytes >= usize::from(sizes.one_typo) => 1,
+        _ => 0,
+    };
+    FacetQuery { text, typos, prefix: !exactly, locales }
+}
+
 /// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON).
 ///
 /// # Errors
@@ -178,13 +205,23 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         index_uid: Some(&request.index_uid),
         features: request.features,
     };
-    let universe = match filter::parse(&request.filter, &scope)? {
+    let mut universe = match filter::parse(&request.filter, &scope)? {
         Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
         None => snapshot.documents().clone(),
     };
+    let distinct = settings.distinct_attribute.as_deref();
+    let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
     let by_vector = request.hybrid.as_ref().is_some_and(|hybrid| hybrid.semantic_ratio > 0.0);
     let analyzer = analyzer(snapshot)?;
-    let ranked = rank(
+    let threshold = request.ranking_score_threshold;
+    // Values are counted as a search with a page of its own would count them: what `distinct` and a threshold
+    // leave out shows while documents are ranked.
+    let wanted = match (threshold, distinct) {
+        (Some(_), _) if request.exhaustive_facet_count => settings.pagination.max_total_hits,
+        (None, None) => 0,
+        _ => RANKED,
+    };
+    let mut ranked = rank(
         snapshot,
         &analyzer,
         &RankRequest {
@@ -194,33 +231,17 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
             search_on: request.attributes_to_search_on.as_deref(),
             locales: request.locales.as_deref(),
             sort: &[],
-            distinct: settings.distinct_attribute.as_deref(),
-            threshold: request.ranking_score_threshold,
-            wanted: if request.exhaustive_facet_count { settings.pagination.max_total_hits } else { 0 },
+            distinct,
+            threshold,
+            wanted,
             exhaustive: request.exhaustive_facet_count,
             vector: None,
             deadline: patience.deadline(snapshot),
             scored: false,
         },
     )?;
-    let languages = request.locales.as_deref().map(parse_locales);
-    let locales = languages.as_deref().or_else(|| analyzer.locales_of(name));
-    let tolerance = &settings.typo_tolerance;
-    let text = request.facet_query.as_deref().unwrap_or_default();
-    let forgiving = tolerance.enabled
-        && !tolerance.disable_on_attributes.iter().any(|attribute| is_same_or_below(attribute, name));
-    let sizes = tolerance.min_word_size_for_typos;
-    let typos = match text.len() {
-        _ if !forgiving => 0,
-        bytes if bytes >= usize::from(sizes.two_typos) => 2,
-        bytes if bytes >= usize::from(sizes.one_typo) => 1,
-        _ => 0,
-    };
-    let normalised = normalize_facet_search(text, locales);
-    let exactly =
-        tolerance.disable_on_words.iter().any(|word| normalize_facet_search(word, locales) == normalised);
-    let query =
-        FacetQuery { text: Some(text), typos: if exactly { 0 } else { typos }, prefix: !exactly, locales };
+    pins.place(&mut ranked, wanted);
+    let query = facet_query(&request, settings, analyzer.locales_of(name));
     let max = settings.faceting.max_values_per_facet;
     let order = order_of(settings, name);
     let hits = Columns::new(snapshot).facet_search(name, &query, &ranked.candidates, order, max)?;

@@ -142,6 +142,8 @@ pub struct FacetSearchRequest {
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
     pub features: Features,
+    #[serde(default)]
+    pub pins: Vec<Pin>,
 }
 
 /// A search for documents that are like one.

@@ -294,14 +294,16 @@ impl<'a> Page<'a> {
             members.begin("_geoDistance", out);
             write_display(metres, out);
         }
+        // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
+        let unformatted: &[&str] = if self.retrieved == Selection::All { &[] } else { &HIDDEN };
         let mut formatted = Vec::new();
-        if self.formatter.write_formatted(&source, &HIDDEN, &mut formatted) {
+        if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
             members.begin("_formatted", out);
             out.append(&mut formatted);
         }
         if self.request.show_matches_position {
             members.begin("_matchesPosition", out);
-            self.formatter.write_positions(&source, &HIDDEN, out);
+            self.formatter.write_positions(&source, unformatted, out);
         }
         if let Some(federation) = federation {
             members.begin("_federation", out);

@@ -4,10 +4,11 @@
  *     expr    := and ("OR" and)*
  *     and     := not ("AND" not)*
  *     not     := "NOT" not | primary
- *     primary := "(" expr ")" | geo | field op value | field value "TO" value
+ *     primary := "(" expr ")" | geo | foreign | field op value | field value "TO" value
  *              | field ["NOT"] "IN" "[" [value ("," value)* [","]] "]"
  *              | field "IS" ["NOT"] ("NULL" | "EMPTY") | field ["NOT"] "EXISTS"
  *              | field ["NOT"] ("CONTAINS" | "STARTS" "WITH") value
+ *     foreign := "_foreign" "(" field "," expr ")"
  *     value   := word | '…' | "…"        word := [alphanumeric _ - .]+
  *
  * Source: spec/search-semantics.md §12.2.
@@ -92,6 +93,8 @@ export interface FilterFeatures {
   readonly containsFilter: boolean
   /** Allows conditions on `_vectors`. */
   readonly multimodal: boolean
+  /** Whether `_foreign` is refused as not supported, or as switched off. */
+  readonly foreignKeys: boolean
 }
 
 /** Corners of a circle where it is compared with shapes, unless the filter says. */
@@ -236,6 +239,8 @@ class ExpressionParser {
   private readonly tokens: readonly Lexeme[]
   private readonly features: FilterFeatures
   private at = 0
+  /** The first use of what cannot be used; told once the text turns out to be a filter. */
+  private lacking: FilterError | null = null
 
   constructor(text: string, features: FilterFeatures) {
     this.text = text
@@ -247,6 +252,7 @@ class ExpressionParser {
     const filter = this.alternatives(0)
     if (this.token.kind !== 'end')
       throw this.error(`expected the end, \`AND\` or \`OR\`, found \`${this.token.text}\``)
+    if (this.lacking !== null) throw this.lacking
     return filter
   }
 
@@ -262,9 +268,9 @@ class ExpressionParser {
     return new FilterError(reason, this.span(token))
   }
 
-  private missing(attempt: string, feature: string, token: Lexeme): FilterError {
+  private lacks(attempt: string, feature: string, at: Span): void {
     const reason = `${attempt} in a filter requires enabling the \`${feature}\` experimental feature`
-    return new FilterError(reason, this.span(token), 'missingFeature')
+    this.lacking ??= new FilterError(reason, at, 'missingFeature')
   }
 
   private isWord(word: string): boolean {
@@ -318,7 +324,22 @@ class ExpressionParser {
       this.need(')')
       return filter
     }
-    return this.geo() ?? this.fieldCondition()
+    return this.geo() ?? this.foreign(depth) ?? this.fieldCondition()
+  }
+
+  /** Documents of other indexes cannot be asked about. */
+  private foreign(depth: number): Filter | null {
+    const start = this.token
+    if (!this.isWord('_foreign') || this.tokens[this.at + 1]?.text !== '(') return null
+    this.at += 2
+    this.operand('a field name')
+    this.need(',')
+    const filter = this.alternatives(depth + PARENTHESES_COST)
+    this.need(')')
+    const at = this.span(start, this.tokens[this.at - 1])
+    if (this.features.foreignKeys) this.lacking ??= new FilterError('`_foreign` is not supported', at)
+    else this.lacks('using `_foreign`', 'foreign keys', at)
+    return filter
   }
 
   private fieldCondition(): Filter {
@@ -338,9 +359,9 @@ class ExpressionParser {
 
   /** `_vectors[.embedder[.kind]] [NOT] EXISTS`; each name may be quoted. */
   private vectors(start: Lexeme): Filter {
-    if (!this.features.multimodal) throw this.missing('using `_vectors`', 'multimodal', start)
     const names = this.restOfNames(start)
     const at = this.span(start, this.tokens[this.at - 1])
+    if (!this.features.multimodal) this.lacks('using `_vectors`', 'multimodal', at)
     const negated = this.take('NOT')
     if (!this.take('EXISTS'))
       throw this.error(`\`_vectors\` can only be asked for \`EXISTS\`, found \`${this.found}\``)
@@ -409,7 +430,8 @@ class ExpressionParser {
     if (this.take('IN')) return { condition: { kind: 'in', values: this.list() }, negated }
     const operator = this.token
     if (this.take('CONTAINS')) {
-      if (!this.features.containsFilter) throw this.missing('using `CONTAINS`', 'contains filter', operator)
+      if (!this.features.containsFilter)
+        this.lacks('using `CONTAINS`', 'contains filter', this.span(operator))
       return { condition: { kind: 'contains', value: this.operand('a value') }, negated }
     }
     if (this.take('STARTS')) {

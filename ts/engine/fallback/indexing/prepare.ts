@@ -12,7 +12,7 @@ import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPa
 import { DocSet } from '../doc-set.js'
 import { facetLeaves } from '../fields/flatten.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
-import { type FilterView, type GeoPoint, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
+import { type FilterView, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
 import { type JsonObject, parseJson, writeJson } from '../json.js'
 import { FIELDS_MAX } from '../limits.js'
 import { ownText } from '../own-text.js'
@@ -401,7 +401,7 @@ async function deleteByFilter(
   const view = await draftView(draft, index, pacer)
   let matching: DocSet
   try {
-    const filter = parseFilter(value, { containsFilter: true, multimodal: true })
+    const filter = parseFilter(value, { containsFilter: true, multimodal: true, foreignKeys: true })
     matching = filter === null ? new DocSet(0) : documentsMatching(view, filter)
   } catch (error) {
     if (!(error instanceof FilterError)) throw error

@@ -11,7 +11,6 @@ import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { FacetSearchRequest } from '../../requests.js'
 import { foldedText } from '../analysis/tokenize.js'
-import type { Column } from '../columns.js'
 import { covers } from '../fields/patterns.js'
 import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
@@ -30,11 +29,13 @@ export function facetSearch(
   if (!settings.facetSearch)
     throw new EngineError('facet_search_disabled', `${prefix}facet search is disabled for this index`)
   if (filterFeatures(settings, facetName)?.facetSearch !== true) throw notSearchable(index, facetName, prefix)
+  const byMeaning = request.hybrid !== null && request.hybrid.semanticRatio > 0
+  // As many as a page has are ranked: what `distinct` and a threshold leave out shows on the way.
   const found = rankSearch(
     index,
     {
       ...request,
-      q: request.hybrid === null ? request.q : null,
+      q: byMeaning ? null : request.q,
       paging: request.exhaustiveFacetCount
         ? { kind: 'page', page: 1, hitsPerPage: 20 }
         : { kind: 'offset', offset: 0, limit: 20 },
@@ -57,7 +58,6 @@ export function facetSearch(
       showPerformanceDetails: false,
       requestUid: '',
       metadata: null,
-      pins: [],
     },
     20,
   )
@@ -69,7 +69,7 @@ export function facetSearch(
       : countFacet(column, found.counted.toArray(), order, Number.POSITIVE_INFINITY).counts.filter(
           ({ isNumber }) => !isNumber,
         )
-  const matches = column === undefined ? () => false : matching(index, column, request)
+  const matches = matching(index, request)
   const hits = counts.filter(matches).slice(0, settings.faceting.maxValuesPerFacet)
   const hitsText = hits.map(({ key, count }) => `{"value":${JSON.stringify(key)},"count":${count}}`)
   return {
@@ -102,11 +102,10 @@ function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): 
 /** Whether a value begins like the query, within the typos that its length in bytes allows. */
 function matching(
   { data }: OpenIndex,
-  column: Column,
   { facetName, facetQuery, locales }: FacetSearchRequest,
 ): (value: FacetCount) => boolean {
   const fieldLocales = localesOf(data.settings, facetName) ?? []
-  const query = foldedText((facetQuery ?? '').trim(), locales ?? fieldLocales)
+  const query = foldedText(facetQuery ?? '', locales ?? fieldLocales)
   if (query === '') return () => true
   const { typoTolerance } = data.settings
   const formOf = ({ key }: FacetCount): string => foldedText(key.trim(), fieldLocales)

@@ -9,7 +9,7 @@
 
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
-import type { FederationRequest, Paging, SearchRequest } from '../../requests.js'
+import type { FederationRequest, Paging } from '../../requests.js'
 import type { DocSet } from '../doc-set.js'
 import { customRule } from '../fields/rules.js'
 import { floatText } from '../json.js'

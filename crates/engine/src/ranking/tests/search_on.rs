@@ -39,6 +39,12 @@ fn names_and_patterns() {
         let refusal = corpus.refusal(&on("tea", &[unknown]));
         assert!(refusal.contains(&format!("`{unknown}`")), "{refusal}");
     }
+    // Whatever stands beside them.
+    for beside in [["*", "x"], ["x", "*"], ["u", "x"]] {
+        let refusal = corpus.refusal(&on("tea", &beside));
+        assert!(refusal.contains("`x`"), "{refusal}");
+    }
     let corpus = Corpus::new(json!({}), &documents);
     corpus.expect_ids(&on("tea", &["x"]), &[]);
+    corpus.expect_ids(&on("tea", &["*", "x"]), &[1, 2]);
 }
