@@ -12,6 +12,18 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return path === pattern
 }
 
+/** Whether some name can fit both patterns. */
+export function patternsMeet(a: string, b: string): boolean {
+  const isOpen = (pattern: string): boolean => pattern.startsWith('*') || pattern.endsWith('*')
+  if (!isOpen(a)) return matchesPattern(b, a)
+  if (!isOpen(b)) return matchesPattern(a, b)
+  const [fixedA, fixedB] = [a, b].map((pattern) => pattern.replace(/^\*|\*$/g, '')) as [string, string]
+  // Both are fixed at their beginning, or both at their end: one has to go on from the other.
+  if (!a.startsWith('*') && !b.startsWith('*')) return fixedA.startsWith(fixedB) || fixedB.startsWith(fixedA)
+  if (!a.endsWith('*') && !b.endsWith('*')) return fixedA.endsWith(fixedB) || fixedB.endsWith(fixedA)
+  return true
+}
+
 /** Whether `path` is `parent` or lies below it: `a` covers `a` and `a.b`, not `ab`. */
 export const covers = (parent: string, path: string): boolean =>
   path.startsWith(parent) && (path.length === parent.length || path[parent.length] === '.')

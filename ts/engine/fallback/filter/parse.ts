@@ -159,6 +159,9 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   '_geoBoundingBox',
 ])
 
+/** What may stand between words; any other white space is a character that does not belong. */
+const BLANKS = ' \t\r\n'
+const BLANK = /^[ \t\r\n]*$/
 const WORD = /[\p{L}\p{N}_\-.]+/uy
 const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
 const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
@@ -168,7 +171,7 @@ function lexemes(text: string): Lexeme[] {
   let at = 0
   while (at < text.length) {
     const character = text[at]!
-    if (/\s/.test(character)) {
+    if (BLANKS.includes(character)) {
       at++
       continue
     }
@@ -231,7 +234,7 @@ function readQuoted(text: string, start: number): Lexeme {
 }
 
 function parseExpression(text: string, features: FilterFeatures): Filter | null {
-  return text.trim() === '' ? null : new ExpressionParser(text, features).whole()
+  return BLANK.test(text) ? null : new ExpressionParser(text, features).whole()
 }
 
 class ExpressionParser {
@@ -345,7 +348,7 @@ class ExpressionParser {
   private fieldCondition(): Filter {
     const token = this.token
     const field = this.operand('a field name')
-    if (token.kind === 'word' && /^_geo(Distance|Point)?$/.test(field))
+    if (/^_geo(Distance|Point)?$/.test(field))
       throw this.error(
         `\`${field}\` is reserved and cannot be filtered; use \`_geoRadius(lat, lng, metres)\` or ` +
           '`_geoBoundingBox([lat, lng], [lat, lng])`',

@@ -8,10 +8,11 @@
  *  4. By count: the commonest first, of equals those that sort last (`commonest.ts`).
  *  5. A field that some document has is there, even without a value among the candidates.
  */
+import type { FilterableRule } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import type { Column } from '../columns.js'
 import type { DocSet } from '../doc-set.js'
-import { matchesPattern } from '../fields/patterns.js'
+import { covers, matchesPattern, patternsMeet } from '../fields/patterns.js'
 import { isFilterable } from '../fields/rules.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
@@ -48,14 +49,22 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
     const found = paths.filter(
       (path) => matchesPattern(facet, path) || (!facet.includes('*') && path.startsWith(`${facet}.`)),
     )
-    const known =
-      found.length > 0 ||
-      isFilterable(settings, facet) ||
-      rules.some((rule) => matchesPattern(facet, rule) || rule.startsWith(`${facet}.`))
+    const known = settings.filterableAttributes.some((rule) => mayHaveFacets(rule, facet))
     if (!known) throw unknownFacet(data.settings.displayedAttributes, facet, rules, prefix)
     for (const path of found) selected.add(path)
   }
   return [...selected].sort(compareUtf8)
+}
+
+/** Whether a field can exist that a filterable rule covers and a request for `facet` means. */
+function mayHaveFacets(rule: FilterableRule, facet: string): boolean {
+  if (typeof rule === 'string')
+    return patternsMeet(facet, rule) || patternsMeet(facet, `${rule}.*`) || covers(facet, rule)
+  const { equality, comparison } = rule.features.filter
+  if (!equality && !comparison) return false
+  return rule.attributePatterns.some(
+    (pattern) => patternsMeet(facet, pattern) || patternsMeet(`${facet}.*`, pattern),
+  )
 }
 
 function unknownFacet(

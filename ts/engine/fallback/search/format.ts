@@ -207,7 +207,7 @@ function cropEntry(entry: string, cropLength: number): { name: string; length: n
   const colon = entry.lastIndexOf(':')
   if (colon === -1) return { name: entry, length: cropLength }
   const suffix = entry.slice(colon + 1)
-  return { name: entry.slice(0, colon), length: /^\d+$/.test(suffix) ? Number(suffix) : cropLength }
+  return { name: entry.slice(0, colon), length: /^\+?\d+$/.test(suffix) ? Number(suffix) : cropLength }
 }
 
 function bytePosition(text: string, { start, end }: TextMatch, indices: readonly number[]): MatchPosition {

@@ -1,0 +1,130 @@
+/** Both engines merge the hits of several searches, and find values of facets, alike. */
+import test from 'ava'
+import fc from 'fast-check'
+import { loadAddon } from '../../ts/engine/addon.js'
+import { openFallback } from '../../ts/engine/fallback/index.js'
+import { openNative } from '../../ts/engine/native/index.js'
+import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
+import { worlds } from './worlds.js'
+
+const RUNS = 10
+const REQUESTS = 30
+const SEED = 11_21
+
+const silent = (): void => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+const loaded = loadAddon()
+const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+/** Which of an index's requests a query takes up, whether sorted, in which of two indexes, and how it weighs. */
+const query = fc.record({
+  request: fc.nat(),
+  sorted: fc.boolean(),
+  second: fc.boolean(),
+  weight: fc.constantFrom(0, 0.5, 1, 1, 2),
+})
+const federation = fc.record({
+  queries: fc.array(query, { minLength: 1, maxLength: 3 }),
+  paging: fc.oneof(
+    fc.record({ kind: fc.constant('offset'), offset: fc.nat(3), limit: fc.nat(12) }),
+    fc.record({ kind: fc.constant('page'), page: fc.nat(3), hitsPerPage: fc.integer({ min: 1, max: 5 }) }),
+  ),
+  facets: fc.boolean(),
+  mergeFacets: fc.constantFrom(null, { maxValuesPerFacet: null }, { maxValuesPerFacet: 2 }),
+  distinct: fc.constantFrom(null, null, 'tags', 'n'),
+  showScoreValues: fc.boolean(),
+})
+const facetSearch = fc.record({
+  request: fc.nat(),
+  facetName: fc.constantFrom('tags', 'title', 'o.x', 'o'),
+  facetQuery: fc.constantFrom(null, '', 'a', 'e', 'ab', 'abcde', 'ti', 'é', 'Ö', ' ', 'flowre', 'kayboard'),
+  exhaustiveFacetCount: fc.boolean(),
+  pins: fc.array(fc.record({ id: fc.constantFrom('1', '2', '3', 'x'), position: fc.nat(4) }), {
+    maxLength: 2,
+  }),
+})
+const asked = fc.record({
+  worlds: fc.tuple(worlds(REQUESTS), worlds(1)),
+  federations: fc.array(federation, { minLength: REQUESTS, maxLength: REQUESTS }),
+  facetSearches: fc.array(facetSearch, { minLength: REQUESTS, maxLength: REQUESTS }),
+})
+
+/** A request as federations take it: they page, count facets and tell hits apart themselves. */
+function bare(
+  { offset, limit, page, hitsPerPage, facets, distinct, sort, ...rest }: SearchBody,
+  sorted: boolean,
+) {
+  return completeRequest({ ...rest, ...(sorted && sort !== undefined && { sort }), showRankingScore: true })
+}
+
+/** An answer without its time; of a refusal its code. What instances tell each other may say 5 or 5.0. */
+async function told(answer: Promise<{ readonly body: Uint8Array }>): Promise<string> {
+  try {
+    const { processingTimeMs: _, ...rest } = JSON.parse(Buffer.from((await answer).body).toString()) as {
+      readonly processingTimeMs?: number
+    }
+    return JSON.stringify(rest)
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    return `refused: ${code ?? message}`
+  }
+}
+
+if (loaded.ok)
+  test('federations and facet searches are answered alike', async (t) => {
+    const fallback = await TestEngine.start(t, (directory) => openFallback({ directory, log }))
+    const native = await TestEngine.start(t, (directory) =>
+      openNative(loaded.addon, { directory, log, indexingMemoryBytes: 64 << 20, indexingThreads: 1 }),
+    )
+    const engines = [native, fallback] as const
+    let answered = 0
+    let difference: string | null = null
+    const alike = async (what: unknown, ask: (engine: TestEngine) => Promise<{ body: Uint8Array }>) => {
+      const [one, other] = await Promise.all(engines.map((engine) => told(ask(engine))))
+      if (one !== other) difference ??= `${JSON.stringify(what)}\nnative: ${one}\nfallback: ${other}`
+      if (!one?.startsWith('refused')) answered++
+    }
+    await fc.check(
+      fc.asyncProperty(asked, async ({ worlds: [world, other], federations, facetSearches }) => {
+        for (const engine of engines)
+          for (const [index, { documents }] of [
+            ['one', world],
+            ['two', other],
+          ] as const) {
+            await engine.configure(index, world.settings)
+            await engine.outcome(index, await engine.upload(documents, { primaryKey: 'id' }))
+          }
+        const requestAt = (at: number): SearchBody => world.requests[at % world.requests.length]!
+        for (const { queries, facets, distinct, ...rest } of federations) {
+          const searches = queries.map(({ request, sorted, second }) => ({
+            index: second ? 'two' : 'one',
+            request: utf8(bare(requestAt(request), sorted)),
+          }))
+          const body = {
+            ...rest,
+            distinct,
+            facetsByIndex: facets ? { one: ['tags', 'n'], two: ['*'] } : {},
+            showPerformanceDetails: false,
+            requestUid: 'u',
+            metadata: null,
+            weights: queries.map(({ weight }) => weight),
+            positions: queries.map((_, at) => at),
+            origin: null,
+          }
+          const what = [searches.map(({ request }) => Buffer.from(request).toString()), body]
+          await alike(what, ({ engine }) => engine.multiSearch(searches, utf8(body)))
+        }
+        for (const { request, ...rest } of facetSearches) {
+          const body = { ...completeRequest(requestAt(request)), ...rest }
+          await alike(body, ({ engine }) => engine.facetSearch('one', utf8(body)))
+        }
+        for (const { engine } of engines) for (const index of ['one', 'two']) await engine.drop(index)
+        return difference === null
+      }),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    )
+    t.is(difference, null)
+    // Most sorts and filters suit only the settings of other worlds; those that suit are enough.
+    t.true(answered > (RUNS * REQUESTS) / 2, String(answered))
+  })
+else test.skip(`no binary to compare with: ${loaded.reasons.join('; ')}`, (t) => t.pass())
