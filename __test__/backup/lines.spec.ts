@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { pageOf } from '../../ts/backup/document-pages.js'
+import { withoutRegeneration } from '../../ts/backup/fragments.js'
 import { batchOf, taskOf } from '../../ts/backup/read-tasks.js'
 import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'
 import { batchLine, taskLine } from '../../ts/backup/task-lines.js'
@@ -56,6 +57,17 @@ test('a listing is taken apart into the lines of its documents', (t) => {
       t.deepEqual([page.documents, page.total], [documents.length, 99])
     }),
   )
+})
+
+test('vectors of fragments are not to be made anew elsewhere, those of other embedders as they say', (t) => {
+  const entry = { embeddings: [[1.0, 2]], regenerate: true }
+  const document = { id: 1, regenerate: true, _vectors: { shown: entry, other: entry } }
+  const lines = withoutRegeneration(
+    Buffer.from(`${JSON.stringify(document)}\n{"id":2}\n`),
+    new Set(['shown']),
+  )
+  const expected = { ...document, _vectors: { shown: { ...entry, regenerate: false }, other: entry } }
+  t.is(lines.toString(), `${JSON.stringify(expected)}\n{"id":2}\n`)
 })
 
 const at = '2030-01-02T03:04:05.678901Z'

@@ -1,4 +1,6 @@
 import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { type DumpStart, startFromDump } from '../../ts/cli/start-from-dump.js'
@@ -311,6 +313,84 @@ test('tasks of another writer are listed, whatever their batches say', async (t)
   ] as never)
   t.like((await server.get('/tasks/4')).body, { startedAt: '2030-01-01T00:42:00.123456Z' })
   t.is((await server.settle(t, server.post('/indexes', { uid: 'next' }))).uid, 6 as never)
+})
+
+/** Answers any text with the vector [its length, 1]. */
+async function startProvider(t: ExecutionContext) {
+  let calls = 0
+  const server = createServer(async (request, answer) => {
+    calls++
+    const text = JSON.parse(Buffer.concat(await request.toArray()).toString()) as string
+    answer.end(JSON.stringify([text.length, 1]))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, calls: () => calls }
+}
+
+test('vectors that a provider has made come along, and it is not asked again', async (t) => {
+  const { url, calls } = await startProvider(t)
+  const allowedNetworks = 'any'
+  const { server, dump } = await sourceOf(t, { allowedNetworks })
+  const rest = {
+    source: 'rest',
+    url,
+    request: '{{text}}',
+    response: '{{embedding}}',
+    documentTemplate: '{{doc.name}}',
+  }
+  const plants = [
+    { id: 1, name: 'fern' },
+    { id: 2, name: 'sphagnum' },
+  ]
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  for (const uid of ['plants', 'empty']) {
+    const embedders = { rest }
+    const settings = await server.settle(t, server.patch(`/indexes/${uid}/settings`, { embedders }))
+    t.is(settings.status, 'succeeded', JSON.stringify(settings.error))
+  }
+  const archive = await dump()
+  const asked = calls()
+  const { directory, start } = await place(t)
+  await start(archive)
+  const other = await startServer(t, { directory, allowedNetworks })
+  const paths = [
+    '/indexes/plants/documents?retrieveVectors=true',
+    '/indexes/plants/settings',
+    '/indexes/empty/settings',
+  ]
+  t.deepEqual(await shown(other, paths), await shown(server, paths))
+  t.is(calls(), asked)
+  for (const uid of ['plants', 'empty']) {
+    const added = await other.settle(t, other.post(`/indexes/${uid}/documents`, [{ id: 3, name: 'moss' }]))
+    t.is(added.status, 'succeeded', JSON.stringify(added.error))
+  }
+  const hybrid = { embedder: 'rest', semanticRatio: 1 }
+  const { hits } = (await other.post('/indexes/plants/search', { vector: [8, 1], hybrid })).body
+  t.is(hits[0]?.id, 2 as never)
+})
+
+test('the length of vectors is learned from the documents of another writer', async (t) => {
+  const { directory, start } = await place(t)
+  const archive = join(await tempDir(t), 'foreign.dump')
+  const far = { source: 'rest', url: 'http://embed.test/', request: '{{text}}', response: '{{embedding}}' }
+  const documents = [
+    { id: 1, _vectors: { far: { embeddings: [], regenerate: true } } },
+    { id: 2, _vectors: { far: { embeddings: [[1, 0, 0]], regenerate: true } } },
+  ]
+  const contents: Readonly<Record<string, string>> = {
+    settings: JSON.stringify({ embedders: { far } }),
+    documents: documents.map((one) => JSON.stringify(one)).join('\n'),
+  }
+  const entries = indexAt('plants').map((entry) => ({
+    ...entry,
+    content: contents[/(\w+)\.jsonl?$/.exec(entry.path)?.[1] ?? ''] ?? entry.content ?? '',
+  }))
+  await writeFile(archive, archiveOf([metadata, ...entries]))
+  await start(archive)
+  const server = await startServer(t, { directory })
+  const { body } = await server.get('/indexes/plants/documents?retrieveVectors=true')
+  t.deepEqual(body.results, documents as never)
 })
 
 const rejected = async (t: ExecutionContext, attempt: Promise<void>, message: RegExp): Promise<void> => {

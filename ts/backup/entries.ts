@@ -10,7 +10,7 @@ const known = [
   /^(metadata\.json|instance_uid\.uuid|keys\.jsonl|experimental-features\.json|network\.json|webhooks\.json)$/,
   /^(tasks|batches)\/queue\.jsonl$/,
   /^tasks\/update_files\/\d{1,10}\.jsonl$/,
-  /^indexes\/[^/]+\/(metadata\.json|settings\.json|documents\.jsonl)$/,
+  /^indexes\/[^/]+\/(metadata\.json|settings\.json|embedders\.json|documents\.jsonl)$/,
 ]
 
 /** Whether an entry is one of a dump. */

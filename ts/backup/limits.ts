@@ -28,3 +28,6 @@ export const COMMIT_BYTES = 64 * 1024 * 1024
 
 /** Tasks and batches written in one transaction. */
 export const TRANSACTION_ROWS = 500
+
+/** Documents that are looked at for a vector, to learn how long an embedder's are. */
+export const VECTORLESS_LINES_MAX = 10_000

@@ -15,6 +15,7 @@ import {
 import { RESTORED_BATCH_UIDS, type Restore } from '../tasks/index.js'
 import type { Unpacked } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
+import { withLengths } from './embedder-facts.js'
 import { bytesOf, requiredJsonOf } from './entries.js'
 import { dateOf, fieldsOf, indexUidOf, orNull, textOf } from './fields.js'
 import { COMMIT_BYTES } from './limits.js'
@@ -49,7 +50,7 @@ export async function restoreIndex(
   if (documents === undefined) throw new DumpError(`it has no ${place}/documents.jsonl`)
 
   const index = new NewIndex(engine, uid, place)
-  const settings = await settingsOf(unpacked, `${place}/settings.json`)
+  const settings = await withLengths(await settingsOf(unpacked, `${place}/settings.json`), unpacked, place)
   let report = await index.commit([
     { taskUid: 0, kind: 'primaryKey', primaryKey },
     { taskUid: 1, kind: 'settings', settings },

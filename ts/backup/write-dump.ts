@@ -6,6 +6,8 @@ import type { Rule } from '../rules/index.js'
 import type { DumpedBatch, DumpedTask, DumpSource, IndexEntry, WriteDump } from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
 import { documentPages } from './document-pages.js'
+import { learnedLengths, settingsAsSet } from './embedder-facts.js'
+import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import { keyLine } from './key-lines.js'
 import { RULES_INDEX } from './rules.js'
 import { batchLine, taskLine } from './task-lines.js'
@@ -144,14 +146,18 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
   const place = `indexes/${uid}`
   await archive.add(`${place}/metadata.json`, json({ uid, primaryKey, createdAt, updatedAt }))
   // Secrets stay in clear: without them the other instance could not work.
-  await archive.add(`${place}/settings.json`, json(await source.engine.settings(index.id)))
+  const settings = await source.engine.settings(index.id)
+  await archive.add(`${place}/settings.json`, json(settingsAsSet(settings)))
+  const lengths = learnedLengths(settings)
+  if (Object.keys(lengths).length > 0) await archive.add(`${place}/embedders.json`, json(lengths))
+  const fragments = fragmentEmbedders(settings)
   await archive.addLong(`${place}/documents.jsonl`, documents())
 
   async function* documents(): AsyncGenerator<Buffer> {
     let finished = 0
     for await (const page of documentPages(source.engine, index)) {
       if (source.signal.aborted) return
-      yield page.lines
+      yield fragments.size === 0 ? page.lines : withoutRegeneration(page.lines, fragments)
       finished += page.documents
       source.count('document', finished, page.total)
     }

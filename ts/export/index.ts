@@ -2,7 +2,7 @@
 import type { Engine } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import { type JsonNode, readJson, toText } from '../parse/index.js'
-import { type IndexSettings, renderSettings } from '../settings/index.js'
+import { embedderAsSet, type IndexSettings, renderSettings } from '../settings/index.js'
 import type { ExportIndex, IndexExport } from '../tasks/index.js'
 import { PAGE_DOCUMENTS, PAYLOAD_BYTES_MAX } from './limits.js'
 import { TargetInstance } from './target.js'
@@ -54,7 +54,8 @@ function settingsBody(settings: IndexSettings): object {
     compositeEmbedders: true,
     multimodal: true,
   })
-  return { ...shown, embedders: settings.embedders }
+  const embedders = Object.entries(settings.embedders).map(([name, fields]) => [name, embedderAsSet(fields)])
+  return { ...shown, embedders: Object.fromEntries(embedders) }
 }
 
 async function* documentLines(engine: Engine, { index, filter }: IndexExport): AsyncGenerator<string> {

@@ -133,6 +133,11 @@ function mergeFragments(current: unknown, patch: unknown): unknown {
   return sortedKeys(Object.fromEntries(merged.filter(([, fragment]) => fragment !== null)))
 }
 
+/** What was set of an embedder, secrets in clear: what another instance needs to have it too. */
+export function embedderAsSet({ known: _known, ...fields }: EmbedderFields): EmbedderFields {
+  return fields
+}
+
 /** How an embedder looks in `GET /settings`: what was set, what the source defaults to, secrets masked. */
 export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   const source = sourceOf(fields)

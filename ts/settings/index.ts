@@ -5,7 +5,13 @@ export {
   searchingFields,
   sourceOf,
 } from './embedder-rules.js'
-export { defaultDocumentTemplate, type Known, maskSecret, type SettingsFeatures } from './embedders.js'
+export {
+  defaultDocumentTemplate,
+  embedderAsSet,
+  type Known,
+  maskSecret,
+  type SettingsFeatures,
+} from './embedders.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
