@@ -37,7 +37,7 @@ const FILMS: [(&str, f64); 18] = [
     (r#"{"q":"intersteler"}"#, FILMS_MOST),
     (r#"{"q":"the love of the man in the city"}"#, FILMS_MOST),
     (
-        r#"{"q":"love","facets":["genres","year"],"filter":"year > 1980","attributesToHighlight":["*"],"attributesToCrop":["*"]}"#,
+        r#"{"q":"love","facets":["year"],"filter":"year > 1980","attributesToHighlight":["*"],"attributesToCrop":["*"]}"#,
         FILMS_MOST,
     ),
     (r#"{"q":"","sort":["year:desc"]}"#, FILMS_MOST),
