@@ -107,8 +107,9 @@ impl DiskFile for File {
     }
 }
 
-/// Elsewhere than on Unix, directories cannot be opened and the file system sees to it.
-fn sync_directory(path: &Path) -> io::Result<()> {
+/// Makes new and renamed names in a directory survive a crash. Elsewhere than on Unix, directories cannot be
+/// opened and the file system sees to it.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 

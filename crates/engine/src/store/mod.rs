@@ -18,7 +18,7 @@ mod snapshot;
 
 pub use attachments::Attachments;
 pub use directory::{Change, Committed, IndexDirectory, Merge};
-pub use disk::{Disk, DiskFile, Folder, unique_name};
+pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
 pub use docid_set::DocidSet;
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
 pub use layout::Layout;

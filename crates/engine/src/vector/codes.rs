@@ -1,26 +1,31 @@
 //! Here is a vector: what of it suffices to find its neighbours?
 //!
-//! A byte for each component and one number that makes their length 1, a quarter of the vector itself. Graphs
-//! compare these; what they propose is compared anew by the vectors of the log, so that nothing of the rounding
-//! is ever seen.
+//! A byte for each component, and how far that is from the vector: a quarter of it, so that four are read in the
+//! time of one. Scans and graphs compare codes first; what may be near is compared anew by the vectors of the log,
+//! so that nothing of the rounding is ever seen.
 //!
 //! ```text
-//! code = component:i8* 0* scale:f32        components padded to a multiple of 32
+//! code = component:i8* 0* scale:f32 error:f32        components padded to a multiple of 32
 //! ```
+//!
+//! The components times `scale` have the length 1, and end `error` away from where the vector of length 1 ends.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use fearless_simd::{Level, Simd, SimdBase as _, SimdIntWiden as _, SimdWiden as _, dispatch, i8x32, i32x8};
 
 /// Components that are compared at a time.
 const LANES: usize = 32;
-const SCALE_BYTES: usize = 4;
+const TAIL_BYTES: usize = 8;
+
+/// Codes that are copied where a commit adds to what the one before it shares.
+const PART_CODES: usize = 1024;
 
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
 /// Bytes of the code of a vector of so many `dimensions`.
 pub fn code_bytes(dimensions: usize) -> usize {
-    dimensions.next_multiple_of(LANES) + SCALE_BYTES
+    dimensions.next_multiple_of(LANES) + TAIL_BYTES
 }
 
 /// The code of a vector; None if it has no direction, or one that floats do not tell.
@@ -31,29 +36,57 @@ pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
     }
     // In 64 bits: neither the largest nor the smallest float overflows there.
     let step = 127.0 / f64::from(most);
-    let mut code: Vec<i8> =
-        vector.iter().map(|component| (f64::from(*component) * step).round() as i8).collect();
-    let squares: i64 = code.iter().map(|component| i64::from(*component).pow(2)).sum();
-    let scale = 1.0 / (squares as f64).sqrt();
-    code.resize(code_bytes(vector.len()) - SCALE_BYTES, 0);
+    let (mut squares, mut code_squares, mut product) = (0f64, 0f64, 0f64);
+    let mut code: Vec<i8> = Vec::with_capacity(code_bytes(vector.len()));
+    for component in vector {
+        let exact = f64::from(*component) * step;
+        let rounded = (exact + 0.5f64.copysign(exact)) as i8;
+        squares += exact * exact;
+        code_squares += f64::from(rounded) * f64::from(rounded);
+        product += exact * f64::from(rounded);
+        code.push(rounded);
+    }
+    let scale = 1.0 / code_squares.sqrt();
+    // The distance of two points on a sphere, by the cosine between them.
+    let error = (2.0 - 2.0 * product * scale / squares.sqrt()).max(0.0).sqrt();
+    code.resize(code_bytes(vector.len()) - TAIL_BYTES, 0);
     code.extend((scale as f32).to_le_bytes().map(|byte| byte as i8));
+    code.extend((error as f32).to_le_bytes().map(|byte| byte as i8));
     Some(code)
 }
 
 /// How far apart two codes of one length are: 1 less the cosine.
 pub fn code_distance(a: &[i8], b: &[i8]) -> f32 {
-    let ((a, scale), (b, other)) = (open(a), open(b));
-    1.0 - dispatch!(*LEVEL, simd => products(simd, a, b)) as f32 * scale * other
+    // From front to back, as memory is read fastest: the tails last.
+    let product = dispatch!(*LEVEL, simd => products(simd, a, b)) as f32;
+    1.0 - product * tail(a).0 * tail(b).0
 }
 
-fn open(code: &[i8]) -> (&[i8], f32) {
-    match code.split_last_chunk::<SCALE_BYTES>() {
-        Some((components, scale)) => (components, f32::from_le_bytes(scale.map(|byte| byte as u8))),
-        None => (&[], 0.0),
+/// Between which bounds lies the distance, from 0 to 1, of two vectors with these codes?
+pub fn code_bounds(a: &[i8], b: &[i8]) -> (f32, f32) {
+    let distance = code_distance(a, b);
+    // What summing up in 32 bits may lose, here and where vectors are compared.
+    let lost = 1e-5 + a.len() as f32 * 1e-8;
+    let error = tail(a).1 + tail(b).1 + lost;
+    ((distance - error) / 2.0, (distance + error) / 2.0)
+}
+
+/// Scale and error; a scale of 0 for a vector without direction, which is near to all.
+fn tail(code: &[i8]) -> (f32, f32) {
+    let float = |bytes: [i8; 4]| f32::from_le_bytes(bytes.map(|byte| byte as u8));
+    match code.last_chunk::<TAIL_BYTES>() {
+        Some([a, b, c, d, e, f, g, h]) => (float([*a, *b, *c, *d]), float([*e, *f, *g, *h])),
+        None => (0.0, 0.0),
     }
 }
 
-// Sums of 127² stay below 2³¹ up to 133,000 components, beyond which they wrap: a bad proposal, no more.
+/// Whether a code is that of a vector with a direction.
+pub fn has_direction(code: &[i8]) -> bool {
+    tail(code).0 != 0.0
+}
+
+// The tail is less than a chunk, and so is left out. Sums of 127² stay below 2³¹ up to 133,000 components, beyond
+// which they are not asked for.
 #[inline(always)]
 fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     let mut sums = i32x8::splat(simd, 0);
@@ -64,4 +97,35 @@ fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     }
     let lanes: [i32; 8] = sums.into();
     lanes.into_iter().fold(0, i32::wrapping_add)
+}
+
+/// Components of a code at most, for its sums not to wrap; longer vectors are always compared themselves.
+pub const CODED_MAX: usize = 130_000;
+
+/// Codes in the order their vectors were written. Cheap to clone: parts are shared until one is added to.
+#[derive(Clone, Default)]
+pub struct Codes {
+    parts: Vec<Arc<Vec<i8>>>,
+    count: usize,
+}
+
+impl Codes {
+    /// Adds the code of a vector, which has as many dimensions as all others. Gives its place.
+    pub fn push(&mut self, vector: &[f32]) -> u32 {
+        let code = code_of(vector).unwrap_or_else(|| vec![0; code_bytes(vector.len())]);
+        if self.count.is_multiple_of(PART_CODES) {
+            self.parts.push(Arc::default());
+        }
+        if let Some(part) = self.parts.last_mut() {
+            Arc::make_mut(part).extend_from_slice(&code);
+        }
+        self.count += 1;
+        (self.count - 1) as u32
+    }
+
+    /// The code at a place, of a vector of so many `dimensions`.
+    pub fn get(&self, at: u32, dimensions: usize) -> &[i8] {
+        let (part, start) = (at as usize / PART_CODES, at as usize % PART_CODES * code_bytes(dimensions));
+        &self.parts[part][start..start + code_bytes(dimensions)]
+    }
 }

@@ -3,36 +3,32 @@
 //! All in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end, so that the fallback, which
 //! counts one by one, prints the same digits, whatever the processor. Source: vectors §6.5.
 
+use std::sync::LazyLock;
+
+use fearless_simd::{Level, Simd, SimdBase as _, dispatch, f32x16};
+
 use super::embedder::Shift;
 
 const LANES: usize = 16;
 
+/// What the processor can do, asked once.
+static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
+
 /// Sum of products of two vectors of one length.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for, as was just asked.
-        return unsafe { dot_avx2(a, b) };
-    }
-    dot_in_lanes(a, b)
+    dispatch!(*LEVEL, simd => dot_in_lanes(simd, a, b))
 }
 
-/// The same for processors that add eight floats at a time. Nothing is fused, so the digits are the same.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn dot_avx2(a: &[f32], b: &[f32]) -> f32 {
-    dot_in_lanes(a, b)
-}
-
+// Nothing is fused, so that every processor gives the same digits. Written as vectors, because of 16 sums side
+// by side a compiler makes 16 single ones.
 #[inline(always)]
-fn dot_in_lanes(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0f32; LANES];
+fn dot_in_lanes<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = f32x16::splat(simd, 0.0);
     let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     for (a, b) in left.by_ref().zip(right.by_ref()) {
-        for lane in 0..LANES {
-            lanes[lane] += a[lane] * b[lane];
-        }
+        sums = sums + f32x16::from_slice(simd, a) * f32x16::from_slice(simd, b);
     }
+    let mut lanes: [f32; LANES] = sums.into();
     for (lane, (a, b)) in left.remainder().iter().zip(right.remainder()).enumerate() {
         lanes[lane] += a * b;
     }

@@ -5,10 +5,11 @@
 //! because every proposal is compared anew with the vectors of the log.
 //!
 //! ```text
-//! file   = "SIFTGRF1" dimensions:u32 0:u32 from:u64 to:u64 keys:u64 bytes:u64 crc32:u32 0:u32 graph
+//! file   = "SIFTGRF2" dimensions:u32 0:u32 from:u64 to:u64 keys:u64 bytes:u64 crc32:u32 0:u32 graph
 //! ```
 //!
 //! The checksum covers all of the file but itself. A file that does not check out is made anew.
+//! The graph compares codes (`codes.rs`) by a function of ours.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -19,12 +20,13 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
+use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
-use super::log::Record;
 use super::set::VectorSet;
+use super::table::Place;
 use crate::error::{Context, Error, Result};
 
-const MAGIC: &[u8; 8] = b"SIFTGRF1";
+const MAGIC: &[u8; 8] = b"SIFTGRF2";
 const HEADER_BYTES: usize = 56;
 const CRC_AT: usize = 48;
 
@@ -61,41 +63,55 @@ impl Key {
 const SEQUENCE_MASK: u64 = 0xff_ffff;
 
 impl Graph {
-    /// Builds a graph over `records`, which are those of `set` that `covers` says. None if told to stop.
+    /// Builds a graph over the records of `set` that `covers` says. They lie at `places`; `onto` holds those
+    /// before. None if told to stop.
     ///
     /// # Errors
     /// Internal, if memory does not suffice.
     pub fn build(
         set: &VectorSet,
         covers: Range<u64>,
-        records: &[Record],
+        places: &[(u32, Place)],
+        onto: Option<&Self>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>> {
         let dimensions = set.shape().dimensions;
-        let vectors: usize = records.iter().map(|record| usize::from(record.count)).sum();
-        let graph = Self::empty(dimensions, covers)?;
-        graph.reserve(vectors)?;
-        let mut keys = 0;
-        for record in records {
+        let vectors: usize = places.iter().map(|(_, place)| place.count()).sum();
+        let mut graph = match onto {
+            Some(graph) => graph.copy(covers, vectors)?,
+            None => Self::empty(dimensions, covers)?.comparing()?.reserved(vectors)?,
+        };
+        for (docid, place) in places {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            for slot in 0..usize::from(record.count) {
-                let stored = super::distance::floats(set.log().vector(record.offset, slot));
-                let Some(vector) = normalised(&stored[1..]) else { continue };
-                let key = Key::new(record.docid, slot, record.sequence);
-                graph.index.add(key.0, &vector).context(FAILED)?;
-                keys += 1;
+            for (slot, code) in set.codes(*place).enumerate().filter(|(_, code)| has_direction(code)) {
+                let key = Key::new(*docid, slot, place.sequence());
+                graph.index.add(key.0, code).context(FAILED)?;
+                graph.keys += 1;
             }
         }
-        Ok(Some(Self { keys, ..graph }))
+        Ok(Some(graph))
+    }
+
+    /// One that more can be added to. This one may be searched meanwhile.
+    fn copy(&self, covers: Range<u64>, more: usize) -> Result<Self> {
+        let mut bytes = vec![0u8; self.index.serialized_length()];
+        self.index.save_to_buffer(&mut bytes).context(FAILED)?;
+        Self::read(&bytes, self.dimensions, covers, self.keys)?.reserved(self.keys as usize + more)
+    }
+
+    fn read(bytes: &[u8], dimensions: usize, covers: Range<u64>, keys: u64) -> Result<Self> {
+        let graph = Self::empty(dimensions, covers)?;
+        graph.index.load_from_buffer(bytes).context(FAILED)?;
+        Self { keys, ..graph }.comparing()
     }
 
     fn empty(dimensions: usize, covers: Range<u64>) -> Result<Self> {
         let options = IndexOptions {
-            dimensions,
+            dimensions: code_bytes(dimensions),
             metric: MetricKind::IP,
-            quantization: ScalarKind::BF16,
+            quantization: ScalarKind::I8,
             connectivity: CONNECTIVITY,
             expansion_add: EXPANSION_ADD,
             expansion_search: LIST_MIN,
@@ -105,8 +121,23 @@ impl Graph {
         Ok(Self { index, dimensions, covers, keys: 0, slots: Slots::default() })
     }
 
-    fn reserve(&self, vectors: usize) -> Result<()> {
-        self.index.reserve_capacity_and_threads(vectors.max(1), SEARCHES_MAX).context(FAILED)
+    /// Sets the function that compares; reading a graph sets the library's own.
+    fn comparing(mut self) -> Result<Self> {
+        let bytes = code_bytes(self.dimensions);
+        let distance = move |a: *const i8, b: *const i8| {
+            // SAFETY: the library compares vectors of the index and queries, both of which it was given as
+            // codes of this many bytes, and neither is changed or freed while it does.
+            let (a, b) =
+                unsafe { (std::slice::from_raw_parts(a, bytes), std::slice::from_raw_parts(b, bytes)) };
+            code_distance(a, b)
+        };
+        <i8 as usearch::VectorType>::change_metric(&mut self.index, Box::new(distance)).context(FAILED)?;
+        Ok(self)
+    }
+
+    fn reserved(self, vectors: usize) -> Result<Self> {
+        self.index.reserve_capacity_and_threads(vectors.max(1), SEARCHES_MAX).context(FAILED)?;
+        Ok(self)
     }
 
     /// Sequence numbers of the records in it.
@@ -124,8 +155,8 @@ impl Graph {
         self.index.memory_usage()
     }
 
-    /// Proposes `wanted` neighbours of a normalised vector among the keys that `admit` lets through.
-    pub fn propose(&self, query: &[f32], wanted: usize, admit: impl Fn(Key) -> bool) -> Result<Vec<Key>> {
+    /// Proposes `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through.
+    pub fn propose(&self, query: &[i8], wanted: usize, admit: impl Fn(Key) -> bool) -> Result<Vec<Key>> {
         let _slot = self.slots.enter();
         // Unwinding through the library would end the process; a key that cannot be judged is not admitted.
         let admit = |key: u64| {
@@ -136,7 +167,7 @@ impl Graph {
     }
 
     /// The same among all keys.
-    pub fn propose_any(&self, query: &[f32], wanted: usize) -> Result<Vec<Key>> {
+    pub fn propose_any(&self, query: &[i8], wanted: usize) -> Result<Vec<Key>> {
         let _slot = self.slots.enter();
         let found = self.index.search(query, wanted).context("a graph of vectors failed")?;
         Ok(found.keys.into_iter().map(Key).collect())
@@ -167,7 +198,9 @@ impl Graph {
     /// Internal, naming the file, if it is of another kind or damaged: it is to be made anew.
     pub fn load(path: &Path, dimensions: usize) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
-        let bytes = fs::read(path).context(context())?;
+        let file = File::open(path).context(context())?;
+        // SAFETY: a graph is written under another name and never changed once it has its own.
+        let bytes = unsafe { memmap2::Mmap::map(&file) }.context(context())?;
         let wrong = |reason: &str| Err(Error::internal(context(), reason.to_owned()));
         if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
             return wrong("it is no graph of vectors");
@@ -181,11 +214,8 @@ impl Graph {
         if short(8) as usize != dimensions {
             return wrong("its vectors are of another length");
         }
-        let graph = Self::empty(dimensions, long(16)..long(24))?;
-        graph.index.load_from_buffer(&bytes[HEADER_BYTES..]).context(context())?;
         let keys = long(32);
-        graph.reserve(keys as usize)?;
-        Ok(Self { keys, ..graph })
+        Self::read(&bytes[HEADER_BYTES..], dimensions, long(16)..long(24), keys)?.reserved(keys as usize)
     }
 }
 
@@ -197,15 +227,6 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.update(&bytes[..CRC_AT]);
     crc.update(&bytes[CRC_AT + 4..]);
     crc.finalize()
-}
-
-/// A vector of length 1 in the same direction; None if it has none, or one that floats do not tell.
-pub fn normalised(vector: &[f32]) -> Option<Vec<f32>> {
-    let length = vector.iter().map(|component| f64::from(*component).powi(2)).sum::<f64>().sqrt();
-    if length == 0.0 {
-        return None;
-    }
-    Some(vector.iter().map(|component| (f64::from(*component) / length) as f32).collect())
 }
 
 /// Searches of one graph at a time. The library lends each a numbered place and has no more of them.

@@ -9,13 +9,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
+use super::codes::code_bytes;
 use super::graph::Graph;
 use super::limits::{
-    GRAPH_BYTES_MAX, GRAPH_VECTORS_MAX, SEAL_BYTES, SEAL_VECTORS, SMALL_GRAPH_VECTORS, SMALL_GRAPHS_MAX,
+    GRAPH_BYTES_MAX, GRAPH_VECTORS_MAX, SEAL_BYTES_MAX, SEAL_SHARE, SEAL_VECTORS, SEAL_VECTORS_MAX,
 };
-use super::log::Record;
 use super::set::VectorSet;
+use super::table::Place;
 use crate::error::Result;
 
 /// Graphs that follow each other without a gap, oldest first.
@@ -32,6 +34,12 @@ pub struct Graphs {
     read: AtomicBool,
     stop: AtomicBool,
 }
+
+/// No commit for so long counts as a pause.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Nobody waits for a pause longer than this.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Names of graphs end with it.
 pub const GRAPH_SUFFIX: &str = ".graph";
@@ -71,7 +79,7 @@ impl Graphs {
         let graphs = Arc::clone(self);
         let work = move || {
             // A failure leaves the scan to answer; the next commit or search tries again.
-            let done = graphs.work();
+            let done = graphs.work(Self::wait_for_a_pause);
             graphs.busy.store(false, Ordering::Release);
             done
         };
@@ -86,25 +94,42 @@ impl Graphs {
     /// Internal, if memory or room does not suffice.
     pub fn tend_now(&self, set: &Arc<VectorSet>) -> Result<()> {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
-        self.work()
+        self.work(|_| ())
     }
 
-    fn work(&self) -> Result<()> {
+    /// `wait` comes before each look at what there is to build.
+    fn work(&self, wait: impl Fn(&Self)) -> Result<()> {
         if !self.read.swap(true, Ordering::AcqRel) {
             self.read_files();
         }
+        wait(self);
         while let Some(set) = self.newest() {
-            let records = set.records()?;
-            let Some(step) = next_step(&set, &self.sealed(), &records) else { break };
-            let covered: Vec<Record> =
-                records.into_iter().filter(|record| step.contains(&record.sequence)).collect();
-            let Some(graph) = Graph::build(&set, step, &covered, &self.stop)? else { break };
+            let Some(step) = next_step(&set, &self.sealed()) else { break };
+            let Step { covers, places, onto } = step;
+            let Some(graph) = Graph::build(&set, covers, &places, onto.as_deref(), &self.stop)? else {
+                break;
+            };
             // One that cannot be written serves as long as the process lives.
             let saved = graph.save(&self.path_of(graph.covers()));
             self.put(graph);
             saved?;
+            wait(self);
         }
         Ok(())
+    }
+
+    /// Waits until no commit came for a while: a graph that is built in one go costs less than one that is
+    /// added to again and again, and while documents are written their memory is better used for those.
+    fn wait_for_a_pause(&self) {
+        let reached = || self.newest().map(|set| set.sequence());
+        let (began, mut quiet_since, mut seen) = (Instant::now(), Instant::now(), reached());
+        while seen.is_some() && quiet_since.elapsed() < PAUSE && began.elapsed() < PATIENCE {
+            std::thread::sleep(PAUSE / 10);
+            let now = reached();
+            if now != seen {
+                (quiet_since, seen) = (Instant::now(), now);
+            }
+        }
     }
 
     fn newest(&self) -> Option<Arc<VectorSet>> {
@@ -150,10 +175,9 @@ impl Graphs {
         files.sort_by_key(|(covers, _)| (covers.start, std::cmp::Reverse(covers.end)));
         let mut reached = 0;
         for (covers, path) in files {
-            let graph = Graph::load(&path, set.shape().dimensions);
             let next = covers.start == reached && covers.end <= set.sequence();
-            match graph {
-                Ok(graph) if next && *graph.covers() == covers => {
+            match next.then(|| Graph::load(&path, set.shape().dimensions)) {
+                Some(Ok(graph)) if *graph.covers() == covers => {
                     reached = covers.end;
                     self.put(graph);
                 }
@@ -165,37 +189,77 @@ impl Graphs {
     }
 }
 
-/// The stretch to build next; None if all is well.
-fn next_step(set: &VectorSet, sealed: &[Arc<Graph>], records: &[Record]) -> Option<Range<u64>> {
-    let bytes = set.shape().bytes() as u64;
-    let live = |covers: &Range<u64>| -> u64 {
-        let inside = records.iter().filter(|record| covers.contains(&record.sequence));
-        inside.map(|record| u64::from(record.count)).sum()
-    };
-    // More dead than a quarter: made anew.
-    let stale = sealed.iter().find(|graph| live(graph.covers()) * 4 < graph.keys() * 3);
-    if let Some(graph) = stale {
-        return Some(graph.covers().clone());
-    }
-    let small: Vec<_> = sealed.iter().filter(|graph| graph.keys() < SMALL_GRAPH_VECTORS).collect();
-    if small.len() > SMALL_GRAPHS_MAX {
-        let pairs = sealed.windows(2).map(|pair| pair[0].covers().start..pair[1].covers().end);
-        let least = pairs.min_by_key(|covers| live(covers));
-        return least.filter(|covers| live(covers) <= GRAPH_VECTORS_MAX);
-    }
-    let from = sealed.last().map_or(0, |graph| graph.covers().end);
-    let open = live(&(from..u64::MAX));
-    if open == 0 || (open < SEAL_VECTORS && open * bytes < SEAL_BYTES) {
+/// A graph to build.
+struct Step {
+    covers: Range<u64>,
+    /// Of the records it takes in, in the order they were written.
+    places: Vec<(u32, Place)>,
+    /// Holds all before them.
+    onto: Option<Arc<Graph>>,
+}
+
+/// Whether `open` vectors outside of every graph should get into one, which may be that of `onto` and more.
+fn is_due(set: &VectorSet, open: u64, onto: Option<&Arc<Graph>>) -> bool {
+    let share = onto.map_or(0, |graph| graph.keys() / SEAL_SHARE).clamp(SEAL_VECTORS, SEAL_VECTORS_MAX);
+    let bytes = open * set.shape().bytes() as u64;
+    open > 0 && (open >= share || bytes >= SEAL_BYTES_MAX)
+}
+
+/// Whether all is well, as far as counts tell that are kept at hand: most commits change little.
+fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
+    let Some(least) = sealed.iter().map(|graph| graph.keys()).min() else { return false };
+    let open: u64 = set.outside(sealed).iter().map(|docid| set.place(docid).count() as u64).sum();
+    let keys: u64 = sealed.iter().map(|graph| graph.keys()).sum();
+    let dead = keys.saturating_sub(set.vectors() - open);
+    dead * 4 <= least && !is_due(set, open, sealed.last())
+}
+
+/// What to build next; None if all is well.
+fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
+    if is_settled(set, sealed) {
         return None;
     }
-    let most = GRAPH_VECTORS_MAX.min(GRAPH_BYTES_MAX / bytes.max(1)).max(1);
+    let bytes = code_bytes(set.shape().dimensions) as u64;
+    let most = GRAPH_VECTORS_MAX.min(GRAPH_BYTES_MAX / bytes).max(1);
+    let places = set.places();
+    let count = |covers: &Range<u64>| -> u64 { counted(within(&places, covers)) };
+    let step = |covers: Range<u64>, onto: Option<&Arc<Graph>>| {
+        let from = onto.map_or(covers.start, |graph| graph.covers().end);
+        Some(Step { places: within(&places, &(from..covers.end)).to_vec(), covers, onto: onto.cloned() })
+    };
+    let end = set.sequence();
+    // More dead than a quarter: made anew, the last one with all that came since.
+    if let Some(graph) = sealed.iter().find(|graph| count(graph.covers()) * 4 < graph.keys() * 3) {
+        let Range { start, end: reached } = *graph.covers();
+        let last = sealed.last().is_some_and(|last| Arc::ptr_eq(last, graph));
+        return step(start..if last && count(&(start..end)) <= most { end } else { reached }, None);
+    }
+    let from = sealed.last().map_or(0, |graph| graph.covers().end);
+    let open = count(&(from..end));
+    let onto = sealed.last().filter(|graph| graph.keys() + open <= most);
+    if !is_due(set, open, onto) {
+        return None;
+    }
+    if let Some(graph) = onto {
+        return step(graph.covers().start..end, Some(graph));
+    }
     let mut taken = 0;
-    let next = records.iter().filter(|record| record.sequence >= from).find(|record| {
-        taken += u64::from(record.count);
+    let next = within(&places, &(from..end)).iter().find(|(_, place)| {
+        taken += place.count() as u64;
         taken > most
     });
     // At least one record, however many vectors it has.
-    Some(from..next.map_or(set.sequence(), |record| record.sequence.max(from + 1)))
+    step(from..next.map_or(end, |(_, place)| place.sequence().max(from + 1)), None)
+}
+
+/// Those of `places`, which are in the order they were written, whose records are in `covers`.
+fn within<'p>(places: &'p [(u32, Place)], covers: &Range<u64>) -> &'p [(u32, Place)] {
+    let before = |end: u64| places.partition_point(|(_, place)| place.sequence() < end);
+    &places[before(covers.start)..before(covers.end)]
+}
+
+fn counted(places: &[(u32, Place)]) -> u64 {
+    places.iter().map(|(_, place)| place.count() as u64).sum()
 }
 
 /// What all logs that one is rewritten to have in common.

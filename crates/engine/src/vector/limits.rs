@@ -20,24 +20,30 @@ pub const LIST_MAX: usize = 1024;
 /// Vectors between two looks at the clock.
 pub const VECTORS_PER_LOOK: usize = 4096;
 
+/// From so many documents on a scan looks at codes first.
+pub const NARROWED_MIN: u64 = 256;
+
+/// ... and only if at most one in so many is wanted: the others are compared by their vectors anyway.
+pub const NARROWED_SHARE: u64 = 8;
+
 /// Links of a node above the lowest level of a graph; twice as many on it.
 pub const CONNECTIVITY: usize = 16;
 
 /// Candidates looked at when a node is linked.
 pub const EXPANSION_ADD: usize = 128;
 
-/// Vectors outside of every graph from which on one is built over them.
-pub const SEAL_VECTORS: u64 = 20_000;
+/// Vectors outside of every graph are scanned by every search: from so many on they are added to one.
+pub const SEAL_VECTORS: u64 = 2_000;
 
-/// The same in bytes.
-pub const SEAL_BYTES: u64 = 64 << 20;
+/// While they are fewer than this share of its graph, a copy of it for their sake costs more than they do.
+pub const SEAL_SHARE: u64 = 16;
+
+/// At so many they are added in any case, or at so many bytes.
+pub const SEAL_VECTORS_MAX: u64 = 20_000;
+/// See [`SEAL_VECTORS_MAX`].
+pub const SEAL_BYTES_MAX: u64 = 64 << 20;
 
 /// Vectors of one graph at most, and bytes: writing it takes a copy.
 pub const GRAPH_VECTORS_MAX: u64 = 1_000_000;
 /// See [`GRAPH_VECTORS_MAX`].
 pub const GRAPH_BYTES_MAX: u64 = 1 << 30;
-
-/// Graphs below this size are merged once there are more than [`SMALL_GRAPHS_MAX`].
-pub const SMALL_GRAPH_VECTORS: u64 = 100_000;
-/// See [`SMALL_GRAPH_VECTORS`].
-pub const SMALL_GRAPHS_MAX: usize = 8;

@@ -23,6 +23,7 @@ use memmap2::Mmap;
 use super::distance::{bits_of, floats, norm};
 use super::sent::DocumentVectors;
 use crate::error::{Context, Error, Result};
+use crate::store::sync_directory;
 
 const MAGIC: &[u8; 8] = b"SIFTVEC1";
 const HEADER_BYTES: u64 = 16;
@@ -191,6 +192,8 @@ pub struct LogWriter {
     file: BufWriter<File>,
     end: u64,
     sequence: u64,
+    /// It has a name that no commit knew.
+    created: bool,
 }
 
 impl LogWriter {
@@ -205,7 +208,7 @@ impl LogWriter {
         header.extend_from_slice(&(shape.dimensions as u32).to_le_bytes());
         header.extend_from_slice(&u32::from(shape.binary).to_le_bytes());
         file.write_all(&header).context(context())?;
-        Ok(Self { path: path.to_owned(), shape, file, end: HEADER_BYTES, sequence })
+        Ok(Self { path: path.to_owned(), shape, file, end: HEADER_BYTES, sequence, created: true })
     }
 
     /// Goes on after the end of a commit; whatever lies behind it is overwritten.
@@ -215,7 +218,7 @@ impl LogWriter {
         file.set_len(log.end).context(context())?;
         file.seek(SeekFrom::Start(log.end)).context(context())?;
         let (path, shape) = (log.path.clone(), log.shape);
-        Ok(Self { path, shape, file: BufWriter::new(file), end: log.end, sequence })
+        Ok(Self { path, shape, file: BufWriter::new(file), end: log.end, sequence, created: false })
     }
 
     /// Writes what is known of a document from here on; None: nothing any more.
@@ -292,6 +295,11 @@ impl LogWriter {
         let context = || format!("{} could not be synced", self.path.display());
         self.file.flush().context(context())?;
         self.file.get_ref().sync_data().context(context())?;
+        if self.created {
+            // Its name, and that of the directory, which may be as new.
+            let directories = self.path.ancestors().skip(1).take(2);
+            directories.into_iter().try_for_each(sync_directory).context(context())?;
+        }
         Ok((Log::open(&self.path, self.end)?, self.sequence))
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The log of an embedder is the truth; everything else is made from it.
 
+mod codes;
 mod distance;
 mod draft;
 mod embedder;

@@ -10,11 +10,14 @@ use std::time::Instant;
 
 use roaring::RoaringBitmap;
 
+use super::codes::code_of;
 use super::distance::{Probe, similarity};
 use super::embedder::{Embedder, Shift};
-use super::graph::{Key, normalised};
+use super::graph::Key;
 use super::graphs::Sealed;
-use super::limits::{EXACT_MAX, LIST_MAX, LIST_MIN, SCANNED_MAX, VECTORS_PER_LOOK, WALK_COST};
+use super::limits::{
+    EXACT_MAX, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, SCANNED_MAX, VECTORS_PER_LOOK, WALK_COST,
+};
 use super::set::VectorSet;
 use crate::error::Result;
 
@@ -24,8 +27,8 @@ pub struct Nearest {
     /// None: no document has a vector.
     set: Option<Arc<VectorSet>>,
     probes: Vec<Probe>,
-    /// The same, of length 1; without those that have no direction.
-    directions: Vec<Vec<f32>>,
+    /// Their codes; without those that have no direction.
+    codes: Vec<Vec<i8>>,
     shift: Option<Shift>,
 }
 
@@ -60,7 +63,7 @@ impl Nearest {
         Self {
             set,
             probes: vectors.iter().map(|vector| Probe::new(vector, embedder.binary)).collect(),
-            directions: vectors.iter().filter_map(|vector| normalised(vector)).collect(),
+            codes: vectors.iter().filter_map(|vector| code_of(vector)).collect(),
             shift: embedder.shift,
         }
     }
@@ -81,6 +84,40 @@ impl Nearest {
         };
         neighbours.fill(universe)?;
         Ok(neighbours)
+    }
+
+    /// The documents among which the first `wanted` of `docids` are, by their codes, and the distance below which
+    /// there are no others. None: their vectors have to be compared.
+    fn narrow(
+        &self,
+        set: &VectorSet,
+        docids: &RoaringBitmap,
+        wanted: usize,
+        deadline: Instant,
+    ) -> Option<(RoaringBitmap, f32)> {
+        let few = (wanted as u64).saturating_mul(NARROWED_SHARE) > docids.len();
+        if few || docids.len() < NARROWED_MIN || !set.is_coded() || self.codes.len() < self.probes.len() {
+            return None;
+        }
+        let mut bounds = Vec::with_capacity(docids.len() as usize);
+        for (at, docid) in docids.iter().enumerate() {
+            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+                return Some((RoaringBitmap::new(), 0.0));
+            }
+            let (lower, upper) = set.bounds(docid, &self.codes);
+            bounds.push((docid, lower, upper));
+        }
+        let mut uppers: Vec<f32> = bounds.iter().map(|(_, _, upper)| *upper).collect();
+        let (_, reach, _) = uppers.select_nth_unstable_by(wanted.max(1) - 1, f32::total_cmp);
+        let (mut near, mut beyond) = (RoaringBitmap::new(), f32::INFINITY);
+        for (docid, lower, _) in bounds {
+            if lower <= *reach {
+                near.insert(docid);
+            } else {
+                beyond = beyond.min(lower);
+            }
+        }
+        Some((near, beyond))
     }
 
     /// Orders `docids`; nothing if `deadline` comes first.
@@ -114,10 +151,10 @@ impl Nearest {
         for graph in sealed.iter() {
             let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
             let everything = docids.len() == set.flags().embedded.len() && graph.keys() == set.vectors();
-            for direction in &self.directions {
+            for code in &self.codes {
                 let keys = match everything {
-                    true => graph.propose_any(direction, list * per_document)?,
-                    false => graph.propose(direction, list * per_document, |key| {
+                    true => graph.propose_any(code, list * per_document)?,
+                    false => graph.propose(code, list * per_document, |key| {
                         docids.contains(key.docid()) && alive(key)
                     })?,
                 };
@@ -166,7 +203,7 @@ impl Neighbours {
         let docids = (universe & &set.flags().embedded) - &self.given;
         if let Path::Walk { list } = Path::choose(set.vectors(), docids.len(), self.wanted)
             && set.wants_graphs()
-            && !self.nearest.directions.is_empty()
+            && !self.nearest.codes.is_empty()
         {
             let sealed = set.graphs().sealed();
             if sealed.is_empty() {
@@ -181,7 +218,27 @@ impl Neighbours {
                 }
             }
         }
-        self.heap = self.nearest.scan(&set, &docids, self.deadline);
+        self.scan_narrowly(&set, &docids);
         Ok(())
+    }
+
+    /// Compares as few vectors as it takes for the documents that are wanted; the others may be asked for later.
+    fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) {
+        let Some((near, beyond)) = self.nearest.narrow(set, docids, self.wanted, self.deadline) else {
+            self.heap = self.nearest.scan(set, docids, self.deadline);
+            return;
+        };
+        self.complete = near.len() == docids.len();
+        let mut found = self.nearest.scan(set, &near, self.deadline).into_vec();
+        // What is as far as documents that were left out may be comes with those.
+        found.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
+        if found.len() < self.wanted && Instant::now() < self.deadline {
+            // Only if sums lost more than bounds allow for.
+            self.complete = true;
+            self.heap = self.nearest.scan(set, docids, self.deadline);
+            return;
+        }
+        self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
+        self.heap = found.into();
     }
 }

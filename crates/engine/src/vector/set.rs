@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::distance::Probe;
+use super::codes::{CODED_MAX, Codes, code_bounds};
+use super::distance::{Probe, floats};
 use super::graphs::{Graphs, Sealed};
 use super::limits::EXACT_MAX;
 use super::log::{Log, Record, Shape};
@@ -58,6 +59,7 @@ pub struct VectorSet {
     graphs: Arc<Graphs>,
     recent: Recent,
     table: Table,
+    codes: Codes,
     flags: Flags,
     vectors: u64,
     /// Documents with a vector that has no direction, and is near to all.
@@ -76,6 +78,7 @@ impl VectorSet {
             recent: Recent::default(),
             log,
             table: Table::default(),
+            codes: Codes::default(),
             flags: Flags::default(),
             vectors: 0,
             undirected: RoaringBitmap::new(),
@@ -113,7 +116,8 @@ impl VectorSet {
             self.live_bytes -= self.record_bytes(before.count());
         }
         self.recent.note(docid, record.count > 0);
-        let place = Place::new(record.offset, record.sequence, record.count);
+        let code = self.encode(&record);
+        let place = Place::new(record.offset, record.sequence, record.count, code);
         self.table.put(docid, if record.gone { Place::default() } else { place });
         self.vectors += u64::from(record.count);
         self.live_bytes += if record.gone { 0 } else { record.bytes };
@@ -125,6 +129,22 @@ impl VectorSet {
         } else {
             self.undirected.remove(docid)
         };
+    }
+
+    /// Gives the place of the first code.
+    fn encode(&mut self, record: &Record) -> u32 {
+        let mut first = None;
+        let count = if self.is_coded() { usize::from(record.count) } else { 0 };
+        for slot in 0..count {
+            let code = self.codes.push(&floats(self.log.vector(record.offset, slot))[1..]);
+            first.get_or_insert(code);
+        }
+        first.unwrap_or(0)
+    }
+
+    /// Whether vectors have codes. Bits are as short as those.
+    pub fn is_coded(&self) -> bool {
+        !self.shape().binary && self.shape().dimensions <= CODED_MAX
     }
 
     fn record_bytes(&self, count: usize) -> u64 {
@@ -152,7 +172,7 @@ impl VectorSet {
 
     /// Whether there are enough vectors for graphs to pay.
     pub fn wants_graphs(&self) -> bool {
-        !self.shape().binary && self.vectors > EXACT_MAX
+        self.is_coded() && self.vectors > EXACT_MAX
     }
 
     /// Documents whose vectors lie in no graph of `sealed`.
@@ -211,6 +231,27 @@ impl VectorSet {
         (0..place.count()).map(move |slot| self.log.vector(place.offset, slot))
     }
 
+    /// The codes of a document's vectors, if vectors have any.
+    pub fn codes(&self, place: Place) -> impl Iterator<Item = &[i8]> {
+        let dimensions = self.shape().dimensions;
+        (0..place.count() as u32).map(move |slot| self.codes.get(place.code + slot, dimensions))
+    }
+
+    /// Between which bounds lies the least distance between a document's vectors and those with codes `probes`?
+    pub fn bounds(&self, docid: u32, probes: &[Vec<i8>]) -> (f32, f32) {
+        if self.undirected.contains(docid) {
+            return (0.0, 0.0);
+        }
+        let (mut lower, mut upper) = (f32::INFINITY, f32::INFINITY);
+        for code in self.codes(self.table.get(docid)) {
+            for probe in probes {
+                let (least, most) = code_bounds(probe, code);
+                (lower, upper) = (lower.min(least), upper.min(most));
+            }
+        }
+        (lower, upper)
+    }
+
     /// The least distance between a document's vectors and `probes`; None without a vector.
     pub fn distance(&self, docid: u32, probes: &[Probe]) -> Option<f32> {
         let mut least: Option<f32> = None;
@@ -221,6 +262,14 @@ impl VectorSet {
             }
         }
         least
+    }
+
+    /// Documents with vectors, and where those lie, in the order they were written.
+    pub fn places(&self) -> Vec<(u32, Place)> {
+        let embedded = self.flags.embedded.iter();
+        let mut places: Vec<(u32, Place)> = embedded.map(|docid| (docid, self.table.get(docid))).collect();
+        places.sort_unstable_by_key(|(_, place)| place.sequence());
+        places
     }
 
     /// Live records in the order they were written.

@@ -12,12 +12,14 @@ pub struct Place {
     pub offset: u64,
     /// Sequence number of the record, 56 bits, above the number of vectors in it.
     packed: u64,
+    /// Where the code of the first vector is; those of the others follow.
+    pub code: u32,
 }
 
 impl Place {
-    /// Of `count` vectors written as record `sequence`.
-    pub fn new(offset: u64, sequence: u64, count: u8) -> Self {
-        Self { offset, packed: sequence << 8 | u64::from(count) }
+    /// Of `count` vectors written as record `sequence`, with codes from `code` on.
+    pub fn new(offset: u64, sequence: u64, count: u8, code: u32) -> Self {
+        Self { offset, packed: sequence << 8 | u64::from(count), code }
     }
 
     /// Vectors there.

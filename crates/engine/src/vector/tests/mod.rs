@@ -3,6 +3,8 @@
 //! 3. Damage is an error that names the file, never an empty answer.
 //! 4. Graphs are caches: without them, with damaged ones and after many changes the answers stay.
 
+mod crash;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::time::{Duration, Instant};
 use roaring::RoaringBitmap;
 use serde_json::{Value as Json, json};
 
+use super::codes::{code_distance, code_of};
 use super::distance::{Probe, dot};
 use super::graph::Graph;
 use super::limits::EXACT_MAX;
@@ -97,6 +100,31 @@ fn sums_run_in_sixteen_lanes_whatever_the_length() {
         }
         assert_eq!(dot(&a, &b).to_bits(), lanes[0].to_bits(), "{length}");
     }
+}
+
+#[test]
+fn codes_are_as_far_apart_as_their_vectors() {
+    let wave =
+        |step: f32, length: usize| -> Vec<f32> { (0..length).map(|at| (at as f32 * step).sin()).collect() };
+    for length in [1, 2, 31, 32, 33, 384, 1000] {
+        for size in [1e-30, 1.0, 1e30] {
+            let (a, b) = (wave(0.37, length), wave(0.41, length));
+            let large =
+                |a: &[f32]| code_of(&a.iter().map(|it| (it + 1.1) * size).collect::<Vec<_>>()).unwrap();
+            let cosine = {
+                let sum = |f: fn(f32, f32) -> f32| -> f32 {
+                    a.iter().zip(&b).map(|(a, b)| f(a + 1.1, b + 1.1)).sum()
+                };
+                sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt()
+            };
+            let distance = code_distance(&large(&a), &large(&b));
+            assert!((distance - (1.0 - cosine)).abs() < 0.005, "{length} x {size}: {distance}, {cosine}");
+        }
+    }
+    assert!(code_of(&[0.0, -0.0]).is_none(), "without direction");
+    assert!(code_of(&[]).is_none());
+    let opposite = [vec![f32::MAX; 64], vec![f32::MIN; 64]].map(|vector| code_of(&vector).unwrap());
+    assert!((code_distance(&opposite[0], &opposite[1]) - 2.0).abs() < 1e-5);
 }
 
 #[test]
@@ -273,6 +301,53 @@ fn recall(set: &Arc<VectorSet>, within: &RoaringBitmap) -> f64 {
     found.sum::<usize>() as f64 / 400.0
 }
 
+/// Documents in order with their scores, as far as somebody goes on asking.
+fn in_order(
+    set: &Arc<VectorSet>,
+    query: &[f32],
+    within: &RoaringBitmap,
+    wanted: usize,
+) -> Vec<(Vec<u32>, f32)> {
+    let nearest = Nearest::new(Some(Arc::clone(set)), &embedders_of(&settings())["v"], &[query.to_vec()]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut neighbours = nearest.among(within, wanted, deadline).unwrap();
+    let next =
+        || neighbours.next_bucket(within).unwrap().map(|(docids, score)| (docids.iter().collect(), score));
+    std::iter::from_fn(next).collect()
+}
+
+#[test]
+fn codes_narrow_a_scan_without_changing_what_it_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draft = VectorDraft::new(&settings(), Arc::new(Vectors::default())).unwrap();
+    for docid in 0..3000u32 {
+        let mut rows = row(docid);
+        match docid % 100 {
+            // Twins, several vectors, none with a direction, one component that drowns the others, tiny ones.
+            7 => rows = row(docid - 7),
+            11 => rows.extend(row(docid + 5000)),
+            13 if docid % 1300 == 13 => rows = vec![0.0; 16],
+            17 => rows[3] = 1e6,
+            19 => rows.iter_mut().for_each(|component| *component *= 1e-30),
+            _ => {}
+        }
+        let state = DocumentVectors { user_provided: true, skip_regenerate: true, rows };
+        draft.put(docid, Staged::from([("v".to_owned(), state)]));
+    }
+    let set = draft.write(folder.path()).unwrap().set("v").unwrap().unwrap();
+    let all: RoaringBitmap = (0..3000).collect();
+    let some: RoaringBitmap = (0..3000).filter(|docid| docid % 7 < 3).collect();
+    for query in [row(7), row(1_000_003), row(17).iter().map(|it| it * 1e30).collect(), vec![0.0; 16]] {
+        for within in [&all, &some] {
+            let whole = in_order(&set, &query, within, usize::MAX);
+            assert_eq!(whole.iter().map(|(docids, _)| docids.len()).sum::<usize>(), within.len() as usize);
+            for wanted in [1, 10, 40] {
+                assert!(in_order(&set, &query, within, wanted) == whole, "{wanted} of {}", within.len());
+            }
+        }
+    }
+}
+
 #[test]
 fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let count = EXACT_MAX as u32 + 5000;
@@ -299,7 +374,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let reopen = || Vectors::of_commit(folder.path(), &logs).set("v").unwrap().unwrap();
     let again = reopen();
     again.graphs().tend_now(&again).unwrap();
-    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count));
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "what came since is added");
     let graph = fs::read_dir(folder.path().join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
     let graph = graph.into_iter().find(|path| path.extension().is_some_and(|it| it == "graph")).unwrap();
     let mut bytes = fs::read(&graph).unwrap();
