@@ -15,7 +15,7 @@ import {
 
 /**
  * What stored sets are about. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of
- * a rename), `era` (neighbouring batches, see `eraOf`). Of batches: `batch` (all of them, value ''), those with a task
+ * a rename), `era` (neighbouring batches, see `Membership.ended`). Of batches: `batch` (all of them, value ''), those with a task
  * of that status, type, index or second name, and `oldest` and `newest` (spans of arrival).
  */
 export type SetKind =
