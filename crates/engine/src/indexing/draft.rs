@@ -508,8 +508,8 @@ impl Draft {
 
     /// About what it takes, in bytes, beside vectors and mapped bodies.
     pub fn memory_bytes(&self) -> usize {
-        // A place in the table of hashes takes as much as a pointer, and one in eight stays empty.
-        self.entries.capacity() * (size_of::<(CompactString, Entry, usize)>() + size_of::<usize>() * 8 / 7)
+        // Beside each entry lies its hash, and its place in the table of hashes takes as much again.
+        self.entries.capacity() * size_of::<(CompactString, Entry, [usize; 2])>()
     }
 
     /// Ids of the documents, as they are now, that a filter matches.

@@ -53,7 +53,7 @@ fn what_docid_order_costs() {
 fn build(layout: &Layout, documents: &[Value]) -> Vec<SegmentView> {
     let analyzer = Analyzer::new(&Default::default()).unwrap();
     let mut fields = FieldMap::default();
-    let changed = |at: &usize| at % CHANGED_EVERY == 0;
+    let changed = |at: &usize| at.is_multiple_of(CHANGED_EVERY);
     let mut parts: Vec<Vec<usize>> = (0..documents.len())
         .filter(|at| !changed(at))
         .collect::<Vec<_>>()
