@@ -109,7 +109,8 @@ function inputOf(searching: EmbedderFields, fields: EmbedderFields, { q, media }
   if (media !== null && (fragments === undefined || fields !== searching)) {
     throw embeddingError('`media` needs an embedder of source `rest` with `searchFragments`')
   }
-  return fragments === undefined ? (q ?? '') : searchInput(fragments, { q, media })
+  // The searching half of a composite embedder is shown the words as they are: so it was recorded.
+  return fragments === undefined || fields !== searching ? (q ?? '') : searchInput(fragments, { q, media })
 }
 
 /** Components of an embedder's vectors; null: nobody has told. */

@@ -1,0 +1,102 @@
+/** What changes of embedders cost, and what is known of them beside what was set. */
+import test from 'ava'
+import {
+  defaultIndexSettings,
+  type IndexSettings,
+  mergeSettings,
+  parseRequestTemplate,
+  type Remake,
+  RequestTemplateError,
+  remakesBetween,
+  renderSetting,
+} from '../../ts/settings/index.js'
+
+const rest = {
+  source: 'rest',
+  url: 'http://a/',
+  request: '{{text}}',
+  response: '{{embedding}}',
+  dimensions: 2,
+}
+const openAi = { source: 'openAi' }
+const fragments = {
+  indexingFragments: { a: { value: '{{doc.a}}' } },
+  searchFragments: { q: { value: '{{q}}' } },
+}
+const withEmbedder = (g: object, from: IndexSettings = defaultIndexSettings) =>
+  mergeSettings(from, { embedders: { g } })
+
+const costs: readonly (readonly [name: string, before: object, change: object, cost: Remake | undefined])[] =
+  [
+    ['nothing', rest, {}, undefined],
+    ['the source', rest, openAi, 'all'],
+    ['the model', openAi, { model: 'text-embedding-3-large' }, 'all'],
+    ['dimensions of openAi', openAi, { dimensions: 512 }, 'all'],
+    ['dimensions of rest', rest, { dimensions: 3 }, undefined],
+    ['the url of rest', rest, { url: 'http://b/' }, 'all'],
+    ['the url of openAi', openAi, { url: 'http://b/' }, undefined],
+    ['the request', rest, { request: { text: '{{text}}' } }, 'all'],
+    ['the response', rest, { response: { vector: '{{embedding}}' } }, 'all'],
+    ['the template', rest, { documentTemplate: '{{doc.a}}' }, 'changed'],
+    ['a longer cut', rest, { documentTemplateMaxBytes: 500 }, 'changed'],
+    ['a shorter cut', rest, { documentTemplateMaxBytes: 300 }, undefined],
+    ['the first fragment', rest, { ...fragments, request: '{{fragment}}' }, 'all'],
+    ['another fragment', { ...rest, ...fragments }, { indexingFragments: { b: { value: 'b' } } }, 'changed'],
+    ['a search fragment', { ...rest, ...fragments }, { searchFragments: { m: { value: 'm' } } }, undefined],
+    [
+      'key, headers and distribution',
+      rest,
+      { apiKey: 'k', headers: { a: 'b' }, distribution: { mean: 0.5, sigma: 0.5 } },
+      undefined,
+    ],
+  ]
+for (const [name, before, change, cost] of costs) {
+  test(`what a change of ${name} costs`, (t) => {
+    const old = withEmbedder(before)
+    t.is(remakesBetween(old, withEmbedder(change, old)).g, cost)
+  })
+}
+
+test('fields that become searchable concern templates that go through fields', (t) => {
+  const searchable = { searchableAttributes: ['a'] }
+  const usual = withEmbedder(rest)
+  t.is(remakesBetween(usual, mergeSettings(usual, searchable)).g, 'changed')
+  const own = withEmbedder({ ...rest, documentTemplate: '{{doc.a}}' })
+  t.is(remakesBetween(own, mergeSettings(own, searchable)).g, undefined)
+})
+
+test('fragments keep their numbers as long as they are there', (t) => {
+  const numbers = (settings: IndexSettings) =>
+    (settings.embedders.g as { known: { fragments: object } }).known.fragments
+  const first = withEmbedder({
+    ...rest,
+    ...fragments,
+    indexingFragments: { b: { value: 'b' }, c: { value: 'c' } },
+  })
+  t.deepEqual(numbers(first), { b: 0, c: 1 })
+  const second = withEmbedder({ indexingFragments: { a: { value: 'a' }, b: null } }, first)
+  t.deepEqual(numbers(second), { a: 0, c: 1 })
+})
+
+test('what is known of an embedder is not shown', (t) => {
+  const { dimensions: _dimensions, ...g } = rest
+  const settings = withEmbedder(g)
+  const learned = { ...settings, embedders: { g: { ...settings.embedders.g, known: { dimensions: 7 } } } }
+  t.false(Object.hasOwn((renderSetting(learned, 'embedders') as { g: object }).g, 'known'))
+})
+
+const faulty: readonly unknown[] = [
+  {},
+  'say {{text}}',
+  ['{{text}}', '{{text}}'],
+  { a: '{{text}}', b: '{{..}}' },
+  ['{{..}}', '{{text}}'],
+  ['{{text}}', '{{..}}', '{{..}}'],
+  [['{{text}}', '{{..}}'], '{{..}}'],
+  [{ a: '{{text}}' }, 'x', '{{..}}'],
+]
+for (const value of faulty) {
+  test(`${JSON.stringify(value)} cannot carry a text`, (t) => {
+    t.throws(() => parseRequestTemplate(value, '{{text}}'), { instanceOf: RequestTemplateError })
+  })
+}
