@@ -11,10 +11,7 @@ import {
   type TestProvider,
   vectorOf,
 } from '../support/provider.js'
-import { startServer, type TestBody, type TestServer, testEngine } from '../support/server.js'
-
-// The native engine hands out no work yet.
-const run = testEngine === 'native' ? test.serial.skip : test.serial
+import { startServer, type TestBody, type TestServer } from '../support/server.js'
 
 type Answer = (call: Call, number: number) => ProviderAnswer | null | Promise<ProviderAnswer | null>
 
@@ -79,7 +76,7 @@ async function world(t: ExecutionContext, answer: Answer, embedder?: object): Pr
 
 const generated = (...embeddings: readonly (readonly number[])[]) => ({ g: { embeddings, regenerate: true } })
 
-run('a document is embedded once, until its text changes', async (t) => {
+test.serial('a document is embedded once, until its text changes', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   t.is((await add({ id: 1, t: 'red' })).status, 'succeeded')
   t.deepEqual(await vectors('1'), generated([3, 18]))
@@ -90,7 +87,7 @@ run('a document is embedded once, until its text changes', async (t) => {
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-run('vectors that may be made anew stay until the text changes', async (t) => {
+test.serial('vectors that may be made anew stay until the text changes', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: { regenerate: true, embeddings: [0, 1] } } })
   await update({ id: 1, x: 1 })
@@ -100,7 +97,7 @@ run('vectors that may be made anew stay until the text changes', async (t) => {
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-run('within one batch a text is compared with the one its vectors were made of', async (t) => {
+test.serial('within one batch a text is compared with the one its vectors were made of', async (t) => {
   const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
   const lines = [
     { id: 1, t: 'red' },
@@ -115,7 +112,7 @@ run('within one batch a text is compared with the one its vectors were made of',
   t.is(provider.calls.length, 1)
 })
 
-run('a document that stops bringing its vectors gets new ones', async (t) => {
+test.serial('a document that stops bringing its vectors gets new ones', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: [0, 1] } })
   await update({ id: 1, t: 'blue' })
@@ -124,7 +121,7 @@ run('a document that stops bringing its vectors gets new ones', async (t) => {
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-run('settings embed what is stored, but never vectors the client insists on', async (t) => {
+test.serial('settings embed what is stored, but never vectors the client insists on', async (t) => {
   const { add, settings, vectors, provider } = await world(t, bare)
   await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
   await settings({ g: { ...single, ...template, url: provider.url } })
@@ -140,7 +137,7 @@ run('settings embed what is stored, but never vectors the client insists on', as
   t.is(provider.calls.length, 2)
 })
 
-run('the default template asks which fields are searchable', async (t) => {
+test.serial('the default template asks which fields are searchable', async (t) => {
   const { server, add, provider } = await world(t, bare, single)
   await add({ id: 1, t: 'A', u: null })
   t.is(provider.calls.at(-1)?.body, 'id: 1\nt: A\n')
@@ -148,7 +145,7 @@ run('the default template asks which fields are searchable', async (t) => {
   t.is(provider.calls.at(-1)?.body, 't: A\n')
 })
 
-run('a template that fails names the document and stores nothing of the batch', async (t) => {
+test.serial('a template that fails names the document and stores nothing of the batch', async (t) => {
   const { server, add } = await world(t, bare, { ...single, ...template })
   const task = await add({ id: 'good', t: 'x' }, { id: 'bad' })
   t.is(task.error.code, 'invalid_document_fields')
@@ -156,7 +153,7 @@ run('a template that fails names the document and stores nothing of the batch', 
   t.is((await server.get('/indexes/i/documents')).body.total, 0)
 })
 
-run('texts go in tens, equal ones once', async (t) => {
+test.serial('texts go in tens, equal ones once', async (t) => {
   const { add, provider, server } = await world(t, many, { ...batched, ...template })
   await add(...Array.from({ length: 23 }, (_, id) => ({ id, t: `text ${id}` })))
   const sizes = () => provider.calls.map(({ body }) => (body as { input: unknown[] }).input.length)
@@ -167,7 +164,7 @@ run('texts go in tens, equal ones once', async (t) => {
   t.deepEqual((body.stats as TestBody).embedderRequests, { total: 1, failed: 0 })
 })
 
-run('dimensions are asked for once, and not shown', async (t) => {
+test.serial('dimensions are asked for once, and not shown', async (t) => {
   const { dimensions: _dimensions, ...unknown } = single
   const { server, add, provider, settings } = await world(t, bare, { ...unknown, ...template })
   t.deepEqual(
@@ -227,7 +224,7 @@ const failures: readonly {
   },
 ]
 for (const { what, answer, calls, message } of failures) {
-  run(`a provider that ${what} fails the task and stores nothing`, async (t) => {
+  test.serial(`a provider that ${what} fails the task and stores nothing`, async (t) => {
     const { add, provider, server } = await world(t, answer, { ...single, ...template, apiKey: 'top-secret' })
     const task = await add({ id: 1, t: 'red' })
     t.is(task.error.code, 'vector_embedding_error')
@@ -240,7 +237,7 @@ for (const { what, answer, calls, message } of failures) {
   })
 }
 
-run('a provider that recovers is asked again after growing pauses', async (t) => {
+test.serial('a provider that recovers is asked again after growing pauses', async (t) => {
   const flaky: Answer = (call, number) =>
     number < 2
       ? { status: 500, text: 'later' }
@@ -261,7 +258,7 @@ run('a provider that recovers is asked again after growing pauses', async (t) =>
   t.regex(String(lastError), /429/)
 })
 
-run('a wait that the provider asks for is kept', async (t) => {
+test.serial('a wait that the provider asks for is kept', async (t) => {
   const busy: Answer = (call, number) =>
     number === 0 ? { status: 503, text: '', headers: { 'retry-after': '7' } } : bare(call, number)
   const { add, waits } = await world(t, busy, { ...single, ...template })
@@ -269,7 +266,7 @@ run('a wait that the provider asks for is kept', async (t) => {
   t.deepEqual(waits, [7000])
 })
 
-run('an address that is not public is refused without a call', async (t) => {
+test.serial('an address that is not public is refused without a call', async (t) => {
   const provider = await startProvider(t, bare)
   const server = await startServer(t)
   const { dimensions: _dimensions, ...unknown } = single
@@ -283,7 +280,7 @@ run('an address that is not public is refused without a call', async (t) => {
   t.is(provider.calls.length, 0)
 })
 
-run('canceling ends calls under way, and nothing of the batch is there', async (t) => {
+test.serial('canceling ends calls under way, and nothing of the batch is there', async (t) => {
   const { server, provider } = await world(t, () => null, { ...single, ...template })
   const { body } = await server.post('/indexes/i/documents', [{ id: 1, t: 'red' }])
   while (provider.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -295,7 +292,7 @@ run('canceling ends calls under way, and nothing of the batch is there', async (
 
 // ——— sources ———
 
-run('openAi is spoken to as documented', async (t) => {
+test.serial('openAi is spoken to as documented', async (t) => {
   const embedding = Array.from({ length: 1536 }, (_, at) => at)
   const answer: Answer = ({ body }) => ({
     data: (body as { input: unknown[] }).input.map(() => ({ embedding })),
@@ -311,7 +308,7 @@ for (const [path, shape] of [
   ['/api/embed', { model: 'm', input: ['red'] }],
   ['/api/embeddings', { model: 'm', prompt: 'red' }],
 ] as const) {
-  run(`ollama is spoken to at ${path}`, async (t) => {
+  test.serial(`ollama is spoken to at ${path}`, async (t) => {
     const answer: Answer = () => (path === '/api/embed' ? { embeddings: [[1, 2]] } : { embedding: [1, 2] })
     const { add, provider, settings } = await world(t, answer)
     const url = `${provider.url}${path}`
@@ -321,14 +318,14 @@ for (const [path, shape] of [
   })
 }
 
-run('a place that is none of ollama, and a model of our own, are refused', async (t) => {
+test.serial('a place that is none of ollama, and a model of our own, are refused', async (t) => {
   const { provider, settings } = await world(t, bare)
   for (const embedder of [{ source: 'ollama', model: 'm', url: provider.url }, { source: 'huggingFace' }]) {
     t.is((await settings({ g: embedder })).error.code, 'vector_embedding_error')
   }
 })
 
-run('both halves of a composite embedder must make the same vectors', async (t) => {
+test.serial('both halves of a composite embedder must make the same vectors', async (t) => {
   const answer: Answer = ({ path, body }) =>
     path === '/three' ? [1, 2, 3] : path === '/other' ? [-1, 1] : [...vectorOf(body)]
   const { provider, settings } = await world(t, answer)
@@ -354,7 +351,7 @@ const fragmented = {
   searchFragments: { q: { value: '{{q}}' }, m: { value: { u: '{{media.u}}' } } },
 }
 
-run('a document has a vector per fragment it has the fields for', async (t) => {
+test.serial('a document has a vector per fragment it has the fields for', async (t) => {
   const { add, settings, vectors, provider, search } = await world(t, bare, fragmented)
   t.is((await add({ id: 1, t: 'red' }, { id: 2, t: 'blue', u: 'x' })).status, 'succeeded')
   t.deepEqual(await vectors('1'), generated([3, 18]))
@@ -372,7 +369,7 @@ run('a document has a vector per fragment it has the fields for', async (t) => {
   t.deepEqual(await vectors('2'), generated([4, 2], [6, 1]))
 })
 
-run('one search fragment must fit', async (t) => {
+test.serial('one search fragment must fit', async (t) => {
   const { add, search, provider } = await world(t, bare, fragmented)
   await add({ id: 1, t: 'red' })
   const hybrid = { embedder: 'g', semanticRatio: 1 }
@@ -389,7 +386,7 @@ const three = [
   { id: 3, t: 'green' },
 ]
 
-run('a query by meaning is embedded', async (t) => {
+test.serial('a query by meaning is embedded', async (t) => {
   const { server, add, search } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const hybrid = { embedder: 'g', semanticRatio: 1 }
@@ -406,7 +403,7 @@ run('a query by meaning is embedded', async (t) => {
   t.is(merged.body.hits[0]?.id, 2)
 })
 
-run('where words settle a search nobody is asked', async (t) => {
+test.serial('where words settle a search nobody is asked', async (t) => {
   const { add, search, provider } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const asked = provider.calls.length
@@ -432,7 +429,7 @@ test.serial(
   },
 )
 
-run('a provider that does not answer holds a search no longer than its time', async (t) => {
+test.serial('a provider that does not answer holds a search no longer than its time', async (t) => {
   const silent: Answer = (call, number) => (number < 3 ? bare(call, number) : null)
   const { server, add, search } = await world(t, silent, { ...single, ...template })
   await add(...three)
@@ -441,7 +438,7 @@ run('a provider that does not answer holds a search no longer than its time', as
   t.is(body.code, 'vector_embedding_error')
 })
 
-run('vectors of queries are remembered while the option says so', async (t) => {
+test.serial('vectors of queries are remembered while the option says so', async (t) => {
   const provider = await startProvider(t, bare)
   const server = await startServer(t, { allowedNetworks: 'any', embedding: { remembered: 1 } })
   const g = { ...single, ...template, url: provider.url }

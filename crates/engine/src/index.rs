@@ -15,7 +15,7 @@ use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
 use crate::search::{self, Answer, Patience};
 use crate::store::schema::Presence;
 use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
-use crate::vector::Vectors;
+use crate::vector::{VectorPage, Vectors};
 
 /// What an engine may use.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +77,15 @@ struct Current {
 struct Writing {
     prepared: Option<(u32, Prepared)>,
     tickets: u32,
+}
+
+impl Writing {
+    fn get(&mut self, ticket: u32) -> Result<&mut Prepared> {
+        match &mut self.prepared {
+            Some((prepared, what)) if *prepared == ticket => Ok(what),
+            _ => Err(Error::internal("the batch cannot be gone on with", "it is not the one prepared")),
+        }
+    }
 }
 
 enum Prepared {
@@ -168,6 +177,41 @@ impl Index {
         writing.tickets = writing.tickets.wrapping_add(1);
         writing.prepared = Some((writing.tickets, prepared));
         Ok(writing.tickets)
+    }
+
+    /// Whether [`Index::work`] has anything to say of a prepared batch.
+    ///
+    /// # Errors
+    /// Internal, if it is not the one prepared.
+    pub fn has_work(&self, ticket: u32) -> Result<bool> {
+        Ok(match self.writing().get(ticket)? {
+            Prepared::Draft(draft) => draft.vectors.has_work(),
+            Prepared::Done(_) => false,
+        })
+    }
+
+    /// What has to be embedded before a prepared batch is committed, a page as JSON; see [`Draft::work`].
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn work(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
+        let mut writing = self.writing();
+        let page = match writing.get(ticket)? {
+            Prepared::Draft(draft) => draft.work(from)?,
+            Prepared::Done(_) => None,
+        };
+        page.map(|page| serde_json::to_vec(&page).context("a page cannot be written as JSON")).transpose()
+    }
+
+    /// Adds vectors that were made for a prepared batch.
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn fulfil(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
+        match self.writing().get(ticket)? {
+            Prepared::Draft(draft) => draft.vectors.fulfil(vectors),
+            Prepared::Done(_) => Ok(()),
+        }
     }
 
     /// Forgets a prepared batch, if it is still there.

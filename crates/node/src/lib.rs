@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use engine::error::{Error, Result};
 use engine::search::Answer;
+use engine::vector::VectorPage;
 use engine::{Engine, Limits};
-use napi::bindgen_prelude::{Buffer, Object, Uint8Array};
+use napi::bindgen_prelude::{Buffer, Float32Array, Object, Uint8Array, Uint32Array};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use pool::Pool;
@@ -41,6 +42,8 @@ pub struct Facts {
     pub terms: u32,
     /// Hits that came from vectors; absent for a search by words alone.
     pub semantic_hits: Option<u32>,
+    /// A vector for the query would have been looked at.
+    pub lacks_vector: bool,
     /// Hits on the page.
     pub hits: u32,
 }
@@ -75,6 +78,36 @@ pub struct IndexedRequest {
     pub index: String,
     /// `SearchRequest` as UTF-8 JSON.
     pub request: Uint8Array,
+}
+
+/// Vectors made for documents of one embedder: `VectorPage`.
+#[napi(object, object_to_js = false)]
+pub struct Vectors {
+    /// Which embedder.
+    pub embedder: String,
+    /// Whose vectors.
+    pub docids: Uint32Array,
+    /// Vectors of each document.
+    pub counts: Uint8Array,
+    /// Per vector, the number of its fragment.
+    pub fragments: Uint8Array,
+    /// Per vector, whether it stays.
+    pub kept: Uint8Array,
+    /// Row-major.
+    pub rows: Float32Array,
+}
+
+impl From<Vectors> for VectorPage {
+    fn from(vectors: Vectors) -> Self {
+        Self {
+            embedder: vectors.embedder,
+            docids: vectors.docids.to_vec(),
+            counts: vectors.counts.to_vec(),
+            fragments: vectors.fragments.to_vec(),
+            kept: vectors.kept.to_vec(),
+            rows: vectors.rows.to_vec(),
+        }
+    }
 }
 
 /// All indexes of one directory, and the threads that serve them.
@@ -130,19 +163,44 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
     }
 
-    /// `batch`: `Batch`. Resolves to the ticket, a number.
+    /// `batch`: `Batch`. Resolves to its ticket, and whether there is work to do before it is committed.
     #[napi]
     pub fn prepare<'e>(&self, env: &'e Env, index: String, batch: Uint8Array) -> napi::Result<Object<'e>> {
         let batch = batch.to_vec();
-        self.writing(env, move |engine| json(&engine.index_to_write(&index)?.prepare(&batch)?))
+        self.writing(env, move |engine| {
+            let index = engine.index_to_write(&index)?;
+            let ticket = index.prepare(&batch)?;
+            json(&serde_json::json!({"ticket": ticket, "hasWork": index.has_work(ticket)?}))
+        })
+    }
+
+    /// What has to be embedded before a prepared batch is committed: `WorkPage`, or nothing after the last.
+    #[napi]
+    pub fn work<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        ticket: u32,
+        from: Option<String>,
+    ) -> napi::Result<Object<'e>> {
+        self.writing(env, move |engine| Ok(optional(engine.index(&index)?.work(ticket, from.as_deref())?)))
     }
 
     /// Resolves to `BatchReport`. Segments are merged behind its back, if there are too many.
     #[napi]
-    pub fn commit<'e>(&self, env: &'e Env, index: String, ticket: u32) -> napi::Result<Object<'e>> {
+    pub fn commit<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        ticket: u32,
+        vectors: Vec<Vectors>,
+    ) -> napi::Result<Object<'e>> {
+        let vectors: Vec<VectorPage> = vectors.into_iter().map(VectorPage::from).collect();
         let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
         self.writing(env, move |engine| {
-            let report = engine.index(&index)?.commit(ticket).map(bytes)?;
+            let writing = engine.index(&index)?;
+            vectors.iter().try_for_each(|page| writing.fulfil(ticket, page))?;
+            let report = writing.commit(ticket).map(bytes)?;
             if let Some(merging) = merging {
                 // A merge that fails changes nothing, and the next commit tries again.
                 merging.run(move || drop(catch_unwind(AssertUnwindSafe(|| merger.merge(&index)))));
@@ -382,6 +440,7 @@ fn answer(answer: Answer) -> Reply {
         used_negative_operator: answer.facts.used_negative_operator,
         terms: answer.facts.terms as u32,
         semantic_hits: answer.facts.semantic_hits.map(|hits| hits as u32),
+        lacks_vector: answer.facts.lacks_vector,
         hits: answer.facts.hits as u32,
     };
     Reply { facts: Some(facts), ..bytes(answer.body) }

@@ -14,6 +14,7 @@ export interface NativeFacts {
   readonly terms: number
   /** Absent for a search by words alone. */
   readonly semanticHits?: number
+  readonly lacksVector: boolean
   readonly hits: number
 }
 
@@ -34,6 +35,16 @@ export interface NativeRequest {
   readonly request: Uint8Array
 }
 
+/** Vectors made for documents of one embedder; `VectorPage`. */
+export interface NativeVectors {
+  readonly embedder: string
+  readonly docids: Uint32Array
+  readonly counts: Uint8Array
+  readonly fragments: Uint8Array
+  readonly kept: Uint8Array
+  readonly rows: Float32Array
+}
+
 /** What a search can be stopped by. */
 export interface Ticket {
   /** Below 2^32; different for all searches under way. */
@@ -47,7 +58,8 @@ export interface EngineHandle {
   inspect(payload: Uint8Array): Promise<Reply>
   checkFilter(filter: Uint8Array): Promise<Reply>
   prepare(index: string, batch: Uint8Array): Promise<Reply>
-  commit(index: string, ticket: number): Promise<Reply>
+  work(index: string, ticket: number, from?: string): Promise<Reply>
+  commit(index: string, ticket: number, vectors: readonly NativeVectors[]): Promise<Reply>
   abandon(index: string, ticket: number): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>

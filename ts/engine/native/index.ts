@@ -13,6 +13,8 @@ import type {
   Payload,
   PayloadReport,
   Prepared,
+  VectorPage,
+  WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import type { EngineSetup } from '../setup.js'
@@ -90,17 +92,16 @@ class NativeEngine implements Engine {
   }
 
   async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
-    const ticket = await decoded<number>(this.handle.prepare(index, encoded(batch)))
-    return { index, ticket, hasWork: false }
+    const prepared = await decoded<Omit<Prepared, 'index'>>(this.handle.prepare(index, encoded(batch)))
+    return { index, ...prepared }
   }
 
-  /** This engine refuses documents that need vectors made for them. */
-  async work(): Promise<null> {
-    return null
+  async work({ index, ticket }: Prepared, from: string | null): Promise<WorkPage | null> {
+    return decodedOrNull(this.handle.work(index, ticket, from ?? undefined))
   }
 
-  async commit({ index, ticket }: Prepared): Promise<BatchReport> {
-    return decoded(this.handle.commit(index, ticket))
+  async commit({ index, ticket }: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
+    return decoded(this.handle.commit(index, ticket, vectors))
   }
 
   async abandon({ index, ticket }: Prepared): Promise<void> {

@@ -156,26 +156,30 @@ impl Evaluation<'_> {
                 None => return refuse(&format!("there is no embedder named `{name}`")),
             },
         };
-        let select = |flags: &Flags, fragments: bool| match texts.get(1..).unwrap_or_default() {
-            [] => Some(flags.embedded.clone()),
-            ["userProvided"] => Some(flags.user_provided.clone()),
-            // Vectors that nobody sent were made, from fragments where there are any.
-            ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
-            ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
-            ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),
-            // None are made from fragments here.
-            ["fragments", _] => Some(RoaringBitmap::new()),
-            _ => None,
-        };
+        let select =
+            |flags: &Flags, fragments: bool, number: Option<u8>| match texts.get(1..).unwrap_or_default() {
+                [] => Some(flags.embedded.clone()),
+                ["userProvided"] => Some(flags.user_provided.clone()),
+                // Vectors that nobody sent were made, from fragments where there are any.
+                ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
+                ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
+                ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),
+                ["fragments", _] => {
+                    number.map(|number| flags.fragments.get(&number).cloned().unwrap_or_default())
+                }
+                _ => None,
+            };
         let vectors = Vectors::of(self.snapshot);
         let mut found = RoaringBitmap::new();
         for embedder in asked {
-            if let [_, "fragments", name] = texts[..]
-                && !embedder.fragments.iter().flatten().any(|fragment| fragment == name)
-            {
+            let number = match texts[..] {
+                [_, "fragments", name] => embedder.fragments.as_ref().and_then(|it| it.get(name)).copied(),
+                _ => None,
+            };
+            if let ([_, "fragments", name], None) = (&texts[..], number) {
                 return refuse(&format!("the embedder `{}` has no fragment named `{name}`", embedder.name));
             }
-            match select(&vectors.flags(&embedder.name)?, embedder.fragments.is_some()) {
+            match select(&vectors.flags(&embedder.name)?, embedder.fragments.is_some(), number) {
                 Some(documents) => found |= documents,
                 None => {
                     return refuse(

@@ -1,11 +1,14 @@
 //! What is asked of a commit, and what became of it. Shapes: `Batch` and `BatchReport` in
 //! `ts/engine/engine.ts`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::payload::Payload;
 use crate::error::{Error, UserError};
+use crate::vector::Remake;
 
 /// Tasks carried out as one commit.
 #[derive(Debug, Deserialize)]
@@ -70,6 +73,9 @@ pub enum Operation {
     Settings {
         /// Complete.
         settings: Value,
+        /// Embedders that have to look at their documents again.
+        #[serde(default)]
+        remakes: BTreeMap<String, Remake>,
     },
     /// Declares the primary key.
     PrimaryKey {

@@ -1,9 +1,9 @@
 //! A batch merged and validated in memory, not yet written: who will be there, under which docid, made of
 //! which pieces of which bodies.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use compact_str::CompactString;
 use foldhash::fast::RandomState;
@@ -24,7 +24,7 @@ use crate::fields::{FieldMap, is_same_or_below};
 use crate::filter::{self, Features, Scope};
 use crate::settings::{FilterableRule, Settings};
 use crate::store::Snapshot;
-use crate::vector::{Lacking, Staged, Standing, StandingOf, VectorDraft, Vectors};
+use crate::vector::{Asked, Lacking, Remake, Staged, Standing, StandingOf, VectorDraft, Vectors};
 
 /// Everything a commit will change. Dropping it leaves no trace.
 pub struct Draft {
@@ -50,6 +50,10 @@ pub struct Draft {
     pub vectors: VectorDraft,
     /// Vectors that documents get back from embedders that went, see [`Piece::Vectors`].
     returned: Vec<Map<String, Value>>,
+    /// Documents as they were when vectors were made of them, see [`crate::vector::Want`].
+    pub(super) earlier: Vec<Entry>,
+    /// Ids by docid, once somebody asks for them.
+    pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
     docids: Docids,
     index_uid: String,
     stop: Arc<AtomicBool>,
@@ -158,6 +162,8 @@ impl Draft {
             outcomes: Vec::new(),
             vectors,
             returned: Vec::new(),
+            earlier: Vec::new(),
+            by_docid: OnceLock::new(),
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
             stop,
@@ -228,10 +234,10 @@ impl Draft {
                 self.vectors.clear();
                 Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
             }
-            Operation::Settings { settings } => {
+            Operation::Settings { settings, remakes } => {
                 let settings = Settings::parse(&settings.to_string())?;
                 self.check_documents(&settings)?;
-                self.change_embedders(&settings)?;
+                self.change_embedders(&settings, &remakes)?;
                 self.settings = Arc::new(settings);
                 Ok(Outcome { touched: true, ..Outcome::default() })
             }
@@ -270,8 +276,8 @@ impl Draft {
     }
 
     /// Documents give what a new embedder needs, and take back what one that goes has kept.
-    fn change_embedders(&mut self, settings: &Settings) -> Result<()> {
-        let mut change = self.vectors.reconfigure(settings)?;
+    fn change_embedders(&mut self, settings: &Settings, remakes: &BTreeMap<String, Remake>) -> Result<()> {
+        let mut change = self.vectors.reconfigure(settings, remakes)?;
         let mut rewritten: Vec<String> = Vec::new();
         if change.concerns_all() {
             for (id, entry) in &self.entries {
@@ -289,6 +295,22 @@ impl Draft {
                         rewritten.push(id);
                     }
                 }
+            }
+        }
+        if change.remakes() {
+            let base = self.base.as_ref().filter(|_| !self.cleared);
+            let mut untouched = base.map(|base| base.documents().clone()).unwrap_or_default();
+            for entry in self.entries.values() {
+                if let Some(base) = entry.base {
+                    untouched.remove(base);
+                }
+                if let Some(docid) = entry.docid {
+                    self.earlier.push(entry.clone());
+                    change.remake(docid, &self.settings, Some(self.earlier.len() as u32 - 1));
+                }
+            }
+            for docid in untouched {
+                change.remake(docid, &self.settings, None);
             }
         }
         let returning = change.returning();
@@ -370,6 +392,8 @@ impl Draft {
         // First everything is read, so that a fault in the last document undoes nothing.
         let mut puts: Vec<(CompactString, Piece)> = Vec::new();
         let mut vectors: HashMap<CompactString, Staged> = HashMap::new();
+        // What documents ask of embedders, by their place in `puts`.
+        let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
         let mut lacking = Lacking::default();
         let mut survey = (!self.vectors.is_needed()).then(Survey::default);
         let looked_at = checks.fields();
@@ -390,7 +414,10 @@ impl Draft {
             let id: CompactString = primary_key::id_of(key, &document)?.into();
             checks.run(&id, &document)?;
             learn_fields(&mut fields, &document)?;
-            self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
+            let asks = self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
+            if !asks.is_empty() {
+                asked.insert(puts.len(), asks);
+            }
             puts.push((id, piece));
             Ok(())
         })?;
@@ -402,9 +429,15 @@ impl Draft {
         self.primary_key = key;
         self.entries.reserve(puts.len());
         let (mut distinct, mut unknown) = (0, HashSet::new());
-        for (id, piece) in puts {
+        for (place, (id, piece)) in puts.into_iter().enumerate() {
             self.go_on()?;
-            distinct += match self.put_piece(&id, piece, method, skip_creation)? {
+            let asks = asked.get(&place);
+            let before = asks.map(|_| self.entry(&id)).transpose()?;
+            let put = self.put_piece(&id, piece, method, skip_creation)?;
+            if let (Some(before), Some(asks)) = (before, asks) {
+                self.ask(&id, before, asks);
+            }
+            distinct += match put {
                 Some(is_first) => u64::from(is_first),
                 None => u64::from(unknown.insert(id)),
             };
@@ -425,9 +458,9 @@ impl Draft {
         vectors: &mut HashMap<CompactString, Staged>,
         skip_creation: bool,
         lacking: &mut Lacking,
-    ) -> Result<()> {
+    ) -> Result<Vec<(u8, Asked)>> {
         if !self.vectors.is_needed() {
-            return self.vectors.read(document, id, None, lacking).map(|_| ());
+            return self.vectors.read(document, id, None, lacking).map(|reading| reading.asked);
         }
         let docid = match self.entries.get(id) {
             Some(entry) => entry.docid,
@@ -435,7 +468,7 @@ impl Draft {
         };
         let earlier = vectors.get(id);
         if docid.is_none() && earlier.is_none() && skip_creation {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let standing = |name: &str| {
             let staged = earlier.and_then(|staged| staged.get(name)).map(Standing::from);
@@ -443,9 +476,30 @@ impl Draft {
         };
         let is_new = docid.is_none() && earlier.is_none();
         let before: Option<StandingOf<'_>> = if is_new { None } else { Some(&standing) };
-        let staged = self.vectors.read(document, id, before, lacking)?;
-        vectors.entry(id.into()).or_default().extend(staged);
-        Ok(())
+        let reading = self.vectors.read(document, id, before, lacking)?;
+        vectors.entry(id.into()).or_default().extend(reading.staged);
+        Ok(reading.asked)
+    }
+
+    /// Notes what a document that was just put asks of embedders; `before` is what it was.
+    fn ask(&mut self, id: &str, before: Entry, asked: &[(u8, Asked)]) {
+        let Some(docid) = self.entries.get(id).and_then(|entry| entry.docid) else { return };
+        let earlier = &mut self.earlier;
+        self.vectors.ask(docid, asked, &self.settings, || {
+            if before.on_base && before.pieces.is_empty() {
+                return None;
+            }
+            earlier.push(before.clone());
+            Some(earlier.len() as u32 - 1)
+        });
+    }
+
+    /// What is there of an id now.
+    fn entry(&self, id: &str) -> Result<Entry> {
+        match self.entries.get(id) {
+            Some(entry) => Ok(entry.clone()),
+            None => self.base_entry(id),
+        }
     }
 
     /// Adds a piece of the newest spool to what is known of an id, and says whether it is the first one of that

@@ -9,6 +9,7 @@ mod payload;
 mod primary_key;
 mod special;
 mod survey;
+mod work;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};

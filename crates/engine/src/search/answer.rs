@@ -20,6 +20,8 @@ pub struct Facts {
     pub terms: usize,
     /// Hits that came from vectors; None for a search by words alone.
     pub semantic_hits: Option<usize>,
+    /// A vector for the query would have been looked at: words alone did not settle it.
+    pub lacks_vector: bool,
     /// Hits on the page.
     pub hits: usize,
 }

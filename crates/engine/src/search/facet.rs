@@ -263,6 +263,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         used_negative_operator: ranked.used_negative_operator,
         terms: ranked.terms,
         semantic_hits: None,
+        lacks_vector: false,
         hits: hits.len(),
     };
     Ok(Answer { body, facts })

@@ -84,6 +84,8 @@ pub(super) struct Found {
     semantic: Option<RoaringBitmap>,
     /// Whether vectors were looked at.
     compared_vectors: bool,
+    /// A vector would have been looked at.
+    lacks_vector: bool,
     window: std::ops::Range<usize>,
 }
 
@@ -92,7 +94,7 @@ impl Found {
     pub fn of_page(ranked: Ranked, offset: usize, limit: usize) -> Self {
         let semantic = Some(ranked.candidates.clone());
         let window = offset..offset.saturating_add(limit);
-        Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, window }
+        Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, lacks_vector: false, window }
     }
 
     /// The vector that documents were compared with, where the request wants to see vectors.
@@ -119,6 +121,7 @@ impl Found {
             used_negative_operator: self.ranked.used_negative_operator,
             terms: self.ranked.terms,
             semantic_hits: self.semantic_hits(),
+            lacks_vector: self.lacks_vector,
             hits: self.page().len(),
         }
     }
@@ -180,19 +183,22 @@ pub(super) fn find(
         vector: None,
         deadline: patience.deadline(snapshot),
         // Lists are merged by their scores.
-        scored: scored || matches!(kind, Kind::Both { .. }),
+        scored: scored || matches!(kind, Kind::Both { .. } | Kind::Words { lacking: Some(_) }),
     };
     let made = |ranked, semantic, compared_vectors| Found {
         ranked,
         sort: sort.clone(),
         semantic,
         compared_vectors,
+        lacks_vector: false,
         window: window.clone(),
     };
     let mut found = match kind {
-        Kind::Words { failed } => {
-            let semantic = failed.then(RoaringBitmap::new);
-            made(rank(snapshot, &analyzer, &ask)?, semantic, false)
+        Kind::Words { lacking } => {
+            let by_words = rank(snapshot, &analyzer, &ask)?;
+            let lacks_vector = lacking.is_some_and(|ratio| !words_suffice(&by_words.hits, window.end, ratio));
+            let semantic = lacking.map(|_| RoaringBitmap::new());
+            Found { lacks_vector, ..made(by_words, semantic, false) }
         }
         Kind::Meaning(nearest) => {
             let ranked = rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask })?;

@@ -19,9 +19,9 @@ use crate::vector::{Embedder, Nearest, Vectors, embedders_of};
 
 /// What a search goes by.
 pub(super) enum Kind {
-    /// `failed`: meaning was asked for, but there is no vector to go by.
+    /// `lacking`: meaning was asked for, with this share, but there is no vector to go by.
     Words {
-        failed: bool,
+        lacking: Option<f64>,
     },
     Meaning(Arc<Nearest>),
     /// `ratio`: the share of meaning.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 
 impl Kind {
     pub fn of(snapshot: &Snapshot, request: &SearchRequest) -> Result<Self> {
-        let words = Ok(Self::Words { failed: false });
+        let words = Ok(Self::Words { lacking: None });
         let blank = request.q.as_deref().is_none_or(|q| q.trim().is_empty());
         let Some(Hybrid { embedder, semantic_ratio }) = &request.hybrid else { return words };
         if *semantic_ratio == 0.0 || (blank && request.vector.is_none()) {
@@ -56,7 +56,7 @@ impl Kind {
         let only_meaning = *semantic_ratio == 1.0 || blank;
         let Some(vector) = &request.vector else {
             if !only_meaning {
-                return Ok(Self::Words { failed: true });
+                return Ok(Self::Words { lacking: Some(*semantic_ratio) });
             }
             let message = format!(
                 "index `{uid}`: the embedder `{}` of source `{}` cannot turn the query into a vector here: give one \

@@ -3,6 +3,7 @@
 //! 1. What a document says of a configured embedder is taken out of it and kept apart.
 //! 2. Vectors that are never made anew survive whatever else happens to their document.
 //! 3. An embedder that goes writes those back into the documents; one that comes finds them there.
+//! 4. Vectors that nobody sent are made by somebody else before the batch is committed, see [`Want`].
 //!
 //! Source: vectors §2.6, §2.7, §2.10, §4.
 
@@ -11,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::embedder::{Embedder, embedders_of};
@@ -21,11 +23,21 @@ use super::readback::entry;
 use super::sent::{DocumentVectors, Sent, kept_raw, read_sent, vectors_in};
 use super::set::{Flags, VectorSet};
 use super::vectors::{DIRECTORY, Kept, LOG_SUFFIX, Vectors};
+use super::work::{Asked, NO_FRAGMENT, VectorPage, Want};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
 /// Vectors of one document by embedder; only those that change.
 pub type Staged = BTreeMap<String, DocumentVectors>;
+
+/// What a document says of vectors.
+#[derive(Default)]
+pub struct Reading {
+    /// Vectors that change.
+    pub staged: Staged,
+    /// What it asks of embedders, by their place among all.
+    pub asked: Vec<(u8, Asked)>,
+}
 
 /// What the client has said so far of a document's vectors.
 #[derive(Debug, Clone, Copy)]
@@ -57,11 +69,12 @@ struct EmbedderDraft {
     base: Option<Arc<VectorSet>>,
     /// None: the document has nothing any more.
     changes: BTreeMap<u32, Option<DocumentVectors>>,
+    wants: BTreeMap<u32, Want>,
 }
 
 impl EmbedderDraft {
     fn new(embedder: Embedder, base: Option<Arc<VectorSet>>) -> Self {
-        Self { embedder, base, changes: BTreeMap::new() }
+        Self { embedder, base, changes: BTreeMap::new(), wants: BTreeMap::new() }
     }
 
     fn state(&self, docid: u32) -> Option<DocumentVectors> {
@@ -82,8 +95,21 @@ impl EmbedderDraft {
                 is(|state| state.user_provided),
                 is(|state| state.skip_regenerate),
             );
+            flags.put_fragments(*docid, state.and_then(|state| state.fragments.as_deref()));
         }
         flags
+    }
+
+    fn skips(&self, docid: u32) -> bool {
+        match self.changes.get(&docid) {
+            Some(changed) => changed.as_ref().is_some_and(|state| state.skip_regenerate),
+            None => self.base.as_ref().is_some_and(|base| base.flags().skip_regenerate.contains(docid)),
+        }
+    }
+
+    fn want(&mut self, docid: u32, want: Want) {
+        let earlier = self.wants.remove(&docid);
+        self.wants.insert(docid, Want::and(earlier, want));
     }
 
     fn shape(&self) -> Shape {
@@ -129,9 +155,95 @@ impl VectorDraft {
         }
     }
 
+    /// Notes what a document asks of embedders; `made_of` gives what its vectors were made of.
+    pub fn ask(
+        &mut self,
+        docid: u32,
+        asked: &[(u8, Asked)],
+        settings: &Arc<Settings>,
+        mut made_of: impl FnMut() -> Option<u32>,
+    ) {
+        let mut of = None;
+        for (at, draft) in self.embedders.values_mut().enumerate() {
+            let Some((_, asked)) = asked.iter().find(|(place, _)| usize::from(*place) == at) else {
+                continue;
+            };
+            match asked {
+                Asked::Nothing => drop(draft.wants.remove(&docid)),
+                Asked::Anew => draft.want(docid, Want::Anew),
+                Asked::Compared if draft.wants.contains_key(&docid) => {}
+                Asked::Compared => {
+                    let of = *of.get_or_insert_with(&mut made_of);
+                    draft.want(docid, Want::Compared { settings: Arc::clone(settings), of });
+                }
+            }
+        }
+    }
+
+    /// Whether somebody has to look at documents before the batch can be committed.
+    pub fn has_work(&self) -> bool {
+        self.embedders.values().any(|draft| !draft.wants.is_empty())
+    }
+
+    /// What is wanted of the embedder at a place among all, from a docid on; None after the last embedder.
+    pub fn wants(&self, place: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
+        let (name, draft) = self.embedders.iter().nth(place)?;
+        Some((name, draft.wants.range(from..).map(|(docid, want)| (*docid, want))))
+    }
+
+    /// Whether a document has vectors that were made from fragments.
+    pub fn is_fragmented(&self, name: &str, docid: u32) -> bool {
+        let Some(draft) = self.embedders.get(name) else { return false };
+        match draft.changes.get(&docid) {
+            Some(changed) => changed.as_ref().is_some_and(|state| state.fragments.is_some()),
+            None => draft.base.as_ref().is_some_and(|base| base.flags().is_fragmented(docid)),
+        }
+    }
+
+    /// Takes in vectors that were made.
+    ///
+    /// # Errors
+    /// Internal, if a page contradicts itself or the embedder.
+    pub fn fulfil(&mut self, page: &VectorPage) -> Result<()> {
+        let Some(draft) = self.embedders.get_mut(&page.embedder) else { return Ok(()) };
+        let dimensions = draft.embedder.dimensions.unwrap_or(0);
+        let wrong = || Error::internal("vectors cannot be taken in", "their numbers do not match");
+        let (mut rows, mut slot) = (page.rows.chunks_exact(dimensions.max(1)), 0);
+        for (docid, count) in page.docids.iter().zip(&page.counts) {
+            let slots = slot..slot + usize::from(*count);
+            slot = slots.end;
+            let numbers = page.fragments.get(slots.clone()).ok_or_else(wrong)?;
+            let kept = page.kept.get(slots).ok_or_else(wrong)?;
+            let before = draft.state(*docid).unwrap_or_default();
+            let mut made = Vec::with_capacity(numbers.len() * dimensions);
+            for (number, kept) in numbers.iter().zip(kept) {
+                let row = if *kept == 1 {
+                    let known = before.fragments.as_deref().unwrap_or_default();
+                    let at = known.iter().position(|known| known == number).ok_or_else(wrong)?;
+                    before.rows.chunks_exact(dimensions.max(1)).nth(at)
+                } else {
+                    rows.next()
+                };
+                made.extend_from_slice(row.filter(|_| dimensions > 0).ok_or_else(wrong)?);
+            }
+            if draft.embedder.binary {
+                made.iter_mut().for_each(|component| *component = f32::from(u8::from(*component > 0.0)));
+            }
+            let fragmented = draft.embedder.fragments.is_some() && !numbers.contains(&NO_FRAGMENT);
+            let fragments = fragmented.then(|| numbers.to_vec());
+            let state = DocumentVectors { rows: made, fragments, ..DocumentVectors::default() };
+            draft.changes.insert(*docid, Some(state));
+        }
+        match rows.next() {
+            Some(_) => Err(wrong()),
+            None => Ok(()),
+        }
+    }
+
     /// A document goes, and its vectors with it.
     pub fn remove(&mut self, docid: u32) {
         for draft in self.embedders.values_mut() {
+            draft.wants.remove(&docid);
             match draft.base.as_ref().is_some_and(|base| base.flags().knows(docid)) {
                 true => draft.changes.insert(docid, None),
                 false => draft.changes.remove(&docid),
@@ -144,6 +256,7 @@ impl VectorDraft {
         for draft in self.embedders.values_mut() {
             draft.base = None;
             draft.changes.clear();
+            draft.wants.clear();
         }
     }
 
@@ -158,17 +271,20 @@ impl VectorDraft {
         id: &str,
         before: Option<StandingOf<'_>>,
         lacking: &mut Lacking,
-    ) -> Result<Staged> {
+    ) -> Result<Reading> {
         let vectors = vectors_in(document, id)?;
-        let mut staged = Staged::new();
-        for (name, draft) in &self.embedders {
+        let mut reading = Reading::default();
+        for (place, (name, draft)) in (0..=u8::MAX).zip(&self.embedders) {
             let sent = vectors.and_then(|vectors| vectors.get(name));
             let sent = sent.map(|value| read_sent(id, &draft.embedder, value)).transpose()?;
             match state_after(before.map(|before| before(name)), sent, &draft.embedder) {
                 After::Lacking => lacking.note(id, &draft.embedder),
                 After::Same => {}
+                After::Anew => reading.asked.push((place, Asked::Anew)),
+                After::Compared => reading.asked.push((place, Asked::Compared)),
                 After::Changed(state) => {
-                    staged.insert(name.clone(), state);
+                    reading.asked.push((place, Asked::Nothing));
+                    reading.staged.insert(name.clone(), state);
                 }
             }
         }
@@ -177,7 +293,7 @@ impl VectorDraft {
                 kept_raw(id, name, value)?;
             }
         }
-        Ok(staged)
+        Ok(reading)
     }
 
     /// Takes what was read out of a document, which is stored without it.
@@ -199,13 +315,18 @@ impl VectorDraft {
         Vectors::preview(self.embedders.iter().map(|(name, draft)| (name.clone(), draft.flags())).collect())
     }
 
-    /// Begins to move to the embedders of `settings`.
+    /// Begins to move to the embedders of `settings`; `remakes` names those that have to look at their
+    /// documents again.
     ///
     /// # Errors
     /// `invalid_settings_embedders` if vectors of another length are stored.
-    pub fn reconfigure(&self, settings: &Settings) -> Result<Reconfiguration> {
+    pub fn reconfigure(
+        &self,
+        settings: &Settings,
+        remakes: &BTreeMap<String, Remake>,
+    ) -> Result<Reconfiguration> {
         let mut after = BTreeMap::new();
-        let (mut fresh, mut remade) = (Vec::new(), Vec::new());
+        let (mut fresh, mut abandoned) = (Vec::new(), Vec::new());
         for (name, embedder) in embedders_of(settings) {
             let draft = match self.embedders.get(&name) {
                 None => {
@@ -213,10 +334,10 @@ impl VectorDraft {
                     EmbedderDraft::new(embedder, None)
                 }
                 Some(old) => {
-                    if old.embedder.source != embedder.source {
-                        remade.push(name.clone());
+                    if embedder.is_user_provided() && old.embedder.source != embedder.source {
+                        abandoned.push(name.clone());
                     }
-                    changed(old, embedder)?
+                    changed(old, embedder, remakes.get(&name) == Some(&Remake::All))?
                 }
             };
             after.insert(name, draft);
@@ -224,7 +345,8 @@ impl VectorDraft {
         let gone = self.embedders.iter().filter(|(name, _)| !after.contains_key(*name));
         let gone = gone.map(|(name, draft)| (name.clone(), draft.clone())).collect();
         let base = Arc::clone(&self.base);
-        Ok(Reconfiguration { base, after, fresh, remade, gone, lacking: Lacking::default() })
+        let remakes = remakes.clone();
+        Ok(Reconfiguration { base, after, fresh, abandoned, remakes, gone, lacking: Lacking::default() })
     }
 
     /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
@@ -306,22 +428,30 @@ fn next_name(log: &Path) -> String {
 enum After {
     Same,
     Changed(DocumentVectors),
+    /// Somebody has to make them, whatever the document was before.
+    Anew,
+    /// Somebody has to make them if the document looks otherwise than it did.
+    Compared,
+    /// Nobody can make them.
     Lacking,
 }
 
 /// What a document has after it was sent. `before`: None for a new document.
 fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &Embedder) -> After {
-    let known = before.flatten();
+    let (is_new, known) = (before.is_none(), before.flatten());
+    let skips = known.is_some_and(|standing| standing.skip_regenerate);
     match sent {
         // What the client once gave stays for an embedder that makes nothing itself.
-        None => match known {
-            Some(standing) if standing.skip_regenerate || embedder.is_user_provided() => After::Same,
-            _ => After::Lacking,
-        },
-        Some(Sent { regenerate, rows: Some(rows) }) => {
-            After::Changed(DocumentVectors { user_provided: true, skip_regenerate: !regenerate, rows })
-        }
-        Some(Sent { regenerate: true, rows: None }) => After::Lacking,
+        None if skips || (known.is_some() && embedder.is_user_provided()) => After::Same,
+        Some(Sent { regenerate, rows: Some(rows) }) => After::Changed(DocumentVectors {
+            user_provided: true,
+            skip_regenerate: !regenerate,
+            rows,
+            fragments: None,
+        }),
+        None | Some(Sent { regenerate: true, rows: None }) if embedder.is_user_provided() => After::Lacking,
+        None | Some(Sent { regenerate: true, rows: None }) if is_new || skips => After::Anew,
+        None | Some(Sent { regenerate: true, rows: None }) => After::Compared,
         Some(Sent { regenerate: false, rows: None }) if known.is_some() => After::Same,
         Some(Sent { regenerate: false, rows: None }) => {
             After::Changed(DocumentVectors { skip_regenerate: true, ..DocumentVectors::default() })
@@ -329,18 +459,10 @@ fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &
     }
 }
 
-/// An embedder whose settings changed.
-fn changed(old: &EmbedderDraft, embedder: Embedder) -> Result<EmbedderDraft> {
-    let has_vectors = || !old.flags().embedded.is_empty();
-    if old.embedder.dimensions != embedder.dimensions && has_vectors() {
-        let length = |dimensions: Option<usize>| dimensions.map_or("unknown".to_owned(), |it| it.to_string());
-        let message = format!(
-            "`.embedders.{}.dimensions`: vectors of {} dimensions are stored; remove them before changing to {}",
-            embedder.name,
-            length(old.embedder.dimensions),
-            length(embedder.dimensions)
-        );
-        return Err(Error::user("invalid_settings_embedders", message));
+/// An embedder whose settings changed. `remade`: its vectors are made anew, but those that never are.
+fn changed(old: &EmbedderDraft, embedder: Embedder, remade: bool) -> Result<EmbedderDraft> {
+    if old.embedder.dimensions != embedder.dimensions {
+        return with_other_dimensions(old, embedder, remade);
     }
     let mut draft = EmbedderDraft { embedder, ..old.clone() };
     if draft.embedder.binary && !old.embedder.binary {
@@ -351,12 +473,47 @@ fn changed(old: &EmbedderDraft, embedder: Embedder) -> Result<EmbedderDraft> {
     Ok(draft)
 }
 
+fn with_other_dimensions(old: &EmbedderDraft, embedder: Embedder, remade: bool) -> Result<EmbedderDraft> {
+    let flags = old.flags();
+    let stays = if remade { &flags.embedded & &flags.skip_regenerate } else { flags.embedded.clone() };
+    if !stays.is_empty() {
+        let length = |dimensions: Option<usize>| dimensions.map_or("unknown".to_owned(), |it| it.to_string());
+        let message = format!(
+            "`.embedders.{}.dimensions`: vectors of {} dimensions are stored; remove them before changing to {}",
+            embedder.name,
+            length(old.embedder.dimensions),
+            length(embedder.dimensions)
+        );
+        return Err(Error::user("invalid_settings_embedders", message));
+    }
+    // Vectors of the old length go; what was said of documents stays.
+    let said = |docid| DocumentVectors {
+        user_provided: flags.user_provided.contains(docid),
+        skip_regenerate: flags.skip_regenerate.contains(docid),
+        ..DocumentVectors::default()
+    };
+    let changes = flags.known().into_iter().map(|docid| (docid, Some(said(docid)))).collect();
+    Ok(EmbedderDraft { embedder, base: None, changes, wants: old.wants.clone() })
+}
+
+/// Which documents an embedder has to look at again; `Remake` in `ts/settings/remakes.ts`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Remake {
+    /// Every one.
+    All,
+    /// Those that look otherwise under the new settings.
+    Changed,
+}
+
 /// A change of embedders under way: every document may have something to say about it.
 pub struct Reconfiguration {
     base: Arc<Vectors>,
     after: BTreeMap<String, EmbedderDraft>,
     fresh: Vec<String>,
-    remade: Vec<String>,
+    /// Nobody makes their vectors any more.
+    abandoned: Vec<String>,
+    remakes: BTreeMap<String, Remake>,
     gone: Vec<(String, EmbedderDraft)>,
     lacking: Lacking,
 }
@@ -364,7 +521,7 @@ pub struct Reconfiguration {
 impl Reconfiguration {
     /// Whether [`Reconfiguration::visit`] has to see every document.
     pub fn concerns_all(&self) -> bool {
-        !self.fresh.is_empty() || !self.remade.is_empty()
+        !self.fresh.is_empty() || !self.abandoned.is_empty()
     }
 
     /// Documents that get vectors back.
@@ -387,17 +544,37 @@ impl Reconfiguration {
             match state_after(None, sent, &draft.embedder) {
                 After::Lacking => self.lacking.note(id, &draft.embedder),
                 After::Same => {}
+                After::Anew | After::Compared => draft.want(docid, Want::Anew),
                 After::Changed(state) => {
                     draft.changes.insert(docid, Some(state));
                 }
             }
         }
-        for draft in self.remade.iter().filter_map(|name| self.after.get(name)) {
-            if !draft.state(docid).is_some_and(|state| state.skip_regenerate) {
+        for draft in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
+            if !draft.skips(docid) {
                 self.lacking.note(id, &draft.embedder);
             }
         }
         Ok(taken)
+    }
+
+    /// Whether [`Reconfiguration::remake`] has to be told of every document.
+    pub fn remakes(&self) -> bool {
+        !self.remakes.is_empty()
+    }
+
+    /// Has embedders look at a document again. `settings` are those so far, `of` as in [`Want`].
+    pub fn remake(&mut self, docid: u32, settings: &Arc<Settings>, of: Option<u32>) {
+        for (name, remake) in &self.remakes {
+            let Some(draft) = self.after.get_mut(name).filter(|draft| !draft.skips(docid)) else { continue };
+            draft.want(
+                docid,
+                match remake {
+                    Remake::All => Want::Anew,
+                    Remake::Changed => Want::Compared { settings: Arc::clone(settings), of },
+                },
+            );
+        }
     }
 
     /// What a document gets back under `_vectors`; None: nothing.

@@ -28,8 +28,8 @@ pub struct Embedder {
     pub binary: bool,
     /// None: likenesses are shown as they are.
     pub shift: Option<Shift>,
-    /// Names of its indexing fragments; None: it renders documents by a template.
-    pub fragments: Option<Vec<String>>,
+    /// Its indexing fragments and their numbers; None: it renders documents by a template.
+    pub fragments: Option<BTreeMap<String, u8>>,
 }
 
 impl Embedder {
@@ -39,22 +39,26 @@ impl Embedder {
     }
 
     fn parse(name: &str, fields: &Map<String, Value>) -> Self {
-        let text = |key: &str| fields.get(key).and_then(Value::as_str);
-        let source = text("source").unwrap_or("openAi");
-        let known = text("model").or(default_model(source)).and_then(known_model);
-        let dimensions = fields.get("dimensions").and_then(Value::as_u64).map(|count| count as usize);
+        let (making, asking) = (half(fields, "indexingEmbedder"), half(fields, "searchEmbedder"));
+        let (model, asked) = (model_of(making), model_of(asking));
+        // What was found out about it, beside what was set.
+        let known = |key: &str| fields.get("known").and_then(|known| known.get(key));
+        let dimensions = making.get("dimensions").or_else(|| known("dimensions")).and_then(Value::as_u64);
         let shift = fields.get("distribution").and_then(|distribution| {
             let part = |key: &str| distribution.get(key).and_then(Value::as_f64).map(|part| part as f32);
             Some(Shift { mean: part("mean")?, sigma: part("sigma")? })
         });
-        let fragments = fields.get("indexingFragments").and_then(Value::as_object);
+        let numbers = || {
+            let numbers = known("fragments").and_then(Value::as_object).into_iter().flatten();
+            numbers.filter_map(|(name, number)| Some((name.clone(), number.as_u64()? as u8))).collect()
+        };
         Self {
             name: name.to_owned(),
-            source: source.to_owned(),
-            dimensions: dimensions.or(known.map(|(dimensions, _)| dimensions)),
+            source: source_of(fields).to_owned(),
+            dimensions: dimensions.map(|count| count as usize).or(model.map(|(dimensions, _)| dimensions)),
             binary: fields.get("binaryQuantized").and_then(Value::as_bool).unwrap_or(false),
-            shift: shift.or(known.map(|(_, shift)| shift)),
-            fragments: fragments.map(|fragments| fragments.keys().cloned().collect()),
+            shift: shift.or(asked.or(model).map(|(_, shift)| shift)),
+            fragments: making.contains_key("indexingFragments").then(numbers),
         }
     }
 }
@@ -64,6 +68,21 @@ pub fn embedders_of(settings: &Settings) -> BTreeMap<String, Embedder> {
     let parse =
         |(name, fields): (&String, &Map<String, Value>)| (name.clone(), Embedder::parse(name, fields));
     settings.embedders.iter().map(parse).collect()
+}
+
+fn source_of(fields: &Map<String, Value>) -> &str {
+    fields.get("source").and_then(Value::as_str).unwrap_or("openAi")
+}
+
+/// One of the two that make up a composite embedder; any other is both in one.
+fn half<'f>(fields: &'f Map<String, Value>, key: &str) -> &'f Map<String, Value> {
+    let nested = fields.get(key).and_then(Value::as_object);
+    nested.filter(|_| source_of(fields) == "composite").unwrap_or(fields)
+}
+
+fn model_of(fields: &Map<String, Value>) -> Option<(usize, Shift)> {
+    let model = fields.get("model").and_then(Value::as_str);
+    model.or(default_model(source_of(fields))).and_then(known_model)
 }
 
 fn default_model(source: &str) -> Option<&'static str> {

@@ -30,14 +30,10 @@ impl Lacking {
     pub fn check(&self) -> Result<()> {
         let Some(embedder) = &self.embedder else { return Ok(()) };
         let name = &embedder.name;
-        let reason = if embedder.is_user_provided() {
-            format!(
-                "its source is `userProvided`, so each document brings them under `_vectors.{name}`, or `null` to \
-                 have none"
-            )
-        } else {
-            format!("this version does not make vectors with the source `{}` itself", embedder.source)
-        };
+        let reason = format!(
+            "its source is `userProvided`, so each document brings them under `_vectors.{name}`, or `null` to \
+             have none"
+        );
         let more = match self.count - self.named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),

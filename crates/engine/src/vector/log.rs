@@ -6,9 +6,10 @@
 //! ```text
 //! log    = header record*
 //! header = "SIFTVEC1" dimensions:u32 scalar:u32            scalar: 0 floats, 1 bits padded to words of 64
-//! record = bytes:u32 docid:u32 sequence:u64 flags:u8 count:u8 0:u16 vectors crc32:u32
+//! record = bytes:u32 docid:u32 sequence:u64 flags:u8 count:u8 0:u16 vectors fragments? crc32:u32
 //! vector = length:f32 component:f32*, or bits
-//! flags  = 1 came from the client | 2 never made anew | 4 gone: neither vectors nor flags
+//! flags  = 1 came from the client | 2 never made anew | 4 gone: neither vectors nor flags | 8 fragments
+//! fragments = number:u8 per vector, of the fragment it was made from
 //! ```
 //!
 //! Numbers are little-endian; `bytes` is that of the whole record, and the checksum covers all before it.
@@ -33,6 +34,7 @@ const CRC_BYTES: usize = 4;
 const USER_PROVIDED: u8 = 1;
 const SKIP_REGENERATE: u8 = 2;
 const GONE: u8 = 4;
+const FRAGMENTS: u8 = 8;
 
 /// How the vectors of a log are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,8 @@ pub struct Record {
     pub gone: bool,
     /// Vectors.
     pub count: u8,
+    /// It says from which fragments they were made.
+    pub fragmented: bool,
     /// Where they begin in the file.
     pub offset: u64,
     /// Bytes of the whole record.
@@ -81,7 +85,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Bytes of a record of `count` vectors.
+    /// Bytes of a record of `count` vectors that were not made from fragments.
     pub fn bytes_of(shape: Shape, count: usize) -> u64 {
         (HEAD_BYTES + count * shape.bytes() + CRC_BYTES) as u64
     }
@@ -139,6 +143,17 @@ impl Log {
         &self.map[start..start + self.shape.bytes()]
     }
 
+    /// The numbers of the fragments that a record's vectors were made from; None: they were not.
+    pub fn fragments(&self, record: &Record) -> Option<&[u8]> {
+        record.fragmented.then(|| self.fragments_at(record.offset, usize::from(record.count)))
+    }
+
+    /// The numbers of fragments behind `count` vectors that begin at `offset`.
+    pub fn fragments_at(&self, offset: u64, count: usize) -> &[u8] {
+        let start = offset as usize + count * self.shape.bytes();
+        &self.map[start..start + count]
+    }
+
     /// Hands on all records from byte `from` on, or from the first.
     ///
     /// # Errors
@@ -155,8 +170,8 @@ impl Log {
                 return Err(damaged("is cut short"));
             }
             let bytes = u32_at(rest, 0) as usize;
-            let count = rest[17];
-            let expected = HEAD_BYTES + usize::from(count) * self.shape.bytes() + CRC_BYTES;
+            let (flags, count) = (rest[16], rest[17]);
+            let expected = HEAD_BYTES + stored_bytes(self.shape, flags, count) + CRC_BYTES;
             if bytes != expected || bytes > rest.len() {
                 return Err(damaged("has an impossible length"));
             }
@@ -164,13 +179,13 @@ impl Log {
             if crc32fast::hash(content) != u32_at(crc, 0) {
                 return Err(damaged("does not match its checksum"));
             }
-            let flags = rest[16];
             take(Record {
                 docid: u32_at(rest, 4),
                 sequence: u64::from(u32_at(rest, 8)) | u64::from(u32_at(rest, 12)) << 32,
                 user_provided: flags & USER_PROVIDED != 0,
                 skip_regenerate: flags & SKIP_REGENERATE != 0,
                 gone: flags & GONE != 0,
+                fragmented: flags & FRAGMENTS != 0,
                 count,
                 offset: (at + HEAD_BYTES) as u64,
                 bytes: bytes as u64,
@@ -179,6 +194,12 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Bytes of what lies between the head of a record and its checksum.
+fn stored_bytes(shape: Shape, flags: u8, count: u8) -> usize {
+    let fragments = if flags & FRAGMENTS != 0 { usize::from(count) } else { 0 };
+    usize::from(count) * shape.bytes() + fragments
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -225,7 +246,7 @@ impl LogWriter {
     pub fn write(&mut self, docid: u32, vectors: Option<&DocumentVectors>) -> Result<Record> {
         let gone = vectors.is_none();
         let empty = DocumentVectors::default();
-        let DocumentVectors { user_provided, skip_regenerate, rows } = vectors.unwrap_or(&empty);
+        let DocumentVectors { user_provided, skip_regenerate, rows, fragments } = vectors.unwrap_or(&empty);
         let (user_provided, skip_regenerate) = (*user_provided, *skip_regenerate);
         let mut stored = Vec::with_capacity(rows.len() * 4);
         let mut count = 0;
@@ -238,9 +259,12 @@ impl LogWriter {
                 with_length.for_each(|number| stored.extend_from_slice(&number.to_le_bytes()));
             }
         }
+        stored.extend_from_slice(fragments.as_deref().unwrap_or_default());
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        let flags =
-            flag(user_provided, USER_PROVIDED) | flag(skip_regenerate, SKIP_REGENERATE) | flag(gone, GONE);
+        let flags = flag(user_provided, USER_PROVIDED)
+            | flag(skip_regenerate, SKIP_REGENERATE)
+            | flag(gone, GONE)
+            | flag(fragments.is_some(), FRAGMENTS);
         let sequence = self.sequence;
         self.sequence += 1;
         self.write_stored(docid, sequence, flags, count, &stored)
@@ -249,8 +273,8 @@ impl LogWriter {
     /// Copies a record of another log of the same shape, sequence number included.
     pub fn copy(&mut self, from: &Log, record: &Record) -> Result<Record> {
         let start = record.offset as usize;
-        let stored = &from.map[start..start + usize::from(record.count) * self.shape.bytes()];
         let flags = from.map[start - 4];
+        let stored = &from.map[start..start + stored_bytes(self.shape, flags, record.count)];
         self.write_stored(record.docid, record.sequence, flags, record.count, stored)
     }
 
@@ -284,6 +308,7 @@ impl LogWriter {
             user_provided: flags & USER_PROVIDED != 0,
             skip_regenerate: flags & SKIP_REGENERATE != 0,
             gone: flags & GONE != 0,
+            fragmented: flags & FRAGMENTS != 0,
             count,
             offset,
             bytes: bytes as u64,

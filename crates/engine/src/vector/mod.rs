@@ -17,9 +17,10 @@ mod sent;
 mod set;
 mod table;
 mod vectors;
+mod work;
 
 pub use distance::similarity;
-pub use draft::{Reconfiguration, Staged, Standing, StandingOf, VectorDraft};
+pub use draft::{Reading, Reconfiguration, Remake, Staged, Standing, StandingOf, VectorDraft};
 pub use embedder::{Embedder, embedders_of};
 pub use graph::Graph;
 pub use graphs::{Graphs, Sealed};
@@ -29,6 +30,7 @@ pub use readback::shown;
 pub use sent::DocumentVectors;
 pub use set::{Flags, VectorSet};
 pub use vectors::{DIRECTORY, Vectors};
+pub use work::{Asked, VectorPage, Want};
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,8 @@ pub struct DocumentVectors {
     pub skip_regenerate: bool,
     /// One vector after another; empty: none.
     pub rows: Vec<f32>,
+    /// The number of the fragment each vector was made from; None: they were not made from fragments.
+    pub fragments: Option<Vec<u8>>,
 }
 
 /// Vectors the client sent.

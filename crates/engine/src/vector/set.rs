@@ -1,5 +1,6 @@
 //! The vectors of one embedder, as one commit sees them.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
@@ -22,6 +23,8 @@ pub struct Flags {
     pub user_provided: RoaringBitmap,
     /// Nothing is made anew.
     pub skip_regenerate: RoaringBitmap,
+    /// Documents with a vector made from the fragment of that number.
+    pub fragments: BTreeMap<u8, RoaringBitmap>,
 }
 
 impl Flags {
@@ -37,6 +40,21 @@ impl Flags {
         set(&mut self.embedded, embedded);
         set(&mut self.user_provided, user_provided);
         set(&mut self.skip_regenerate, skip_regenerate);
+    }
+
+    /// Notes which fragments a document's vectors are made from, after [`Flags::put`].
+    pub fn put_fragments(&mut self, docid: u32, fragments: Option<&[u8]>) {
+        for documents in self.fragments.values_mut() {
+            documents.remove(docid);
+        }
+        for fragment in fragments.unwrap_or_default() {
+            self.fragments.entry(*fragment).or_default().insert(docid);
+        }
+    }
+
+    /// Whether a document's vectors are made from fragments.
+    pub fn is_fragmented(&self, docid: u32) -> bool {
+        self.fragments.values().any(|documents| documents.contains(docid))
     }
 
     /// Whether anything is known of a document.
@@ -113,7 +131,7 @@ impl VectorSet {
         let before = self.table.get(docid);
         self.vectors -= before.count() as u64;
         if before != Place::default() {
-            self.live_bytes -= self.record_bytes(before.count());
+            self.live_bytes -= self.record_bytes(docid, before.count());
         }
         self.recent.note(docid, record.count > 0);
         let code = self.encode(&record);
@@ -122,6 +140,7 @@ impl VectorSet {
         self.vectors += u64::from(record.count);
         self.live_bytes += if record.gone { 0 } else { record.bytes };
         self.flags.put(docid, record.count > 0, record.user_provided, record.skip_regenerate);
+        self.flags.put_fragments(docid, self.log.fragments(&record));
         let undirected = !self.shape().binary
             && (0..usize::from(record.count)).any(|slot| self.has_no_direction(place, slot));
         if undirected {
@@ -147,8 +166,9 @@ impl VectorSet {
         !self.shape().binary && self.shape().dimensions <= CODED_MAX
     }
 
-    fn record_bytes(&self, count: usize) -> u64 {
-        Record::bytes_of(self.shape(), count)
+    fn record_bytes(&self, docid: u32, count: usize) -> u64 {
+        let fragments = if self.flags.is_fragmented(docid) { count } else { 0 };
+        Record::bytes_of(self.shape(), count) + fragments as u64
     }
 
     fn has_no_direction(&self, place: Place, slot: usize) -> bool {
@@ -222,7 +242,10 @@ impl VectorSet {
             return None;
         }
         let rows = self.stored(docid).flat_map(|vector| self.shape().components(vector)).collect();
-        Some(DocumentVectors { user_provided, skip_regenerate, rows })
+        let place = self.table.get(docid);
+        let fragments = self.flags.is_fragmented(docid);
+        let fragments = fragments.then(|| self.log.fragments_at(place.offset, place.count()).to_vec());
+        Some(DocumentVectors { user_provided, skip_regenerate, rows, fragments })
     }
 
     /// The vectors of a document in the form they are stored in.

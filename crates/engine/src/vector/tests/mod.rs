@@ -272,7 +272,12 @@ fn settings() -> Settings {
 fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, shift: u32) -> Vectors {
     let mut draft = VectorDraft::new(&settings(), Arc::new(before)).unwrap();
     for docid in docids {
-        let state = DocumentVectors { user_provided: true, skip_regenerate: true, rows: row(docid + shift) };
+        let state = DocumentVectors {
+            user_provided: true,
+            skip_regenerate: true,
+            rows: row(docid + shift),
+            ..Default::default()
+        };
         draft.put(docid, Staged::from([("v".to_owned(), state)]));
     }
     draft.write(folder).unwrap()

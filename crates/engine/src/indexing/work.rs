@@ -1,0 +1,118 @@
+//! Here is a batch that was prepared: which documents have to be embedded before it is committed?
+//!
+//! In pages, so that no batch is in memory twice. Shape: `WorkPage` in `ts/engine/engine.ts`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde_json::{Map, Value, json};
+
+use super::draft::Draft;
+use super::primary_key;
+use crate::error::{Context, Error, Result};
+use crate::settings::Settings;
+use crate::vector::Want;
+
+/// Documents of one page. Source: requests of 10 texts, 40 of them at once.
+const PAGE_ITEMS_MAX: usize = 400;
+
+/// Bytes of documents in one page; a single document may be longer.
+const PAGE_BYTES_MAX: usize = 8 << 20;
+
+impl Draft {
+    /// The page that begins at `from`, which is `next` of the one before; None after the last one.
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn work(&self, from: Option<&str>) -> Result<Option<Value>> {
+        let (mut place, mut docid) = from.map(start).transpose()?.unwrap_or_default();
+        while let Some((embedder, wants)) = self.vectors.wants(place, docid) {
+            let mut wants = wants.peekable();
+            if wants.peek().is_some() {
+                return self.page(place, embedder, wants).map(Some);
+            }
+            (place, docid) = (place + 1, 0);
+        }
+        Ok(None)
+    }
+
+    fn page<'w>(
+        &self,
+        place: usize,
+        embedder: &str,
+        wants: impl Iterator<Item = (u32, &'w Want)>,
+    ) -> Result<Value> {
+        let by_docid: &HashMap<u32, CompactString> = self.by_docid.get_or_init(|| {
+            self.entries.iter().filter_map(|(id, entry)| Some((entry.docid?, id.clone()))).collect()
+        });
+        let (mut items, mut bytes, mut next) = (Vec::new(), 0, (place + 1, 0));
+        let mut shown: Option<&Arc<Settings>> = None;
+        for (docid, want) in wants {
+            let settings = match want {
+                Want::Anew => &self.settings,
+                Want::Compared { settings, .. } => settings,
+            };
+            let is_other = shown.is_some_and(|shown| !Arc::ptr_eq(shown, settings));
+            if is_other || items.len() == PAGE_ITEMS_MAX || bytes > PAGE_BYTES_MAX {
+                next = (place, docid);
+                break;
+            }
+            shown = Some(settings);
+            let document = match by_docid.get(&docid).and_then(|id| self.entries.get(id.as_str())) {
+                Some(entry) => self.merged(entry)?,
+                None => self.stored(docid)?,
+            };
+            let before = match want {
+                Want::Anew => None,
+                Want::Compared { of: None, .. } => Some(self.stored(docid)?),
+                Want::Compared { of: Some(which), .. } => Some(self.merged(&self.earlier[*which as usize])?),
+            };
+            bytes += weight(&document) + before.as_ref().map_or(0, weight);
+            let id = primary_key::id_of(self.primary_key.as_deref().unwrap_or_default(), &document)?;
+            let keeps = self.vectors.is_fragmented(embedder, docid);
+            items.push(
+                json!({"docid": docid, "id": id, "document": document, "before": before, "keeps": keeps}),
+            );
+        }
+        Ok(json!({
+            "embedder": embedder,
+            "after": rendering(&self.settings, embedder),
+            "before": rendering(shown.unwrap_or(&self.settings), embedder),
+            "items": items,
+            "next": format!("{}:{}", next.0, next.1),
+        }))
+    }
+
+    fn stored(&self, docid: u32) -> Result<Map<String, Value>> {
+        let base = self.base.as_ref().map(|base| base.document(docid)).transpose()?.flatten();
+        Ok(base.unwrap_or_default())
+    }
+}
+
+fn rendering(settings: &Settings, embedder: &str) -> Value {
+    json!({
+        "fields": settings.embedders.get(embedder),
+        "searchableAttributes": settings.searchable_attributes,
+    })
+}
+
+fn start(cursor: &str) -> Result<(usize, u32)> {
+    let wrong = || Error::internal("the work of a batch cannot be read", "there is no such page");
+    let (place, docid) = cursor.split_once(':').ok_or_else(wrong)?;
+    let context = "the work of a batch cannot be read";
+    Ok((place.parse().context(context)?, docid.parse().context(context)?))
+}
+
+/// About how many bytes of JSON.
+fn weight(document: &Map<String, Value>) -> usize {
+    fn of(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len() + 4,
+            Value::Array(items) => items.iter().map(of).sum::<usize>() + 2,
+            Value::Object(entries) => weight(entries),
+            _ => 8,
+        }
+    }
+    document.iter().map(|(name, value)| name.len() + 4 + of(value)).sum()
+}
