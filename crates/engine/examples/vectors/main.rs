@@ -259,7 +259,12 @@ impl Built {
 }
 
 fn put(draft: &mut VectorDraft, docid: u32, row: &[f32]) {
-    let state = DocumentVectors { user_provided: true, skip_regenerate: true, rows: row.to_vec() };
+    let state = DocumentVectors {
+        user_provided: true,
+        skip_regenerate: true,
+        rows: row.to_vec(),
+        ..Default::default()
+    };
     draft.put(docid, Staged::from([("v".to_owned(), state)]));
 }
 

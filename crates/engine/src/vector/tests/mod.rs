@@ -336,7 +336,8 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
             19 => rows.iter_mut().for_each(|component| *component *= 1e-30),
             _ => {}
         }
-        let state = DocumentVectors { user_provided: true, skip_regenerate: true, rows };
+        let state =
+            DocumentVectors { user_provided: true, skip_regenerate: true, rows, ..Default::default() };
         draft.put(docid, Staged::from([("v".to_owned(), state)]));
     }
     let set = draft.write(folder.path()).unwrap().set("v").unwrap().unwrap();
