@@ -26,7 +26,7 @@ fn dot_in_lanes<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     let mut sums = f32x16::splat(simd, 0.0);
     let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     for (a, b) in left.by_ref().zip(right.by_ref()) {
-        sums = sums + f32x16::from_slice(simd, a) * f32x16::from_slice(simd, b);
+        sums += f32x16::from_slice(simd, a) * f32x16::from_slice(simd, b);
     }
     let mut lanes: [f32; LANES] = sums.into();
     for (lane, (a, b)) in left.remainder().iter().zip(right.remainder()).enumerate() {

@@ -165,10 +165,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
         for (step, copied) in taken.lock().unwrap().iter() {
             // Whatever had reached the disk: the commit before, or this one, and whole.
             let index = Index::open(copied, LIMITS).unwrap();
-            let found = match index.last_commit().unwrap() {
-                None => None,
-                Some(_) => Some(seen(&index)),
-            };
+            let found = index.last_commit().unwrap().map(|_| seen(&index));
             let expected = [before.as_ref(), Some(&after)];
             assert!(expected.contains(&found.as_ref()), "batch {uid}, {step}: {found:?}");
             if step == "after committed" || step == "after old logs removed" {
@@ -291,7 +288,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
         let mut child = start(folder.path());
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let applied =
-            lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("applied ")?.parse().ok()?));
+            lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("applied ")?.parse().ok());
         let mut seen_here = 0;
         for uid in applied {
             acknowledged = uid;
