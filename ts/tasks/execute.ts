@@ -230,8 +230,9 @@ async function changeIndex(
   const row = catalogue.row(uid)
   const plan = await planOf(tasks, row, run, around)
   if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
-  const first = tasks[0]?.row.uid ?? 0
-  const creation: Operation = { taskUid: first, kind: 'primaryKey', primaryKey: null }
+  // In the name of a task that asks for the index: one before it may have failed for want of it.
+  const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
+  const creation: Operation = { taskUid: asking, kind: 'primaryKey', primaryKey: null }
   const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
   const id = row?.id ?? randomUUID()
 
