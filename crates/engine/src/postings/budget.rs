@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 pub struct Budget {
     deadline: Instant,
     clock: Box<dyn Fn() -> Instant + Send + Sync>,
+    spent: AtomicBool,
     overdrawn: AtomicBool,
     steps: AtomicU32,
 }
@@ -28,12 +29,17 @@ impl Budget {
 
     /// Time until `clock` says `deadline`.
     pub fn by(deadline: Instant, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        Self { deadline, clock: Box::new(clock), overdrawn: AtomicBool::new(false), steps: AtomicU32::new(0) }
+        let no = || AtomicBool::new(false);
+        Self { deadline, clock: Box::new(clock), spent: no(), overdrawn: no(), steps: AtomicU32::new(0) }
     }
 
-    /// Whether the deadline has passed.
+    /// Whether the deadline has passed. Stays so: the clock is not asked again.
     pub fn is_spent(&self) -> bool {
-        self.is_overdrawn() || (self.clock)() >= self.deadline
+        self.spent.load(Ordering::Relaxed) || self.is_overdrawn() || {
+            let spent = (self.clock)() >= self.deadline;
+            self.spent.store(spent, Ordering::Relaxed);
+            spent
+        }
     }
 
     /// Whether reading has stopped. Stays so.
@@ -48,8 +54,10 @@ impl Budget {
 
     /// Counts several steps, done or to be done before the next call; whether to stop reading.
     pub fn stops_after(&self, steps: usize) -> bool {
+        // Of what is refused nothing is done: then the question alone is a step.
+        let taken = if self.is_overdrawn() { 1 } else { steps as u32 };
         let before = self.steps.load(Ordering::Relaxed);
-        let after = before.wrapping_add(steps as u32);
+        let after = before.wrapping_add(taken);
         self.steps.store(after, Ordering::Relaxed);
         let looks = before / STEPS_PER_LOOK != after / STEPS_PER_LOOK;
         if looks && (self.clock)() >= self.deadline + OVERDRAFT {
@@ -83,5 +91,6 @@ mod tests {
         }
         millis.store(0, Ordering::Relaxed);
         assert!(stops(), "what was missed stays missed");
+        assert!(budget.is_spent(), "a clock that goes back gives no time back");
     }
 }

@@ -37,7 +37,7 @@ fn a_search_ends_soon_after_its_time() {
     let corpus = many_words();
     let word = "(s|st|stone|amber|a|lanternn1|stnoe2|amberstone|lantern99)";
     let query = format!("{word}( {word}){{0,4}} ?");
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(64));
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(500));
     runner
         .run(&(query.as_str(), 0u64..120), |(q, millis)| {
             // A clock that goes on by a millisecond whenever somebody looks.
