@@ -161,6 +161,7 @@ export class Scheduler {
       throw error
     }
     running.isWriting = true
+    if (index !== null && done.removed.length === 0) await this.#removeUploads(done.outcomes, 'succeeded')
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
     await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
     await this.#tidy(done)
@@ -233,14 +234,29 @@ export class Scheduler {
 
   /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
   async #tidy({ outcomes, dropped }: Effects): Promise<void> {
-    const { engine, spool, log } = this.#around
-    const removals = outcomes.flatMap(({ task }) => {
-      const file = fileOf(task.content)
-      return file === null ? [] : [spool.remove(file)]
-    })
-    const drops = dropped.map((id) => engine.drop(id))
-    for (const result of await Promise.allSettled([...removals, ...drops])) {
-      if (result.status === 'rejected') log.warn({ err: result.reason }, 'a leftover could not be removed')
+    const { engine } = this.#around
+    await this.#removeUploads(outcomes)
+    await this.#removed(dropped.map((id) => engine.drop(id)))
+  }
+
+  /**
+   * Removes the uploads of tasks. Those of tasks that succeeded in a commit of an index the catalogue knows may go
+   * before their outcome is recorded: after a crash it is read from the commit, and nobody asks for them again. So
+   * whoever is told that an import is done finds the disk as full as it stays.
+   * @param status only those of tasks that ended so
+   */
+  async #removeUploads(outcomes: readonly Outcome[], status?: Outcome['status']): Promise<void> {
+    const { spool } = this.#around
+    const ended = outcomes.filter((outcome) => status === undefined || outcome.status === status)
+    const files = ended.flatMap(({ task }) => fileOf(task.content) ?? [])
+    await this.#removed(files.map((file) => spool.remove(file)))
+  }
+
+  async #removed(removals: readonly Promise<void>[]): Promise<void> {
+    for (const result of await Promise.allSettled(removals)) {
+      if (result.status === 'rejected') {
+        this.#around.log.warn({ err: result.reason }, 'a leftover could not be removed')
+      }
     }
   }
 }
