@@ -18,6 +18,7 @@ import {
   type SearchBody,
   TestEngine,
 } from '../support/engine.js'
+import { progress } from './progress.js'
 
 /** What a golden case expects; only what is given is compared. */
 interface Expectation {
@@ -129,6 +130,7 @@ export function conformance(name: string, open: OpenEngine, knownToFail: KnownTo
   documents(name, open)
   federation(name, open)
   commits(name, open)
+  progress(name, open)
 }
 
 /** Golden cases share one engine, an index for each group. */

@@ -290,6 +290,37 @@ test.serial('canceling ends calls under way, and nothing of the batch is there',
   t.is((await server.get('/indexes/i/documents')).body.total, 0)
 })
 
+test.serial('a batch that waits for vectors tells how many documents are left', async (t) => {
+  let answer: () => void = () => undefined
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const asks: Answer = async (call) => {
+    await held
+    return [...vectorOf(call.body)]
+  }
+  const { server, provider } = await world(t, asks, { ...single, ...template })
+  const sent = server.post('/indexes/i/documents', [
+    { id: 1, t: 'red' },
+    { id: 2, t: 'blue' },
+    { id: 3, t: 'green' },
+  ])
+  const { taskUid } = (await sent).body
+  while (provider.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  const { batchUid } = (await server.get(`/tasks/${taskUid}`)).body
+  const { progress } = (await server.get(`/batches/${batchUid}`)).body
+  t.deepEqual((progress as { steps: unknown }).steps, [
+    { currentStep: 'processing tasks', finished: 0, total: 2 },
+    { currentStep: 'embedding', finished: 2, total: 4 },
+    { currentStep: 'document', finished: 0, total: 3 },
+  ])
+  const listed = (await server.get('/batches?limit=1')).body.results[0]
+  t.deepEqual(listed?.progress, progress)
+  answer()
+  t.is((await server.settle(t, sent)).status, 'succeeded')
+  t.is((await server.get(`/batches/${batchUid}`)).body.progress, null)
+})
+
 // ——— sources ———
 
 test.serial('openAi is spoken to as documented', async (t) => {

@@ -87,7 +87,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
         documents: Object.keys(next.documents).length,
       }
       prepared.set(++ticket, { batch, next: { ...next, lastCommit: report }, report })
-      return { index, ticket, hasWork: false }
+      return { index, ticket, work: 0 }
     },
     work: () => Promise.resolve(null),
     async commit({ index, ticket: own }) {
@@ -104,6 +104,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
       commits.push(work.batch)
       return work.report
     },
+    progress: () => Promise.resolve(null),
     async abandon({ ticket: own }) {
       prepared.delete(own)
     },

@@ -46,6 +46,8 @@ export type Operation = { readonly taskUid: number } & (
       readonly primaryKey: string | null
       /** Drops documents whose id is not in the index yet. */
       readonly skipCreation: boolean
+      /** How many `inspect` counted; only for progress, absent if nobody did. */
+      readonly documents?: number
     }
   | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
   /** `filter` is the JSON value of the request: a string or a (nested) array. */
@@ -132,8 +134,15 @@ export interface Prepared {
   readonly index: IndexId
   /** Meaningful to the engine that made it. */
   readonly ticket: number
-  /** Whether `work` has anything to say. */
-  readonly hasWork: boolean
+  /** Documents that `work` will name, once for each embedder. */
+  readonly work: number
+}
+
+/** What is being done, as clients read it, and how far along it is: so many of so many. */
+export interface Step {
+  readonly currentStep: string
+  readonly finished: number
+  readonly total: number
 }
 
 /** How one task of a batch ended inside the engine. */
@@ -244,6 +253,12 @@ export interface Engine {
    * nothing of the batch is visible, now or after a restart.
    */
   commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport>
+
+  /**
+   * How far the batch being prepared or committed has come, outermost step first; null if nothing is done for
+   * it at the moment. Counted along with the work, so that asking costs it nothing.
+   */
+  progress(index: IndexId): Promise<readonly Step[] | null>
 
   /** Forgets a prepared batch. */
   abandon(prepared: Prepared): Promise<void>

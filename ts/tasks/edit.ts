@@ -17,6 +17,8 @@ export interface EditSurroundings {
   readonly runScript: RunScript
   /** Throws when the task was canceled; asked between pages. */
   readonly checkpoint: () => void
+  /** How far it has come. */
+  count(unit: string, finished: number, total: number): void
 }
 
 /**
@@ -28,7 +30,7 @@ export async function editDocuments(
   edit: Edit,
   taskUid: number,
   row: CatalogueRow,
-  { engine, spool, runScript, checkpoint }: EditSurroundings,
+  { engine, spool, runScript, checkpoint, count }: EditSurroundings,
 ): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
   const { path } = spool.slot('ndjson')
   const deadline = Date.now() + TASK_MS_MAX
@@ -41,6 +43,7 @@ export async function editDocuments(
       checkpoint()
       const documents = await engine.documents(row.id, listing(row.uid, edit.filter, offset))
       total = totalOf(documents)
+      count('document', offset, total)
       const { function: source, context } = edit
       const timeMsMax = Math.max(0, deadline - Date.now())
       const page = await runScript({

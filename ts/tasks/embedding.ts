@@ -8,6 +8,8 @@ export interface EmbeddingRun {
   readonly embedders: Embedders
   readonly signal: AbortSignal
   readonly counts: EmbedderCounts
+  /** How far it has come. */
+  count(unit: string, finished: number, total: number): void
 }
 
 /**
@@ -15,15 +17,18 @@ export interface EmbeddingRun {
  * @throws ApiError of whoever makes them; whatever aborts the signal rejects too
  */
 export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
-  const { engine, embedders, signal, counts } = run
+  const { engine, embedders, signal, counts, count } = run
   const made: VectorPage[] = []
+  let finished = 0
   for (let from: string | null = null; ; ) {
+    count('document', finished, prepared.work)
     const page: WorkPage | null = await engine.work(prepared, from)
     if (page === null) return made
     const { items, after, before } = page
     const documents = await embedders.documents(items, after, before, { signal, counts })
     const vectors = vectorPage(page, documents)
     if (vectors.docids.length > 0) made.push(vectors)
+    finished += items.length
     from = page.next
   }
 }

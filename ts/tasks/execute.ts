@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Embedders } from '../embedders/index.js'
-import type { BatchReport, Engine, Operation, Prepared, RunScript, VectorPage } from '../engine/index.js'
+import type {
+  BatchReport,
+  Engine,
+  Operation,
+  Prepared,
+  RunScript,
+  Step,
+  VectorPage,
+} from '../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../errors/index.js'
 import { defaultIndexSettings, type IndexSettings, mergeSettings, remakesBetween } from '../settings/index.js'
 import type { PickedBatch } from './batching.js'
@@ -17,7 +25,7 @@ import { humanSize } from './sizes.js'
 import { isDiskFull, noSpace, type Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'
 import { formatDate, type Micros } from './time.js'
-import type { EmbedderCounts } from './view.js'
+import { type EmbedderCounts, parsedDetails } from './view.js'
 
 /** Where faults that are nobody's mistake are told. */
 export interface TaskLog {
@@ -43,10 +51,7 @@ export interface Surroundings {
 }
 
 /** How far along: so many of so many. */
-export interface Place {
-  readonly finished: number
-  readonly total: number
-}
+export type Place = Pick<Step, 'finished' | 'total'>
 
 /** One batch on its way. */
 export interface Run {
@@ -58,6 +63,8 @@ export interface Run {
   step(name: string, place?: Place): void
   /** How far the step has come, for progress. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
+  /** Who knows how far the step has come; asked when somebody wants to see progress. */
+  follow(inner: () => Promise<readonly Step[] | null>): void
   /** What embedders were asked for it. */
   readonly requests: EmbedderCounts
   /** Resolves once no prepared batch of an interrupted run is left on that index. */
@@ -321,7 +328,8 @@ async function planOf(
         const { method, primaryKey, skipCreation } = content
         const { payload: stored } = content
         const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
-        operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload })
+        const documents = receivedDocuments(task)
+        operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload, documents })
         break
       }
       case 'deleteByIds':
@@ -360,6 +368,12 @@ async function planOf(
   }
 }
 
+/** As counted when they arrived. */
+function receivedDocuments({ row }: PendingTask): number {
+  const received = parsedDetails(row.details)?.receivedDocuments
+  return typeof received === 'number' ? received : 0
+}
+
 /**
  * Whether stored documents decide if settings can be had. Settings sent later contain those before them,
  * so what follows must not be settled before it is known whether these were.
@@ -379,11 +393,13 @@ async function commitOf(
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
+  run.follow(() => engine.progress(id))
   const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations })
   const prepared = await interruptible(preparing)
-  const vectors = prepared.hasWork ? await embedded() : []
+  const vectors = prepared.work > 0 ? await embedded() : []
   if (run.signal.aborted) return giveUp()
   run.step('committing')
+  run.follow(() => engine.progress(id))
   // The engine stops a commit that is not yet past the point of no return; then it fails.
   const stop = () => void engine.abandon(prepared).catch(() => undefined)
   run.signal.addEventListener('abort', stop, { once: true })
@@ -399,7 +415,7 @@ async function commitOf(
     run.step('embedding')
     const { signal, requests: counts } = run
     try {
-      return await vectorsFor(prepared, { engine, embedders, signal, counts })
+      return await vectorsFor(prepared, { engine, embedders, signal, counts, count: run.count })
     } catch (error) {
       if (signal.aborted) giveUp()
       await engine.abandon(prepared)
@@ -457,12 +473,14 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
-  run.step('running the function')
+  run.step('running the function', { finished: 0, total: 3 })
   const checkpoint = (): void => {
     if (run.signal.aborted) throw new Interrupted()
   }
   const edit = contentOf(task, 'edit')
-  const operation = await editDocuments(edit, task.row.uid, row, { engine, spool, runScript, checkpoint })
+  const { count } = run
+  const surroundings = { engine, spool, runScript, checkpoint, count }
+  const operation = await editDocuments(edit, task.row.uid, row, surroundings)
   try {
     const report = await commitOf(row.id, uid, [operation], run, around)
     const finishedAt = around.clock.now()
@@ -615,8 +633,9 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   const target = { url, apiKey, payloadBytesMax, signal: run.signal }
   const sent: Record<string, object> = {}
   try {
-    for (const work of exportedIndexes(content, catalogue.rows())) {
-      run.step(`exporting ${work.index.uid}`)
+    const works = exportedIndexes(content, catalogue.rows())
+    for (const [finished, work] of works.entries()) {
+      run.step(`exporting ${work.index.uid}`, { finished, total: works.length })
       const { filter, overrideSettings } = work
       const matched = await exportIndex(engine, work, target)
       sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }

@@ -81,12 +81,17 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
 
     async batch(uid, visibleIndexes) {
       const row = await store.call('batch', [uid, visibleIndexes])
-      return row === null ? null : batchView(row, scheduler.progress(uid))
+      return row === null
+        ? null
+        : batchView(row, row.finishedAt === null ? await scheduler.progress(uid) : null)
     },
 
     async batches(filter, paging) {
       const found = await store.call('batches', [filter, paging])
-      return page(found, paging, (row) => batchView(row, scheduler.progress(row.uid)))
+      // One batch runs at a time.
+      const running = found.rows.find(({ finishedAt }) => finishedAt === null)
+      const progress = running === undefined ? null : await scheduler.progress(running.uid)
+      return page(found, paging, (row) => batchView(row, row === running ? progress : null))
     },
 
     index: (uid) => catalogue.entry(uid),

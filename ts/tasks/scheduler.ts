@@ -1,3 +1,4 @@
+import type { Step } from '../engine/index.js'
 import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
 import { DatabaseSizes } from './database-sizes.js'
@@ -68,9 +69,9 @@ export class Scheduler {
   }
 
   /** Progress of that batch as clients see it, null if it is not running. */
-  progress(batchUid: number): unknown {
+  async progress(batchUid: number): Promise<unknown> {
     const running = this.#running
-    return running === null || running.batchUid !== batchUid ? null : progressOf(running)
+    return running === null || running.batchUid !== batchUid ? null : progressOf(await running.steps())
   }
 
   /** Lets the running step end, then stops. */
@@ -160,7 +161,7 @@ export class Scheduler {
       if (error instanceof Interrupted) return
       throw error
     }
-    running.isWriting = true
+    running.conclude()
     if (index !== null && done.removed.length === 0) await this.#removeUploads(done.outcomes, 'succeeded')
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
     await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
@@ -174,6 +175,7 @@ export class Scheduler {
       signal: running.controller.signal,
       step: (name, place) => running.enter(name, place),
       count: (unit, finished, total) => running.count(unit, finished, total),
+      follow: (inner) => running.follow(inner),
       requests: running.requests,
       released: async (index) => this.#left.get(index),
       leave: (index, release) => {
@@ -268,12 +270,12 @@ class Running {
   readonly taskUids: ReadonlySet<number>
   readonly startedAt: Micros
   readonly controller = new AbortController()
-  isWriting = false
-  /** What is being done, outermost first. */
-  steps: readonly Step[] = [usualStep('starting')]
   readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
   readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
+  #isWriting = false
+  #step: Step = usualStep('starting')
+  #inner: () => Promise<readonly Step[] | null> = nothingInside
 
   constructor(batchUid: number, picked: PickedBatch, clock: Clock) {
     this.#clock = clock
@@ -284,12 +286,34 @@ class Running {
   }
 
   enter(name: string, place?: Place): void {
-    this.steps = [place === undefined ? usualStep(name) : { currentStep: name, ...place }]
+    this.#step = place === undefined ? usualStep(name) : { currentStep: name, ...place }
+    this.#inner = nothingInside
     this.#entered.push({ name, at: this.#clock.now() })
   }
 
   count(unit: string, finished: number, total: number): void {
-    this.steps = [...this.steps.slice(0, 1), { currentStep: unit, finished, total }]
+    const inner = [{ currentStep: unit, finished, total }]
+    this.#inner = async () => inner
+  }
+
+  follow(inner: () => Promise<readonly Step[] | null>): void {
+    this.#inner = inner
+  }
+
+  /** It is carried out, and only has to be written down. */
+  conclude(): void {
+    this.#isWriting = true
+  }
+
+  /** What is being done, outermost first. */
+  async steps(): Promise<readonly Step[]> {
+    if (this.#isWriting) return [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
+    const step = this.#step
+    // Whoever is asked may be closing; then what is inside is not shown.
+    const inner = await this.#inner().catch(() => null)
+    const outer = [{ currentStep: 'processing tasks', finished: 0, total: 2 }, step]
+    // What was inside a step that has ended meanwhile is not inside the next one.
+    return step === this.#step && inner !== null ? [...outer, ...inner] : outer
   }
 
   /** Step → time it took. */
@@ -305,9 +329,7 @@ class Running {
 
 const milliseconds = (micros: Micros) => `${(micros / 1000).toFixed(2)}ms`
 
-interface Step extends Place {
-  readonly currentStep: string
-}
+const nothingInside = async () => null
 
 const usualSteps = ['starting', 'preparing', 'embedding', 'committing']
 
@@ -319,10 +341,7 @@ const usualStep = (name: string): Step => ({
 })
 
 /** Each step counts for its share of the one around it. */
-function progressOf({ isWriting, steps: inner }: Running): unknown {
-  const steps: readonly Step[] = isWriting
-    ? [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
-    : [{ currentStep: 'processing tasks', finished: 0, total: 2 }, ...inner]
+function progressOf(steps: readonly Step[]): unknown {
   let share = 100
   let percentage = 0
   for (const { finished, total } of steps) {

@@ -143,7 +143,7 @@ export function engine(
         const count = Object.keys(documents).length
         const report = { batchUid: batch.uid, outcomes, primaryKey, documents: count }
         prepared.set(own, { index, batch, next: { ...next, lastCommit: report }, report })
-        return { index, ticket: own, hasWork: false }
+        return { index, ticket: own, work: 0 }
       } catch (error) {
         release(index, own)
         throw error
@@ -170,6 +170,9 @@ export function engine(
       } finally {
         release(index, own)
       }
+    },
+    async progress() {
+      return null
     },
     async abandon({ index, ticket: own }) {
       await world.point(life, 'abandon')

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::{Context, Error, Result};
 use crate::facets;
-use crate::indexing::{self, Batch, BatchReport, Draft, WriteOptions};
+use crate::indexing::{self, Batch, BatchReport, Draft, Shown, Step, Watch, WriteOptions};
 use crate::search::{self, Answer, Patience};
 use crate::store::schema::Presence;
 use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
@@ -59,8 +59,8 @@ pub struct Index {
     limits: Limits,
     current: RwLock<Option<Arc<Current>>>,
     writing: Mutex<Writing>,
-    /// Nobody waits for the batch being written any more.
-    stop: Arc<AtomicBool>,
+    /// Whoever waits for the batch being written, and what they see of it.
+    watch: Watch,
     /// Held while segments are merged.
     merging: Mutex<()>,
     /// The index is not to be merged any more.
@@ -116,7 +116,7 @@ impl Index {
             limits,
             current: RwLock::new(current),
             writing: Mutex::default(),
-            stop: Arc::default(),
+            watch: Watch::default(),
             merging: Mutex::default(),
             closed: Arc::default(),
         })
@@ -156,7 +156,7 @@ impl Index {
     pub fn prepare(&self, batch: &[u8]) -> Result<u32> {
         let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
         let mut writing = self.writing();
-        self.stop.store(false, Ordering::Relaxed);
+        self.watch.stop.store(false, Ordering::Relaxed);
         writing.prepared = None;
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
@@ -168,8 +168,10 @@ impl Index {
                 let mut draft = Draft::new(
                     &batch,
                     committed.map(|committed| committed.snapshot.clone()),
-                    Arc::clone(&self.stop),
+                    self.watch.clone(),
                 )?;
+                let documents = batch.operations.iter().map(|task| task.operation.documents()).sum();
+                let _shown = self.begin(Step::Reading, documents);
                 draft.apply(batch)?;
                 Prepared::Draft(Box::new(draft))
             }
@@ -179,14 +181,31 @@ impl Index {
         Ok(writing.tickets)
     }
 
-    /// Whether [`Index::work`] has anything to say of a prepared batch.
+    /// Begins a step of writing, which is shown until the outcome is dropped.
+    fn begin(&self, step: Step, documents: u64) -> Shown<'_> {
+        self.watch.progress.begin(step, documents);
+        Shown(&self.watch.progress)
+    }
+
+    /// How far the batch on its way has come, as JSON; None if nothing is done for it at the moment. Waits for
+    /// nobody.
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn progress(&self) -> Result<Option<Vec<u8>>> {
+        let levels = self.watch.progress.levels();
+        let levels = levels.map(|levels| serde_json::to_vec(&levels));
+        levels.transpose().context("progress cannot be written as JSON")
+    }
+
+    /// Documents that [`Index::work`] will name for a prepared batch, once for each embedder.
     ///
     /// # Errors
     /// Internal, if it is not the one prepared.
-    pub fn has_work(&self, ticket: u32) -> Result<bool> {
+    pub fn work_count(&self, ticket: u32) -> Result<u64> {
         Ok(match self.writing().get(ticket)? {
-            Prepared::Draft(draft) => draft.vectors.has_work(),
-            Prepared::Done(_) => false,
+            Prepared::Draft(draft) => draft.vectors.work_count(),
+            Prepared::Done(_) => 0,
         })
     }
 
@@ -217,7 +236,7 @@ impl Index {
     /// Forgets a prepared batch, if it is still there.
     pub fn abandon(&self, ticket: u32) {
         // A batch being prepared or written holds the lock: it stops at the next document.
-        self.stop.store(true, Ordering::Relaxed);
+        self.watch.stop.store(true, Ordering::Relaxed);
         let mut writing = self.writing();
         if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
             writing.prepared = None;
@@ -247,6 +266,7 @@ impl Index {
     }
 
     fn write(&self, draft: &Draft, explain: impl Fn(Error) -> Error) -> Result<Value> {
+        let _shown = self.begin(Step::Indexing, 0);
         let current = self.current();
         let directory = match &current {
             Some(current) => Arc::clone(&current.directory),
@@ -256,7 +276,7 @@ impl Index {
         let options = WriteOptions {
             threads,
             memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, draft.memory_bytes(), threads),
-            spill: directory.spill(&self.stop),
+            spill: directory.spill(&self.watch.stop),
         };
         let change = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
         let report = BatchReport {
@@ -272,6 +292,7 @@ impl Index {
             primary_key: parts.primary_key.clone(),
             vectors: BTreeMap::new(),
         };
+        self.watch.progress.begin(Step::Committing, 0);
         // Vectors lie on the disk before the commit names them.
         let vectors = draft.vectors.write(&self.path).map_err(&explain)?;
         record.vectors = vectors.logs();

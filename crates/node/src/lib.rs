@@ -163,14 +163,14 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
     }
 
-    /// `batch`: `Batch`. Resolves to its ticket, and whether there is work to do before it is committed.
+    /// `batch`: `Batch`. Resolves to its ticket, and how many documents have to be embedded before it is committed.
     #[napi]
     pub fn prepare<'e>(&self, env: &'e Env, index: String, batch: Uint8Array) -> napi::Result<Object<'e>> {
         let batch = batch.to_vec();
         self.writing(env, move |engine| {
             let index = engine.index_to_write(&index)?;
             let ticket = index.prepare(&batch)?;
-            json(&serde_json::json!({"ticket": ticket, "hasWork": index.has_work(ticket)?}))
+            json(&serde_json::json!({"ticket": ticket, "work": index.work_count(ticket)?}))
         })
     }
 
@@ -207,6 +207,12 @@ impl EngineHandle {
             }
             Ok(report)
         })
+    }
+
+    /// How far the batch being prepared or committed has come: `Step`s, outermost first, or nothing.
+    #[napi]
+    pub fn progress<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| Ok(optional(engine.index(&index)?.progress()?)))
     }
 
     /// Forgets a prepared batch. Resolves to nothing.

@@ -106,6 +106,7 @@ export function openFallback({
     prepare: forward('prepare'),
     work: forward('work'),
     commit: forward('commit'),
+    progress: forward('progress'),
     abandon: forward('abandon'),
     lastCommit: forward('lastCommit'),
     settings: forward('settings'),

@@ -20,6 +20,7 @@ import type {
   PayloadReport,
   Prepared,
   SearchFacts,
+  Step,
   VectorPage,
   WorkPage,
 } from '../engine.js'
@@ -129,13 +130,15 @@ export class LocalEngine implements Engine {
     try {
       // A batch that was committed before a crash comes again: its answer is in the log.
       const repeated = open.data.report?.batchUid === batch.uid
-      if (repeated) return { index, ticket, hasWork: false }
-      const plan = await planBatch(open.data, batch, new Pacer())
+      if (repeated) return { index, ticket, work: 0 }
+      const plan = await planBatch(open.data, batch, new Pacer(open.progress))
       open.pending = { ticket, plan }
-      return { index, ticket, hasWork: !plan.work.isEmpty }
+      return { index, ticket, work: plan.work.size }
     } catch (error) {
       open.pending = null
       throw error
+    } finally {
+      open.progress.end()
     }
   }
 
@@ -149,11 +152,21 @@ export class LocalEngine implements Engine {
     const plan = this.take(open, prepared)
     if (plan === null) return open.data.report!
     for (const page of vectors) plan.fulfil(page)
-    await open.log.append(commitOf(plan))
-    applyPlan(open.data, plan)
-    await this.shorten(open)
+    open.progress.begin({ currentStep: 'committing', finished: 0, total: 1 }, 0)
+    try {
+      await open.log.append(commitOf(plan))
+      applyPlan(open.data, plan)
+      await this.shorten(open)
+    } finally {
+      open.progress.end()
+    }
     open.snapshotIfDue(plan.indexes.rebuilt)
     return plan.report
+  }
+
+  async progress(index: IndexId): Promise<readonly Step[] | null> {
+    const opening = this.indexes.get(index)
+    return opening === undefined ? null : (await opening).progress.steps
   }
 
   async abandon(prepared: Prepared): Promise<void> {

@@ -6,8 +6,9 @@ import type { BatchReport } from '../engine.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data.js'
 import { applyPlan } from './indexing/apply.js'
 import { planIndexes } from './indexing/plan.js'
-import type { BatchPlan, PreparedPlan } from './indexing/prepare.js'
+import type { PreparedPlan } from './indexing/prepare.js'
 import { Pacer } from './pacer.js'
+import { Progress } from './progress.js'
 import { builtOf } from './store/built.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, type LogPosition } from './store/log.js'
@@ -31,6 +32,8 @@ export class OpenIndex {
   private commits: CommitLog
   /** The prepared batch, if there is one. */
   pending: { readonly ticket: number; readonly plan: PreparedPlan | null } | null = null
+  /** Of the batch being prepared or committed. */
+  readonly progress = new Progress()
   /** Bytes of the snapshot file. */
   snapshotBytes: number
   private readonly directory: string

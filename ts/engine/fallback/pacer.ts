@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Progress } from './progress.js'
 
 /** How long work may hold the event loop before searches get their turn. */
 const SLICE_MS = 8
@@ -8,7 +9,13 @@ const SLICE_MS = 8
  * Two steps, so that a loop does not pay for a promise per round.
  */
 export class Pacer {
+  /** How far the job has come. */
+  readonly progress: Progress
   private since = performance.now()
+
+  constructor(progress = new Progress()) {
+    this.progress = progress
+  }
 
   due(): boolean {
     return performance.now() - this.since > SLICE_MS

@@ -60,6 +60,7 @@ export interface EngineHandle {
   prepare(index: string, batch: Uint8Array): Promise<Reply>
   work(index: string, ticket: number, from?: string): Promise<Reply>
   commit(index: string, ticket: number, vectors: readonly NativeVectors[]): Promise<Reply>
+  progress(index: string): Promise<Reply>
   abandon(index: string, ticket: number): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>

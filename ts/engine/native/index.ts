@@ -13,6 +13,7 @@ import type {
   Payload,
   PayloadReport,
   Prepared,
+  Step,
   VectorPage,
   WorkPage,
 } from '../engine.js'
@@ -102,6 +103,10 @@ class NativeEngine implements Engine {
 
   async commit({ index, ticket }: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
     return decoded(this.handle.commit(index, ticket, vectors))
+  }
+
+  async progress(index: IndexId): Promise<readonly Step[] | null> {
+    return decodedOrNull(this.handle.progress(index))
   }
 
   async abandon({ index, ticket }: Prepared): Promise<void> {

@@ -47,6 +47,9 @@ pub enum Operation {
         primary_key: Option<String>,
         /// Drops documents that are not in the index yet.
         skip_creation: bool,
+        /// How many, as far as is known; only for progress.
+        #[serde(default)]
+        documents: u64,
     },
     /// Removes documents.
     DeleteByIds {
@@ -82,6 +85,18 @@ pub enum Operation {
         /// None changes nothing.
         primary_key: Option<String>,
     },
+}
+
+impl Operation {
+    /// Documents it has to look at, as far as is known beforehand.
+    pub fn documents(&self) -> u64 {
+        match self {
+            Self::Documents { documents, .. } => *documents,
+            Self::DeleteByIds { ids } => ids.len() as u64,
+            Self::Edit { edited_documents, .. } => *edited_documents,
+            Self::DeleteByFilter { .. } | Self::Clear | Self::Settings { .. } | Self::PrimaryKey { .. } => 0,
+        }
+    }
 }
 
 /// What happens to a document that is there already.

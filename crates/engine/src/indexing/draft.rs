@@ -2,7 +2,6 @@
 //! which pieces of which bodies.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use compact_str::CompactString;
@@ -17,6 +16,7 @@ use super::flatten::each_path;
 use super::json::Object;
 use super::payload::{Payload, Slice, Spool};
 use super::survey::{Known, Survey};
+use super::watch::Watch;
 use super::{primary_key, special};
 use crate::error::{Error, Result};
 use crate::facets::Columns;
@@ -56,7 +56,8 @@ pub struct Draft {
     pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
     docids: Docids,
     index_uid: String,
-    stop: Arc<AtomicBool>,
+    /// Whoever waits for it, and what they see of it.
+    pub watch: Watch,
 }
 
 /// Entries in the order in which they came, so that documents are written about as they lie in their bodies. An
@@ -141,11 +142,11 @@ fn lowest_gap(used: &RoaringBitmap) -> u32 {
 }
 
 impl Draft {
-    /// Nothing changed yet. Once `stop` is set, nobody waits for it any more.
+    /// Nothing changed yet.
     ///
     /// # Errors
     /// Internal, if vectors of the base cannot be read.
-    pub fn new(batch: &Batch, base: Option<Snapshot>, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub fn new(batch: &Batch, base: Option<Snapshot>, watch: Watch) -> Result<Self> {
         let parts = base.as_ref().map(|base| base.parts().clone()).unwrap_or_default();
         let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
         let vectors = base.as_ref().map(Vectors::of).unwrap_or_default();
@@ -166,13 +167,8 @@ impl Draft {
             by_docid: OnceLock::new(),
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
-            stop,
+            watch,
         })
-    }
-
-    /// An error if nobody waits any more.
-    fn go_on(&self) -> Result<()> {
-        super::write::go_on(&self.stop)
     }
 
     /// Documents there will be.
@@ -199,7 +195,7 @@ impl Draft {
 
     fn operation(&mut self, operation: Operation) -> Result<Outcome> {
         match operation {
-            Operation::Documents { method, payload, primary_key, skip_creation } => {
+            Operation::Documents { method, payload, primary_key, skip_creation, .. } => {
                 self.put(&payload, method, primary_key.as_deref(), skip_creation)
             }
             Operation::DeleteByIds { ids } => {
@@ -211,6 +207,7 @@ impl Draft {
             }
             Operation::DeleteByFilter { filter } => {
                 let ids = self.ids_matching(&filter)?;
+                self.watch.progress.expect(ids.len() as u64);
                 let mut removed = 0;
                 for id in ids {
                     removed += u64::from(self.remove(&id)?);
@@ -288,7 +285,9 @@ impl Draft {
                 }
             }
             if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
+                self.watch.progress.expect(base.documents().len());
                 for docid in base.documents() {
+                    self.watch.next()?;
                     let document = base.document(docid)?.unwrap_or_default();
                     let id = primary_key::id_of(base.primary_key().unwrap_or_default(), &document)?;
                     if !self.entries.contains_key(id.as_str()) && change.visit(docid, &id, &document)? {
@@ -398,7 +397,7 @@ impl Draft {
         let mut survey = (!self.vectors.is_needed()).then(Survey::default);
         let looked_at = checks.fields();
         spool.each(&mut |slice| {
-            self.go_on()?;
+            self.watch.next()?;
             let piece = Piece::Body { spool: number, slice };
             if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
                 && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
@@ -430,7 +429,7 @@ impl Draft {
         self.entries.reserve(puts.len());
         let (mut distinct, mut unknown) = (0, HashSet::new());
         for (place, (id, piece)) in puts.into_iter().enumerate() {
-            self.go_on()?;
+            self.watch.go_on()?;
             let asks = asked.get(&place);
             let before = asks.map(|_| self.entry(&id)).transpose()?;
             let put = self.put_piece(&id, piece, method, skip_creation)?;
@@ -544,7 +543,7 @@ impl Draft {
     }
 
     fn remove(&mut self, id: &str) -> Result<bool> {
-        self.go_on()?;
+        self.watch.next()?;
         let Some(at) = self.find(id)? else { return Ok(false) };
         let entry = &mut self.entries[at];
         let docid = entry.docid.take();

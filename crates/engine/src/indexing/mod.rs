@@ -9,6 +9,7 @@ mod payload;
 mod primary_key;
 mod special;
 mod survey;
+mod watch;
 mod work;
 mod write;
 
@@ -17,6 +18,7 @@ pub use cost::{Cost, cost_of, wants_column};
 pub use draft::Draft;
 pub use flatten::is_reserved;
 pub use payload::{Format, Payload, PayloadReport, inspect};
+pub use watch::{Level, Shown, Step, Watch};
 pub use write::{WriteOptions, write};
 
 /// What every segment is made of.

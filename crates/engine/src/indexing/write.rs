@@ -1,7 +1,6 @@
 //! A draft becomes segments.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use roaring::RoaringBitmap;
 
@@ -10,6 +9,7 @@ use super::draft::{Draft, Piece, id_in};
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::layout;
+use super::watch::Step;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
 use crate::store::{
@@ -120,6 +120,7 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
         work.extend(kept.into_iter().map(|docid| (docid, Work::Again)));
     }
     work.sort_unstable_by_key(|(docid, _)| *docid);
+    draft.watch.progress.begin(Step::Indexing, work.len() as u64);
 
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |path: &str| wants_column(&draft.settings, path);
@@ -167,7 +168,7 @@ impl Part<'_> {
         let mut added = Vec::new();
         let mut builder = None;
         for (number, &(docid, work)) in all.iter().enumerate() {
-            go_on(&self.options.spill.stop)?;
+            self.draft.watch.next()?;
             let Some(document) = self.flatten(docid, work)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
@@ -246,14 +247,6 @@ fn source_of(document: &Object<'_>) -> Result<Vec<u8>> {
 fn is_unchanged(draft: &Draft, docid: u32, source: &[u8]) -> Result<bool> {
     let Some(base) = &draft.base else { return Ok(false) };
     Ok(base.source(docid)?.is_some_and(|stored| stored == source))
-}
-
-/// An error once `stop` is set: nobody waits for the batch any more.
-pub(super) fn go_on(stop: &AtomicBool) -> Result<()> {
-    match stop.load(Ordering::Relaxed) {
-        true => Err(Error::internal("the batch was not written", "it was abandoned")),
-        false => Ok(()),
-    }
 }
 
 /// Cuts work into one part per thread, of about the same weight each.

@@ -180,9 +180,9 @@ impl VectorDraft {
         }
     }
 
-    /// Whether somebody has to look at documents before the batch can be committed.
-    pub fn has_work(&self) -> bool {
-        self.embedders.values().any(|draft| !draft.wants.is_empty())
+    /// Documents that somebody has to look at before the batch can be committed, once for each embedder.
+    pub fn work_count(&self) -> u64 {
+        self.embedders.values().map(|draft| draft.wants.len() as u64).sum()
     }
 
     /// What is wanted of the embedder at a place among all, from a docid on; None after the last embedder.

@@ -105,7 +105,11 @@ export async function planIndexes(
   const rows = new ColumnRows(settings)
   const counts = new Counts(cleared ? null : index)
 
-  for (const [docid, document] of versions(index, change, rebuildText || rebuildColumns)) {
+  const everything = rebuildText || rebuildColumns
+  const documents = everything && !cleared ? Math.max(index.docids.size, changes.size) : changes.size
+  pacer.progress.begin({ currentStep: 'indexing', finished: 1, total: 2 }, documents)
+  for (const [docid, document] of versions(index, change, everything)) {
+    pacer.progress.count()
     const changed = changes.has(docid)
     const old = changed && !cleared ? index.documents[docid] : undefined
     if (old !== undefined) {
@@ -149,7 +153,7 @@ export async function planIndexes(
       : { kind: 'changed', rows: rows.byPath, points: rows.points, shapes: rows.shapes },
     fieldCounts: counts.topLevel,
     pathCounts: counts.allPaths,
-    rebuilt: rebuildText || rebuildColumns,
+    rebuilt: everything,
   }
 }
 

@@ -151,6 +151,8 @@ type Outcome = Omit<OperationOutcome, 'taskUid'>
 /** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
 export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<PreparedPlan> {
   const draft = new Draft(index)
+  const documents = batch.operations.reduce((sum, operation) => sum + documentsIn(operation), 0)
+  pacer.progress.begin({ currentStep: 'computing document changes', finished: 0, total: 2 }, documents)
   const outcomes: OperationOutcome[] = []
   for (const operation of batch.operations) {
     const { taskUid } = operation
@@ -188,6 +190,20 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   }
 }
 
+/** Documents an operation has to look at, as far as is known beforehand. */
+function documentsIn(operation: Operation): number {
+  switch (operation.kind) {
+    case 'documents':
+      return operation.documents ?? 0
+    case 'deleteByIds':
+      return operation.ids.length
+    case 'edit':
+      return operation.editedDocuments
+    default:
+      return 0
+  }
+}
+
 function countsOfFailure(operation: Operation): Partial<Outcome> {
   if (operation.kind === 'documents') return { indexedDocuments: 0 }
   if (operation.kind === 'edit' || operation.kind === 'settings' || operation.kind === 'primaryKey') return {}
@@ -213,6 +229,7 @@ async function carryOut(
     case 'deleteByIds': {
       let deletedDocuments = 0
       for (const id of operation.ids) {
+        pacer.progress.count()
         const docid = draft.docid(id)
         if (docid !== undefined && draft.remove(docid)) deletedDocuments++
       }
@@ -227,6 +244,7 @@ async function carryOut(
         await addDocuments({ ...put, taskUid: operation.taskUid, payload }, draft, index, pacer)
       }
       for (const id of operation.deleted) {
+        pacer.progress.count()
         const docid = draft.docid(id)
         if (docid !== undefined) draft.remove(docid)
       }
@@ -276,6 +294,7 @@ async function addDocuments(
   const places = new Places(draft.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
+    pacer.progress.count()
     if (pacer.due()) await pacer.pause()
     primaryKey ??= inferPrimaryKey(document)
     const id = ownText(documentId(document, primaryKey))
@@ -382,8 +401,10 @@ async function changeEmbedders(
   pacer: Pacer,
 ): Promise<void> {
   async function* documents() {
+    pacer.progress.expect(draft.count)
     for (const [docid, document] of draft.documents()) {
       yield { docid, id: document.id, document: parsed(document), source: document.source }
+      pacer.progress.count()
       if (pacer.due()) await pacer.pause()
     }
   }

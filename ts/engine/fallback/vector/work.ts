@@ -61,8 +61,9 @@ export class WorkList {
     )
   }
 
-  get isEmpty(): boolean {
-    return this.steps.length === 0
+  /** Documents to look at, once for each embedder. */
+  get size(): number {
+    return this.steps.length
   }
 
   /** The page that begins at `from`, null after the last one. */

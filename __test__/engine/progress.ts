@@ -1,0 +1,74 @@
+/**
+ * How far is a batch? Told through the `Engine` interface alone.
+ *  1. Documents are counted, of as many as there are to look at; a count never falls within its step.
+ *  2. Steps come in their order, and nothing is shown of a batch that waits, was given up or is done.
+ */
+import test from 'ava'
+import type { Operation, Step } from '../../ts/engine/engine.js'
+import { type OpenEngine, TestEngine } from '../support/engine.js'
+
+const index = 'i'
+const order = ['computing document changes', 'indexing', 'committing']
+
+export function progress(name: string, open: OpenEngine): void {
+  test(`${name}: a batch on its way tells how many documents it has come to`, async (t) => {
+    const test = await TestEngine.start(t, open)
+    const { engine } = test
+    let seen = new Set<string>()
+    // A quick machine may be done before it is asked: then there is more to do the next time.
+    for (let count = 2_000, uid = 1; seen.size < 2; count *= 2, uid++) {
+      const documents = Array.from({ length: count }, (_, id) => ({
+        id,
+        t: `${uid} word ${id % 1000} and more`,
+      }))
+      const operations = [
+        { taskUid: uid, ...(await test.upload(documents, { documents: count })) },
+      ] as Operation[]
+      const shown: (readonly Step[])[] = []
+      const watched = async <T>(work: Promise<T>): Promise<T> => {
+        let isDone = false
+        const done = work.finally(() => {
+          isDone = true
+        })
+        while (!isDone) {
+          const steps = await engine.progress(index)
+          if (steps !== null) shown.push(steps)
+        }
+        return done
+      }
+      const prepared = await watched(engine.prepare(index, { uid, indexUid: 'things', operations }))
+      t.is(await engine.progress(index), null, 'a batch that waits for its commit does nothing')
+      await watched(engine.commit(prepared, []))
+      t.is(await engine.progress(index), null, 'a batch that is done does nothing')
+      seen = inOrder(shown, count)
+    }
+    t.deepEqual([...seen], order.slice(0, 2))
+
+    /** Steps that were seen in the middle of their documents. */
+    function inOrder(shown: readonly (readonly Step[])[], total: number): Set<string> {
+      const middles = new Set<string>()
+      let before = { place: 0, finished: 0 }
+      for (const [step, document, ...rest] of shown) {
+        const place = order.indexOf(step?.currentStep ?? '')
+        const finished = document?.finished ?? 0
+        t.deepEqual(rest, [])
+        t.true(place > before.place || (place === before.place && finished >= before.finished))
+        if (document !== undefined) t.like(document, { currentStep: 'document', total })
+        if (step !== undefined && finished > 0 && finished < total) middles.add(step.currentStep)
+        before = { place, finished }
+      }
+      return middles
+    }
+  })
+
+  test(`${name}: nothing is shown of a batch that was given up, or of an index that is not there`, async (t) => {
+    const test = await TestEngine.start(t, open)
+    t.is(await test.engine.progress('nowhere'), null)
+    const operations = [{ taskUid: 1, ...(await test.upload([{ id: 1 }])) }] as Operation[]
+    const prepared = await test.engine.prepare(index, { uid: 1, indexUid: 'things', operations })
+    await test.engine.abandon(prepared)
+    t.is(await test.engine.progress(index), null)
+    await t.throwsAsync(test.engine.commit(prepared, []))
+    t.is(await test.engine.progress(index), null)
+  })
+}

@@ -1,0 +1,157 @@
+//! Does anybody still wait for the batch on its way, and how far has it come?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+
+/// What those outside and those who work on a batch tell each other.
+#[derive(Debug, Clone, Default)]
+pub struct Watch {
+    /// Set from outside: nobody waits any more.
+    pub stop: Arc<AtomicBool>,
+    /// Counted by the work.
+    pub progress: Arc<Progress>,
+}
+
+impl Watch {
+    /// Counts a document.
+    ///
+    /// # Errors
+    /// Internal, if nobody waits any more.
+    pub fn next(&self) -> Result<()> {
+        self.progress.finished.fetch_add(1, Ordering::Relaxed);
+        self.go_on()
+    }
+
+    /// # Errors
+    /// Internal, if nobody waits any more.
+    pub fn go_on(&self) -> Result<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::internal("the batch was not written", "it was abandoned")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Numbers anybody may look at while they change.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// One of [`STEPS`], counted from 1; 0: nothing is being done.
+    step: AtomicU8,
+    finished: AtomicU64,
+    total: AtomicU64,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Documents are read, merged and checked.
+    Reading = 1,
+    /// Documents are cut into words and written.
+    Indexing,
+    /// What was written becomes the newest commit.
+    Committing,
+}
+
+/// By [`Step`]: what clients read, and its place in the call that takes it.
+const STEPS: [Level; 3] = [
+    Level { current_step: "computing document changes", finished: 0, total: 1 },
+    Level { current_step: "indexing", finished: 0, total: 2 },
+    Level { current_step: "committing", finished: 1, total: 2 },
+];
+
+/// A step and how far it has come. Shape: `Step` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Level {
+    current_step: &'static str,
+    finished: u64,
+    total: u64,
+}
+
+impl Progress {
+    /// Begins a step of so many documents, 0 if they are not counted.
+    pub fn begin(&self, step: Step, documents: u64) {
+        // Whoever looks in between sees no step, rather than numbers of two.
+        self.step.store(0, Ordering::SeqCst);
+        self.finished.store(0, Ordering::SeqCst);
+        self.total.store(documents, Ordering::SeqCst);
+        self.step.store(step as u8, Ordering::SeqCst);
+    }
+
+    /// The step turns out to have so many more documents.
+    pub fn expect(&self, documents: u64) {
+        self.total.fetch_add(documents, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.step.store(0, Ordering::SeqCst);
+    }
+
+    /// What is being done, outermost first; None: nothing.
+    pub fn levels(&self) -> Option<Vec<Level>> {
+        let (step, finished, total) = loop {
+            let step = self.step.load(Ordering::SeqCst);
+            let numbers = (self.finished.load(Ordering::SeqCst), self.total.load(Ordering::SeqCst));
+            if step == self.step.load(Ordering::SeqCst) {
+                break (step, numbers.0, numbers.1);
+            }
+        };
+        let documents = Level { current_step: "document", finished: finished.min(total), total };
+        let mut levels = vec![*STEPS.get(usize::from(step).checked_sub(1)?)?];
+        levels.extend((total > 0).then_some(documents));
+        Some(levels)
+    }
+}
+
+/// Ends what is shown of a batch once it is dropped.
+pub struct Shown<'p>(pub &'p Progress);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_counted_within_their_step() {
+        let watch = Watch::default();
+        let shown = || serde_json::to_value(watch.progress.levels()).unwrap();
+        assert_eq!(shown(), serde_json::Value::Null);
+        watch.progress.begin(Step::Reading, 2);
+        watch.next().unwrap();
+        let reading =
+            serde_json::json!({"currentStep": "computing document changes", "finished": 0, "total": 1});
+        let document = serde_json::json!({"currentStep": "document", "finished": 1, "total": 2});
+        assert_eq!(shown(), serde_json::json!([reading, document]));
+        watch.progress.expect(3);
+        assert_eq!(shown()[1]["total"], 5);
+        watch.progress.begin(Step::Committing, 0);
+        let committing = serde_json::json!({"currentStep": "committing", "finished": 1, "total": 2});
+        assert_eq!(shown(), serde_json::json!([committing]), "a commit counts no documents");
+        watch.progress.end();
+        assert_eq!(shown(), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn no_more_is_shown_than_there_is() {
+        let watch = Watch::default();
+        watch.progress.begin(Step::Indexing, 1);
+        (0..3).for_each(|_| watch.next().unwrap());
+        assert_eq!(watch.progress.levels().unwrap()[1].finished, 1);
+    }
+
+    #[test]
+    fn a_stopped_batch_does_not_go_on() {
+        let watch = Watch::default();
+        watch.stop.store(true, Ordering::Relaxed);
+        assert!(watch.next().is_err());
+    }
+}
