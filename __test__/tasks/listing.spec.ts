@@ -4,6 +4,7 @@ import { type Connection, loadDriver, type Row } from '../../ts/tasks/driver.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../ts/tasks/index.js'
 import { rebuildSets } from '../../ts/tasks/membership.js'
 import { newRow } from '../../ts/tasks/new-row.js'
+import { batchRows, taskRows } from '../../ts/tasks/rows.js'
 import { Sql } from '../../ts/tasks/sql.js'
 import { Store } from '../../ts/tasks/store.js'
 import { storedSets } from './sets.js'
@@ -212,7 +213,9 @@ function agree({ store, connection }: ReturnType<typeof filled>): void {
           .sort((a, b) => (paging.reverse ? a - b : b - a))
         const begun = uids.filter((uid) => from === null || (paging.reverse ? uid >= from : uid <= from))
         const page = store[list](filter, { ...paging, from })
-        const found = page.rows.map((row) => row.uid)
+        const rows =
+          list === 'tasks' ? taskRows(page.rows, paging.reverse) : batchRows(page.rows, paging.reverse)
+        const found = rows.map((row) => row.uid)
         const right = begun.slice(0, paging.limit + 1)
         if (page.total !== uids.length) throw new Error(`${list}: ${page.total} instead of ${uids.length}`)
         if (`${found}` !== `${right}`) throw new Error(`${list}: ${found} instead of ${right}`)

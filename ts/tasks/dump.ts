@@ -2,6 +2,7 @@ import { documentLines, type Engine } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
 import type { Place, Run, Surroundings } from './execute.js'
 import type { BatchRow, DumpedBatchRow, DumpedTaskRow, StoredWebhook } from './records.js'
+import { taskRows } from './rows.js'
 import type { StoreClient } from './store-client.js'
 import type { BatchView, Task, TaskContent } from './task.js'
 import type { IndexEntry, StoredKey } from './tasks.js'
@@ -69,8 +70,8 @@ export async function dumpSource(
   run: Run,
   { engine, store, spool, catalogue, rules }: Surroundings,
 ): Promise<DumpSource> {
-  const newest = await store.call('tasks', [{}, { limit: 1, from: null, reverse: false }])
-  const lastUid = newest.rows[0]?.uid ?? -1
+  const newest = await store.call('tasks', [{}, { limit: 0, from: null, reverse: false }])
+  const lastUid = taskRows(newest.rows, false)[0]?.uid ?? -1
   return {
     engine,
     startedAt: new Date(run.startedAt / 1000),
@@ -81,13 +82,13 @@ export async function dumpSource(
     webhooks: () => store.call('webhooks', []),
     taskCount: newest.total,
     async *tasks() {
-      for await (const { row, newIndexUid, content } of taskRows(store, lastUid)) {
+      for await (const { row, newIndexUid, content } of dumpedTasks(store, lastUid)) {
         if (row.batchUid !== run.batchUid) yield { task: taskView(row), newIndexUid, content }
         else yield { task: { ...taskView(row), ...ended(run) }, newIndexUid, content: null }
       }
     },
     async *batches() {
-      for await (const dumped of batchRows(store)) yield batchOf(dumped)
+      for await (const dumped of dumpedBatches(store)) yield batchOf(dumped)
       const own = await store.call('deliveryRows', [run.batchUid, -1, 1])
       const arrivedAt = own[0]?.enqueuedAt ?? run.startedAt
       const row = ownBatch(run, strategy)
@@ -123,7 +124,7 @@ const batchOf = ({ row, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatchRow): D
   newestEnqueuedAt: formatDate(newestEnqueuedAt),
 })
 
-async function* taskRows(store: StoreClient, lastUid: number): AsyncGenerator<DumpedTaskRow> {
+async function* dumpedTasks(store: StoreClient, lastUid: number): AsyncGenerator<DumpedTaskRow> {
   for (let after = -1; ; ) {
     const page = await store.call('dumpedTasks', [after, lastUid, PAGE_ROWS])
     yield* page
@@ -133,7 +134,7 @@ async function* taskRows(store: StoreClient, lastUid: number): AsyncGenerator<Du
   }
 }
 
-async function* batchRows(store: StoreClient): AsyncGenerator<DumpedBatchRow> {
+async function* dumpedBatches(store: StoreClient): AsyncGenerator<DumpedBatchRow> {
   for (let after = -1; ; ) {
     const page = await store.call('dumpedBatches', [after, PAGE_ROWS])
     yield* page

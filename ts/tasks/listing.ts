@@ -1,6 +1,6 @@
-import type { Row, Value } from './driver.js'
+import type { Value } from './driver.js'
 import type { BatchRow, RowPage, TaskRow } from './records.js'
-import { batchColumns, batchRow, number, orNull, taskColumns, taskRow } from './rows.js'
+import { batchColumns, batchRow, number, orNull, taskColumns, taskRow, text, unpacked } from './rows.js'
 import type { Sql } from './sql.js'
 import type { TaskFilter, TaskPaging } from './tasks.js'
 import { type Micros, parseDate } from './time.js'
@@ -45,18 +45,30 @@ export class Listing {
     return isVisible(task.indexUid, visible) ? task : null
   }
 
-  tasks(filter: TaskFilter, paging: TaskPaging): RowPage<TaskRow> {
+  tasks(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.match(filter)
     const uids = matching.page({ ...paging, limit: paging.limit + 1 })
     return {
-      rows: this.#rows('tasks', taskColumns, uids, paging).map(taskRow),
+      rows: this.#rows('tasks', taskColumns, uids),
       total: matching.size + this.#swapsOf(filter),
     }
   }
 
   /** Tasks that match. */
   match(filter: TaskFilter): UidSet {
-    const found = common([
+    const arrived = this.#between('tasks', 'enqueued_at', {
+      after: filter.afterEnqueuedAt,
+      before: filter.beforeEnqueuedAt,
+    })
+    const found = this.#matching(filter)?.clip(...arrived) ?? null
+    if (found !== null && found.size <= LOOKED_AT_MAX) return this.#visibleAmong(found, filter.visibleIndexes)
+    const visible = this.#visible('index', filter.visibleIndexes)
+    return (common([found, visible]) ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
+  }
+
+  /** Whatever may see them, and whenever they arrived; null: all tasks. */
+  #matching(filter: TaskFilter): UidSet | null {
+    return common([
       filter.uids &&
         this.#query('SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', filter.uids),
       filter.batchUids && this.#ofBatches(filter.batchUids),
@@ -65,14 +77,17 @@ export class Listing {
       filter.types && this.#sets.load('type', filter.types),
       filter.indexUids &&
         this.#sets.load('index', filter.indexUids).unite(this.#sets.load('renamed', filter.indexUids)),
-      this.#visible('index', filter.visibleIndexes),
       this.#ran(filter),
     ])
-    const arrived = this.#between('tasks', 'enqueued_at', {
-      after: filter.afterEnqueuedAt,
-      before: filter.beforeEnqueuedAt,
-    })
-    return (found ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
+  }
+
+  /** Those of a few tasks whose index the patterns allow: a key may see more indexes than there are tasks here. */
+  #visibleAmong(found: UidSet, patterns: readonly string[] | null | undefined): UidSet {
+    if (patterns === null || patterns === undefined || seesAll(patterns)) return found
+    const columns = 'uid, index_uid'
+    const rows = unpacked(columns, this.#rows('tasks', columns, found.uids()))
+    const visible = rows.filter((row) => isVisible(orNull(text, row.index_uid), patterns))
+    return UidSet.of(visible.map((row) => number(row.uid)))
   }
 
   batch(uid: number, visible: readonly string[] | null): BatchRow | null {
@@ -81,10 +96,10 @@ export class Listing {
     return this.#visible('batchIndex', visible)?.has(uid) === false ? null : batchRow(row)
   }
 
-  batches(filter: TaskFilter, paging: TaskPaging): RowPage<BatchRow> {
+  batches(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.#matchingBatches(filter)
     const uids = matching.page({ ...paging, limit: paging.limit + 1 })
-    return { rows: this.#rows('batches', batchColumns, uids, paging).map(batchRow), total: matching.size }
+    return { rows: this.#rows('batches', batchColumns, uids), total: matching.size }
   }
 
   /** Each filter about tasks is met by a batch in which any task meets it. */
@@ -117,16 +132,9 @@ export class Listing {
     return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
   }
 
-  #rows(
-    table: 'tasks' | 'batches',
-    columns: string,
-    uids: readonly number[],
-    { reverse }: TaskPaging,
-  ): readonly Row[] {
-    if (uids.length === 0) return []
+  #rows(table: 'tasks' | 'batches', columns: string, uids: readonly number[]): string {
     const sql = `SELECT ${columns} FROM ${table} WHERE uid IN (SELECT value FROM json_each(?))`
-    const rows = this.#sql.many(columns, sql, [JSON.stringify(uids)])
-    return [...rows].sort((a, b) => (number(a.uid) - number(b.uid)) * (reverse ? 1 : -1))
+    return this.#sql.packed(columns, sql, [JSON.stringify(uids)])
   }
 
   #query(sql: string, values: readonly Value[]): UidSet {
@@ -295,6 +303,9 @@ function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
 
 /** Index uids are ASCII, so everything that starts with a prefix sorts before the prefix and this. */
 const LAST_TEXT = '\u007f'
+
+/** So few tasks are looked at one by one sooner than the sets of a dozen indexes are read. */
+const LOOKED_AT_MAX = 500
 
 /** A number behind all spans of arrival. */
 const NO_SPAN = Number.MAX_SAFE_INTEGER

@@ -1,7 +1,7 @@
 import { documentLines, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue.js'
 import { newRow, withFileName } from './new-row.js'
-import type { RowPage } from './records.js'
+import { batchRows, taskRows } from './rows.js'
 import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
@@ -74,7 +74,8 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
     compact: () => store.call('compact', []),
 
     async list(filter, paging) {
-      return page(await store.call('tasks', [filter, paging]), paging, taskView)
+      const found = await store.call('tasks', [filter, paging])
+      return page(taskRows(found.rows, paging.reverse), found.total, paging, taskView)
     },
 
     match: (filter) => store.call('match', [filter]),
@@ -89,9 +90,10 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
     async batches(filter, paging) {
       const found = await store.call('batches', [filter, paging])
       // One batch runs at a time.
-      const running = found.rows.find(({ finishedAt }) => finishedAt === null)
+      const rows = batchRows(found.rows, paging.reverse)
+      const running = rows.find(({ finishedAt }) => finishedAt === null)
       const progress = running === undefined ? null : await scheduler.progress(running.uid)
-      return page(found, paging, (row) => batchView(row, row === running ? progress : null))
+      return page(rows, found.total, paging, (row) => batchView(row, row === running ? progress : null))
     },
 
     index: (uid) => catalogue.entry(uid),
@@ -149,7 +151,8 @@ export function webhookStore(store: StoreClient, listeners: Set<() => void>): We
 }
 
 function page<R extends { readonly uid: number }, V>(
-  { rows, total }: RowPage<R>,
+  rows: readonly R[],
+  total: number,
   { limit }: TaskPaging,
   view: (row: R) => V,
 ): Page<V> {

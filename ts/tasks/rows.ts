@@ -10,6 +10,16 @@ export const batchColumns = 'uid, started_at, finished_at, strategy, details, st
 export const queuedColumns =
   't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
 
+/** Rows that `Sql.packed` read. @param columns that it was asked for */
+export function unpacked(columns: string, packed: string): readonly Row[] {
+  const names = columns.split(', ')
+  return (JSON.parse(packed) as Value[][]).map((values) => {
+    const row: Record<string, Value> = {}
+    for (const [at, name] of names.entries()) row[name] = values[at] ?? null
+    return row
+  })
+}
+
 export function number(value: Value | undefined): number {
   if (typeof value === 'number') return value
   throw new TypeError(`expected a number of the task store, found ${typeof value}`)
@@ -80,3 +90,14 @@ export function queuedTask(row: Row): QueuedTask {
     touches: touches === null ? [] : (JSON.parse(touches) as string[]),
   }
 }
+
+/** Tasks of a page, from the highest uid down or, reversed, from the lowest up. */
+export const taskRows = (packed: string, reverse: boolean): readonly TaskRow[] =>
+  inOrder(unpacked(taskColumns, packed).map(taskRow), reverse)
+
+/** Batches of a page, likewise. */
+export const batchRows = (packed: string, reverse: boolean): readonly BatchRow[] =>
+  inOrder(unpacked(batchColumns, packed).map(batchRow), reverse)
+
+const inOrder = <R extends { readonly uid: number }>(rows: readonly R[], reverse: boolean): readonly R[] =>
+  rows.toSorted((a, b) => (reverse ? a.uid - b.uid : b.uid - a.uid))

@@ -15,24 +15,21 @@ export class Sql {
   }
 
   /**
-   * Many rows, read as one of JSON, since a driver takes longer for a row than SQLite does. In no order.
+   * Many rows as one, since a driver takes longer for a row than SQLite does, for `unpacked`. In no order.
    * @param columns texts and numbers that `sql` selects
    */
-  many(columns: string, sql: string, parameters: readonly Value[]): readonly Row[] {
-    const names = columns.split(', ')
-    return this.#json(`json_array(${columns})`, sql, parameters).map((values) =>
-      Object.fromEntries(names.map((name, at) => [name, (values as Value[])[at] ?? null])),
-    )
+  packed(columns: string, sql: string, parameters: readonly Value[]): string {
+    return this.#json(`json_array(${columns})`, sql, parameters)
   }
 
   /** Many uids, likewise. @param sql selects them as `uid` */
   uids(sql: string, parameters: readonly Value[]): readonly number[] {
-    return this.#json('uid', sql, parameters).map((uid) => number(uid as Value))
+    return (JSON.parse(this.#json('uid', sql, parameters)) as Value[]).map(number)
   }
 
-  #json(value: string, sql: string, parameters: readonly Value[]): readonly unknown[] {
+  #json(value: string, sql: string, parameters: readonly Value[]): string {
     const [row] = this.all(`SELECT json_group_array(${value}) AS found FROM (${sql})`, parameters)
-    return JSON.parse(text(row?.found)) as unknown[]
+    return text(row?.found)
   }
 
   run(sql: string, parameters: readonly Value[] = []): void {

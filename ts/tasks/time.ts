@@ -9,9 +9,16 @@ export function now(): Micros {
 /** RFC 3339 in UTC; a fraction only if there is one, without trailing zeros. */
 export function formatDate(at: Micros): string {
   const micros = ((at % 1_000_000) + 1_000_000) % 1_000_000
-  const seconds = new Date((at - micros) / 1000).toISOString().slice(0, 19)
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0').replace(/0+$/, '')}`
-  return `${seconds}${fraction}Z`
+  return `${formatSecond((at - micros) / 1_000_000)}${fraction}Z`
+}
+
+/** The second written last: dates of a page lie near each other, and writing one takes a microsecond. */
+let lastSecond = { at: 0, text: '1970-01-01T00:00:00' }
+
+function formatSecond(at: number): string {
+  if (at !== lastSecond.at) lastSecond = { at, text: new Date(at * 1000).toISOString().slice(0, 19) }
+  return lastSecond.text
 }
 
 /**
