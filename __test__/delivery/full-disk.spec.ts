@@ -1,30 +1,15 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, open, rm, statfs } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
+import { type Reply, startDaemon } from '../support/daemon.js'
 import { hasNative } from '../support/native.js'
+import { smallDisk } from '../support/small-disk.js'
 
 // Rules held here, on a real file system of 64 MiB:
 // 1. A write that does not fit is refused with `no_space_left_on_device`, or its task fails with it.
 // 2. Searches go on meanwhile, over what was there before.
 // 3. Once there is room, everything works again without a restart, and nothing refused has left a trace.
-
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
-
-/** A small disk of its own, null where this machine does not let us mount one. */
-async function smallDisk(t: ExecutionContext): Promise<string | null> {
-  const path = await mkdtemp(join(tmpdir(), 'siftd-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path]).status === 0
-  t.teardown(async () => {
-    if (mounted) execFileSync('umount', ['-l', path])
-    await rm(path, { recursive: true, force: true })
-  })
-  return mounted ? path : null
-}
 
 /** Fills the disk until only `bytes` are left. */
 async function leave(disk: string, bytes: number): Promise<void> {
@@ -39,46 +24,6 @@ async function leave(disk: string, bytes: number): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   } finally {
     await file.close()
-  }
-}
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
-interface Reply {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
-
-async function serve(t: ExecutionContext, disk: string, engine: string) {
-  const port = await freePort()
-  const args = ['--engine', engine, '--db-path', join(disk, 'data'), '--http-addr', `127.0.0.1:${port}`]
-  const child: ChildProcess = spawn(process.execPath, [main, ...args, '--log-level', 'off'], {
-    stdio: 'ignore',
-  })
-  const gone = new Promise((resolve) => child.once('exit', resolve))
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await gone
-  })
-  const call = async (method: string, path: string, body?: unknown): Promise<Reply> => {
-    const sent =
-      body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
-    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
-  }
-  for (;;) {
-    const healthy = await call('GET', '/health').catch(() => null)
-    if (healthy?.status === 200) return call
-    if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
@@ -99,13 +44,12 @@ for (const engine of ['fallback', 'native']) {
   runs(
     `${engine}: a full disk refuses writes, lets searches go on, and is forgotten once there is room`,
     async (t) => {
-      const disk = await smallDisk(t)
+      const disk = await smallDisk(t, 64)
       if (disk === null) {
-        t.log('no file system may be mounted here')
         t.pass()
         return
       }
-      const call = await serve(t, disk, engine)
+      const { call } = await startDaemon(t, join(disk, 'data'), ['--engine', engine, '--log-level', 'off'])
       const found = async () =>
         (await call('POST', '/indexes/coast/search', { q: 'lighthouse' })).body.estimatedTotalHits
       const finished = async ({ body }: Reply) => {

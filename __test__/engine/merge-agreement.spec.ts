@@ -127,4 +127,7 @@ if (loaded.ok)
     // Most sorts and filters suit only the settings of other worlds; those that suit are enough.
     t.true(answered > (RUNS * REQUESTS) / 2, String(answered))
   })
-else test.skip(`no binary to compare with: ${loaded.reasons.join('; ')}`, (t) => t.pass())
+else if (process.env.CI === undefined)
+  // Without a binary there is nothing to compare; CI, which has one, fails below instead.
+  test.skip(`no binary to compare with: ${loaded.reasons.join('; ')}`, (t) => t.pass())
+else test('there is a binary to compare with', (t) => t.fail(loaded.reasons.join('; ')))

@@ -1,25 +1,11 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
+import { startDaemon } from '../support/daemon.js'
+import { smallDisk } from '../support/small-disk.js'
 import { cancel, create, ended, gate, house, temporaryDirectory } from './house.js'
 
 const diskFull = () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
-
-/** A file system of its own, null where this machine does not let us mount one. */
-async function smallDisk(t: ExecutionContext): Promise<string | null> {
-  const path = await mkdtemp(join(tmpdir(), 'siftd-room-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', path]).status === 0
-  t.teardown(async () => {
-    if (mounted) execFileSync('umount', ['-l', path])
-    await rm(path, { recursive: true, force: true })
-  })
-  if (!mounted) t.log('no file system may be mounted here')
-  return mounted ? path : null
-}
 
 async function fill(disk: string): Promise<void> {
   const file = await open(join(disk, 'ballast'), 'a')
@@ -33,7 +19,7 @@ async function fill(disk: string): Promise<void> {
 }
 
 test.serial('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
-  const directory = await smallDisk(t)
+  const directory = await smallDisk(t, 8)
   if (directory === null) return t.pass()
   const { tasks, start, hooks } = await house(t, { directory, room: { reserveBytes: 2 * 1024 ** 2 } })
   const held = gate(t)
@@ -76,16 +62,6 @@ fs.fsyncSync = (file) => {
   return real(file)
 }
 `
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
 test.serial(
   'after a failed sync the task store takes no more writes and says so, until a restart',
   async (t) => {
@@ -96,41 +72,12 @@ test.serial(
       string,
     ]
     await writeFile(patch, failingSyncs)
-    const log: string[] = []
-    const daemon = async () => {
-      const port = await freePort()
-      const args = ['--engine', 'fallback', '--db-path', data, '--http-addr', `127.0.0.1:${port}`]
-      const env = {
-        ...process.env,
-        NODE_OPTIONS: `--require ${patch}`,
-        SYNCS_FAIL: failing,
-        SVC_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
-      }
-      const child: ChildProcess = spawn(process.execPath, [main, ...args], {
-        env,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      })
-      child.stderr?.on('data', (chunk: Buffer) => log.push(chunk.toString()))
-      const gone = new Promise((resolve) => child.once('exit', resolve))
-      const stop = async () => {
-        child.kill('SIGKILL')
-        await gone
-      }
-      t.teardown(stop)
-      const call = async (method: string, path: string, body?: unknown) => {
-        const sent =
-          body === undefined
-            ? {}
-            : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
-        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
-        return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
-      }
-      while ((await call('GET', '/health').catch(() => null))?.status !== 200) {
-        if (child.exitCode !== null) throw new Error(`the daemon ended: ${log.join('')}`)
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
-      return { call, stop }
+    const env = {
+      NODE_OPTIONS: `--require ${patch}`,
+      SYNCS_FAIL: failing,
+      SVC_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
     }
+    const daemon = () => startDaemon(t, data, ['--engine', 'fallback'], env)
     const first = await daemon()
     t.is((await first.call('POST', '/indexes', { uid: 'boats' })).status, 202)
     await writeFile(failing, '')
@@ -142,10 +89,10 @@ test.serial(
     await rm(failing)
     t.is((await first.call('POST', '/indexes', { uid: 'still-refused' })).body.code, 'io_error')
     t.is((await first.call('GET', '/tasks/0')).status, 200, 'reading goes on')
-    await first.stop()
+    await first.kill()
     const second = await daemon()
     t.is((await second.call('POST', '/indexes', { uid: 'again' })).status, 202)
-    const uids = (await second.call('GET', '/tasks')).body.results as { indexUid: string }[]
+    const uids = (await second.call('GET', '/tasks')).body.results
     t.false(uids.some(({ indexUid }) => indexUid === 'still-refused' || indexUid === 'refused'))
     t.regex(await readFile(join(data, 'VERSION'), 'utf8'), /\d/)
   },

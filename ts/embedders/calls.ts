@@ -25,6 +25,11 @@ export interface CallCounts {
   lastError: string | null
 }
 
+export interface EmbedOptions {
+  readonly signal?: AbortSignal
+  readonly counts?: CallCounts
+}
+
 /** How calls are made. */
 export interface CallSetup {
   readonly outbound: Outbound

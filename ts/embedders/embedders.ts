@@ -5,13 +5,14 @@ import {
   indexingFields,
   type Known,
   searchingFields,
-  sourceOf,
 } from '../settings/index.js'
-import { type CallCounts, type CallOptions, type CallSetup, callProvider, wasRefused } from './calls.js'
+import { callProvider, type EmbedOptions } from './calls.js'
 import { type Shown, type Slot, type Subject, searchInput, slotsOf } from './inputs.js'
-import { CACHED_QUERY_BYTES_MAX, RENDERING_TURN_MS, REQUESTS_AT_ONCE } from './limits.js'
-import { embeddingError, type Provider, type ProviderDefaults, providerOf } from './providers.js'
+import { dimensionsSet, type LearningSetup, settled } from './learned.js'
+import { CACHED_QUERY_BYTES_MAX, RENDERING_TURN_MS } from './limits.js'
+import { embeddingError, providerOf } from './providers.js'
 import { Remembered } from './remembered.js'
+import { embedded } from './requests.js'
 
 /** What a search is about, as far as embedders see it. */
 export interface EmbeddedSearch {
@@ -24,11 +25,6 @@ export interface EmbeddedDocument {
   readonly slots: readonly Slot[]
   /** One per slot that is not kept. */
   readonly vectors: readonly Float32Array[]
-}
-
-export interface EmbedOptions {
-  readonly signal?: AbortSignal
-  readonly counts?: CallCounts
 }
 
 /** Makes vectors of documents and searches, by whoever the settings name. */
@@ -60,8 +56,7 @@ export interface Embedders {
   ): Promise<Float32Array>
 }
 
-export interface EmbeddersSetup extends CallSetup {
-  readonly defaults: ProviderDefaults
+export interface EmbeddersSetup extends LearningSetup {
   /** Vectors of queries that are remembered. */
   readonly remembered: number
 }
@@ -134,201 +129,4 @@ async function rendered(
     since = performance.now()
   }
   return slots
-}
-
-/** Vectors of `inputs`, in requests of the provider's size, several at a time; equal ones are asked for once. */
-async function embedded(
-  setup: CallSetup,
-  provider: Provider,
-  inputs: readonly unknown[],
-  options: CallOptions,
-): Promise<readonly Float32Array[]> {
-  const distinct = new Map<string, { readonly input: unknown; vector: Float32Array | null }>()
-  const keys = inputs.map((input) => JSON.stringify(input))
-  for (const [at, key] of keys.entries()) {
-    if (!distinct.has(key)) distinct.set(key, { input: inputs[at], vector: null })
-  }
-  const wanted = [...distinct.values()]
-  const failure = new AbortController()
-  const signal =
-    options.signal === undefined ? failure.signal : AbortSignal.any([options.signal, failure.signal])
-  let next = 0
-  const work = async (): Promise<void> => {
-    while (next < wanted.length) {
-      const some = wanted.slice(next, next + provider.inputsPerRequest)
-      next += some.length
-      const texts = some.map(({ input }) => input)
-      const vectors = await request(setup, provider, texts, { ...options, signal })
-      for (const [at, one] of some.entries()) one.vector = vectors[at] ?? null
-    }
-  }
-  const requests = Math.ceil(wanted.length / provider.inputsPerRequest)
-  try {
-    await Promise.all(Array.from({ length: Math.min(REQUESTS_AT_ONCE, requests) }, work))
-  } finally {
-    // After the first failure the others are of no use.
-    failure.abort()
-  }
-  return keys.map((key) => {
-    const vector = distinct.get(key)?.vector
-    if (!vector) throw new TypeError('a text was left without a vector')
-    return vector
-  })
-}
-
-/** One request; where one text of several may be too long, each goes alone. Source: spec/vectors.md §5.4. */
-async function request(
-  setup: CallSetup,
-  provider: Provider,
-  inputs: readonly unknown[],
-  options: CallOptions,
-): Promise<readonly Float32Array[]> {
-  try {
-    return await callProvider(setup, provider, inputs, options)
-  } catch (error) {
-    const { shortened } = provider
-    if (shortened === undefined || !wasRefused(error)) throw error
-    const vectors: Float32Array[] = []
-    for (const input of inputs) {
-      vectors.push(...(await callProvider(setup, provider, [await shortened(String(input))], options)))
-    }
-    return vectors
-  }
-}
-
-// ——— settings ———
-
-/** Embedded to learn how long vectors are. */
-const PROBE = 'test'
-
-/** Embedded by both halves of a composite embedder: are they the same model? */
-const COMPARED = [
-  'the quick brown fox jumps over the lazy dog',
-  'a list of three items: apples, pears, plums',
-  'In 1969 people walked on the Moon for the first time.',
-]
-
-/** The most that both halves may differ by. Source: spec/vectors.md §2.4. */
-const DISTANCE_MAX = 0.01
-
-/** Fields that do not decide how long vectors are. */
-const idle = ['known', 'distribution', 'binaryQuantized', 'documentTemplate', 'documentTemplateMaxBytes']
-
-async function settled(
-  setup: EmbeddersSetup,
-  before: IndexSettings,
-  after: IndexSettings,
-  options: EmbedOptions,
-): Promise<IndexSettings> {
-  const embedders: Record<string, EmbedderFields> = {}
-  for (const [name, fields] of Object.entries(after.embedders)) {
-    const old = before.embedders[name]
-    const isSame = old !== undefined && relevant(old) === relevant(fields)
-    embedders[name] = isSame ? fields : await learned(setup, name, fields, options)
-  }
-  return { ...after, embedders }
-}
-
-const relevant = (fields: EmbedderFields): string =>
-  JSON.stringify(Object.entries(fields).filter(([name]) => !idle.includes(name)))
-
-async function learned(
-  setup: EmbeddersSetup,
-  name: string,
-  fields: EmbedderFields,
-  options: EmbedOptions,
-): Promise<EmbedderFields> {
-  const { dimensions: _forgotten, ...known } = (fields.known ?? {}) as Known
-  const dimensions = await inferred(setup, name, fields, options)
-  const all = { ...known, ...(dimensions !== null && { dimensions }) }
-  const { known: _replaced, ...rest } = fields
-  return Object.keys(all).length === 0 ? rest : { ...rest, known: all }
-}
-
-/** Components of an embedder's vectors where its settings do not say; null if they do, or need not. */
-async function inferred(
-  setup: EmbeddersSetup,
-  name: string,
-  fields: EmbedderFields,
-  options: EmbedOptions,
-): Promise<number | null> {
-  if (fields.source === 'userProvided') return null
-  const [indexing, searching] = [indexingFields(fields), searchingFields(fields)]
-  requireFragments(name, indexing, searching)
-  const made = await probed(setup, name, indexing, options)
-  if (fields.source !== 'composite') return made
-  const asked = await probed(setup, name, searching, options)
-  const [a, b] = [made ?? dimensionsSet(indexing), asked ?? dimensionsSet(searching)]
-  if (a !== b) {
-    const reason = `its indexing half makes vectors of ${a} dimensions, its searching half of ${b}`
-    throw embeddingError(`the embedder \`${name}\` cannot work: ${reason}`)
-  }
-  if (!usesFragments(indexing) && !usesFragments(searching))
-    await compare(setup, name, indexing, searching, options)
-  return made
-}
-
-const dimensionsSet = (fields: EmbedderFields): number | null =>
-  (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
-
-/** Source: spec/vectors.md §2.3. */
-const openAiDimensions = (fields: EmbedderFields): number | null =>
-  sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
-
-const usesFragments = (fields: EmbedderFields): boolean =>
-  fields.indexingFragments !== undefined || fields.searchFragments !== undefined
-
-/** Documents and queries must both be shown by fragments, or none. */
-function requireFragments(name: string, indexing: EmbedderFields, searching: EmbedderFields): void {
-  const count = (fragments: unknown): number => Object.keys((fragments ?? {}) as object).length
-  const lacks = (what: string) =>
-    embeddingError(`the embedder \`${name}\` uses fragments, but has no \`${what}\``)
-  const [indexed, searched] = [count(indexing.indexingFragments), count(searching.searchFragments)]
-  if (indexing !== searching) return
-  if (indexed > 0 && searched === 0) throw lacks('searchFragments')
-  if (searched > 0 && indexed === 0) throw lacks('indexingFragments')
-}
-
-async function probed(
-  setup: EmbeddersSetup,
-  name: string,
-  fields: EmbedderFields,
-  options: EmbedOptions,
-): Promise<number | null> {
-  const provider = providerOf(fields, setup.defaults)
-  if (dimensionsSet(fields) !== null) return null
-  if (usesFragments(fields)) {
-    throw embeddingError(`the embedder \`${name}\` uses fragments, so its \`dimensions\` must be set`)
-  }
-  const [vector] = await callProvider(setup, provider, [PROBE], { ...options, dimensions: null })
-  return vector?.length ?? null
-}
-
-async function compare(
-  setup: EmbeddersSetup,
-  name: string,
-  indexing: EmbedderFields,
-  searching: EmbedderFields,
-  options: EmbedOptions,
-): Promise<void> {
-  const [made, asked] = await Promise.all(
-    [indexing, searching].map((fields) => {
-      const dimensions = dimensionsSet(fields)
-      return embedded(setup, providerOf(fields, setup.defaults), COMPARED, { ...options, dimensions })
-    }),
-  )
-  for (const [at, vector] of (made ?? []).entries()) {
-    const other = asked?.[at]
-    if (other !== undefined && distance(vector, other) <= DISTANCE_MAX) continue
-    throw embeddingError(
-      `the halves of the embedder \`${name}\` do not make the same vectors, so they are different models`,
-    )
-  }
-}
-
-function distance(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array) =>
-    x.reduce((sum, component, at) => sum + component * (y[at] ?? 0), 0)
-  const norms = Math.sqrt(dot(a, a) * dot(b, b))
-  return norms === 0 ? 0 : (1 - dot(a, b) / norms) / 2
 }

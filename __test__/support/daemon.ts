@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { ExecutionContext } from 'ava'
+import type { TestBody } from './server.js'
+
+export interface Reply {
+  readonly status: number
+  readonly body: TestBody
+}
+
+/** The whole program in a process of its own, as `npx siftd` runs it. */
+export interface TestDaemon {
+  call(method: string, path: string, body?: unknown): Promise<Reply>
+  /** Ends it as if the power had gone. */
+  kill(): Promise<void>
+}
+
+const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+/**
+ * Starts it over a data directory and waits until it is well; killed when the test ends.
+ * @param env in addition to that of the tests
+ */
+export async function startDaemon(
+  t: ExecutionContext,
+  data: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<TestDaemon> {
+  const port = await freePort()
+  const given = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`, ...args]
+  const child: ChildProcess = spawn(process.execPath, [main, ...given], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let log = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    log += chunk.toString()
+  })
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await gone
+  }
+  t.teardown(kill)
+  const call = async (method: string, path: string, body?: unknown): Promise<Reply> => {
+    const headers = { 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body), headers }
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
+    return { status: answer.status, body: (await answer.json()) as TestBody }
+  }
+  while ((await call('GET', '/health').catch(() => null))?.status !== 200) {
+    if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return { call, kill }
+}

@@ -1,0 +1,153 @@
+/** Here are settings of embedders: how long are their vectors, and can they work at all? */
+import {
+  type EmbedderFields,
+  type IndexSettings,
+  indexingFields,
+  type Known,
+  searchingFields,
+  sourceOf,
+} from '../settings/index.js'
+import { type CallSetup, callProvider, type EmbedOptions } from './calls.js'
+import { embeddingError, type ProviderDefaults, providerOf } from './providers.js'
+import { embedded } from './requests.js'
+
+export interface LearningSetup extends CallSetup {
+  readonly defaults: ProviderDefaults
+}
+
+/** Embedded to learn how long vectors are. */
+const PROBE = 'test'
+
+/** Embedded by both halves of a composite embedder: are they the same model? */
+const COMPARED = [
+  'the quick brown fox jumps over the lazy dog',
+  'a list of three items: apples, pears, plums',
+  'In 1969 people walked on the Moon for the first time.',
+]
+
+/** The most that both halves may differ by. Source: spec/vectors.md §2.4. */
+const DISTANCE_MAX = 0.01
+
+/** Fields that do not decide how long vectors are. */
+const idle = ['known', 'distribution', 'binaryQuantized', 'documentTemplate', 'documentTemplateMaxBytes']
+
+/** As `Embedders.settled`. */
+export async function settled(
+  setup: LearningSetup,
+  before: IndexSettings,
+  after: IndexSettings,
+  options: EmbedOptions,
+): Promise<IndexSettings> {
+  const embedders: Record<string, EmbedderFields> = {}
+  for (const [name, fields] of Object.entries(after.embedders)) {
+    const old = before.embedders[name]
+    const isSame = old !== undefined && relevant(old) === relevant(fields)
+    embedders[name] = isSame ? fields : await learned(setup, name, fields, options)
+  }
+  return { ...after, embedders }
+}
+
+const relevant = (fields: EmbedderFields): string =>
+  JSON.stringify(Object.entries(fields).filter(([name]) => !idle.includes(name)))
+
+async function learned(
+  setup: LearningSetup,
+  name: string,
+  fields: EmbedderFields,
+  options: EmbedOptions,
+): Promise<EmbedderFields> {
+  const { dimensions: _forgotten, ...known } = (fields.known ?? {}) as Known
+  const dimensions = await inferred(setup, name, fields, options)
+  const all = { ...known, ...(dimensions !== null && { dimensions }) }
+  const { known: _replaced, ...rest } = fields
+  return Object.keys(all).length === 0 ? rest : { ...rest, known: all }
+}
+
+/** Components of an embedder's vectors where its settings do not say; null if they do, or need not. */
+async function inferred(
+  setup: LearningSetup,
+  name: string,
+  fields: EmbedderFields,
+  options: EmbedOptions,
+): Promise<number | null> {
+  if (fields.source === 'userProvided') return null
+  const [indexing, searching] = [indexingFields(fields), searchingFields(fields)]
+  requireFragments(name, indexing, searching)
+  const made = await probed(setup, name, indexing, options)
+  if (fields.source !== 'composite') return made
+  const asked = await probed(setup, name, searching, options)
+  const [a, b] = [made ?? dimensionsSet(indexing), asked ?? dimensionsSet(searching)]
+  if (a !== b) {
+    const reason = `its indexing half makes vectors of ${a} dimensions, its searching half of ${b}`
+    throw embeddingError(`the embedder \`${name}\` cannot work: ${reason}`)
+  }
+  if (!usesFragments(indexing) && !usesFragments(searching))
+    await compare(setup, name, indexing, searching, options)
+  return made
+}
+
+/** Components of vectors as settings say them; null if they do not. */
+export const dimensionsSet = (fields: EmbedderFields): number | null =>
+  (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
+
+/** Source: spec/vectors.md §2.3. */
+const openAiDimensions = (fields: EmbedderFields): number | null =>
+  sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
+
+const usesFragments = (fields: EmbedderFields): boolean =>
+  fields.indexingFragments !== undefined || fields.searchFragments !== undefined
+
+/** Documents and queries must both be shown by fragments, or none. */
+function requireFragments(name: string, indexing: EmbedderFields, searching: EmbedderFields): void {
+  const count = (fragments: unknown): number => Object.keys((fragments ?? {}) as object).length
+  const lacks = (what: string) =>
+    embeddingError(`the embedder \`${name}\` uses fragments, but has no \`${what}\``)
+  const [indexed, searched] = [count(indexing.indexingFragments), count(searching.searchFragments)]
+  if (indexing !== searching) return
+  if (indexed > 0 && searched === 0) throw lacks('searchFragments')
+  if (searched > 0 && indexed === 0) throw lacks('indexingFragments')
+}
+
+async function probed(
+  setup: LearningSetup,
+  name: string,
+  fields: EmbedderFields,
+  options: EmbedOptions,
+): Promise<number | null> {
+  const provider = providerOf(fields, setup.defaults)
+  if (dimensionsSet(fields) !== null) return null
+  if (usesFragments(fields)) {
+    throw embeddingError(`the embedder \`${name}\` uses fragments, so its \`dimensions\` must be set`)
+  }
+  const [vector] = await callProvider(setup, provider, [PROBE], { ...options, dimensions: null })
+  return vector?.length ?? null
+}
+
+async function compare(
+  setup: LearningSetup,
+  name: string,
+  indexing: EmbedderFields,
+  searching: EmbedderFields,
+  options: EmbedOptions,
+): Promise<void> {
+  const [made, asked] = await Promise.all(
+    [indexing, searching].map((fields) => {
+      const dimensions = dimensionsSet(fields)
+      return embedded(setup, providerOf(fields, setup.defaults), COMPARED, { ...options, dimensions })
+    }),
+  )
+  for (const [at, vector] of (made ?? []).entries()) {
+    const other = asked?.[at]
+    if (other !== undefined && distance(vector, other) <= DISTANCE_MAX) continue
+    throw embeddingError(
+      `the halves of the embedder \`${name}\` do not make the same vectors, so they are different models`,
+    )
+  }
+}
+
+function distance(a: Float32Array, b: Float32Array): number {
+  const dot = (x: Float32Array, y: Float32Array) =>
+    x.reduce((sum, component, at) => sum + component * (y[at] ?? 0), 0)
+  const norms = Math.sqrt(dot(a, a) * dot(b, b))
+  return norms === 0 ? 0 : (1 - dot(a, b) / norms) / 2
+}
