@@ -2,7 +2,7 @@
  * The same corpus over HTTP, against a daemon in a process of its own.
  *
  * Measures from the POST of the documents until a search finds them, then asks the same requests over one
- * and over eight connections.
+ * and over eight connections. No answer is kept, but for the row that says so.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -26,6 +26,8 @@ export interface HttpTrialResult {
   readonly fiftyTasksMs: number
   readonly oneConnection: LoadResult
   readonly eightConnections: LoadResult
+  /** Eight connections again, every answer asked for before and kept. */
+  readonly eightConnectionsKept: LoadResult
 }
 
 /** Sends every request once, `connections` at a time. */
@@ -50,6 +52,21 @@ async function load(
   )
   const seconds = (performance.now() - started) / 1000
   return { ...percentiles(times), perSecond: requests.length / seconds }
+}
+
+/** A load of requests whose answers are all kept. */
+async function loadKept(
+  engine: string,
+  data: string,
+  requests: readonly BenchRequest[],
+): Promise<LoadResult> {
+  const { port, child } = await startDaemon(engine, data, ['--answer-cache-size', '1GiB'])
+  try {
+    await load(port, requests, 1)
+    return await load(port, requests, 8)
+  } finally {
+    child.kill('SIGKILL')
+  }
 }
 
 /** Counts the syncs that `work` causes in the process `pid`, with strace attached from outside. */
@@ -78,7 +95,8 @@ export async function httpTrial(
   requests: readonly BenchRequest[],
 ): Promise<HttpTrialResult> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-bench-'))
-  const { port, child, pid } = await startDaemon(engine, join(directory, 'data'))
+  const data = join(directory, 'data')
+  const { port, child, pid } = await startDaemon(engine, data, ['--answer-cache-size', '0'])
   try {
     const call = client(port, 1)
     await untilFinished(
@@ -95,7 +113,7 @@ export async function httpTrial(
     await call('POST', '/indexes/films/search', JSON.stringify({ q: corpus.films[0]?.title }))
     const toSearchableMs = performance.now() - posted
     const memory = await stopWatching()
-    const diskBytes = await bytesOnDisk(join(directory, 'data'))
+    const diskBytes = await bytesOnDisk(data)
     const oneConnection = await load(port, requests, 1)
     const eightConnections = await load(port, requests, 8)
     const one = (id: number) => JSON.stringify([{ id, title: `A small update, number ${id}` }])
@@ -106,6 +124,8 @@ export async function httpTrial(
     const syncsPerCommit = await countSyncs(pid, async () => {
       await untilFinished(call, await call('POST', '/indexes/films/documents', one(51)))
     })
+    child.kill('SIGTERM')
+    await new Promise((resolve) => child.once('exit', resolve))
     return {
       toSearchableMs,
       diskBytes,
@@ -115,6 +135,7 @@ export async function httpTrial(
       fiftyTasksMs,
       oneConnection,
       eightConnections,
+      eightConnectionsKept: await loadKept(engine, data, requests),
     }
   } finally {
     child.kill('SIGKILL')

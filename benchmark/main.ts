@@ -110,6 +110,7 @@ for (const workload of Object.keys(trials[0]?.searches ?? {})) {
 const loads = [
   ['HTTP, 1 connection', 'oneConnection'],
   ['HTTP, 8 connections', 'eightConnections'],
+  ['HTTP, 8 connections, answers kept', 'eightConnectionsKept'],
 ] as const
 for (const [label, name] of loads) {
   row(

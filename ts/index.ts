@@ -100,7 +100,8 @@ const POLL_MS = 10
 export async function open(options: OpenOptions): Promise<Siftd> {
   const launch = parseLaunchOptions({ args: [], env: {}, readFile: () => null, machine: machine() })
   if (launch.kind !== 'run') throw new Error('no arguments ask for help')
-  const { maxIndexingMemory, maxIndexingThreads, experimentalLimitBatchedTasksTotalSize } = launch.options
+  const { maxIndexingMemory, maxIndexingThreads, answerCacheSize, experimentalLimitBatchedTasksTotalSize } =
+    launch.options
   const instance = await openInstance({
     directory: options.directory,
     version: packageVersion(),
@@ -109,6 +110,7 @@ export async function open(options: OpenOptions): Promise<Siftd> {
     engine: options.engine ?? 'auto',
     indexingMemoryBytes: maxIndexingMemory,
     indexingThreads: maxIndexingThreads ?? 1,
+    answerCacheBytes: answerCacheSize,
     batch: { tasksMax: null, payloadBytesMax: experimentalLimitBatchedTasksTotalSize },
     log: openLog({ level: options.logLevel ?? 'WARN', mode: 'HUMAN' }),
   })

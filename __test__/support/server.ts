@@ -120,12 +120,13 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'siftd-http-')))
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: nowhere })
-  const { engine } = await openEngine(testEngine, {
+  const setup = {
     directory: join(directory, 'indexes'),
     log,
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
-  })
+  }
+  const { engine } = await openEngine(testEngine, setup, 8 * 1024 * 1024)
   const outbound = openOutbound({ allowedNetworks })
   const embedders = openEmbedders({
     outbound,

@@ -13,6 +13,8 @@ export interface EngineRequest {
   readonly engine: EngineChoice
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
+  /** Bytes of answers kept until their index changes. Absent: none are kept. */
+  readonly answerCacheBytes?: number
   readonly log: Logger
 }
 
@@ -82,12 +84,13 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
   const written = await engineOf(path)
-  const opened = await openEngine(chosen(request.engine, written, path), {
+  const setup = {
     directory: join(path, 'indexes'),
     log: request.log,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
-  })
+  }
+  const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
   try {
     if (written === null) await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
   } catch (error) {

@@ -65,6 +65,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       engine: options.engine,
       indexingMemoryBytes: options.maxIndexingMemory,
       indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
+      answerCacheBytes: options.answerCacheSize,
       log,
     }
     if (options.importDump !== null) await importDump(options.importDump, engine, request)

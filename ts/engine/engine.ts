@@ -188,6 +188,8 @@ export interface SearchFacts {
 export interface Answer {
   readonly body: Uint8Array
   readonly facts: SearchFacts
+  /** Of one search: the byte of the body at which the digits of `processingTimeMs` begin. */
+  readonly timeAt?: number
 }
 
 /** One query of a multi-search: which index, and its request as UTF-8 JSON `SearchRequest`. */

@@ -1,5 +1,6 @@
 import { loadAddon } from './addon.js'
 import type { Engine } from './engine.js'
+import { keepingAnswers } from './kept-answers.js'
 import type { EngineSetup, OpenEngine, OpenNativeEngine } from './setup.js'
 
 export type EngineChoice = 'auto' | 'native' | 'fallback'
@@ -30,8 +31,18 @@ export class EngineLoadError extends Error {
  * with a warning that says why.
  *
  * A binary that loads but cannot open the directory is not replaced: the data may be its own.
+ * @param answerCacheBytes of answers kept until their index changes; 0 keeps none
  */
-export async function openEngine(choice: EngineChoice, setup: EngineSetup): Promise<OpenedEngine> {
+export async function openEngine(
+  choice: EngineChoice,
+  setup: EngineSetup,
+  answerCacheBytes = 0,
+): Promise<OpenedEngine> {
+  const opened = await openChosen(choice, setup)
+  return { ...opened, engine: keepingAnswers(opened.engine, answerCacheBytes) }
+}
+
+async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<OpenedEngine> {
   if (choice === 'fallback') return openFallback(setup, 'asked for', [])
   const loaded = loadAddon()
   if (loaded.ok) {

@@ -15,6 +15,7 @@ import {
   url,
 } from './launch-values.js'
 
+const MIB = 2 ** 20
 const GIB = 2 ** 30
 const indexingMemory = ({ memoryBytes }: Machine): number => Math.floor((memoryBytes * 2) / 3)
 const halfTheCores = ({ cores }: Machine): number => Math.max(1, Math.floor(cores / 2))
@@ -38,6 +39,7 @@ const table = {
   }),
   maxIndexingMemory: bytes(indexingMemory, 'Memory indexing may use (default: two thirds of what there is)'),
   maxIndexingThreads: threads(halfTheCores, 'Threads indexing may use (default: half the cores)'),
+  answerCacheSize: bytes(() => 8 * MIB, 'Memory for answers kept until their index changes; 0 keeps none'),
   taskWebhookUrl: url('Told about every finished task'),
   taskWebhookAuthorizationHeader: text('header', null, 'Authorization header sent to that webhook'),
   sslCertPath: text('path', null, 'PEM certificate chain; TLS is on when the key is given too'),

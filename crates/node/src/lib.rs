@@ -22,6 +22,9 @@ use napi_derive::napi;
 use pool::Pool;
 use running::{Running, Ticket};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What a caller can act on, or `internal`.
 #[napi(object, object_from_js = false)]
 pub struct Failure {
@@ -46,6 +49,8 @@ pub struct Facts {
     pub lacks_vector: bool,
     /// Hits on the page.
     pub hits: u32,
+    /// Of one search: the byte of the body at which the digits of `processingTimeMs` begin.
+    pub time_at: Option<u32>,
 }
 
 /// The outcome of any call: a failure, or bytes where there are any.
@@ -448,6 +453,7 @@ fn answer(answer: Answer) -> Reply {
         semantic_hits: answer.facts.semantic_hits.map(|hits| hits as u32),
         lacks_vector: answer.facts.lacks_vector,
         hits: answer.facts.hits as u32,
+        time_at: answer.facts.time_at.map(|at| at as u32),
     };
     Reply { facts: Some(facts), ..bytes(answer.body) }
 }

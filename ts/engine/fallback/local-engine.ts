@@ -201,8 +201,8 @@ export class LocalEngine implements Engine {
   // ——— reading ———
 
   async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const { json, facts } = search(await this.existing(index), stoppable(request, stop))
-    return { body: Buffer.from(json), facts }
+    const { json, facts, timeAt } = search(await this.existing(index), stoppable(request, stop))
+    return { body: Buffer.from(json), facts, timeAt }
   }
 
   async multiSearch(

@@ -16,6 +16,8 @@ export interface NativeFacts {
   readonly semanticHits?: number
   readonly lacksVector: boolean
   readonly hits: number
+  /** Of one search: the byte of the body at which the digits of `processingTimeMs` begin. */
+  readonly timeAt?: number
 }
 
 export interface NativeFailure {

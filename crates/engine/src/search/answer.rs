@@ -24,6 +24,8 @@ pub struct Facts {
     pub lacks_vector: bool,
     /// Hits on the page.
     pub hits: usize,
+    /// Of one search: the byte of the body at which the digits of `processingTimeMs` begin.
+    pub time_at: Option<usize>,
 }
 
 /// Writes a string as JSON.

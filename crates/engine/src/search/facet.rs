@@ -265,6 +265,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         semantic_hits: None,
         lacks_vector: false,
         hits: hits.len(),
+        time_at: None,
     };
     Ok(Answer { body, facts })
 }

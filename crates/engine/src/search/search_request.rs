@@ -54,6 +54,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Pa
         write_facets(snapshot, names, candidates, &mut facets)?;
     }
     body.extend_from_slice(b",\"processingTimeMs\":");
+    let time_at = Some(body.len());
     write_display(started.elapsed().as_millis(), &mut body);
     let reachable = snapshot.settings().pagination.max_total_hits as u64;
     let total = candidates.len().min(if request.features.legacy_search { reachable } else { u64::MAX });
@@ -73,7 +74,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Pa
         write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
     }
     body.push(b'}');
-    Ok(Answer { body, facts: found.facts() })
+    Ok(Answer { body, facts: Facts { time_at, ..found.facts() } })
 }
 
 /// The documents that answer a request, and the criteria they were sorted by.
@@ -123,6 +124,7 @@ impl Found {
             semantic_hits: self.semantic_hits(),
             lacks_vector: self.lacks_vector,
             hits: self.page().len(),
+            time_at: None,
         }
     }
 }

@@ -185,7 +185,10 @@ export function filterableList({ data }: OpenIndex): string {
 }
 
 /** A complete answer as JSON text, and facts about it. */
-export function search(index: OpenIndex, request: StoppableRequest): { json: string; facts: SearchFacts } {
+export function search(
+  index: OpenIndex,
+  request: StoppableRequest,
+): { json: string; facts: SearchFacts; timeAt: number } {
   const started = performance.now()
   const { maxTotalHits } = index.data.settings.pagination
   const { from, to } = pageOf(request, maxTotalHits)
@@ -211,9 +214,11 @@ export function search(index: OpenIndex, request: StoppableRequest): { json: str
   const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
   const queryVector =
     found.comparedVectors && request.retrieveVectors ? `"queryVector":${vectorText(request.vector!)},` : ''
-  const json =
+  const head =
     `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},${queryVector}` +
-    `"processingTimeMs":${Math.round(performance.now() - started)},${window}${facets},` +
+    `"processingTimeMs":`
+  const json =
+    `${head}${Math.round(performance.now() - started)},${window}${facets},` +
     `"requestUid":${JSON.stringify(request.requestUid)}` +
     `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
     `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
@@ -221,6 +226,7 @@ export function search(index: OpenIndex, request: StoppableRequest): { json: str
   const { parsed } = found.candidates
   return {
     json,
+    timeAt: Buffer.byteLength(head),
     facts: {
       degraded: found.degraded,
       usedNegativeOperator: parsed.negativeWords.length + parsed.negativePhrases.length > 0,

@@ -1,0 +1,159 @@
+/** Answers are given again for as long as they are true, on both engines. */
+import test from 'ava'
+import type { Answer, Engine } from '../../ts/engine/index.js'
+import { openEngine } from '../../ts/engine/index.js'
+import { keepingAnswers } from '../../ts/engine/kept-answers.js'
+import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
+import { hasNative } from '../support/native.js'
+
+const silent = (): void => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+const MIB = 1024 * 1024
+/** Names that answers have too. */
+const films = [
+  { id: 1, title: 'A Quiet Orbit', processingTimeMs: 12, requestUid: 'x', tags: ['"processingTimeMs":3'] },
+  { id: 2, title: 'Orbit of Ünrest', processingTimeMs: 345, requestUid: 'y', tags: ['calm'] },
+]
+const uids = [
+  '019a0000-0000-7000-8000-000000000001',
+  '019a0000-0000-7000-8000-000000000002',
+  '019a0000-0000-7000-8000-000000000003',
+] as const
+
+/** An engine that keeps answers, and how often the one below was asked. */
+class Kept {
+  asked = 0
+  /** What happens to an answer on its way out of the engine below. */
+  onTheWay: (answer: Answer) => Promise<Answer> | Answer = (answer) => answer
+
+  over(engine: Engine, bytesMax: number): Engine {
+    const search: Engine['search'] = async (index, request, stop) => {
+      this.asked += 1
+      return this.onTheWay(await engine.search(index, request, stop))
+    }
+    const counting = new Proxy(engine, {
+      get(target, name) {
+        if (name === 'search') return search
+        const member: unknown = Reflect.get(target, name)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+    return keepingAnswers(counting, bytesMax)
+  }
+}
+
+for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback'] as const)) {
+  const started = async (t: Parameters<typeof TestEngine.start>[0], bytesMax = MIB) => {
+    const kept = new Kept()
+    const engine = await TestEngine.start(t, async (directory) => {
+      const setup = { directory, log, indexingMemoryBytes: 64 * MIB, indexingThreads: 1 }
+      return kept.over((await openEngine(kind, setup)).engine, bytesMax)
+    })
+    await engine.configure('films', { filterableAttributes: ['*'] })
+    await engine.apply('films', await engine.upload(films, { primaryKey: 'id' }))
+    const ask = async (body: SearchBody, requestUid: string = uids[0]): Promise<string> => {
+      const request = Buffer.from(JSON.stringify(completeRequest({ ...body, requestUid })))
+      return Buffer.from((await engine.engine.search('films', request)).body).toString()
+    }
+    return { kept, engine, ask }
+  }
+
+  test(`${kind}: an answer given again differs in its uid and took no time`, async (t) => {
+    const { kept, ask } = await started(t)
+    // What a client writes looks like what is replaced.
+    const body = {
+      q: `orbit ${uids[0]} "processingTimeMs":7`,
+      facets: ['processingTimeMs', 'requestUid', 'tags'],
+      showRankingScoreDetails: true,
+      attributesToHighlight: ['*'],
+    }
+    kept.onTheWay = ({ body: bytes, facts, timeAt }) => {
+      const text = Buffer.from(bytes)
+      const late = Buffer.concat([text.subarray(0, timeAt), Buffer.from('98'), text.subarray(timeAt)])
+      return { body: late, facts, timeAt: timeAt! }
+    }
+    const first = JSON.parse(await ask(body))
+    t.regex(String(first.processingTimeMs), /^98/)
+    t.is(first.hits.length, 1)
+    for (const uid of uids) {
+      t.deepEqual(JSON.parse(await ask(body, uid)), { ...first, processingTimeMs: 0, requestUid: uid })
+    }
+    t.is(kept.asked, 1)
+    await ask({ ...body, limit: 1 })
+    t.is(kept.asked, 2, 'another request is another answer')
+  })
+
+  test(`${kind}: nothing from before a commit is given after it`, async (t) => {
+    const { kept, engine, ask } = await started(t)
+    const titles = async (): Promise<unknown> =>
+      JSON.parse(await ask({ q: 'orbit' })).hits.map(({ title }: { title?: string }) => title ?? null)
+    const steps: readonly [string, () => Promise<unknown>, unknown][] = [
+      ['as it was', async () => undefined, ['Orbit of Ünrest', 'A Quiet Orbit']],
+      ['documents', () => engine.put('films', { id: 1, title: 'Orbit' }), ['Orbit', 'Orbit of Ünrest']],
+      ['settings', () => engine.configure('films', { displayedAttributes: ['id'] }), [null, null]],
+      ['deletion', () => engine.apply('films', { kind: 'deleteByIds', ids: ['2'] }), [null]],
+      ['clearing', () => engine.apply('films', { kind: 'clear' }), []],
+    ]
+    for (const [name, change, expected] of steps) {
+      await change()
+      t.deepEqual(await titles(), expected, name)
+      t.deepEqual(await titles(), expected, name)
+    }
+    t.is(kept.asked, steps.length)
+  })
+
+  test(`${kind}: an answer that a commit overtook is not kept`, async (t) => {
+    const { kept, engine, ask } = await started(t)
+    let goOn = silent
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    let arrive = silent
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    kept.onTheWay = async (answer) => {
+      arrive()
+      await held
+      return answer
+    }
+    const slow = ask({ q: 'quiet' })
+    await arrived
+    await engine.apply('films', { kind: 'clear' })
+    goOn()
+    t.is(JSON.parse(await slow).hits.length, 1)
+    t.is(JSON.parse(await ask({ q: 'quiet' })).hits.length, 0)
+  })
+
+  test(`${kind}: what differs each time, or is not whole, is asked anew`, async (t) => {
+    const { kept, ask } = await started(t)
+    const twice = async (body: SearchBody): Promise<number> => {
+      const before = kept.asked
+      await ask(body)
+      await ask(body)
+      return kept.asked - before
+    }
+    t.is(await twice({ q: 'orbit', showPerformanceDetails: true }), 2)
+    t.is(await twice({ q: 'orbit', metadata: { indexUid: 'films' } }), 2)
+    kept.onTheWay = (answer) => ({ ...answer, facts: { ...answer.facts, degraded: true } })
+    t.is(await twice({ q: 'orbit' }), 2)
+    kept.onTheWay = (answer) => answer
+    t.is(await twice({ q: 'orbit' }), 1)
+    await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
+    await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
+  })
+
+  test(`${kind}: what was asked for longest ago goes first`, async (t) => {
+    const { kept, ask } = await started(t, 64 * 1024)
+    const queries = Array.from({ length: 100 }, (_, at) => ({ q: `orbit ${at}` }))
+    for (const query of queries) {
+      await ask({ q: 'calm' })
+      await ask(query)
+    }
+    t.is(kept.asked, 101, 'asked for all the time, so it stays')
+    await ask(queries.at(-1)!)
+    t.is(kept.asked, 101)
+    await ask(queries[0]!)
+    t.is(kept.asked, 102)
+  })
+}
