@@ -88,6 +88,19 @@ for (const [claim, writes, batches] of merges) {
   })
 }
 
+test('an addition that names another key than its index has fails in a batch of its own', async (t) => {
+  const server = await heldServer(t)
+  await server.post('/indexes', { uid: 'a', primaryKey: 'code' })
+  await server.post('/indexes/a/documents?primaryKey=code', [{ code: 1 }])
+  await server.post('/indexes/a/documents?primaryKey=sku', [{ sku: 1 }])
+  server.release()
+  const [first, second] = [await server.ended(2), await server.ended(3)]
+  t.not(first.batchUid, second.batchUid)
+  t.is(first.status, 'succeeded')
+  t.like(second, { status: 'failed', details: { receivedDocuments: 1, indexedDocuments: 0 } })
+  t.is(second.error.code, 'index_primary_key_already_exists')
+})
+
 test('a batch tells what it is made of, how far it is, and why it holds no more', async (t) => {
   const server = await heldServer(t, { limits: { tasksMax: 2 } })
   const { body: running } = await server.get('/batches/0')
