@@ -40,10 +40,9 @@ const vector: Type<readonly number[]> = {
   ...components,
   // Where a component stands is only worked out to complain about it.
   json(node, at) {
-    const values =
-      node.kind === 'array' ? node.items.map((one) => (one.kind === 'number' ? +one.text : NaN)) : []
-    const isSound = values.length > 0 && values.every((value) => Number.isFinite(Math.fround(value)))
-    return isSound ? values : components.json(node, at)
+    const numbers = node.kind === 'array' ? node.numbers : undefined
+    const isSound = numbers?.every((value) => Number.isFinite(Math.fround(value)))
+    return numbers !== undefined && isSound ? numbers : components.json(node, at)
   },
 }
 

@@ -11,7 +11,7 @@ export type JsonNode =
   | { readonly kind: 'boolean'; readonly value: boolean }
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'string'; readonly value: string }
-  | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
+  | { readonly kind: 'array'; readonly items: readonly JsonNode[]; readonly numbers?: readonly number[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [string, JsonNode])[] }
 
 /** Deeper nesting is refused as malformed. Source: the limit of the reference's JSON reader. */
@@ -147,6 +147,26 @@ const inNumber = Array.from({ length: 128 }, (_, code) => /[-+.0-9eE]/.test(Stri
 /** Shorter numbers without an exponent are in the range of a double. */
 const PLAIN_CHARS_MAX = 300
 
+/** A list of numbers, where the text is known to be JSON. */
+const listOfNumbers = /\[[-+.,eE\d \t\n\r]+\]/y
+
+/** Vectors are hundreds of numbers; what each looked like is worked out only to complain about one. */
+class Numbers {
+  readonly kind = 'array'
+  readonly numbers: readonly number[]
+  readonly #text: string
+
+  constructor(text: string, numbers: readonly number[]) {
+    this.#text = text
+    this.numbers = numbers
+  }
+
+  get items(): readonly JsonNode[] {
+    const texts = this.#text.slice(1, -1).split(',')
+    return this.numbers.map((_, at) => ({ kind: 'number', text: (texts[at] ?? '').trim() }))
+  }
+}
+
 /** Walks text that is known to be JSON. */
 class Walk {
   readonly #text: string
@@ -163,7 +183,7 @@ class Walk {
       case '{':
         return { kind: 'object', entries: this.#entries(depth) }
       case '[':
-        return { kind: 'array', items: this.#items(depth) }
+        return this.#numbers(depth) ?? { kind: 'array', items: this.#items(depth) }
       case '"':
         return { kind: 'string', value: this.#string() }
       case 't':
@@ -195,6 +215,17 @@ class Walk {
     return entries
   }
 
+  /** A list of numbers in range; null, and nothing is read, if it is anything else. */
+  #numbers(depth: number): JsonNode | null {
+    listOfNumbers.lastIndex = this.#at
+    if (depth >= DEPTH_MAX || !listOfNumbers.test(this.#text)) return null
+    const text = this.#text.slice(this.#at, listOfNumbers.lastIndex)
+    const numbers = JSON.parse(text) as number[]
+    if (!numbers.every(Number.isFinite)) return null
+    this.#at = listOfNumbers.lastIndex
+    return new Numbers(text, numbers)
+  }
+
   #items(depth: number): JsonNode[] {
     const items: JsonNode[] = []
     this.#at += 1
@@ -224,7 +255,6 @@ class Walk {
     return backslashes % 2 === 1
   }
 
-  // Vectors are hundreds of numbers, so that this is most of what reading their bodies takes.
   #number(): string {
     const whole = this.#text
     let end = this.#at

@@ -16,6 +16,11 @@ use fearless_simd::{Level, Simd, SimdBase as _, SimdIntWiden as _, SimdWiden as 
 
 /// Components that are compared at a time.
 const LANES: usize = 32;
+
+/// Codes that are compared side by side, so that memory fetches them at the same time: a code is seven lines of it,
+/// far from the one before where a filter keeps few, and waiting for each alone takes five times what comparing does.
+pub const SIDE_BY_SIDE: usize = 8;
+
 const TAIL_BYTES: usize = 8;
 
 /// Codes that are copied where a commit adds to what the one before it shares.
@@ -62,13 +67,23 @@ pub fn code_distance(a: &[i8], b: &[i8]) -> f32 {
     1.0 - product * tail(a).0 * tail(b).0
 }
 
-/// Between which bounds lies the distance, from 0 to 1, of two vectors with these codes?
-pub fn code_bounds(a: &[i8], b: &[i8]) -> (f32, f32) {
-    let distance = code_distance(a, b);
+/// How far apart a code is from each of others of its length.
+pub fn code_distances(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [f32; SIDE_BY_SIDE] {
+    let products = dispatch!(*LEVEL, simd => products_side_by_side(simd, probe, codes));
+    let scale = tail(probe).0;
+    std::array::from_fn(|at| 1.0 - products[at] as f32 * scale * tail(codes[at]).0)
+}
+
+/// Between which bounds lies the distance, from 0 to 1, of a vector with the code `probe` to each of those with these
+/// codes?
+pub fn code_bounds(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [(f32, f32); SIDE_BY_SIDE] {
+    let distances = code_distances(probe, codes);
     // What summing up in 32 bits may lose, here and where vectors are compared.
-    let lost = 1e-5 + a.len() as f32 * 1e-8;
-    let error = tail(a).1 + tail(b).1 + lost;
-    ((distance - error) / 2.0, (distance + error) / 2.0)
+    let lost = 1e-5 + probe.len() as f32 * 1e-8;
+    std::array::from_fn(|at| {
+        let error = tail(probe).1 + tail(codes[at]).1 + lost;
+        ((distances[at] - error) / 2.0, (distances[at] + error) / 2.0)
+    })
 }
 
 /// Scale and error; a scale of 0 for a vector without direction, which is near to all.
@@ -99,6 +114,26 @@ fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     lanes.into_iter().fold(0, i32::wrapping_add)
 }
 
+// As `products`, of one code with several.
+#[inline(always)]
+fn products_side_by_side<S: Simd>(
+    simd: S,
+    probe: &[i8],
+    codes: [&[i8]; SIDE_BY_SIDE],
+) -> [i32; SIDE_BY_SIDE] {
+    let mut sums = [i32x8::splat(simd, 0); SIDE_BY_SIDE];
+    // Of one length, so that nothing has to be checked below.
+    let codes = codes.map(|code| &code[..probe.len()]);
+    for (at, part) in probe.chunks_exact(LANES).enumerate() {
+        let (low, high) = i8x32::from_slice(simd, part).widen();
+        for (sum, code) in sums.iter_mut().zip(codes) {
+            let (other_low, other_high) = i8x32::from_slice(simd, &code[at * LANES..][..LANES]).widen();
+            *sum = *sum + low.pairwise_dot_product(other_low) + high.pairwise_dot_product(other_high);
+        }
+    }
+    sums.map(|sum| <[i32; 8]>::from(sum).into_iter().fold(0, i32::wrapping_add))
+}
+
 /// Components of a code at most, for its sums not to wrap; longer vectors are always compared themselves.
 pub const CODED_MAX: usize = 130_000;
 
@@ -112,12 +147,16 @@ pub struct Codes {
 impl Codes {
     /// Adds the code of a vector, which has as many dimensions as all others. Gives its place.
     pub fn push(&mut self, vector: &[f32]) -> u32 {
-        let code = code_of(vector).unwrap_or_else(|| vec![0; code_bytes(vector.len())]);
+        self.push_code(&code_of(vector).unwrap_or_else(|| vec![0; code_bytes(vector.len())]))
+    }
+
+    /// Adds a code, as long as all others. Gives its place.
+    pub fn push_code(&mut self, code: &[i8]) -> u32 {
         if self.count.is_multiple_of(PART_CODES) {
             self.parts.push(Arc::default());
         }
         if let Some(part) = self.parts.last_mut() {
-            Arc::make_mut(part).extend_from_slice(&code);
+            Arc::make_mut(part).extend_from_slice(code);
         }
         self.count += 1;
         (self.count - 1) as u32

@@ -18,7 +18,7 @@ use super::graphs::Sealed;
 use super::limits::{
     EXACT_MAX, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, SCANNED_MAX, VECTORS_PER_LOOK, WALK_COST,
 };
-use super::set::VectorSet;
+use super::set::{Bounds, VectorSet};
 use crate::error::Result;
 
 /// Vectors that documents are compared with, under one embedder.
@@ -100,17 +100,21 @@ impl Nearest {
             return None;
         }
         let mut bounds = Vec::with_capacity(docids.len() as usize);
-        for (at, docid) in docids.iter().enumerate() {
-            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+        let (mut rest, mut some) = (docids.iter(), [0; VECTORS_PER_LOOK]);
+        loop {
+            let docids = rest.next_many(&mut some);
+            if docids.is_empty() {
+                break;
+            }
+            if !bounds.is_empty() && Instant::now() >= deadline {
                 return Some((RoaringBitmap::new(), 0.0));
             }
-            let (lower, upper) = set.bounds(docid, &self.codes);
-            bounds.push((docid, lower, upper));
+            set.bounds(docids, &self.codes, &mut bounds);
         }
-        let mut uppers: Vec<f32> = bounds.iter().map(|(_, _, upper)| *upper).collect();
+        let mut uppers: Vec<f32> = bounds.iter().map(|bounds| bounds.upper).collect();
         let (_, reach, _) = uppers.select_nth_unstable_by(wanted.max(1) - 1, f32::total_cmp);
         let (mut near, mut beyond) = (RoaringBitmap::new(), f32::INFINITY);
-        for (docid, lower, _) in bounds {
+        for Bounds { docid, lower, .. } in bounds {
             if lower <= *reach {
                 near.insert(docid);
             } else {
@@ -141,27 +145,30 @@ impl Nearest {
         sealed: &Sealed,
         docids: &RoaringBitmap,
         list: usize,
-    ) -> Result<RoaringBitmap> {
+    ) -> RoaringBitmap {
         // What no graph knows is compared in any case, and so is what has no direction.
         let mut proposed = &*set.outside(sealed) | set.undirected();
         proposed &= docids;
+        let embedded = &set.flags().embedded;
         // A document with several vectors takes several places of a list.
-        let per_document =
-            (set.vectors() as usize).div_ceil(set.flags().embedded.len().max(1) as usize).min(4);
+        let per_document = (set.vectors() as usize).div_ceil(embedded.len().max(1) as usize).min(4);
         for graph in sealed.iter() {
             let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
-            let everything = docids.len() == set.flags().embedded.len() && graph.keys() == set.vectors();
+            let is_whole = set.outside(sealed).is_empty() && graph.keys() == set.vectors();
             for code in &self.codes {
-                let keys = match everything {
-                    true => graph.propose_any(code, list * per_document)?,
-                    false => graph.propose(code, list * per_document, |key| {
-                        docids.contains(key.docid()) && alive(key)
-                    })?,
+                let wanted = list * per_document;
+                let keys = match (is_whole, docids.len() == embedded.len()) {
+                    (true, true) => graph.propose(code, wanted, |_| true),
+                    (true, false) => graph.propose(code, wanted, |key| docids.contains(key.docid())),
+                    (false, true) => graph.propose(code, wanted, alive),
+                    (false, false) => {
+                        graph.propose(code, wanted, |key| docids.contains(key.docid()) && alive(key))
+                    }
                 };
-                proposed.extend(keys.into_iter().map(Key::docid).filter(|docid| docids.contains(*docid)));
+                proposed.extend(keys.into_iter().map(Key::docid));
             }
         }
-        Ok(proposed)
+        proposed
     }
 }
 
@@ -209,36 +216,34 @@ impl Neighbours {
             if sealed.is_empty() {
                 set.graphs().tend(&set);
             } else {
-                let proposed = self.nearest.propose(&set, &sealed, &docids, list)?;
+                let proposed = self.nearest.propose(&set, &sealed, &docids, list);
                 if proposed.len() >= docids.len().min(self.wanted as u64) {
+                    self.scan_narrowly(&set, &proposed);
                     self.complete = false;
-                    self.given |= &proposed;
-                    self.heap = self.nearest.scan(&set, &proposed, self.deadline);
                     return Ok(());
                 }
             }
         }
-        self.scan_narrowly(&set, &docids);
+        self.complete = self.scan_narrowly(&set, &docids);
         Ok(())
     }
 
-    /// Compares as few vectors as it takes for the documents that are wanted; the others may be asked for later.
-    fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) {
-        let Some((near, beyond)) = self.nearest.narrow(set, docids, self.wanted, self.deadline) else {
-            self.heap = self.nearest.scan(set, docids, self.deadline);
-            return;
-        };
-        self.complete = near.len() == docids.len();
-        let mut found = self.nearest.scan(set, &near, self.deadline).into_vec();
-        // What is as far as documents that were left out may be comes with those.
-        found.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
-        if found.len() < self.wanted && Instant::now() < self.deadline {
-            // Only if sums lost more than bounds allow for.
-            self.complete = true;
-            self.heap = self.nearest.scan(set, docids, self.deadline);
-            return;
+    /// Compares as few vectors as it takes for the documents that are wanted; whether all of `docids` were compared,
+    /// or the others may be asked for later.
+    fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) -> bool {
+        if let Some((near, beyond)) = self.nearest.narrow(set, docids, self.wanted, self.deadline) {
+            let mut found = self.nearest.scan(set, &near, self.deadline).into_vec();
+            // What is as far as documents that were left out may be comes with those.
+            found.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
+            // Too few only if sums lost more than bounds allow for, or time is up.
+            if found.len() >= self.wanted || Instant::now() >= self.deadline {
+                self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
+                self.heap = found.into();
+                return near.len() == docids.len();
+            }
         }
-        self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
-        self.heap = found.into();
+        self.given |= docids;
+        self.heap = self.nearest.scan(set, docids, self.deadline);
+        true
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::codes::{CODED_MAX, Codes, code_bounds};
+use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds};
 use super::distance::{Probe, floats};
 use super::graphs::{Graphs, Sealed};
 use super::limits::EXACT_MAX;
@@ -68,6 +68,17 @@ impl Flags {
     pub fn known(&self) -> RoaringBitmap {
         &self.embedded | &self.user_provided | &self.skip_regenerate
     }
+}
+
+/// Between what the distance of a document lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Whose.
+    pub docid: u32,
+    /// It is not nearer.
+    pub lower: f32,
+    /// It is not further.
+    pub upper: f32,
 }
 
 /// The vectors of one embedder. Never changes.
@@ -260,19 +271,37 @@ impl VectorSet {
         (0..place.count() as u32).map(move |slot| self.codes.get(place.code + slot, dimensions))
     }
 
-    /// Between which bounds lies the least distance between a document's vectors and those with codes `probes`?
-    pub fn bounds(&self, docid: u32, probes: &[Vec<i8>]) -> (f32, f32) {
-        if self.undirected.contains(docid) {
-            return (0.0, 0.0);
-        }
-        let (mut lower, mut upper) = (f32::INFINITY, f32::INFINITY);
-        for code in self.codes(self.table.get(docid)) {
+    /// Between which bounds lies, for each of `docids`, the least distance between its vectors and those with codes
+    /// `probes`? All have vectors, and those are coded.
+    pub fn bounds(&self, docids: &[u32], probes: &[Vec<i8>], out: &mut Vec<Bounds>) {
+        let first = out.len();
+        out.extend(docids.iter().map(|docid| Bounds {
+            docid: *docid,
+            lower: f32::INFINITY,
+            upper: f32::INFINITY,
+        }));
+        let of = |at: usize, place: Place| (0..place.count() as u32).map(move |slot| (at, place.code + slot));
+        let mut codes = docids
+            .iter()
+            .enumerate()
+            .flat_map(|(at, docid)| of(first + at, self.table.get(*docid)))
+            .peekable();
+        let dimensions = self.shape().dimensions;
+        while let Some(any) = codes.peek().copied() {
+            // What is left over at the end is filled up with one of them.
+            let owners: [(usize, u32); SIDE_BY_SIDE] = std::array::from_fn(|_| codes.next().unwrap_or(any));
+            let side_by_side = owners.map(|(_, code)| self.codes.get(code, dimensions));
             for probe in probes {
-                let (least, most) = code_bounds(probe, code);
-                (lower, upper) = (lower.min(least), upper.min(most));
+                for ((at, _), (lower, upper)) in owners.iter().zip(code_bounds(probe, side_by_side)) {
+                    let bounds = &mut out[*at];
+                    (bounds.lower, bounds.upper) = (bounds.lower.min(lower), bounds.upper.min(upper));
+                }
             }
         }
-        (lower, upper)
+        if !self.undirected.is_empty() {
+            let near = out[first..].iter_mut().filter(|bounds| self.undirected.contains(bounds.docid));
+            near.for_each(|bounds| (bounds.lower, bounds.upper) = (0.0, 0.0));
+        }
     }
 
     /// The least distance between a document's vectors and `probes`; None without a vector.

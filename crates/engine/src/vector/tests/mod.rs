@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use roaring::RoaringBitmap;
 use serde_json::{Value as Json, json};
 
-use super::codes::{code_distance, code_of};
+use super::codes::{SIDE_BY_SIDE, code_distance, code_distances, code_of};
 use super::distance::{Probe, dot};
 use super::graph::Graph;
 use super::limits::EXACT_MAX;
+use super::links::Links;
 use super::nearest::Path as Way;
 use super::*;
 use crate::settings::Settings;
@@ -125,6 +126,34 @@ fn codes_are_as_far_apart_as_their_vectors() {
     assert!(code_of(&[]).is_none());
     let opposite = [vec![f32::MAX; 64], vec![f32::MIN; 64]].map(|vector| code_of(&vector).unwrap());
     assert!((code_distance(&opposite[0], &opposite[1]) - 2.0).abs() < 1e-5);
+}
+
+#[test]
+fn codes_compared_side_by_side_are_as_far_apart_as_one_by_one() {
+    let wave = |step: f32| -> Vec<i8> {
+        code_of(&(0..100).map(|at| (at as f32 * step).sin()).collect::<Vec<_>>()).unwrap()
+    };
+    let codes: [Vec<i8>; SIDE_BY_SIDE] = std::array::from_fn(|at| wave(0.3 + 0.07 * at as f32));
+    let probe = wave(0.4);
+    let together = code_distances(&probe, std::array::from_fn(|at| &codes[at][..]));
+    let alone: Vec<f32> = codes.iter().map(|code| code_distance(&probe, code)).collect();
+    assert_eq!(together.as_slice(), alone);
+}
+
+#[test]
+fn links_that_lead_nowhere_are_refused() {
+    let lowest = |link: u32| [vec![link], vec![u32::MAX; Links::most(0) - 1]].concat();
+    assert!(Links::of_parts(1, [lowest(0), vec![0], vec![]]).is_ok());
+    for parts in [
+        [lowest(1), vec![0], vec![]],
+        [lowest(0), vec![0, 0], vec![]],
+        [lowest(0), vec![1], vec![]],
+        [lowest(0), vec![0], vec![1; Links::most(1)]],
+        [lowest(0), vec![0], vec![0; Links::most(1) - 1]],
+        [vec![], vec![0], vec![]],
+    ] {
+        assert!(Links::of_parts(1, parts.clone()).is_err(), "{parts:?}");
+    }
 }
 
 #[test]
@@ -245,7 +274,7 @@ fn few_candidates_are_scanned_and_many_walked() {
     }
     assert_eq!(Way::choose(100_000, 100_000, 10_000), Way::Scan, "most of all are wanted");
     for (vectors, in_play, wanted, list) in
-        [(100_000, 50_000, 10, 128), (100_000, 100_000, 20, 256), (5_000_000, 400_000, 1000, 1024)]
+        [(100_000, 50_000, 10, 256), (100_000, 100_000, 50, 512), (5_000_000, 400_000, 1000, 1024)]
     {
         assert_eq!(Way::choose(vectors, in_play, wanted), Way::Walk { list }, "{in_play} of {vectors}");
     }
@@ -364,6 +393,8 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     set.graphs().tend_now(&set).unwrap();
     assert_eq!(set.graphs().sealed().len(), 1);
     assert!(recall(&set, &all) >= 0.97);
+    let itself = |docid: &u32| first_ten(&set, &row(*docid), &all, true)[0] == *docid;
+    assert_eq!((0..count).step_by(10).filter(itself).count(), count as usize / 10, "each finds itself");
     let odd: RoaringBitmap = (0..count).filter(|docid| docid % 20 != 0).collect();
     assert!(recall(&set, &odd) >= 0.95);
 
