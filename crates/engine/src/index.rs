@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::{Context, Error, Result};
 use crate::facets;
-use crate::indexing::{self, Batch, BatchReport, Draft, Shown, Step, Watch, WriteOptions};
+use crate::indexing::{self, Batch, BatchReport, Draft, Room, Shown, Step, Watch, WriteOptions};
 use crate::search::{self, Answer, Patience};
 use crate::store::schema::Presence;
 use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
@@ -169,7 +169,8 @@ impl Index {
                     &batch,
                     committed.map(|committed| committed.snapshot.clone()),
                     self.watch.clone(),
-                )?;
+                )?
+                .within(Room::new(&self.path, self.limits.indexing_memory_bytes / DRAFT_MEMORY_SHARE));
                 let documents = batch.operations.iter().map(|task| task.operation.documents()).sum();
                 let _shown = self.begin(Step::Reading, documents);
                 draft.apply(batch)?;
@@ -483,6 +484,9 @@ fn segment_bytes(indexing_bytes: usize, draft_bytes: usize, threads: usize) -> u
     let share = indexing_bytes.saturating_sub(draft_bytes) / SEGMENT_MEMORY_SHARE;
     share.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX * threads)
 }
+
+/// Tables of a draft get this part of the memory for indexing; what they take beyond it lies in files.
+const DRAFT_MEMORY_SHARE: usize = 4;
 
 /// Segments being built get this part of the memory for indexing; the rest is for writing out what was built,
 /// and for the merge that may run beside it.

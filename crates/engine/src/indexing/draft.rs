@@ -2,19 +2,21 @@
 //! which pieces of which bodies.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use allocator_api2::vec::Vec as RoomyVec;
 use compact_str::CompactString;
-use foldhash::fast::RandomState;
-use indexmap::IndexMap;
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Method, Operation, Outcome};
+use super::entries::{Entries, no_room};
 use super::flatten::each_path;
 use super::json::Object;
 use super::payload::{Payload, Slice, Spool};
+use super::room::Room;
 use super::survey::{Known, Survey};
 use super::watch::Watch;
 use super::{primary_key, special};
@@ -34,7 +36,8 @@ pub struct Draft {
     pub base: Option<Snapshot>,
     /// All documents of `base` are gone, unless an entry says otherwise.
     pub cleared: bool,
-    /// What changes, by document id.
+    /// What changes, by document id, in the order in which ids came, so that documents are written about as they lie in
+    /// their bodies.
     pub entries: Entries,
     /// All fields, those of new documents included.
     pub fields: Arc<FieldMap>,
@@ -58,11 +61,8 @@ pub struct Draft {
     index_uid: String,
     /// Whoever waits for it, and what they see of it.
     pub watch: Watch,
+    room: Room,
 }
-
-/// Entries in the order in which they came, so that documents are written about as they lie in their bodies. An
-/// id of up to 24 bytes lies in the entry itself: there may be millions.
-pub type Entries = IndexMap<CompactString, Entry, RandomState>;
 
 /// What becomes of one document id.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +76,7 @@ pub struct Entry {
     /// Pieces merged one after another.
     pub pieces: SmallVec<[Piece; 1]>,
     /// The last of [`Draft::spools`] that had the id, counted from 1; 0: none had.
-    seen_in: u32,
+    pub(super) seen_in: u32,
 }
 
 /// What a document is made of.
@@ -151,11 +151,12 @@ impl Draft {
         let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
         let vectors = base.as_ref().map(Vectors::of).unwrap_or_default();
         let vectors = VectorDraft::new(&parts.settings, vectors)?;
+        let room = Room::new(Path::new("."), usize::MAX);
         Ok(Self {
             batch_uid: batch.uid,
             base,
             cleared: false,
-            entries: Entries::default(),
+            entries: Entries::new(&room),
             fields: parts.fields,
             settings: parts.settings,
             primary_key: parts.primary_key,
@@ -168,7 +169,18 @@ impl Draft {
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
             watch,
+            room,
         })
+    }
+
+    /// Has tables lie in `room`, which is unbounded otherwise. Asked before anything is applied.
+    pub fn within(self, room: Room) -> Self {
+        Self { entries: Entries::new(&room), room, ..self }
+    }
+
+    /// Where tables lie.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Documents there will be.
@@ -264,7 +276,7 @@ impl Draft {
             }
             for docid in columns.malformed(field)? {
                 let id = id_in(base, docid)?;
-                if !self.entries.contains_key(id.as_str()) {
+                if !self.entries.contains(&id) {
                     fresh.run(&id, &base.document(docid)?.unwrap_or_default())?;
                 }
             }
@@ -277,7 +289,7 @@ impl Draft {
         let mut change = self.vectors.reconfigure(settings, remakes)?;
         let mut rewritten: Vec<String> = Vec::new();
         if change.concerns_all() {
-            for (id, entry) in &self.entries {
+            for (id, entry) in self.entries.iter() {
                 if let Some(docid) = entry.docid
                     && change.visit(docid, id, &self.merged(entry)?)?
                 {
@@ -290,7 +302,7 @@ impl Draft {
                     self.watch.next()?;
                     let document = base.document(docid)?.unwrap_or_default();
                     let id = primary_key::id_of(base.primary_key().unwrap_or_default(), &document)?;
-                    if !self.entries.contains_key(id.as_str()) && change.visit(docid, &id, &document)? {
+                    if !self.entries.contains(&id) && change.visit(docid, &id, &document)? {
                         rewritten.push(id);
                     }
                 }
@@ -321,7 +333,7 @@ impl Draft {
         if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
             for docid in &returning & base.documents() {
                 let id = id_in(base, docid)?;
-                if !self.entries.contains_key(id.as_str()) {
+                if !self.entries.contains(&id) {
                     returned.extend(change.give_back(docid).map(|vectors| (id, vectors)));
                 }
             }
@@ -348,11 +360,11 @@ impl Draft {
 
     /// The place of an id's entry, made from the base if there is none; None if nobody knows the id.
     fn find(&mut self, id: &str) -> Result<Option<usize>> {
-        if let Some(at) = self.entries.get_index_of(id) {
+        if let Some(at) = self.entries.place(id) {
             return Ok(Some(at));
         }
         let entry = self.base_entry(id)?;
-        Ok(entry.base.is_some().then(|| self.entries.insert_full(id.into(), entry).0))
+        entry.base.is_some().then(|| self.entries.add(id, entry)).transpose()
     }
 
     fn declare_primary_key(&mut self, wanted: Option<String>) -> Result<Outcome> {
@@ -389,7 +401,7 @@ impl Draft {
         let number = self.spools.len() as u32;
 
         // First everything is read, so that a fault in the last document undoes nothing.
-        let mut puts: Vec<(CompactString, Piece)> = Vec::new();
+        let mut puts: RoomyVec<(CompactString, Piece), Room> = RoomyVec::new_in(self.room.clone());
         let mut vectors: HashMap<CompactString, Staged> = HashMap::new();
         // What documents ask of embedders, by their place in `puts`.
         let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
@@ -399,6 +411,7 @@ impl Draft {
         spool.each(&mut |slice| {
             self.watch.next()?;
             let piece = Piece::Body { spool: number, slice };
+            puts.try_reserve(1).map_err(|error| no_room(&error))?;
             if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
                 && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
             {
@@ -426,7 +439,7 @@ impl Draft {
         self.spools.push(spool);
         self.fields = fields;
         self.primary_key = key;
-        self.entries.reserve(puts.len());
+        self.entries.reserve(puts.len())?;
         let (mut distinct, mut unknown) = (0, HashSet::new());
         for (place, (id, piece)) in puts.into_iter().enumerate() {
             self.watch.go_on()?;
@@ -442,7 +455,7 @@ impl Draft {
             };
         }
         for (id, staged) in vectors {
-            if let Some(docid) = self.entries.get(id.as_str()).and_then(|entry| entry.docid) {
+            if let Some(docid) = self.entries.get(&id).and_then(|entry| entry.docid) {
                 self.vectors.put(docid, staged);
             }
         }
@@ -513,7 +526,7 @@ impl Draft {
         let at = match self.find(id)? {
             Some(at) => at,
             None if skip_creation => return Ok(None),
-            None => self.entries.insert_full(id.into(), Entry::default()).0,
+            None => self.entries.add(id, Entry::default())?,
         };
         let entry = &mut self.entries[at];
         let spools = self.spools.len() as u32;
@@ -550,7 +563,7 @@ impl Draft {
         entry.on_base = false;
         entry.pieces = SmallVec::new();
         if entry.base.is_none() {
-            self.entries.swap_remove_index(at);
+            self.entries.remove(at);
         }
         if let Some(docid) = docid {
             self.docids.free(docid);
@@ -559,10 +572,9 @@ impl Draft {
         Ok(docid.is_some())
     }
 
-    /// About what it takes, in bytes, beside vectors and mapped bodies.
+    /// About what it takes, in bytes, beside vectors and what lies in files.
     pub fn memory_bytes(&self) -> usize {
-        // Beside each entry lies its hash, and its place in the table of hashes takes as much again.
-        self.entries.capacity() * size_of::<(CompactString, Entry, [usize; 2])>()
+        self.room.held_bytes()
     }
 
     /// Ids of the documents, as they are now, that a filter matches.
@@ -578,7 +590,7 @@ impl Draft {
             for docid in filter::select(base, &expression, &scope)?.iter() {
                 let id = id_in(base, docid)?;
                 // Those with an entry have changed: the other half of the preview shows how.
-                if !self.entries.contains_key(id.as_str()) {
+                if !self.entries.contains(&id) {
                     ids.push(id);
                 }
             }

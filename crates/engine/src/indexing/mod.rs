@@ -3,10 +3,12 @@
 mod batch;
 mod cost;
 mod draft;
+mod entries;
 mod flatten;
 mod json;
 mod payload;
 mod primary_key;
+mod room;
 mod special;
 mod survey;
 mod watch;
@@ -18,6 +20,7 @@ pub use cost::{Cost, cost_of, wants_column};
 pub use draft::Draft;
 pub use flatten::is_reserved;
 pub use payload::{Format, Payload, PayloadReport, inspect};
+pub use room::Room;
 pub use watch::{Level, Shown, Step, Watch};
 pub use write::{WriteOptions, write};
 

@@ -44,7 +44,7 @@ impl Draft {
         wants: impl Iterator<Item = (u32, &'w Want)>,
     ) -> Result<Value> {
         let by_docid: &HashMap<u32, CompactString> = self.by_docid.get_or_init(|| {
-            self.entries.iter().filter_map(|(id, entry)| Some((entry.docid?, id.clone()))).collect()
+            self.entries.iter().filter_map(|(id, entry)| Some((entry.docid?, id.into()))).collect()
         });
         let (mut items, mut bytes, mut next) = (Vec::new(), 0, (place + 1, 0));
         let mut shown: Option<&Arc<Settings>> = None;

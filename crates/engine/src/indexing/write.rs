@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use allocator_api2::vec::Vec as RoomyVec;
 use roaring::RoaringBitmap;
 
 use super::cost::{Cost, cost_of, wants_column};
 use super::draft::{Draft, Piece, id_in};
+use super::entries::no_room;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::layout;
+use super::room::Room;
 use super::watch::Step;
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
@@ -78,7 +81,7 @@ pub fn preview(draft: &Draft) -> Result<Preview> {
     let mut flattener = Flattener::new(rules);
     let layout = layout();
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
-    for (id, entry) in &draft.entries {
+    for (id, entry) in draft.entries.iter() {
         if let Some(docid) = entry.docid {
             let document = draft.merged(entry)?;
             let document = Object::from(&document);
@@ -107,7 +110,8 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
     let again = draft.needs_reindexing();
     let cleared = draft.cleared || again;
     let mut change = Change { cleared, ..Change::default() };
-    let mut work: Vec<(u32, Work)> = Vec::with_capacity(draft.entries.len());
+    let mut work: RoomyVec<(u32, Work), Room> = RoomyVec::new_in(draft.room().clone());
+    work.try_reserve(draft.entries.len()).map_err(|error| no_room(&error))?;
     for (place, entry) in (0..).zip(draft.entries.values()) {
         match entry.docid {
             Some(docid) => work.push((docid, Work::Changed(place))),
@@ -117,6 +121,7 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
     if let (true, false, Some(base)) = (again, draft.cleared, &draft.base) {
         let replaced: RoaringBitmap = draft.entries.values().filter_map(|entry| entry.base).collect();
         let kept = base.documents() - replaced;
+        work.try_reserve(kept.len() as usize).map_err(|error| no_room(&error))?;
         work.extend(kept.into_iter().map(|docid| (docid, Work::Again)));
     }
     work.sort_unstable_by_key(|(docid, _)| *docid);
@@ -199,7 +204,7 @@ impl Part<'_> {
                 return self.flattener.flatten(docid, &id, &document, source_of(&document)?).map(Some);
             }
         };
-        let (id, entry) = draft.entries.get_index(place).expect("work names entries");
+        let (id, entry) = draft.entries.row(place);
         let merged;
         let document = match draft.plain(entry)? {
             Some(document) => document,
