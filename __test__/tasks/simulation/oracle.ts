@@ -28,28 +28,18 @@ export type Wishes = ReadonlyMap<string, TaskContent>
 const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
 
 /** What must never change of a task that has ended. A swap may rename its index. */
-const lasting = ({
-  uid,
-  status,
-  type,
-  batch_uid,
-  canceled_by,
-  started_at,
-  finished_at,
-  error,
-  ...rest
-}: Row) =>
-  JSON.stringify([
-    uid,
-    status,
-    type,
-    batch_uid,
-    canceled_by,
-    started_at,
-    finished_at,
-    error,
-    rest.custom_metadata,
-  ])
+const lastingColumns = [
+  'uid',
+  'status',
+  'type',
+  'batch_uid',
+  'canceled_by',
+  'started_at',
+  'finished_at',
+  'error',
+  'custom_metadata',
+] as const
+const lasting = (row: Row) => JSON.stringify(lastingColumns.map((name) => row[name]))
 
 /** Naming a primary key again changes nothing: after a crash it is simply done again. */
 const isRepeated = (entry: Applied, before: Applied | undefined) =>
