@@ -2,39 +2,46 @@
 //!
 //! Keys are docid:32 ‖ slot:8 ‖ the low 24 bits of the record's sequence number. A key whose record was
 //! replaced since is dead and is not proposed; one that seems alive by chance costs a comparison, no more,
-//! because every proposal is compared anew with the vectors of the log. Dead ones still lead on to others.
+//! because every proposal is compared anew with the vectors of the log.
 //!
-//! Nodes compare their codes (`codes.rs`), of which a graph has copies of its own: those of the dead are nowhere else.
-//! Source of the method: Malkov and Yashunin, Efficient and robust approximate nearest neighbor search using
-//! hierarchical navigable small world graphs.
+//! ```text
+//! file   = "SIFTGRF2" dimensions:u32 0:u32 from:u64 to:u64 keys:u64 bytes:u64 crc32:u32 0:u32 graph
+//! ```
+//!
+//! The checksum covers all of the file but itself. A file that does not check out is made anew.
+//! The graph compares codes (`codes.rs`) by a function of ours.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::codes::{Codes, SIDE_BY_SIDE, code_bytes, code_distances, has_direction};
-use super::linking::Linking;
-use super::links::Links;
+use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
+
+use super::codes::{code_bytes, code_distance, has_direction};
+use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
 use super::set::VectorSet;
 use super::table::Place;
+use crate::error::{Context, Error, Result};
+
+const MAGIC: &[u8; 8] = b"SIFTGRF2";
+const HEADER_BYTES: usize = 56;
+const CRC_AT: usize = 48;
 
 /// The vectors of the records whose sequence numbers lie in a range.
-#[derive(Clone)]
 pub struct Graph {
-    pub(super) dimensions: usize,
-    pub(super) covers: Range<u64>,
-    /// By node.
-    pub(super) keys: Vec<Key>,
-    pub(super) codes: Codes,
-    pub(super) links: Links,
-    /// A node of the highest level, from which all walks go.
-    pub(super) entry: u32,
+    index: Index,
+    dimensions: usize,
+    covers: Range<u64>,
+    keys: u64,
+    slots: Slots,
 }
 
 /// A key that was proposed, or asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(pub(super) u64);
+pub struct Key(u64);
 
 impl Key {
     /// Of a vector of a record.
@@ -58,33 +65,79 @@ const SEQUENCE_MASK: u64 = 0xff_ffff;
 impl Graph {
     /// Builds a graph over the records of `set` that `covers` says. They lie at `places`; `onto` holds those
     /// before. None if told to stop.
+    ///
+    /// # Errors
+    /// Internal, if memory does not suffice.
     pub fn build(
         set: &VectorSet,
         covers: Range<u64>,
         places: &[(u32, Place)],
         onto: Option<&Self>,
         stop: &AtomicBool,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>> {
+        let dimensions = set.shape().dimensions;
         let vectors: usize = places.iter().map(|(_, place)| place.count()).sum();
-        let empty = || Self {
-            dimensions: set.shape().dimensions,
-            covers: covers.clone(),
-            keys: Vec::new(),
-            codes: Codes::default(),
-            links: Links::default(),
-            entry: 0,
+        let mut graph = match onto {
+            Some(graph) => graph.copy(covers, vectors)?,
+            None => Self::empty(dimensions, covers)?.comparing()?.reserved(vectors)?,
         };
-        let graph = onto.map_or_else(empty, |graph| Self { covers: covers.clone(), ..graph.clone() });
-        let mut linking = Linking::new(graph, vectors);
         for (docid, place) in places {
             if stop.load(Ordering::Relaxed) {
-                return None;
+                return Ok(None);
             }
             for (slot, code) in set.codes(*place).enumerate().filter(|(_, code)| has_direction(code)) {
-                linking.add(Key::new(*docid, slot, place.sequence()), code);
+                let key = Key::new(*docid, slot, place.sequence());
+                graph.index.add(key.0, code).context(FAILED)?;
+                graph.keys += 1;
             }
         }
-        Some(linking.finish())
+        Ok(Some(graph))
+    }
+
+    /// One that more can be added to. This one may be searched meanwhile.
+    fn copy(&self, covers: Range<u64>, more: usize) -> Result<Self> {
+        let mut bytes = vec![0u8; self.index.serialized_length()];
+        self.index.save_to_buffer(&mut bytes).context(FAILED)?;
+        Self::read(&bytes, self.dimensions, covers, self.keys)?.reserved(self.keys as usize + more)
+    }
+
+    fn read(bytes: &[u8], dimensions: usize, covers: Range<u64>, keys: u64) -> Result<Self> {
+        let graph = Self::empty(dimensions, covers)?;
+        graph.index.load_from_buffer(bytes).context(FAILED)?;
+        Self { keys, ..graph }.comparing()
+    }
+
+    fn empty(dimensions: usize, covers: Range<u64>) -> Result<Self> {
+        let options = IndexOptions {
+            dimensions: code_bytes(dimensions),
+            metric: MetricKind::IP,
+            quantization: ScalarKind::I8,
+            connectivity: CONNECTIVITY,
+            expansion_add: EXPANSION_ADD,
+            expansion_search: LIST_MIN,
+            multi: false,
+        };
+        let index = Index::new(&options).context(FAILED)?;
+        Ok(Self { index, dimensions, covers, keys: 0, slots: Slots::default() })
+    }
+
+    /// Sets the function that compares; reading a graph sets the library's own.
+    fn comparing(mut self) -> Result<Self> {
+        let bytes = code_bytes(self.dimensions);
+        let distance = move |a: *const i8, b: *const i8| {
+            // SAFETY: the library compares vectors of the index and queries, both of which it was given as
+            // codes of this many bytes, and neither is changed or freed while it does.
+            let (a, b) =
+                unsafe { (std::slice::from_raw_parts(a, bytes), std::slice::from_raw_parts(b, bytes)) };
+            code_distance(a, b)
+        };
+        <i8 as usearch::VectorType>::change_metric(&mut self.index, Box::new(distance)).context(FAILED)?;
+        Ok(self)
+    }
+
+    fn reserved(self, vectors: usize) -> Result<Self> {
+        self.index.reserve_capacity_and_threads(vectors.max(1), SEARCHES_MAX).context(FAILED)?;
+        Ok(self)
     }
 
     /// Sequence numbers of the records in it.
@@ -94,137 +147,116 @@ impl Graph {
 
     /// Vectors in it, dead ones included.
     pub fn keys(&self) -> u64 {
-        self.keys.len() as u64
+        self.keys
     }
 
     /// Bytes it takes in memory.
     pub fn memory_bytes(&self) -> usize {
-        self.keys.len() * (size_of::<Key>() + code_bytes(self.dimensions)) + self.links.bytes()
+        self.index.memory_usage()
     }
 
     /// Proposes `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through.
-    pub fn propose(&self, query: &[i8], wanted: usize, admit: impl Fn(Key) -> bool) -> Vec<Key> {
-        let Some(from) = self.descend(query, 0) else { return Vec::new() };
-        let admit = |node: u32| admit(self.keys[node as usize]);
-        let found = Walk::default().nearest(self, query, from, 0, wanted, admit);
-        found.into_iter().map(|near| self.keys[near.node() as usize]).collect()
+    pub fn propose(&self, query: &[i8], wanted: usize, admit: impl Fn(Key) -> bool) -> Result<Vec<Key>> {
+        let _slot = self.slots.enter();
+        // Unwinding through the library would end the process; a key that cannot be judged is not admitted.
+        let admit = |key: u64| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| admit(Key(key)))).unwrap_or(false)
+        };
+        let found = self.index.filtered_search(query, wanted, admit).context("a graph of vectors failed")?;
+        Ok(found.keys.into_iter().map(Key).collect())
     }
 
-    /// From the entry down to `level`, always to the nearest. None: there are no nodes.
-    pub(super) fn descend(&self, query: &[i8], level: usize) -> Option<u32> {
-        let top = self.links.level(self.entry)?;
-        let mut nearest = self.near(query, &[self.entry]).next()?;
-        for level in (level + 1..=top).rev() {
-            while let Some(next) = self.near(query, self.links.of(nearest.node(), level)).min()
-                && next < nearest
-            {
-                nearest = next;
-            }
+    /// The same among all keys.
+    pub fn propose_any(&self, query: &[i8], wanted: usize) -> Result<Vec<Key>> {
+        let _slot = self.slots.enter();
+        let found = self.index.search(query, wanted).context("a graph of vectors failed")?;
+        Ok(found.keys.into_iter().map(Key).collect())
+    }
+
+    /// Writes and syncs it under a name of its own, then renames it to `path`.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let context = || format!("{} could not be written", path.display());
+        let mut bytes = vec![0u8; HEADER_BYTES + self.index.serialized_length()];
+        self.index.save_to_buffer(&mut bytes[HEADER_BYTES..]).context(context())?;
+        let length = bytes.len() as u64;
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&(self.dimensions as u32).to_le_bytes());
+        for (at, number) in [(16, self.covers.start), (24, self.covers.end), (32, self.keys), (40, length)] {
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
         }
-        Some(nearest.node())
+        let crc = checksum(&bytes).to_le_bytes();
+        bytes[CRC_AT..CRC_AT + 4].copy_from_slice(&crc);
+        let temporary = path.with_extension("new");
+        let mut file = File::create(&temporary).context(context())?;
+        file.write_all(&bytes).and_then(|()| file.sync_all()).context(context())?;
+        fs::rename(&temporary, path).context(context())
     }
 
-    /// The code of a node.
-    pub(super) fn code(&self, node: u32) -> &[i8] {
-        self.codes.get(node, self.dimensions)
-    }
-
-    /// How far from `query` each of `nodes` is.
-    pub(super) fn near(&self, query: &[i8], nodes: &[u32]) -> impl Iterator<Item = Near> {
-        nodes.chunks(SIDE_BY_SIDE).flat_map(move |nodes| {
-            // What is left over at the end is filled up with its first.
-            let codes = std::array::from_fn(|at| self.code(*nodes.get(at).unwrap_or(&nodes[0])));
-            let distances = code_distances(query, codes);
-            nodes.iter().zip(distances).map(|(node, distance)| Near::new(*node, distance))
-        })
+    /// Reads what [`Graph::save`] wrote.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it is of another kind or damaged: it is to be made anew.
+    pub fn load(path: &Path, dimensions: usize) -> Result<Self> {
+        let context = || format!("{} could not be read", path.display());
+        let file = File::open(path).context(context())?;
+        // SAFETY: a graph is written under another name and never changed once it has its own.
+        let bytes = unsafe { memmap2::Mmap::map(&file) }.context(context())?;
+        let wrong = |reason: &str| Err(Error::internal(context(), reason.to_owned()));
+        if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
+            return wrong("it is no graph of vectors");
+        }
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        // Nothing reaches the library that we did not write.
+        if long(40) != bytes.len() as u64 || checksum(&bytes) != short(CRC_AT) {
+            return wrong("it does not match its checksum");
+        }
+        if short(8) as usize != dimensions {
+            return wrong("its vectors are of another length");
+        }
+        let keys = long(32);
+        Self::read(&bytes[HEADER_BYTES..], dimensions, long(16)..long(24), keys)?.reserved(keys as usize)
     }
 }
 
-/// A node and how far away it is. The nearer comes first, of those equally far the older.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Near(u64);
+const FAILED: &str = "a graph of vectors could not be built";
 
-impl Near {
-    /// Bits of floats from 0 on compare as the floats do.
-    fn new(node: u32, distance: f32) -> Self {
-        Self(u64::from(distance.max(0.0).to_bits()) << 32 | u64::from(node))
-    }
+/// The checksum of a file, without the place where it is written.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&bytes[..CRC_AT]);
+    crc.update(&bytes[CRC_AT + 4..]);
+    crc.finalize()
+}
 
-    /// Which node.
-    pub fn node(self) -> u32 {
-        self.0 as u32
-    }
+/// Searches of one graph at a time. The library lends each a numbered place and has no more of them.
+const SEARCHES_MAX: usize = 16;
 
-    /// 1 less the cosine.
-    pub fn distance(self) -> f32 {
-        f32::from_bits((self.0 >> 32) as u32)
+struct Slots {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { free: Mutex::new(SEARCHES_MAX), freed: Condvar::new() }
     }
 }
 
-/// Walks along the links of one level; kept for the next one, it needs no new memory.
-#[derive(Default)]
-pub struct Walk {
-    /// A bit for each node.
-    seen: Vec<u64>,
-    next: BinaryHeap<Reverse<Near>>,
-    nearest: BinaryHeap<Near>,
-    fresh: Vec<u32>,
+struct Slot<'s>(&'s Slots);
+
+impl Slots {
+    fn enter(&self) -> Slot<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_while(free, |free| *free == 0);
+        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Slot(self)
+    }
 }
 
-impl Walk {
-    /// The `list` nearest nodes on a level, in order, that are reached from `from` and that `admit` lets through.
-    pub fn nearest(
-        &mut self,
-        graph: &Graph,
-        query: &[i8],
-        from: u32,
-        level: usize,
-        list: usize,
-        admit: impl Fn(u32) -> bool,
-    ) -> Vec<Near> {
-        self.seen.clear();
-        self.seen.resize(graph.keys.len().div_ceil(64), 0);
-        self.next.clear();
-        self.look_at(graph, query, &[from], list, &admit);
-        while let Some(Reverse(nearest)) = self.next.pop() {
-            if self.nearest.len() >= list && self.nearest.peek().is_some_and(|last| nearest > *last) {
-                break;
-            }
-            self.look_at(graph, query, graph.links.of(nearest.node(), level), list, &admit);
-        }
-        let mut found: Vec<Near> = self.nearest.drain().collect();
-        found.sort_unstable();
-        found
-    }
-
-    fn look_at(
-        &mut self,
-        graph: &Graph,
-        query: &[i8],
-        nodes: &[u32],
-        list: usize,
-        admit: &impl Fn(u32) -> bool,
-    ) {
-        let Self { seen, next, nearest, fresh } = self;
-        fresh.clear();
-        for node in nodes {
-            let (word, bit) = (&mut seen[*node as usize / 64], 1 << (node % 64));
-            if *word & bit == 0 {
-                *word |= bit;
-                fresh.push(*node);
-            }
-        }
-        for near in graph.near(query, fresh) {
-            if nearest.len() >= list && nearest.peek().is_some_and(|last| near > *last) {
-                continue;
-            }
-            next.push(Reverse(near));
-            if admit(near.node()) {
-                nearest.push(near);
-                if nearest.len() > list {
-                    nearest.pop();
-                }
-            }
-        }
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
     }
 }

@@ -106,7 +106,7 @@ impl Graphs {
         while let Some(set) = self.newest() {
             let Some(step) = next_step(&set, &self.sealed()) else { break };
             let Step { covers, places, onto } = step;
-            let Some(graph) = Graph::build(&set, covers, &places, onto.as_deref(), &self.stop) else {
+            let Some(graph) = Graph::build(&set, covers, &places, onto.as_deref(), &self.stop)? else {
                 break;
             };
             // One that cannot be written serves as long as the process lives.

@@ -33,9 +33,6 @@ pub const CONNECTIVITY: usize = 16;
 /// Candidates looked at when a node is linked.
 pub const EXPANSION_ADD: usize = 128;
 
-/// Links to a node of a graph that are not given up for better ones: without any it is never found.
-pub const INCOMING_MIN: u32 = 3;
-
 /// Vectors outside of every graph are scanned by every search: from so many on they are added to one.
 pub const SEAL_VECTORS: u64 = 2_000;
 

@@ -145,7 +145,7 @@ impl Nearest {
         sealed: &Sealed,
         docids: &RoaringBitmap,
         list: usize,
-    ) -> RoaringBitmap {
+    ) -> Result<RoaringBitmap> {
         // What no graph knows is compared in any case, and so is what has no direction.
         let mut proposed = &*set.outside(sealed) | set.undirected();
         proposed &= docids;
@@ -158,17 +158,17 @@ impl Nearest {
             for code in &self.codes {
                 let wanted = list * per_document;
                 let keys = match (is_whole, docids.len() == embedded.len()) {
-                    (true, true) => graph.propose(code, wanted, |_| true),
+                    (true, true) => graph.propose_any(code, wanted),
                     (true, false) => graph.propose(code, wanted, |key| docids.contains(key.docid())),
                     (false, true) => graph.propose(code, wanted, alive),
                     (false, false) => {
                         graph.propose(code, wanted, |key| docids.contains(key.docid()) && alive(key))
                     }
-                };
+                }?;
                 proposed.extend(keys.into_iter().map(Key::docid));
             }
         }
-        proposed
+        Ok(proposed)
     }
 }
 
@@ -216,7 +216,7 @@ impl Neighbours {
             if sealed.is_empty() {
                 set.graphs().tend(&set);
             } else {
-                let proposed = self.nearest.propose(&set, &sealed, &docids, list);
+                let proposed = self.nearest.propose(&set, &sealed, &docids, list)?;
                 if proposed.len() >= docids.len().min(self.wanted as u64) {
                     self.scan_narrowly(&set, &proposed);
                     self.complete = false;

@@ -17,7 +17,6 @@ use super::codes::{SIDE_BY_SIDE, code_distance, code_distances, code_of};
 use super::distance::{Probe, dot};
 use super::graph::Graph;
 use super::limits::EXACT_MAX;
-use super::links::Links;
 use super::nearest::Path as Way;
 use super::*;
 use crate::settings::Settings;
@@ -138,22 +137,6 @@ fn codes_compared_side_by_side_are_as_far_apart_as_one_by_one() {
     let together = code_distances(&probe, std::array::from_fn(|at| &codes[at][..]));
     let alone: Vec<f32> = codes.iter().map(|code| code_distance(&probe, code)).collect();
     assert_eq!(together.as_slice(), alone);
-}
-
-#[test]
-fn links_that_lead_nowhere_are_refused() {
-    let lowest = |link: u32| [vec![link], vec![u32::MAX; Links::most(0) - 1]].concat();
-    assert!(Links::of_parts(1, [lowest(0), vec![0], vec![]]).is_ok());
-    for parts in [
-        [lowest(1), vec![0], vec![]],
-        [lowest(0), vec![0, 0], vec![]],
-        [lowest(0), vec![1], vec![]],
-        [lowest(0), vec![0], vec![1; Links::most(1)]],
-        [lowest(0), vec![0], vec![0; Links::most(1) - 1]],
-        [vec![], vec![0], vec![]],
-    ] {
-        assert!(Links::of_parts(1, parts.clone()).is_err(), "{parts:?}");
-    }
 }
 
 #[test]
