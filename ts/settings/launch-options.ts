@@ -39,7 +39,7 @@ const table = {
   }),
   maxIndexingMemory: bytes(indexingMemory, 'Memory indexing may use (default: two thirds of what there is)'),
   maxIndexingThreads: threads(halfTheCores, 'Threads indexing may use (default: half the cores)'),
-  answerCacheSize: bytes(() => 8 * MIB, 'Memory for answers kept until their index changes; 0 keeps none'),
+  answerCacheSize: bytes(() => 16 * MIB, 'Memory for answers kept until their index changes; 0 keeps none'),
   taskWebhookUrl: url('Told about every finished task'),
   taskWebhookAuthorizationHeader: text('header', null, 'Authorization header sent to that webhook'),
   sslCertPath: text('path', null, 'PEM certificate chain; TLS is on when the key is given too'),

@@ -47,7 +47,8 @@ pub enum Path {
 impl Path {
     /// For `wanted` of `in_play` documents, where the embedder has `vectors` in all.
     pub fn choose(vectors: u64, in_play: u64, wanted: usize) -> Self {
-        let list = wanted.saturating_mul(10).clamp(LIST_MIN, LIST_MAX).next_power_of_two();
+        let list = wanted.saturating_mul(10).clamp(LIST_MIN, LIST_MAX);
+        let list = LIST_MIN * list.div_ceil(LIST_MIN).next_power_of_two();
         let walk = vectors > EXACT_MAX
             && in_play > EXACT_MAX
             && (in_play > SCANNED_MAX || in_play.saturating_mul(in_play) / vectors > WALK_COST * list as u64)

@@ -257,7 +257,7 @@ fn few_candidates_are_scanned_and_many_walked() {
     }
     assert_eq!(Way::choose(100_000, 100_000, 10_000), Way::Scan, "most of all are wanted");
     for (vectors, in_play, wanted, list) in
-        [(100_000, 50_000, 10, 256), (100_000, 100_000, 50, 512), (5_000_000, 400_000, 1000, 1024)]
+        [(100_000, 50_000, 10, 192), (100_000, 100_000, 20, 384), (5_000_000, 400_000, 1000, 1536)]
     {
         assert_eq!(Way::choose(vectors, in_play, wanted), Way::Walk { list }, "{in_play} of {vectors}");
     }
