@@ -26,7 +26,7 @@ pub use write::{WriteOptions, write};
 
 /// What every segment is made of.
 pub fn layout() -> crate::store::Layout {
-    crate::store::Layout::new(Vec::new())
+    crate::store::Layout::newest()
 }
 
 #[cfg(test)]
@@ -38,19 +38,19 @@ fn each_path_of(document: &serde_json::Map<String, serde_json::Value>, fields: &
     flatten::each_path(document, &mut |path| fields.insert(path).map(|_| ())).expect("few fields");
 }
 
-/// A document as it is written, with the number as its docid and id.
+/// A document as it is written, with a column for each of its values.
 #[cfg(test)]
 pub fn document_for_tests(
     analyzer: &crate::analysis::Analyzer,
     fields: &mut crate::fields::FieldMap,
     docid: u32,
+    id: &str,
     document: &serde_json::Value,
-) -> crate::store::IndexedDocument {
+) -> crate::store::WrittenDocument {
     let document = document.as_object().expect("documents are objects");
     each_path_of(document, fields);
-    let rules = flatten::Rules { analyzer, fields, wants_column: &|_| false };
+    let rules = flatten::Rules { analyzer, fields, wants_column: &|_| true };
     let source = serde_json::to_vec(document).expect("it was JSON");
-    flatten::Flattener::new(rules)
-        .flatten(docid, &docid.to_string(), &json::Object::from(document), source)
-        .expect("its paths are known")
+    let flat = flatten::Flattener::new(rules).flatten(docid, id, &json::Object::from(document), source);
+    flat.expect("its paths are known").with_fields(layout().fields())
 }

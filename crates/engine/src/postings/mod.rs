@@ -11,6 +11,7 @@ mod budget;
 mod cache;
 mod dictionary;
 mod docsets;
+mod initials;
 mod laid_out;
 mod lengths;
 mod list_reader;
@@ -22,13 +23,14 @@ mod prefixes;
 mod searchable;
 mod segment;
 
+pub use crate::store::buckets::bucketed;
 pub use budget::{Budget, OVERDRAFT};
 pub use dictionary::Word;
 pub use docsets::{FieldDocs, Reading};
 pub use misspellings::{Misspellings, Misspelt};
 pub use nearness::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN};
 pub use occurrences::Occurrences;
-pub use positions::{PositionDocs, bucketed};
+pub use positions::PositionDocs;
 pub use searchable::Searchable;
 pub use segment::Side;
 

@@ -109,6 +109,13 @@ impl Postings {
             if here.is_empty() {
                 continue;
             }
+            if let Some(initial) = segment.initials(prefix) {
+                segment.visit_initial(initial, &here, |docid, field, positions| {
+                    let found = positions.iter().map(|&position| pack(docid, field, position));
+                    places.extend(found.filter(searched));
+                })?;
+                continue;
+            }
             match segment.prefix_places(prefix)? {
                 Some(kept) => places.extend(kept.value.within(&here).places.into_iter().filter(searched)),
                 None => {

@@ -1,4 +1,4 @@
-//! Positions as ranking rules see them: exact at the start of an attribute, coarser further on.
+//! Which documents hold a word where? By positions as ranking rules see them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use super::{Postings, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DocidSet;
+use crate::store::buckets::{BUCKETS, EXACT_POSITIONS, bucket_of};
 
 /// Documents by the bucketed positions of a word, or of all words with one beginning, in any attribute.
 #[derive(Debug, Default)]
@@ -76,6 +77,10 @@ impl PositionSets {
     }
 }
 
+/// Documents of which is told all at once where they have an initial in the time in which one is looked up; measured on
+/// the films.
+const LOOK_UP_COST: u64 = 64;
+
 /// Words in fewer documents are read anew each time.
 const KEPT_FREQUENCY_MIN: u64 = 2048;
 
@@ -101,16 +106,51 @@ impl Postings {
     }
 
     /// Positions of all words that begin with `prefix`, worked out once. Meant for short beginnings.
-    pub fn prefix_positions(&self, prefix: &str) -> Result<Arc<PositionDocs>> {
-        let key: Box<str> = format!("{prefix}*").into();
+    ///
+    /// Enough of them to tell how near any is to the position `expected`: an attribute that has one further on than
+    /// that may have more beyond it that are left out. None if looking into the documents of `universe` one by one, see
+    /// [`Postings::visit_prefix`], is as quick.
+    pub fn prefix_positions(
+        &self,
+        prefix: &str,
+        expected: u32,
+        universe: &RoaringBitmap,
+    ) -> Result<Option<Arc<PositionDocs>>> {
+        // Up to there one answer serves all that may be expected.
+        let all = expected >= EXACT_POSITIONS;
+        let key: Box<str> = if all { format!("{prefix}**") } else { format!("{prefix}*") }.into();
         if let Some(known) = self.cache.positions.get(&key) {
-            return Ok(known);
+            return Ok(Some(known));
+        }
+        let read_from_initials = self.segments().all(|segment| segment.initials(prefix).is_some());
+        if read_from_initials && universe.len() * LOOK_UP_COST < self.snapshot.documents().len() {
+            return Ok(None);
         }
         let found = self.united_positions(|take| {
-            self.segments().try_for_each(|segment| segment.prefix_positions(prefix, &mut *take))
+            self.segments().try_for_each(|segment| segment.prefix_positions(prefix, all, &mut *take))
         })?;
         self.keep(&self.cache.positions, key, Arc::clone(&found), found.bytes());
-        Ok(found)
+        Ok(Some(found))
+    }
+
+    /// Calls `visit(docid, field, ascending positions)` for the words that begin with `prefix` in each searchable
+    /// attribute of each document of `universe`, in no particular order.
+    pub fn visit_prefix(
+        &self,
+        prefix: &str,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, FieldId, &[u32]),
+    ) -> Result<()> {
+        for segment in self.segments() {
+            if let Some(initial) = segment.initials(prefix) {
+                segment.visit_initial(initial, universe, |docid, field, positions| {
+                    if self.searchable.weight(field).is_some() {
+                        visit(docid, field, positions);
+                    }
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Unites what segments say of positions in searchable fields.
@@ -125,58 +165,5 @@ impl Postings {
             }
         })?;
         Ok(Arc::new(PositionDocs { buckets: buckets.into_iter().collect() }))
-    }
-}
-
-/// Bucketed positions there are: positions are below 65536.
-const BUCKETS: [u32; 29] = {
-    let mut buckets = [0; 29];
-    let mut at = 0;
-    while at < buckets.len() {
-        buckets[at] = match at {
-            0..16 => at as u32,
-            16 => 24,
-            _ => 1 << (at - 12),
-        };
-        at += 1;
-    }
-    buckets
-};
-
-/// Which of [`BUCKETS`] a position falls in.
-fn bucket_of(position: u32) -> usize {
-    match position {
-        0..16 => position as usize,
-        16..24 => 16,
-        24..0x1_0000 => 12 + position.next_power_of_two().ilog2() as usize,
-        _ => BUCKETS.len() - 1,
-    }
-}
-
-/// The bucket a word position falls in. Source: search-semantics §3.3.
-pub fn bucketed(position: u32) -> u32 {
-    BUCKETS[bucket_of(position)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bucketed;
-
-    #[test]
-    fn positions_grow_coarser_further_on() {
-        for (position, bucket) in [
-            (0, 0),
-            (15, 15),
-            (16, 24),
-            (23, 24),
-            (24, 32),
-            (32, 32),
-            (33, 64),
-            (64, 64),
-            (65, 128),
-            (65_535, 65_536),
-        ] {
-            assert_eq!(bucketed(position), bucket, "{position}");
-        }
     }
 }

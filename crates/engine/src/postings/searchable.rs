@@ -2,6 +2,7 @@
 
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::settings::Settings;
+use crate::store::schema::is_numeric;
 
 /// Fields that hold no text, whatever the settings say. Source: search-semantics §1.
 const NEVER_SEARCHABLE: [&str; 3] = ["_vectors", "_geo", "_geojson"];
@@ -70,9 +71,4 @@ impl Searchable {
     pub fn word_forgives(&self, word: &str) -> bool {
         !(self.numbers_are_exact && is_numeric(word))
     }
-}
-
-/// A word of digits and ASCII punctuation alone.
-pub(super) fn is_numeric(word: &str) -> bool {
-    word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
 }

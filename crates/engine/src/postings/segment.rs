@@ -20,11 +20,10 @@ use super::list_reader::ListReader;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::occurrences::{Occurrences, pack};
 use super::positions::{PositionDocs, PositionSets};
-use super::searchable::is_numeric;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::generations::Generations;
-use crate::store::schema::{self, parse_term};
+use crate::store::schema::{self, is_numeric, parse_term};
 use crate::store::{DELETED, DocidSet, SegmentView};
 
 /// What is kept of a segment.
@@ -43,6 +42,8 @@ enum Key {
     /// All fields.
     AnyField(Box<str>),
     Prefix(Box<str>),
+    /// As far as is told apart, and the first after that.
+    FirstOfPrefix(Box<str>),
     Length(usize, FieldId),
 }
 
@@ -109,33 +110,67 @@ fn bitmap_bytes(docs: &RoaringBitmap) -> usize {
     docs.serialized_size() + size_of::<RoaringBitmap>()
 }
 
+/// Distances of several parts, field by field.
+pub(super) fn unite_near(parts: Vec<ByField<ByDistance>>) -> ByField<ByDistance> {
+    let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
+    for (field, near) in parts.into_iter().flatten() {
+        let found = found.entry(field).or_default();
+        found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
+    }
+    found.into_iter().collect()
+}
+
+/// Positions of several parts, field by field.
+fn unite_positions(parts: Vec<ByField<PositionDocs>>) -> ByField<PositionDocs> {
+    let mut found: BTreeMap<FieldId, PositionDocs> = BTreeMap::new();
+    for (field, positions) in parts.into_iter().flatten() {
+        let found = found.entry(field).or_default();
+        positions.into_buckets().into_iter().for_each(|(bucket, docs)| found.unite(bucket, docs));
+    }
+    found.into_iter().collect()
+}
+
 fn positions_bytes(fields: &ByField<PositionDocs>) -> usize {
     fields.iter().map(|(_, positions)| positions.bytes()).sum()
 }
 
-/// Sets on their way, field by field.
-#[derive(Default)]
-struct FieldSets(BTreeMap<FieldId, DocidSet>);
+/// Documents of words and of those that are numbers.
+pub(super) type WordsAndNumbers = [ByField<RoaringBitmap>; 2];
 
-impl FieldSets {
-    fn of(&mut self, field: FieldId, empty: impl FnOnce() -> DocidSet) -> &mut DocidSet {
-        self.0.entry(field).or_insert_with(empty)
+/// Something on its way, field by field. Many documents have few fields, so each is found by its number.
+pub(super) struct Fields<T>(Vec<Option<T>>);
+
+impl<T> Default for Fields<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Fields<T> {
+    pub(super) fn of(&mut self, field: FieldId, empty: impl FnOnce() -> T) -> &mut T {
+        let at = usize::from(field);
+        if at >= self.0.len() {
+            self.0.resize_with(at + 1, || None);
+        }
+        self.0[at].get_or_insert_with(empty)
     }
 
-    fn finish(self) -> ByField<RoaringBitmap> {
-        self.0.into_iter().map(|(field, set)| (field, set.finish())).collect()
+    /// Finished one by one.
+    pub(super) fn finish<R>(self, mut finish: impl FnMut(T) -> R) -> ByField<R> {
+        let fields = (0..).zip(self.0);
+        fields.filter_map(|(field, building)| Some((field, finish(building?)))).collect()
     }
 }
 
 /// A postings list of one of the words asked for.
-struct List {
-    field: FieldId,
+pub(super) struct List {
+    pub(super) field: FieldId,
     is_numeric: bool,
-    info: TermInfo,
+    pub(super) info: TermInfo,
 }
 
 /// Postings of all lists.
-fn frequency(lists: &[List]) -> u64 {
+pub(super) fn frequency(lists: &[List]) -> u64 {
     lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
 }
 
@@ -143,10 +178,26 @@ fn frequency(lists: &[List]) -> u64 {
 const SHARED_POSTINGS_MIN: u64 = 1 << 17;
 
 /// Threads that share the reading of what will be kept.
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
+}
+
+/// Reads parts, the last one on this thread, each other one on its own.
+pub(super) fn in_parallel<P: Sync, T: Send>(
+    parts: &[P],
+    read: impl Fn(&P) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (Some((last, others)), read) = (parts.split_last(), &read) else { return Ok(Vec::new()) };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|part| scope.spawn(move || read(part))).collect();
+        let mut found = vec![read(last)?];
+        for other in others {
+            found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(found)
+    })
 }
 
 /// Adds documents to those of a field.
@@ -159,12 +210,12 @@ pub(super) fn unite(fields: &mut ByField<RoaringBitmap>, field: FieldId, docs: &
 
 /// A segment and what is known of it.
 pub(super) struct Segment<'a> {
-    view: &'a SegmentView,
+    pub(super) view: &'a SegmentView,
     index: &'a InvertedIndexReader,
-    positions: &'a FileSlice,
+    pub(super) positions: &'a FileSlice,
     cache: Arc<SegmentCache>,
     lost: u32,
-    budget: &'a Budget,
+    pub(super) budget: &'a Budget,
 }
 
 impl<'a> Segment<'a> {
@@ -212,18 +263,12 @@ impl<'a> Segment<'a> {
     /// Live documents of all words that begin with `prefix`, field by field.
     pub(super) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
         let kept = self.kept(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
-            let parts = self.read_lists(&self.lists(&Side::Prefix(prefix.into()))?, |lists| {
-                let (mut words, mut numbers) = (FieldSets::default(), FieldSets::default());
-                let mut reader = self.reader();
-                for list in lists {
-                    let sets = if list.is_numeric { &mut numbers } else { &mut words };
-                    let set = sets.of(list.field, || self.view.docid_set());
-                    self.each_docid(&mut reader, &list.info, |docid| set.add(docid))?;
-                }
-                Ok((words.finish(), numbers.finish()))
-            })?;
+            let parts = match self.initials(prefix) {
+                Some(initial) => vec![self.initial_docs(initial)?],
+                None => self.listed_docs(&Side::Prefix(prefix.into()))?,
+            };
             let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
-            for (some_words, some_numbers) in &parts {
+            for [some_words, some_numbers] in &parts {
                 some_words.iter().for_each(|(field, docs)| unite(&mut words, *field, docs));
                 some_numbers.iter().for_each(|(field, docs)| unite(&mut numbers, *field, docs));
             }
@@ -241,6 +286,20 @@ impl<'a> Segment<'a> {
         Ok(PrefixDocs { all: fields(all), without_numbers: without_numbers.as_ref().map(fields) })
     }
 
+    /// Documents of the words of a side and of those that are numbers, field by field, in several parts.
+    fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
+        self.read_lists(&self.lists(side)?, |lists| {
+            let (mut words, mut numbers) = (Fields::default(), Fields::default());
+            let mut reader = self.reader();
+            for list in lists {
+                let sets = if list.is_numeric { &mut numbers } else { &mut words };
+                let set = sets.of(list.field, || self.view.docid_set());
+                self.each_docid(&mut reader, &list.info, |docid| set.add(docid))?;
+            }
+            Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
+        })
+    }
+
     /// Live documents by position of a word.
     pub(super) fn word_positions(
         &self,
@@ -254,37 +313,37 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    /// Live documents by position of all words that begin with `prefix`.
+    /// Live documents by position of all words that begin with `prefix`; unless `all` is asked for, of those that lie
+    /// further on than is told apart perhaps only the first of an attribute.
     pub(super) fn prefix_positions(
         &self,
         prefix: &str,
+        all: bool,
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        let kept = self.kept(&self.cache.positions, Key::Prefix(prefix.into()), positions_bytes, || {
-            self.positions_of(&Side::Prefix(prefix.into()))
-        })?;
+        let key = if all { Key::Prefix(prefix.into()) } else { Key::FirstOfPrefix(prefix.into()) };
+        let kept =
+            self.kept(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
+                Some(initial) if !all => self.initial_positions(initial),
+                _ => self.positions_of(&Side::Prefix(prefix.into())),
+            })?;
         self.each_position_set(&kept, &mut take);
         Ok(())
     }
 
     fn positions_of(&self, side: &Side) -> Result<ByField<PositionDocs>> {
         let parts = self.read_lists(&self.lists(side)?, |lists| {
-            let mut sets: BTreeMap<FieldId, PositionSets> = BTreeMap::new();
+            let mut sets: Fields<PositionSets> = Fields::default();
             let mut reader = self.reader();
             for list in lists {
-                let sets = sets.entry(list.field).or_default();
+                let sets = sets.of(list.field, PositionSets::default);
                 self.each_docid_with_positions(&mut reader, &list.info, |docid, positions| {
                     sets.add(docid, positions, || self.view.docid_set());
                 })?;
             }
-            Ok(sets)
+            Ok(sets.finish(PositionSets::finish))
         })?;
-        let mut found: BTreeMap<FieldId, PositionDocs> = BTreeMap::new();
-        for (field, sets) in parts.into_iter().flatten() {
-            let found = found.entry(field).or_default();
-            sets.finish().into_buckets().into_iter().for_each(|(bucket, docs)| found.unite(bucket, docs));
-        }
-        Ok(found.into_iter().collect())
+        Ok(unite_positions(parts))
     }
 
     /// Places of all words that begin with `prefix`, in all fields, documents deleted since included. None
@@ -332,6 +391,11 @@ impl<'a> Segment<'a> {
 
     /// The shorter side is laid out by document, the other one only read past it.
     fn work_out_near(&self, left: &Side, right: &Side) -> Result<ByField<ByDistance>> {
+        for (side, other, other_is_first) in [(right, left, true), (left, right, false)] {
+            if let Some(initial) = self.initial_of(side) {
+                return self.near_initial(&self.lists(other)?, initial, other_is_first);
+            }
+        }
         let (lefts, rights) = (self.lists(left)?, self.lists(right)?);
         let left_is_laid = frequency(&lefts) <= frequency(&rights);
         let (short, long) = if left_is_laid { (lefts, rights) } else { (rights, lefts) };
@@ -357,12 +421,7 @@ impl<'a> Segment<'a> {
             let finished = |(field, sets): (_, [DocidSet; _])| (field, sets.map(DocidSet::finish));
             Ok(sets.into_iter().map(finished).collect::<ByField<ByDistance>>())
         })?;
-        let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
-        for (field, near) in parts.into_iter().flatten() {
-            let found = found.entry(field).or_default();
-            found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
-        }
-        Ok(found.into_iter().collect())
+        Ok(unite_near(parts))
     }
 
     /// Positions of lists of one field by segment docid.
@@ -421,14 +480,8 @@ impl<'a> Segment<'a> {
             parts.push(here);
             rest = others;
         }
-        std::thread::scope(|scope| {
-            let others: Vec<_> = parts.iter().map(|lists| scope.spawn(|| read(lists))).collect();
-            let mut found = vec![read(rest)?];
-            for other in others {
-                found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            Ok(found)
-        })
+        parts.push(rest);
+        in_parallel(&parts, |lists| read(lists))
     }
 
     /// Visits all words that begin with `prefix`, attribute by attribute.
@@ -457,7 +510,7 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    fn reader(&self) -> ListReader<'a> {
+    pub(super) fn reader(&self) -> ListReader<'a> {
         ListReader::new(self.index, self.budget)
     }
 

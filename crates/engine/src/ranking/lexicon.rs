@@ -315,11 +315,13 @@ impl<'a> Lexicon<'a> {
         };
         for class in node.classes.each() {
             let words = term.words(class);
-            let kept = match (term.prefix_docs(), words) {
-                (Some(_), _) if class == Classes::COMPLETIONS => {
-                    Some(self.postings.prefix_positions(&term.text)?)
+            let is_prefix = class == Classes::COMPLETIONS && term.prefix_docs().is_some();
+            let kept = match words {
+                _ if is_prefix => {
+                    let expected = *node.positions.start();
+                    self.postings.prefix_positions(&term.text, expected, universe)?
                 }
-                (_, [word]) => self.postings.word_positions(word, universe)?,
+                [word] => self.postings.word_positions(word, universe)?,
                 _ => None,
             };
             match kept {
@@ -330,6 +332,7 @@ impl<'a> Lexicon<'a> {
                         }
                     }
                 }
+                None if is_prefix => self.postings.visit_prefix(&term.text, universe, &mut least)?,
                 None => self.postings.visit_positions(words.iter(), universe, &mut least)?,
             }
             for phrase in term.phrases(class) {

@@ -21,7 +21,7 @@ use tantivy::directory::FileSlice;
 
 use super::disk::{Disk, DiskFile};
 use super::manifest::{Blob, Manifest};
-use super::schema::FORMAT_VERSION;
+use super::schema::{FORMAT_VERSION, FORMAT_VERSION_MIN};
 use crate::error::{Context, Error, Result};
 
 const MAGIC: &[u8; 8] = b"siftd\0\r\n";
@@ -131,9 +131,9 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
         return Err(damaged("it does not begin like a commit"));
     }
     let format = number(format) as u32;
-    if format != FORMAT_VERSION {
+    if !(FORMAT_VERSION_MIN..=FORMAT_VERSION).contains(&format) {
         let reason = format!(
-            "it was written in format {format}, this version reads format {FORMAT_VERSION}: use another one"
+            "it was written in format {format}, this version reads formats up to {FORMAT_VERSION}: use another one"
         );
         return Err(Error::internal(format!("{path} cannot be opened"), reason));
     }

@@ -98,6 +98,18 @@ impl<'a> Iterator for Columns<'a> {
     }
 }
 
+impl WrittenDocument {
+    /// Our docid.
+    pub(super) fn docid(&self) -> u32 {
+        self.document.docid
+    }
+
+    /// Its words.
+    pub(super) fn text(&self) -> &PackedText {
+        &self.document.text
+    }
+}
+
 impl Document for WrittenDocument {
     type Value<'a> = WrittenValue<'a>;
     type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, WrittenValue<'a>)>;

@@ -3,33 +3,31 @@
 use std::sync::Arc;
 
 use tantivy::directory::Directory;
-use tantivy::plugin::SegmentPlugin;
 use tantivy::schema::Schema;
 use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexBuilder, IndexSettings};
 
+use super::initials::InitialsPlugin;
 use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
 use crate::error::Result;
 
-/// Schema, store settings and plug-ins of every segment. Cheap to clone.
+/// Schema, store settings and files of every segment. Cheap to clone.
 #[derive(Clone)]
 pub struct Layout {
     schema: Schema,
     fields: Fields,
     tokenizers: TokenizerManager,
-    plugins: Arc<[Arc<dyn SegmentPlugin>]>,
 }
 
 impl Layout {
-    /// `plugins` write files of their own into each segment. They belong to the format: others, another
-    /// version.
-    pub fn new(plugins: Vec<Arc<dyn SegmentPlugin>>) -> Self {
+    /// That of the newest format.
+    pub fn newest() -> Self {
         let (schema, fields) = schema::build();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(PACKED_TOKENIZER, PackedTokenizer::default());
-        Self { schema, fields, tokenizers, plugins: plugins.into() }
+        Self { schema, fields, tokenizers }
     }
 
     /// tantivy's fields.
@@ -53,8 +51,7 @@ impl Layout {
             .schema(self.schema.clone())
             .settings(self.settings())
             .tokenizers(self.tokenizers.clone());
-        let builder = self.plugins.iter().cloned().fold(builder, IndexBuilder::register_plugin);
-        Ok(builder.open_or_create(directory)?)
+        Ok(builder.register_plugin(Arc::new(InitialsPlugin)).open_or_create(directory)?)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Here is a directory, give me its newest commit; here is a commit, make it durable.
 
 mod attachments;
+pub mod buckets;
 mod commit_file;
 mod directory;
 mod disk;
 mod docid_set;
 mod document;
+mod initials;
 mod layout;
 mod manifest;
 mod merge;
@@ -21,6 +23,7 @@ pub use directory::{Change, Committed, IndexDirectory, Merge};
 pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
 pub use docid_set::DocidSet;
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
+pub use initials::{Initial, InitialPlaces, Initials, Place, Words};
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};

@@ -11,7 +11,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::schema::{WORD_BYTES_MAX, attribute_suffix};
+use super::schema::{WORD_BYTES_MAX, attribute_suffix, parse_term};
 use crate::fields::FieldId;
 
 const LENGTH_BYTES: usize = 2;
@@ -50,18 +50,32 @@ impl PackedText {
         &self.packed
     }
 
+    /// Calls `take` with words, fields and positions as they were pushed.
+    pub fn each(&self, mut take: impl FnMut(&str, FieldId, u32)) {
+        let mut rest = self.packed.as_str();
+        while let Some((position, term)) = next_word(&mut rest) {
+            if let Some((word, field)) = parse_term(term.as_bytes()) {
+                take(word, field, position as u32);
+            }
+        }
+    }
+
     /// Words, fields and positions that were pushed.
     #[cfg(test)]
     pub(crate) fn words(&self) -> Vec<(String, FieldId, u32)> {
-        let mut tokenizer = PackedTokenizer::default();
-        let mut stream = tokenizer.token_stream(&self.packed);
         let mut words = Vec::new();
-        stream.process(&mut |token| {
-            let (word, field) = super::schema::parse_term(token.text.as_bytes()).unwrap();
-            words.push((word.to_owned(), field, token.position as u32));
-        });
+        self.each(|word, field, position| words.push((word.to_owned(), field, position)));
         words
     }
+}
+
+/// Cuts off the next word: its position and term.
+fn next_word<'a>(rest: &mut &'a str) -> Option<(usize, &'a str)> {
+    let (head, others) = rest.split_at_checked(HEAD_BYTES)?;
+    let (length, position) = head.as_bytes().split_at(LENGTH_BYTES);
+    let (term, others) = others.split_at_checked(read_digits(length))?;
+    *rest = others;
+    Some((read_digits(position), term))
 }
 
 fn push_digits(packed: &mut String, number: u32, digits: usize) {
@@ -97,13 +111,10 @@ impl Tokenizer for PackedTokenizer {
 
 impl TokenStream for PackedStream<'_> {
     fn advance(&mut self) -> bool {
-        let Some((head, rest)) = self.rest.split_at_checked(HEAD_BYTES) else { return false };
-        let (length, position) = head.as_bytes().split_at(LENGTH_BYTES);
-        let Some((term, rest)) = rest.split_at_checked(read_digits(length)) else { return false };
-        self.token.position = read_digits(position);
+        let Some((position, term)) = next_word(&mut self.rest) else { return false };
+        self.token.position = position;
         self.token.text.clear();
         self.token.text.push_str(term);
-        self.rest = rest;
         true
     }
 
@@ -130,5 +141,12 @@ mod tests {
         let expected: Vec<_> =
             words.iter().map(|&(word, field, position)| (word.to_owned(), field, position)).collect();
         assert_eq!(packed.words(), expected);
+        let mut tokenizer = PackedTokenizer::default();
+        let mut terms = Vec::new();
+        tokenizer.token_stream(packed.as_str()).process(&mut |token| {
+            let (word, field) = parse_term(token.text.as_bytes()).unwrap();
+            terms.push((word.to_owned(), field, token.position as u32));
+        });
+        assert_eq!(terms, expected);
     }
 }

@@ -20,7 +20,10 @@ use tantivy::schema::{
 use crate::fields::FieldId;
 
 /// Version of everything the engine keeps on disk. A newer one is refused, an older one upgraded.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+
+/// The oldest that is still read: its segments have no initials.
+pub const FORMAT_VERSION_MIN: u32 = 1;
 
 /// Name of the tokenizer that unpacks terms written by `indexing`.
 pub const PACKED_TOKENIZER: &str = "packed";
@@ -134,6 +137,11 @@ pub fn parse_term(term: &[u8]) -> Option<(&str, FieldId)> {
     let (rest, suffix) = term.split_last_chunk::<SUFFIX_BYTES>()?;
     let (&0, token) = rest.split_last()? else { return None };
     Some((std::str::from_utf8(token).ok()?, parse_suffix(*suffix)?))
+}
+
+/// A word of digits and ASCII punctuation alone.
+pub fn is_numeric(word: &str) -> bool {
+    word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
 }
 
 /// What `presence` says about a path.

@@ -15,6 +15,7 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMIN
 use super::attachments::Attachments;
 use super::disk::KeptFile;
 use super::docid_set::DocidSet;
+use super::initials::{InitialPlaces, Initials};
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::pieces::{Pieces, Spill};
@@ -91,6 +92,8 @@ pub(super) struct SegmentCore {
     attachments: Arc<Attachments>,
     store: OnceLock<StoreReader>,
     positions: OnceLock<FileSlice>,
+    initials: Option<Initials>,
+    initial_places: Option<InitialPlaces>,
     /// Files its pieces lie in, none if they are in memory: they stay while anybody reads them.
     _files: Vec<Arc<KeptFile>>,
 }
@@ -132,6 +135,8 @@ impl SegmentView {
         })?;
         let segment = index.segment(index.new_segment_meta(id, entry.documents));
         let reader = SegmentReader::open(&segment)?;
+        let initials = Initials::open(&reader)?;
+        let initial_places = InitialPlaces::open(&reader)?;
         if let Some(like) = like {
             let core = SegmentCore {
                 entry,
@@ -144,6 +149,8 @@ impl SegmentView {
                 attachments: Arc::clone(&like.core.attachments),
                 store: OnceLock::new(),
                 positions: OnceLock::new(),
+                initials,
+                initial_places,
                 _files: files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
@@ -169,6 +176,8 @@ impl SegmentView {
             attachments: Arc::default(),
             store: OnceLock::new(),
             positions: OnceLock::new(),
+            initials,
+            initial_places,
             _files: files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
@@ -318,6 +327,17 @@ impl SegmentView {
         DocidSet::new(self.core.span.0, self.core.span.1)
     }
 
+    /// With which letters words begin; None if the segment was written by a version that did not say.
+    pub fn initials(&self) -> Option<&Initials> {
+        self.core.initials.as_ref()
+    }
+
+    /// Where initials stand; None if that is to be read document by document, because they are few or because a docid
+    /// stands for several.
+    pub fn initial_places(&self) -> Option<&InitialPlaces> {
+        self.core.initial_places.as_ref().filter(|_| self.core.unique)
+    }
+
     /// Positions of all words of the field `text`, as tantivy wrote them.
     pub fn positions_file(&self, schema: &Fields) -> Result<FileSlice> {
         if let Some(file) = self.core.positions.get() {
@@ -344,7 +364,8 @@ impl SegmentCore {
     }
 }
 
-fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
+/// Docids by place in a segment, of deleted documents too.
+pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     let damaged = |reason: String| {
         Error::internal(format!("segment {} is damaged", reader.segment_id().uuid_string()), reason)
     };

@@ -1,21 +1,19 @@
-//! Small indexes for the tests of this room, written straight into tantivy.
+//! Small indexes for the tests of this room, written without the write path.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 use serde_json::Value;
-use tantivy::TantivyDocument;
-use tantivy::schema::OwnedValue;
-use tantivy::tokenizer::{PreTokenizedString, Token};
 
-use crate::analysis::{Analyzer, TokenKind, normalize_facet};
+use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::fields::FieldMap;
+use crate::indexing::document_for_tests;
 use crate::postings::Budget;
 use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank, rank_within};
 use crate::settings::Settings;
-use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts, schema};
+use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
 /// The same documents, laid out in several ways: ranking must not see a difference.
 pub(super) struct Corpus {
@@ -220,13 +218,13 @@ fn build(
     let mut fields = FieldMap::default();
     let mut doomed = RoaringBitmap::new();
     for (at, (docid, document)) in documents.iter().enumerate() {
-        builder.add(written(analyzer, &mut fields, *docid, &docid.to_string(), document)?)?;
+        builder.add(document_for_tests(analyzer, &mut fields, *docid, &docid.to_string(), document))?;
         if per_commit == usize::MAX {
             continue;
         }
         let (decoy, place) = (format!("decoy{at}"), 5000 + at as u32);
         let other = &documents[(at + 1) % documents.len()].1;
-        builder.add(written(analyzer, &mut fields, place, &decoy, &reversed(other))?)?;
+        builder.add(document_for_tests(analyzer, &mut fields, place, &decoy, &reversed(other)))?;
         doomed.insert(place);
         if (at + 1) % per_commit == 0 {
             let full = std::mem::replace(&mut builder, SegmentBuilder::new(&layout, None, 0)?);
@@ -272,106 +270,5 @@ fn reversed(document: &Value) -> Value {
         Value::Array(list) => list.iter().map(reversed).collect(),
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), reversed(value))).collect(),
         other => other.clone(),
-    }
-}
-
-fn written(
-    analyzer: &Analyzer,
-    fields: &mut FieldMap,
-    docid: u32,
-    id: &str,
-    document: &Value,
-) -> Result<TantivyDocument> {
-    let (_, tantivy_fields) = schema::build();
-    let mut leaves =
-        Leaves { analyzer, fields, tokens: Vec::new(), next: Default::default(), columns: Vec::new() };
-    leaves.object("", document)?;
-    let Leaves { tokens, columns, .. } = leaves;
-    let mut written = TantivyDocument::default();
-    written.add_text(tantivy_fields.id, id);
-    written.add_u64(tantivy_fields.docid, u64::from(docid));
-    written.add_bytes(tantivy_fields.source, document.to_string().as_bytes());
-    let mut lengths = std::collections::BTreeMap::<&[u8], usize>::new();
-    for token in &tokens {
-        let bytes = token.text.as_bytes();
-        *lengths.entry(&bytes[bytes.len() - 3..]).or_default() += 1;
-    }
-    for (suffix, words) in lengths {
-        let term = [words.to_string().as_bytes(), &[0], suffix].concat();
-        written.add_text(tantivy_fields.lengths, String::from_utf8(term).unwrap());
-    }
-    written.add_pre_tokenized_text(tantivy_fields.text, PreTokenizedString { text: String::new(), tokens });
-    written.add_object(tantivy_fields.columns, columns.into_iter().collect());
-    Ok(written)
-}
-
-struct Leaves<'a> {
-    analyzer: &'a Analyzer,
-    fields: &'a mut FieldMap,
-    tokens: Vec<Token>,
-    /// Where the next leaf of a field starts.
-    next: std::collections::HashMap<String, usize>,
-    columns: Vec<(String, OwnedValue)>,
-}
-
-impl Leaves<'_> {
-    fn object(&mut self, path: &str, value: &Value) -> Result<()> {
-        for (key, value) in value.as_object().into_iter().flatten() {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            self.value(&path, value)?;
-        }
-        Ok(())
-    }
-
-    fn value(&mut self, path: &str, value: &Value) -> Result<()> {
-        match value {
-            Value::Object(_) => self.object(path, value),
-            Value::Array(list) => {
-                let before = self.columns.len();
-                list.iter().try_for_each(|element| self.value(path, element))?;
-                let values = self.columns.drain(before..).map(|(_, value)| value).collect();
-                self.columns.push((path.to_owned(), OwnedValue::Array(values)));
-                Ok(())
-            }
-            Value::String(text) => {
-                let stored = format!("{}\0{text}", normalize_facet(text));
-                self.columns.push((path.to_owned(), OwnedValue::Str(stored)));
-                self.text(path, text)
-            }
-            Value::Number(number) => {
-                self.columns.push((path.to_owned(), OwnedValue::F64(number.as_f64().unwrap())));
-                self.text(path, &number.to_string())
-            }
-            Value::Bool(flag) => {
-                self.columns.push((path.to_owned(), OwnedValue::Str(format!("{flag}\0{flag}"))));
-                self.text(path, &flag.to_string())
-            }
-            Value::Null => Ok(()),
-        }
-    }
-
-    /// One leaf starts where the last one of its field ended, eight further on.
-    fn text(&mut self, path: &str, text: &str) -> Result<()> {
-        let field = self.fields.insert(path)?;
-        let mut position = self.next.get(path).map_or(0, |last| last + 8);
-        let mut step = 0;
-        for token in self.analyzer.tokens(text, self.analyzer.locales_of(path)) {
-            match token.kind {
-                TokenKind::Soft => {}
-                TokenKind::Hard => step = step.min(1) * 8,
-                TokenKind::Word | TokenKind::StopWord => {
-                    position += step;
-                    step = 1;
-                    let word = token.text.trim();
-                    if token.kind == TokenKind::Word && !word.is_empty() {
-                        let term = schema::term(word, field);
-                        let text = String::from_utf8(term).unwrap();
-                        self.tokens.push(Token { position, text, ..Token::default() });
-                    }
-                }
-            }
-        }
-        self.next.insert(path.to_owned(), position);
-        Ok(())
     }
 }

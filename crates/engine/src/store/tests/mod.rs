@@ -7,9 +7,9 @@
 mod crash;
 mod damage;
 mod forgetful;
+mod initials;
 mod layouts;
 mod merging;
-mod order;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,179 @@
+//! Which documents of a segment hold words that begin with one letter, and where? Read from the initials kept with
+//! the segment, not from the thousands of lists of those words.
+
+use std::ops::Range;
+
+use roaring::RoaringBitmap;
+use tantivy::DocId;
+
+use super::laid_out::least_distance;
+use super::nearness::{ByDistance, DISTANCE_MAX};
+use super::positions::{PositionDocs, PositionSets};
+use super::segment::{
+    ByField, Fields, List, Segment, Side, WordsAndNumbers, frequency, in_parallel, threads, unite_near,
+};
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
+use crate::store::{DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
+
+/// Postings beside initials from which several threads share the reading: it takes four milliseconds then.
+const SHARED_POSTINGS_MIN: u64 = 1 << 14;
+
+impl Segment<'_> {
+    /// The initials of the segment, if `prefix` is one of them.
+    pub(super) fn initials(&self, prefix: &str) -> Option<(&Initials, Initial)> {
+        Some((self.view.initials()?, Initial::of(prefix)?))
+    }
+
+    /// The same of a side.
+    pub(super) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
+        match side {
+            Side::Prefix(prefix) => self.initials(prefix),
+            Side::Word(_) => None,
+        }
+    }
+
+    /// Live documents of words with an initial and of those that are numbers, field by field.
+    pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
+        if let Some(places) = self.view.initial_places() {
+            let (mut words, mut numbers) = (Fields::default(), Fields::default());
+            self.each_place(places, initial, |place| {
+                let docs = if place.is_number { &mut numbers } else { &mut words };
+                *docs.of(place.field, RoaringBitmap::new) |= place.docs;
+            })?;
+            return Ok([words.finish(|docs| docs), numbers.finish(|docs| docs)]);
+        }
+        let (mut words, mut numbers) = (Fields::default(), Fields::default());
+        let empty = || self.view.docid_set();
+        self.each_live(initials, |docid, field, attribute| {
+            let has = attribute.have(initial);
+            if has.words {
+                words.of(field, empty).add(docid);
+            }
+            if has.numbers {
+                numbers.of(field, empty).add(docid);
+            }
+        })?;
+        Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
+    }
+
+    /// Live documents by position of words with an initial, field by field: all of the first [`EXACT_POSITIONS`], and
+    /// of the others the first.
+    pub(super) fn initial_positions(
+        &self,
+        (initials, initial): (&Initials, Initial),
+    ) -> Result<ByField<PositionDocs>> {
+        if let Some(places) = self.view.initial_places() {
+            let mut found: Fields<PositionDocs> = Fields::default();
+            self.each_place(places, initial, |place| {
+                found.of(place.field, PositionDocs::default).unite(BUCKETS[place.bucket], place.docs);
+            })?;
+            return Ok(found.finish(|positions| positions));
+        }
+        let mut sets: Fields<PositionSets> = Fields::default();
+        let mut positions = Vec::new();
+        self.each_live(initials, |docid, field, attribute| {
+            attribute.positions(initial, EXACT_POSITIONS, &mut positions);
+            if !positions.is_empty() {
+                let sets = sets.of(field, PositionSets::default);
+                sets.add(docid, &positions, || self.view.docid_set());
+            }
+        })?;
+        Ok(sets.finish(PositionSets::finish))
+    }
+
+    /// Calls `visit` with docids, attributes and positions of words with an initial in documents of `universe`.
+    pub(super) fn visit_initial(
+        &self,
+        (initials, initial): (&Initials, Initial),
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, FieldId, &[u32]),
+    ) -> Result<()> {
+        let (mut cursor, mut positions) = (initials.cursor(), Vec::new());
+        for doc in self.view.segment_docids(universe) {
+            if self.budget.stops() {
+                break;
+            }
+            cursor.each(doc, |field, attribute| {
+                attribute.positions(initial, u32::MAX, &mut positions);
+                if !positions.is_empty() {
+                    visit(self.view.docids[doc as usize], field, &positions);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Documents where words of `lists` follow ones with an initial or, if they are `first`, go before them, by least
+    /// distance in a field.
+    pub(super) fn near_initial(
+        &self,
+        lists: &[List],
+        (initials, initial): (&Initials, Initial),
+        first: bool,
+    ) -> Result<ByField<ByDistance>> {
+        let parts = self.parts(if frequency(lists) < SHARED_POSTINGS_MIN { 1 } else { threads() });
+        let parts = in_parallel(&parts, |part| {
+            let mut sets: Fields<[DocidSet; DISTANCE_MAX as usize]> = Fields::default();
+            let (mut reader, mut cursor, mut others) = (self.reader(), initials.cursor(), Vec::new());
+            let mut outcome = Ok(());
+            let wanted = |doc: DocId| part.contains(&doc) && self.view.docids[doc as usize] != DELETED;
+            for list in lists {
+                let sets = sets.of(list.field, || std::array::from_fn(|_| self.view.docid_set()));
+                reader.each_doc_with_positions(&list.info, self.positions, wanted, |doc, positions| {
+                    match cursor.attribute(doc, list.field) {
+                        Ok(Some(words)) => {
+                            // Nothing further on is near any of them.
+                            let enough = positions.last().map_or(0, |last| last + u32::from(DISTANCE_MAX));
+                            words.positions(initial, enough, &mut others);
+                        }
+                        Ok(None) => others.clear(),
+                        Err(error) => outcome = Err(error),
+                    }
+                    let (lefts, rights) = if first { (positions, &*others) } else { (&*others, positions) };
+                    if let Some(distance) = least_distance(lefts, rights) {
+                        sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
+                    }
+                })?;
+            }
+            outcome?;
+            Ok(sets.finish(|sets| sets.map(DocidSet::finish)))
+        })?;
+        Ok(unite_near(parts))
+    }
+
+    /// Documents of the segment in so many parts.
+    fn parts(&self, count: usize) -> Vec<Range<DocId>> {
+        let documents = self.view.docids.len() as DocId;
+        let length = documents.div_ceil(count as DocId).max(1);
+        (0..documents).step_by(length as usize).map(|start| start..(start + length).min(documents)).collect()
+    }
+
+    /// Calls `take` with docids and attributes of all live documents.
+    fn each_live(&self, initials: &Initials, mut take: impl FnMut(u32, FieldId, Words<'_>)) -> Result<()> {
+        initials.each(|doc, field, words| {
+            let docid = self.view.docids[doc as usize];
+            if docid != DELETED {
+                take(docid, field, words);
+            }
+        })
+    }
+
+    /// Calls `take` with the places of an initial in live documents.
+    fn each_place(
+        &self,
+        places: &InitialPlaces,
+        initial: Initial,
+        mut take: impl FnMut(Place),
+    ) -> Result<()> {
+        places.each(initial, |mut place| {
+            if place.bucket < BUCKETS.len() && !self.budget.stops_after(place.docs.len() as usize) {
+                if self.view.has_deletes() {
+                    place.docs &= &*self.view.live;
+                }
+                take(place);
+            }
+        })
+    }
+}

@@ -1,0 +1,359 @@
+//! The initials of a document, attribute by attribute.
+//!
+//! ```text
+//! file      = document* start*                documents in the order of the segment
+//! document  = length attribute*               length: bytes of what follows
+//! attribute = field length code*              by ascending field; those without words are left out
+//! start     = 8 bytes                         where every 16th document begins
+//! code      = one byte: an initial at this position, which moves on to the next,
+//!             or as many positions to pass over as it is above 0xdf
+//! ```
+//!
+//! Lengths and fields are numbers of seven bits a byte, the least first, the last byte with its eighth bit set;
+//! `start` is little endian. An empty file says that nothing is known: it is what becomes of segments written before
+//! there was such a file.
+
+use std::io::{self, Write};
+
+use tantivy::directory::OwnedBytes;
+use tantivy::{DocId, SegmentReader};
+
+use super::alphabet::{CODES, Initial, OTHER, code_of};
+use super::plugin::read_file;
+use crate::error::{Error, Result};
+use crate::fields::FieldId;
+use crate::store::PackedText;
+
+/// Ending of the file.
+pub(super) const EXTENSION: &str = "initials";
+
+/// Documents from one that is known where it begins to the next.
+const STRIDE: DocId = 16;
+
+const START_BYTES: usize = 8;
+
+/// Codes from here on pass over positions without a word: the first over one.
+const GAP: u8 = CODES;
+
+/// Initials of the words of one attribute of a document.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    codes: &'a [u8],
+}
+
+/// What begins with an initial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Have {
+    /// Words that are more than a number.
+    pub words: bool,
+    /// Numbers.
+    pub numbers: bool,
+}
+
+impl Words<'_> {
+    /// Calls `take` with positions and codes of words, in order.
+    pub(super) fn each(self, mut take: impl FnMut(u32, u8)) {
+        let mut position = 0;
+        for &code in self.codes {
+            if code < GAP {
+                take(position, code);
+            }
+            position += u32::from(code.saturating_sub(GAP)) + 1;
+        }
+    }
+
+    /// What begins so.
+    pub fn have(self, initial: Initial) -> Have {
+        let numbers = initial.number != initial.word && self.codes.contains(&initial.number);
+        Have { words: self.codes.contains(&initial.word), numbers }
+    }
+
+    /// Puts the ascending positions of words that begin so in the place of `positions`, up to the first that is not
+    /// below `enough`.
+    pub fn positions(self, initial: Initial, enough: u32, positions: &mut Vec<u32>) {
+        positions.clear();
+        let (word, number) = (EACH_BYTE * u64::from(initial.word), EACH_BYTE * u64::from(initial.number));
+        let mut first = 0;
+        let (eights, rest) = self.codes.as_chunks::<8>();
+        let mut last = [OTHER; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        for codes in eights.iter().chain([&last]) {
+            let eight = u64::from_le_bytes(*codes);
+            let wanted = zero_bytes(eight ^ word) | zero_bytes(eight ^ number);
+            let gaps = zero_bytes(!eight & (EACH_BYTE * u64::from(GAP)));
+            let mut marks = wanted | gaps;
+            while marks != 0 {
+                let at = marks.trailing_zeros() / 8;
+                if wanted & marks & marks.wrapping_neg() != 0 {
+                    positions.push(first + at);
+                    if first + at >= enough {
+                        return;
+                    }
+                } else {
+                    first += u32::from(codes[at as usize] - GAP);
+                }
+                marks &= marks - 1;
+            }
+            first += 8;
+        }
+    }
+}
+
+/// A one in each byte.
+const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
+
+/// The highest bit of every byte that is zero.
+fn zero_bytes(eight: u64) -> u64 {
+    let low = EACH_BYTE * 0x7f;
+    !(((eight & low) + low) | eight | low)
+}
+
+/// The initials of a segment.
+#[derive(Debug, Clone)]
+pub struct Initials {
+    documents: OwnedBytes,
+    starts: OwnedBytes,
+    count: DocId,
+}
+
+impl Initials {
+    /// Those of a segment; None if it has none.
+    ///
+    /// # Errors
+    /// Internal, if the file cannot be read.
+    pub(crate) fn open(reader: &SegmentReader) -> Result<Option<Self>> {
+        let Some(bytes) = read_file(reader, EXTENSION)? else { return Ok(None) };
+        let count = reader.max_doc();
+        let starts = count.div_ceil(STRIDE) as usize * START_BYTES;
+        let split = bytes.len().checked_sub(starts).ok_or_else(damaged)?;
+        let (documents, starts) = bytes.split(split);
+        Ok(Some(Self { documents, starts, count }))
+    }
+
+    /// Reads documents one by one.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor { initials: self, doc: 0, rest: &self.documents }
+    }
+
+    /// Calls `take` with every attribute of all documents.
+    ///
+    /// # Errors
+    /// Internal, if the file is damaged.
+    pub fn each(&self, mut take: impl FnMut(DocId, FieldId, Words<'_>)) -> Result<()> {
+        let mut rest = &self.documents[..];
+        for doc in 0..self.count {
+            each_attribute(part(&mut rest)?, |field, words| take(doc, field, words))?;
+        }
+        Ok(())
+    }
+
+    /// Documents from a multiple of [`STRIDE`] on.
+    fn from(&self, stride: DocId) -> Result<&[u8]> {
+        let at = stride as usize * START_BYTES;
+        let start = self.starts.get(at..at + START_BYTES).and_then(|bytes| bytes.try_into().ok());
+        let start = usize::try_from(u64::from_le_bytes(start.ok_or_else(damaged)?)).map_err(|_| damaged())?;
+        self.documents.get(start..).ok_or_else(damaged)
+    }
+}
+
+/// Reads documents in any order; quicker if they ascend.
+pub struct Cursor<'a> {
+    initials: &'a Initials,
+    /// What `rest` begins with.
+    doc: DocId,
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// Calls `take` with the attributes of a document.
+    ///
+    /// # Errors
+    /// Internal, if the file is damaged.
+    pub fn each(&mut self, doc: DocId, take: impl FnMut(FieldId, Words<'a>)) -> Result<()> {
+        each_attribute(self.go_to(doc)?, take)
+    }
+
+    /// One attribute of a document; None if it has no words.
+    ///
+    /// # Errors
+    /// Internal, if the file is damaged.
+    pub fn attribute(&mut self, doc: DocId, field: FieldId) -> Result<Option<Words<'a>>> {
+        let mut document = self.go_to(doc)?;
+        while let Some((found, words)) = next_attribute(&mut document)? {
+            if found >= field {
+                return Ok((found == field).then_some(words));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A document as [`Scribe::write`] gave it.
+    pub(super) fn written(&mut self, doc: DocId) -> Result<&'a [u8]> {
+        self.pass_to(doc)?;
+        let all = self.rest;
+        self.go_to(doc)?;
+        Ok(&all[..all.len() - self.rest.len()])
+    }
+
+    fn go_to(&mut self, doc: DocId) -> Result<&'a [u8]> {
+        self.pass_to(doc)?;
+        self.doc += 1;
+        part(&mut self.rest)
+    }
+
+    fn pass_to(&mut self, doc: DocId) -> Result<()> {
+        if doc < self.doc || doc / STRIDE > self.doc / STRIDE {
+            self.rest = self.initials.from(doc / STRIDE)?;
+            self.doc = doc / STRIDE * STRIDE;
+        }
+        while self.doc < doc {
+            part(&mut self.rest)?;
+            self.doc += 1;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn damaged() -> Error {
+    Error::internal("initials are damaged", "what they say of lengths is not so")
+}
+
+#[inline]
+fn number(rest: &mut &[u8]) -> Result<usize> {
+    // Most are below 128, which is one byte.
+    if let [byte @ 0x80..=0xff, others @ ..] = *rest {
+        *rest = others;
+        return Ok(usize::from(byte & 0x7f));
+    }
+    long_number(rest)
+}
+
+fn long_number(rest: &mut &[u8]) -> Result<usize> {
+    let (mut number, mut shift) = (0, 0);
+    while let Some((&byte, others)) = rest.split_first() {
+        *rest = others;
+        number |= usize::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte & 0x80 != 0 {
+            return Ok(number);
+        }
+        if shift > NUMBER_BITS_MAX {
+            break;
+        }
+    }
+    Err(damaged())
+}
+
+/// No document takes more bytes than such a number says.
+const NUMBER_BITS_MAX: u32 = 28;
+
+/// Cuts off what a length goes before.
+fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let length = number(rest)?;
+    let (part, others) = rest.split_at_checked(length).ok_or_else(damaged)?;
+    *rest = others;
+    Ok(part)
+}
+
+/// Calls `take` with the attributes of a document as [`Scribe::write`] gives it.
+pub(super) fn each_written(mut document: &[u8], take: impl FnMut(FieldId, Words<'_>)) -> Result<()> {
+    each_attribute(part(&mut document)?, take)
+}
+
+fn each_attribute<'a>(mut document: &'a [u8], mut take: impl FnMut(FieldId, Words<'a>)) -> Result<()> {
+    while let Some((field, words)) = next_attribute(&mut document)? {
+        take(field, words);
+    }
+    Ok(())
+}
+
+fn next_attribute<'a>(document: &mut &'a [u8]) -> Result<Option<(FieldId, Words<'a>)>> {
+    if document.is_empty() {
+        return Ok(None);
+    }
+    let field = FieldId::try_from(number(document)?).map_err(|_| damaged())?;
+    Ok(Some((field, Words { codes: part(document)? })))
+}
+
+/// Puts a file together.
+#[derive(Default)]
+pub(super) struct Writer {
+    starts: Vec<u8>,
+    count: DocId,
+    written: u64,
+}
+
+impl Writer {
+    /// Adds a document as [`Scribe::write`] gives it.
+    pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
+        if self.count % STRIDE == 0 {
+            self.starts.extend_from_slice(&self.written.to_le_bytes());
+        }
+        self.count += 1;
+        self.written += document.len() as u64;
+        file.write_all(document)
+    }
+
+    /// Writes what follows the documents.
+    pub(super) fn finish(self, file: &mut impl Write) -> io::Result<()> {
+        file.write_all(&self.starts)
+    }
+}
+
+/// Writes documents down as they lie in the file.
+#[derive(Default)]
+pub(super) struct Scribe {
+    /// Words of the document being written: field, position, code.
+    words: Vec<(FieldId, u32, u8)>,
+    /// Codes of an attribute; all attributes of a document; the same with their length.
+    attribute: Vec<u8>,
+    document: Vec<u8>,
+    written: Vec<u8>,
+}
+
+impl Scribe {
+    /// A document with its length.
+    pub(super) fn write(&mut self, text: &PackedText) -> &[u8] {
+        self.words.clear();
+        text.each(|word, field, position| self.words.push((field, position, code_of(word))));
+        // Words come as they lie in the document, in which a field of objects in an array comes again and again.
+        if !self.words.is_sorted_by_key(|&(field, position, _)| (field, position)) {
+            self.words.sort_unstable_by_key(|&(field, position, _)| (field, position));
+        }
+        self.document.clear();
+        for words in self.words.chunk_by(|a, b| a.0 == b.0) {
+            self.attribute.clear();
+            let mut next = 0;
+            for &(_, position, code) in words {
+                debug_assert!(position >= next, "two words at one place");
+                push_gap(&mut self.attribute, position.saturating_sub(next));
+                self.attribute.push(code);
+                next = position + 1;
+            }
+            push_number(&mut self.document, usize::from(words[0].0));
+            push_number(&mut self.document, self.attribute.len());
+            self.document.extend_from_slice(&self.attribute);
+        }
+        self.written.clear();
+        push_number(&mut self.written, self.document.len());
+        self.written.extend_from_slice(&self.document);
+        &self.written
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, mut number: usize) {
+    while number > 0x7f {
+        bytes.push((number & 0x7f) as u8);
+        number >>= 7;
+    }
+    bytes.push(number as u8 | 0x80);
+}
+
+fn push_gap(codes: &mut Vec<u8>, mut positions: u32) {
+    let longest = u32::from(u8::MAX - GAP) + 1;
+    while positions > 0 {
+        let here = positions.min(longest);
+        codes.push(GAP + (here - 1) as u8);
+        positions -= here;
+    }
+}

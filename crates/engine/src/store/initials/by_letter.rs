@@ -1,0 +1,213 @@
+//! The documents of an initial, place by place.
+//!
+//! ```text
+//! file   = bitmap* entry* count                 count: entries, 4 bytes
+//! entry  = code:1 field:2 bucket:1 end:8        by code, field and bucket; end: where its bitmap ends in the file
+//! ```
+//!
+//! A bitmap holds the docids, in roaring's portable format, of documents that have the initial at a place that falls
+//! into the bucket. Of places beyond [`EXACT_POSITIONS`] only the first of an attribute is counted. Codes, fields and
+//! numbers are most significant byte first, so that entries are in the order of their bytes. Segments of few documents
+//! have an empty file: reading them document by document is as quick.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use roaring::RoaringBitmap;
+use tantivy::directory::OwnedBytes;
+use tantivy::{DocId, SegmentReader};
+
+use super::alphabet::{Initial, OTHER};
+use super::by_document::{damaged, each_written};
+use super::plugin::read_file;
+use crate::error::{Context as _, Result};
+use crate::fields::FieldId;
+use crate::store::buckets::{EXACT_POSITIONS, bucket_of};
+
+/// Ending of the file.
+pub(super) const EXTENSION: &str = "places";
+
+/// Fewer documents are read one by one in a millisecond or two.
+const DOCUMENTS_MIN: DocId = 4096;
+
+/// Code, field and bucket.
+type Key = [u8; 4];
+
+const KEY_BYTES: usize = size_of::<Key>();
+const ENTRY_BYTES: usize = KEY_BYTES + size_of::<u64>();
+const COUNT_BYTES: usize = 4;
+
+/// Whether a segment of so many documents has places.
+pub(super) fn has_places(documents: DocId) -> bool {
+    documents >= DOCUMENTS_MIN
+}
+
+/// Where initials stand in a segment, documents deleted since included.
+#[derive(Debug, Clone)]
+pub struct InitialPlaces {
+    bytes: OwnedBytes,
+    count: usize,
+}
+
+/// The documents that have an initial at some places of an attribute.
+pub struct Place {
+    /// Whether all words that begin so are numbers.
+    pub is_number: bool,
+    /// The attribute.
+    pub field: FieldId,
+    /// Which of [`crate::store::buckets::BUCKETS`].
+    pub bucket: usize,
+    /// Docids.
+    pub docs: RoaringBitmap,
+}
+
+impl InitialPlaces {
+    /// Those of a segment; None if it has none.
+    ///
+    /// # Errors
+    /// Internal, if the file cannot be read.
+    pub(crate) fn open(reader: &SegmentReader) -> Result<Option<Self>> {
+        let Some(bytes) = read_file(reader, EXTENSION)? else { return Ok(None) };
+        let (_, count) = bytes.split_last_chunk::<COUNT_BYTES>().ok_or_else(damaged)?;
+        let count = u32::from_be_bytes(*count) as usize;
+        let needed = count.checked_mul(ENTRY_BYTES).and_then(|entries| entries.checked_add(COUNT_BYTES));
+        needed.filter(|&needed| needed <= bytes.len()).ok_or_else(damaged)?;
+        Ok(Some(Self { bytes, count }))
+    }
+
+    /// Calls `take` with all places of an initial.
+    ///
+    /// # Errors
+    /// Internal, if the file is damaged.
+    pub fn each(&self, initial: Initial, mut take: impl FnMut(Place)) -> Result<()> {
+        let codes = [Some(initial.word), Some(initial.number).filter(|&number| number != initial.word)];
+        for code in codes.into_iter().flatten() {
+            let from = self.entries().partition_point(|entry| entry[0] < code);
+            for at in (from..self.count).take_while(|&at| self.entries()[at][0] == code) {
+                let (key, docs) = self.at(at)?;
+                take(Place {
+                    is_number: code != initial.word,
+                    field: FieldId::from_be_bytes([key[1], key[2]]),
+                    bucket: usize::from(key[3]),
+                    docs,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> &[[u8; ENTRY_BYTES]] {
+        let end = self.bytes.len() - COUNT_BYTES;
+        self.bytes[end - self.count * ENTRY_BYTES..end].as_chunks().0
+    }
+
+    fn at(&self, at: usize) -> Result<(Key, RoaringBitmap)> {
+        let entries = self.entries();
+        let end_of = |entry: &[u8; ENTRY_BYTES]| {
+            let end = entry.last_chunk().map_or(u64::MAX, |end| u64::from_be_bytes(*end));
+            usize::try_from(end).unwrap_or(usize::MAX)
+        };
+        let start = at.checked_sub(1).map_or(0, |before| end_of(&entries[before]));
+        let bitmap = self.bytes.get(start..end_of(&entries[at])).ok_or_else(damaged)?;
+        let docs = RoaringBitmap::deserialize_from(bitmap).context("places are damaged")?;
+        let [code, high, low, bucket, ..] = entries[at];
+        Ok(([code, high, low, bucket], docs))
+    }
+}
+
+/// Places of a segment on their way.
+#[derive(Default)]
+pub(super) struct Places(BTreeMap<Key, RoaringBitmap>);
+
+impl Places {
+    /// Adds a document as [`super::by_document::Scribe::write`] gives it.
+    pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
+        each_written(document, |field, words| {
+            let mut further_on = [false; 1 << u8::BITS];
+            let [high, low] = field.to_be_bytes();
+            words.each(|position, code| {
+                let is_further_on = position >= EXACT_POSITIONS;
+                let seen = is_further_on && std::mem::replace(&mut further_on[usize::from(code)], true);
+                if code != OTHER && !seen {
+                    let docs = self.0.entry([code, high, low, bucket_of(position) as u8]).or_default();
+                    // Most come in order, for which this is quicker.
+                    if docs.try_push(docid).is_err() {
+                        docs.insert(docid);
+                    }
+                }
+            });
+        })
+    }
+
+    /// Writes them.
+    pub(super) fn write(self, file: impl Write) -> Result<()> {
+        write(self.0.into_iter().map(Ok), file)
+    }
+}
+
+/// Places of a segment that is merged, and which of its docids go on.
+pub(super) enum Source {
+    /// Those that lie in a file.
+    Written { places: InitialPlaces, live: RoaringBitmap, next: usize },
+    /// Those of documents that all go on.
+    Collected(std::iter::Peekable<std::collections::btree_map::IntoIter<Key, RoaringBitmap>>),
+}
+
+impl Source {
+    /// Places that were collected from documents.
+    pub(super) fn collected(places: Places) -> Self {
+        Self::Collected(places.0.into_iter().peekable())
+    }
+
+    fn next_key(&mut self) -> Option<Key> {
+        match self {
+            Self::Written { places, next, .. } => {
+                let entry = places.entries().get(*next)?;
+                entry.first_chunk().copied()
+            }
+            Self::Collected(places) => places.peek().map(|(key, _)| *key),
+        }
+    }
+
+    fn take(&mut self) -> Result<RoaringBitmap> {
+        match self {
+            Self::Written { places, live, next } => {
+                *next += 1;
+                Ok(places.at(*next - 1)?.1 & &*live)
+            }
+            Self::Collected(places) => Ok(places.next().map(|(_, docs)| docs).unwrap_or_default()),
+        }
+    }
+}
+
+/// Writes the places of several segments as those of one, one bitmap at a time.
+pub(super) fn merge(mut sources: Vec<Source>, file: impl Write) -> Result<()> {
+    let merged = std::iter::from_fn(|| {
+        let key = sources.iter_mut().filter_map(Source::next_key).min()?;
+        let here = sources.iter_mut().filter_map(|source| (source.next_key()? == key).then(|| source.take()));
+        let docs = here.into_iter().try_fold(RoaringBitmap::new(), |all, docs| Ok(all | docs?));
+        Some(docs.map(|docs| (key, docs)))
+    });
+    write(merged, file)
+}
+
+fn write(places: impl Iterator<Item = Result<(Key, RoaringBitmap)>>, mut file: impl Write) -> Result<()> {
+    const COULD_NOT: &str = "places could not be written";
+    let (mut entries, mut bitmap, mut written) = (Vec::new(), Vec::new(), 0u64);
+    for place in places {
+        let (key, mut docs) = place?;
+        if docs.is_empty() {
+            continue;
+        }
+        docs.optimize();
+        bitmap.clear();
+        docs.serialize_into(&mut bitmap).context(COULD_NOT)?;
+        file.write_all(&bitmap).context(COULD_NOT)?;
+        written += bitmap.len() as u64;
+        entries.extend_from_slice(&key);
+        entries.extend_from_slice(&written.to_be_bytes());
+    }
+    let count = (entries.len() / ENTRY_BYTES) as u32;
+    file.write_all(&entries).context(COULD_NOT)?;
+    file.write_all(&count.to_be_bytes()).context(COULD_NOT)
+}

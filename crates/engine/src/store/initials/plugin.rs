@@ -1,0 +1,159 @@
+//! Writes initials with a segment, and merges them.
+
+use std::any::Any;
+
+use roaring::RoaringBitmap;
+use tantivy::directory::error::OpenReadError;
+use tantivy::directory::{OwnedBytes, TerminatingWrite as _, WritePtr};
+use tantivy::index::SegmentComponent;
+use tantivy::indexer::DocIdMapping;
+use tantivy::indexer::doc_id_mapping::MappingType;
+use tantivy::plugin::{PluginMergeContext, PluginWriter, PluginWriterContext, SegmentPlugin};
+use tantivy::schema::Schema;
+use tantivy::schema::document::ErasedDocument;
+use tantivy::{DocId, Segment, SegmentReader, TantivyError};
+
+use super::by_document::{self, Initials, Scribe};
+use super::by_letter::{self, InitialPlaces, Places, Source, has_places};
+use crate::error::{Context as _, Error, Result};
+use crate::store::WrittenDocument;
+use crate::store::segment::read_docids;
+
+/// Both files of a segment.
+pub struct InitialsPlugin;
+
+/// The bytes of a file of a segment; None if there is none, or nothing in it.
+pub(super) fn read_file(reader: &SegmentReader, extension: &str) -> Result<Option<OwnedBytes>> {
+    let could_not = || format!("{extension} of a segment could not be read");
+    let file = match reader.open_read(SegmentComponent::Custom(extension.to_owned())) {
+        Ok(file) => file,
+        Err(OpenReadError::FileDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(Error::internal(could_not(), error)),
+    };
+    let bytes = file.read_bytes().context(could_not())?;
+    Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+}
+
+fn create(segment: &Segment, extension: &str) -> tantivy::Result<WritePtr> {
+    Ok(segment.clone().open_write(SegmentComponent::Custom(extension.to_owned()))?)
+}
+
+impl SegmentPlugin for InitialsPlugin {
+    fn extensions(&self) -> &[&str] {
+        &[by_document::EXTENSION, by_letter::EXTENSION]
+    }
+
+    fn create_writer(&self, _: &PluginWriterContext) -> tantivy::Result<Box<dyn PluginWriter>> {
+        Ok(Box::new(InitialsWriter::default()))
+    }
+
+    fn merge(&self, context: PluginMergeContext) -> tantivy::Result<()> {
+        if context.doc_id_mapping.mapping_type() == MappingType::Shuffled {
+            return Err(order_changed());
+        }
+        let mut initials = create(context.target_segment, by_document::EXTENSION)?;
+        let mut places = create(context.target_segment, by_letter::EXTENSION)?;
+        let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
+        // If one is of an older version nothing is known of the whole, which empty files say.
+        if let Some(sources) = sources.map_err(failed)? {
+            let mut writer = by_document::Writer::default();
+            for (reader, source) in context.readers.iter().zip(&sources) {
+                let mut source = source.cursor();
+                for doc in reader.doc_ids_alive() {
+                    writer.add(source.written(doc).map_err(failed)?, &mut initials)?;
+                }
+            }
+            writer.finish(&mut initials)?;
+            if has_places(context.readers.iter().map(SegmentReader::num_docs).sum()) {
+                let sources = context.readers.iter().zip(&sources);
+                let sources: Result<_> = sources.map(|(reader, source)| places_of(reader, source)).collect();
+                by_letter::merge(sources.map_err(failed)?, &mut places).map_err(failed)?;
+            }
+        }
+        initials.terminate()?;
+        Ok(places.terminate()?)
+    }
+}
+
+/// The places of what lives of a segment.
+fn places_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
+    let docids = read_docids(reader)?;
+    let live: RoaringBitmap = reader.doc_ids_alive().map(|doc| docids[doc as usize]).collect();
+    // A docid that died in the segment and came back into it means two documents: then only those tell.
+    let all: RoaringBitmap = docids.iter().copied().collect();
+    let each_once = all.len() == docids.len() as u64;
+    if let Some(places) = InitialPlaces::open(reader)?.filter(|_| each_once) {
+        return Ok(Source::Written { places, live, next: 0 });
+    }
+    let (mut places, mut initials) = (Places::default(), initials.cursor());
+    for doc in reader.doc_ids_alive() {
+        places.add(docids[doc as usize], initials.written(doc)?)?;
+    }
+    Ok(Source::collected(places))
+}
+
+fn order_changed() -> TantivyError {
+    TantivyError::InternalError("documents of a segment stay in their order".to_owned())
+}
+
+fn failed(error: Error) -> TantivyError {
+    TantivyError::InternalError(error.to_string())
+}
+
+/// Collects the initials of a new segment.
+#[derive(Default)]
+struct InitialsWriter {
+    scribe: Scribe,
+    /// One after another, each with its length.
+    documents: Vec<u8>,
+    /// Of each document its docid, and where it ends there.
+    ends: Vec<(u32, usize)>,
+}
+
+impl PluginWriter for InitialsWriter {
+    fn add_document(&mut self, _: DocId, document: &dyn ErasedDocument, _: &Schema) -> tantivy::Result<()> {
+        let Some(document) = document.as_any().downcast_ref::<WrittenDocument>() else {
+            return Err(TantivyError::InternalError("only documents of ours are written".to_owned()));
+        };
+        self.documents.extend_from_slice(self.scribe.write(document.text()));
+        self.ends.push((document.docid(), self.documents.len()));
+        Ok(())
+    }
+
+    fn serialize(self: Box<Self>, segment: &Segment, order: Option<&DocIdMapping>) -> tantivy::Result<()> {
+        if order.is_some() {
+            return Err(order_changed());
+        }
+        let mut initials = create(segment, by_document::EXTENSION)?;
+        let mut file = create(segment, by_letter::EXTENSION)?;
+        let (mut writer, mut places) = (by_document::Writer::default(), Places::default());
+        let has_places = has_places(self.ends.len() as DocId);
+        let mut start = 0;
+        for &(docid, end) in &self.ends {
+            let document = &self.documents[start..end];
+            writer.add(document, &mut initials)?;
+            if has_places {
+                places.add(docid, document).map_err(failed)?;
+            }
+            start = end;
+        }
+        writer.finish(&mut initials)?;
+        if has_places {
+            places.write(&mut file).map_err(failed)?;
+        }
+        initials.terminate()?;
+        Ok(file.terminate()?)
+    }
+
+    fn mem_usage(&self) -> usize {
+        self.documents.capacity() + self.ends.capacity() * size_of::<(u32, usize)>()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
