@@ -14,7 +14,7 @@ export const HEARTBEAT_MS = 1_000
 export const FOREIGN_LOCK_WATCH_MS = 3_500
 
 /** Room on the disk kept for recording, cancelling and deleting once there is none for new tasks. */
-export const RESERVE_BYTES = 8 * 1024 ** 2
+export const RESERVE_BYTES = 2 * 1024 ** 2
 
 /** Room for the task store. Source: the API's table of capacities. */
 export const STORE_BYTES_MAX = 20 * 1024 ** 3
