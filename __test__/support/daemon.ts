@@ -12,8 +12,11 @@ export interface Reply {
 /** The whole program in a process of its own, as `npx siftd` runs it. */
 export interface TestDaemon {
   call(method: string, path: string, body?: unknown): Promise<Reply>
+  readonly port: number
   /** Ends it as if the power had gone. */
   kill(): Promise<void>
+  /** Sends a signal and waits for nothing. */
+  signal(name: NodeJS.Signals): void
 }
 
 const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
@@ -62,5 +65,5 @@ export async function startDaemon(
     if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { call, kill }
+  return { call, port, kill, signal: (name) => void child.kill(name) }
 }

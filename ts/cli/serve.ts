@@ -24,6 +24,13 @@ import { readTls } from './tls.js'
 /** How long requests under way may take once the server shall stop. */
 const DRAIN_MS = 10_000
 
+/**
+ * Connections that may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). The
+ * platform's 511 are full after a burst of a few hundred clients; a system drops what does not fit, and
+ * those clients try again after 1, 3, 7, 15 and 31 seconds, until they give up.
+ */
+const UNACCEPTED_MAX = 65_535
+
 export interface ServeRequest {
   readonly options: LaunchOptions
   readonly configFile: string | null
@@ -116,7 +123,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     })
     queue.start()
     const { host, port } = options.httpAddr
-    await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
+    await app.listen({ host, port, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
       throw new LaunchError(`cannot listen on ${host}:${port}: ${error.code ?? error.message}`, 1)
     })
     const bound = (app.server.address() as AddressInfo).port
