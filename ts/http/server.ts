@@ -15,6 +15,12 @@ const PARAM_CHARS_MAX = 16_384
 /** Milliseconds one request may take to arrive: hours of patience would let idle uploads hold files open. */
 const REQUEST_MS_MAX = 3_600_000
 
+/**
+ * Milliseconds from a connection, or from the first byte of a request, to the end of its head. The time a busy
+ * server leaves it unread counts too: the platform's minute refused what was sent at once.
+ */
+const HEAD_MS_MAX = 300_000
+
 /** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
 export function buildServer(services: Services): FastifyInstance {
   const app = fastify({
@@ -36,6 +42,8 @@ export function buildServer(services: Services): FastifyInstance {
       querystringParser: () => ({}),
     },
   } as FastifyServerOptions) as FastifyInstance
+  // Not among fastify's options.
+  app.server.headersTimeout = HEAD_MS_MAX
   setUpTransport(app)
   logRequests(app)
   app.addHook('onRequest', async (request) => {
