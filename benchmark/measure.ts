@@ -21,7 +21,13 @@ export async function bytesOnDisk(directory: string): Promise<number> {
   const sizes = await Promise.all(
     entries
       .filter((entry) => entry.isFile())
-      .map((entry) => stat(join(entry.parentPath, entry.name)).then(({ size }) => size)),
+      // One that went meanwhile takes nothing.
+      .map((entry) =>
+        stat(join(entry.parentPath, entry.name)).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      ),
   )
   return sizes.reduce((sum, size) => sum + size, 0)
 }

@@ -374,14 +374,23 @@ pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     if values.num_vals() != reader.max_doc() {
         return Err(damaged(format!("{} docids for {} documents", values.num_vals(), reader.max_doc())));
     }
-    let mut wide = vec![0; reader.max_doc() as usize];
-    values.get_range(0, &mut wide);
-    let docids = wide.into_iter().zip(0..).map(|(docid, doc)| {
-        let narrow = u32::try_from(docid).ok().filter(|&docid| docid != DELETED);
-        narrow.ok_or_else(|| damaged(format!("document {doc} has docid {docid}")))
-    });
-    docids.collect()
+    // As many at a time as cost little memory: they take twice the room until they are narrow.
+    let mut wide = vec![0; DOCIDS_AT_ONCE.min(reader.max_doc() as usize)];
+    let mut docids = Vec::with_capacity(reader.max_doc() as usize);
+    while docids.len() < reader.max_doc() as usize {
+        wide.truncate(reader.max_doc() as usize - docids.len());
+        values.get_range(docids.len() as u64, &mut wide);
+        for &docid in &wide {
+            let narrow = u32::try_from(docid).ok().filter(|&docid| docid != DELETED);
+            let doc = docids.len();
+            docids.push(narrow.ok_or_else(|| damaged(format!("document {doc} has docid {docid}")))?);
+        }
+    }
+    Ok(docids)
 }
+
+/// Docids of a segment that are read in one go.
+const DOCIDS_AT_ONCE: usize = 1 << 14;
 
 /// Docids between those of `span` as a bitmap.
 fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap {

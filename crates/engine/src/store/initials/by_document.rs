@@ -190,9 +190,8 @@ impl<'a> Cursor<'a> {
     /// A document as [`Scribe::write`] gave it.
     pub(super) fn written(&mut self, doc: DocId) -> Result<&'a [u8]> {
         self.pass_to(doc)?;
-        let all = self.rest;
-        self.go_to(doc)?;
-        Ok(&all[..all.len() - self.rest.len()])
+        self.doc += 1;
+        next_written(&mut self.rest)
     }
 
     fn go_to(&mut self, doc: DocId) -> Result<&'a [u8]> {
@@ -253,6 +252,13 @@ fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let (part, others) = rest.split_at_checked(length).ok_or_else(damaged)?;
     *rest = others;
     Ok(part)
+}
+
+/// Cuts off the next document, its length included.
+pub(super) fn next_written<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let all = *rest;
+    part(rest)?;
+    Ok(&all[..all.len() - rest.len()])
 }
 
 /// Calls `take` with the attributes of a document as [`Scribe::write`] gives it.

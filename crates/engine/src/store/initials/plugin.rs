@@ -78,10 +78,10 @@ impl SegmentPlugin for InitialsPlugin {
 /// The places of what lives of a segment.
 fn places_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
     let docids = read_docids(reader)?;
-    let live: RoaringBitmap = reader.doc_ids_alive().map(|doc| docids[doc as usize]).collect();
+    let set = |docids: &mut dyn Iterator<Item = u32>| docids.collect::<RoaringBitmap>();
+    let live = set(&mut reader.doc_ids_alive().map(|doc| docids[doc as usize]));
     // A docid that died in the segment and came back into it means two documents: then only those tell.
-    let all: RoaringBitmap = docids.iter().copied().collect();
-    let each_once = all.len() == docids.len() as u64;
+    let each_once = set(&mut docids.iter().copied()).len() == docids.len() as u64;
     if let Some(places) = InitialPlaces::open(reader)?.filter(|_| each_once) {
         return Ok(Source::Written { places, live, next: 0 });
     }
@@ -106,8 +106,7 @@ struct InitialsWriter {
     scribe: Scribe,
     /// One after another, each with its length.
     documents: Vec<u8>,
-    /// Of each document its docid, and where it ends there.
-    ends: Vec<(u32, usize)>,
+    docids: Vec<u32>,
 }
 
 impl PluginWriter for InitialsWriter {
@@ -116,7 +115,7 @@ impl PluginWriter for InitialsWriter {
             return Err(TantivyError::InternalError("only documents of ours are written".to_owned()));
         };
         self.documents.extend_from_slice(self.scribe.write(document.text()));
-        self.ends.push((document.docid(), self.documents.len()));
+        self.docids.push(document.docid());
         Ok(())
     }
 
@@ -127,15 +126,14 @@ impl PluginWriter for InitialsWriter {
         let mut initials = create(segment, by_document::EXTENSION)?;
         let mut file = create(segment, by_letter::EXTENSION)?;
         let (mut writer, mut places) = (by_document::Writer::default(), Places::default());
-        let has_places = has_places(self.ends.len() as DocId);
-        let mut start = 0;
-        for &(docid, end) in &self.ends {
-            let document = &self.documents[start..end];
+        let has_places = has_places(self.docids.len() as DocId);
+        let mut rest = self.documents.as_slice();
+        for &docid in &self.docids {
+            let document = by_document::next_written(&mut rest).map_err(failed)?;
             writer.add(document, &mut initials)?;
             if has_places {
                 places.add(docid, document).map_err(failed)?;
             }
-            start = end;
         }
         writer.finish(&mut initials)?;
         if has_places {
@@ -146,7 +144,7 @@ impl PluginWriter for InitialsWriter {
     }
 
     fn mem_usage(&self) -> usize {
-        self.documents.capacity() + self.ends.capacity() * size_of::<(u32, usize)>()
+        self.documents.capacity() + self.docids.capacity() * size_of::<u32>()
     }
 
     fn as_any(&self) -> &dyn Any {
