@@ -104,9 +104,18 @@ export class Exchange {
   }
 }
 
+/**
+ * Megabytes for what the thread has just made. Nearly all of it is garbage a moment later, and the platform's
+ * 48 fill up before it is collected.
+ */
+const YOUNG_MB_MAX = 12
+
 /** Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened. */
 export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> {
-  const worker = new Worker(new URL('./store-worker.js', import.meta.url), { workerData: setup })
+  const worker = new Worker(new URL('./store-worker.js', import.meta.url), {
+    workerData: setup,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+  })
   const opened = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
