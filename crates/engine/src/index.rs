@@ -481,13 +481,9 @@ impl Index {
 
 /// Memory for segments being built: what the draft leaves over, in bytes.
 fn segment_bytes(indexing_bytes: usize, draft_bytes: usize, threads: usize) -> usize {
-    let share = indexing_bytes.saturating_sub(draft_bytes + RECEIVING_BYTES) / SEGMENT_MEMORY_SHARE;
+    let share = indexing_bytes.saturating_sub(draft_bytes) / SEGMENT_MEMORY_SHARE;
     share.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX * threads)
 }
-
-/// What receiving an upload leaves behind in the process, in bytes: buffers of Node, which keeps them for the next one.
-/// Looked at from outside, they count as memory for indexing. Measured: 35 MB after 21 MB.
-const RECEIVING_BYTES: usize = 32_000_000;
 
 /// Tables of a draft get this part of the memory for indexing; what they take beyond it lies in files.
 const DRAFT_MEMORY_SHARE: usize = 4;

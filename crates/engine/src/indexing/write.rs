@@ -22,6 +22,13 @@ use crate::store::{
 /// Fewer documents are not worth a thread.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
 
+/// Memory for segments without which another thread is not worth it.
+const BYTES_PER_THREAD_MIN: usize = 8_000_000;
+
+/// What a segment being built may always take beside its empty tables, in bytes: whatever the bound, it is not given up
+/// for a few documents.
+const BYTES_PER_SEGMENT_MIN: usize = 4_000_000;
+
 /// How often a segment being built is asked what it takes.
 const DOCUMENTS_PER_CHECK: usize = 32;
 
@@ -130,7 +137,9 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
     let analyzer = Analyzer::new(&draft.settings)?;
     let wants = |path: &str| wants_column(&draft.settings, path);
     let rules = Rules { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
-    let parts = split(draft, &work, options.threads);
+    // Threads that have little room each would write many small segments.
+    let threads = options.threads.min(options.memory_bytes / BYTES_PER_THREAD_MIN).max(1);
+    let parts = split(draft, &work, threads);
     let memory_bytes = options.memory_bytes / parts.len().max(1);
     let part = |work: &[(u32, Work)]| {
         let flattener = Flattener::new(rules);
@@ -171,20 +180,26 @@ struct Part<'a> {
 impl Part<'_> {
     fn write(mut self, all: &[(u32, Work)]) -> Result<Change> {
         let mut added = Vec::new();
-        let mut builder = None;
+        let (mut builder, mut empty_bytes) = (None, 0);
+        let mut weight = weight_of_all(self.draft, all);
         for (number, &(docid, work)) in all.iter().enumerate() {
             self.draft.watch.next()?;
+            let rest = weight;
+            weight -= weight_of(self.draft, work);
             let Some(document) = self.flatten(docid, work)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
-                None => builder.insert(SegmentBuilder::new(
-                    self.layout,
-                    Some(self.options.spill.clone()),
-                    self.memory_bytes.min(weight_of_all(self.draft, &all[number..]) * MEMORY_PER_BYTE),
-                )?),
+                None => {
+                    let spill = Some(self.options.spill.clone());
+                    let bytes = self.memory_bytes.min(rest * MEMORY_PER_BYTE);
+                    let building = builder.insert(SegmentBuilder::new(self.layout, spill, bytes)?);
+                    empty_bytes = building.memory_bytes();
+                    building
+                }
             };
             building.add(document.with_fields(self.layout.fields()))?;
-            if number % DOCUMENTS_PER_CHECK == 0 && building.memory_bytes() > self.memory_bytes {
+            let most = self.memory_bytes.max(empty_bytes + BYTES_PER_SEGMENT_MIN);
+            if number % DOCUMENTS_PER_CHECK == 0 && building.memory_bytes() > most {
                 added.extend(builder.take().map_or(Ok(None), SegmentBuilder::finish)?);
             }
         }
