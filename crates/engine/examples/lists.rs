@@ -92,7 +92,7 @@ fn lists(postings: &Postings, words: &[&str]) -> Vec<RoaringBitmap> {
 fn places(postings: &Postings, side: &Side) -> Vec<RoaringBitmap> {
     let all = postings.snapshot().documents();
     let places = match side {
-        Side::Prefix(prefix) => Some(postings.prefix_positions(prefix).expect("it reads")),
+        Side::Prefix(prefix) => postings.prefix_positions(prefix, 0, all).expect("it reads"),
         Side::Word(text) => {
             let word = postings.word(text).expect("it reads");
             word.and_then(|word| postings.word_positions(&word, all).expect("it reads"))

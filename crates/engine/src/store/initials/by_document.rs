@@ -292,7 +292,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Adds a document as [`Scribe::write`] gives it.
     pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
-        if self.count % STRIDE == 0 {
+        if self.count.is_multiple_of(STRIDE) {
             self.starts.extend_from_slice(&self.written.to_le_bytes());
         }
         self.count += 1;
