@@ -77,8 +77,8 @@ impl PositionSets {
     }
 }
 
-/// Documents of which is told all at once where they have an initial in the time in which one is looked up; measured on
-/// the films.
+/// Documents of which is told all at once where they have an initial in the time in which one is looked up. A guess on
+/// the safe side: looking up takes 0.2 µs, telling of a million a few milliseconds.
 const LOOK_UP_COST: u64 = 64;
 
 /// Words in fewer documents are read anew each time.
