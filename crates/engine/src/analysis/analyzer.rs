@@ -9,7 +9,7 @@ use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::locales::FieldLocales;
-use super::{Locales, Token, TokenKind, plain};
+use super::{Locales, Token, TokenKind, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 
@@ -86,13 +86,26 @@ impl Analyzer {
     /// Hands over the tokens of `text` one by one.
     pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
         let own_rules = self.rules.cuts.is_some() || locales.is_some() || self.for_highlight;
-        if own_rules || !plain::is_plain(text) {
+        if own_rules || !latin::is_latin(text) {
             return self.each_by_script(text, locales, take);
         }
+        let normalize = |lemma, byte_start| self.latin_token(lemma, byte_start);
         match &self.rules.stop_words {
-            Some(set) => plain::each(text, |word| set.contains(word), take),
-            None => plain::each(text, |_| false, take),
+            Some(set) => latin::each(text, |word| set.contains(word), normalize, take),
+            None => latin::each(text, |_| false, normalize, take),
         }
+    }
+
+    /// A piece of a Latin text as a token.
+    fn latin_token<'t>(&self, lemma: &'t str, byte_start: usize) -> Token<'t> {
+        let token = charabia::Token {
+            lemma: Cow::Borrowed(lemma),
+            byte_start,
+            byte_end: byte_start + lemma.len(),
+            script: Script::Latin,
+            ..charabia::Token::default()
+        };
+        convert(token.normalize(&self.options(None)))
     }
 
     /// The same for any text and any settings.
@@ -104,15 +117,7 @@ impl Analyzer {
     ) {
         let separators: Option<Vec<&str>> =
             self.rules.separators.as_ref().map(|list| list.iter().map(String::as_str).collect());
-        let stop_words = match (&self.rules.stop_words, self.for_highlight) {
-            (Some(set), false) => fst::Set::new(set.as_fst().as_bytes()).ok(),
-            _ => None,
-        };
-        let options = NormalizerOption {
-            create_char_map: self.for_highlight,
-            classifier: ClassifierOption { stop_words, separators: separators.as_deref() },
-            lossy: true,
-        };
+        let options = self.options(separators.as_deref());
         // An empty allow-list means that no language of the rule is known: then there is none to prefer.
         let locales = locales.filter(|languages| !languages.is_empty());
         for segment in text.segment_with_option(self.rules.cuts.as_ref(), locales) {
@@ -124,6 +129,16 @@ impl Analyzer {
                 take(convert(segment.normalize(&options)));
             }
         }
+    }
+
+    /// How charabia normalises; None: with separators of its own.
+    fn options<'o>(&'o self, separators: Option<&'o [&'o str]>) -> NormalizerOption<'o> {
+        let stop_words = match (&self.rules.stop_words, self.for_highlight) {
+            (Some(set), false) => fst::Set::new(set.as_fst().as_bytes()).ok(),
+            _ => None,
+        };
+        let classifier = ClassifierOption { stop_words, separators };
+        NormalizerOption { create_char_map: self.for_highlight, classifier, lossy: true }
     }
 }
 

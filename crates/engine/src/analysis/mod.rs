@@ -4,8 +4,8 @@
 
 mod analyzer;
 mod facet;
+mod latin;
 mod locales;
-mod plain;
 mod token;
 
 pub use analyzer::Analyzer;

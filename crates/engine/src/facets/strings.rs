@@ -136,11 +136,14 @@ impl StringColumn {
 
 /// How a string stands in a column: normalised ‖ 0 ‖ original, both cut. None if nothing is left of it.
 pub fn column_term(text: &str) -> Option<String> {
-    let normalised = normalize_facet(text);
-    if normalised.is_empty() {
+    let mut term = normalize_facet(text);
+    if term.is_empty() {
         return None;
     }
-    Some(format!("{}\0{}", at_most(&normalised, COLUMN_BYTES_MAX), at_most(text, COLUMN_BYTES_MAX)))
+    term.truncate(at_most(&term, COLUMN_BYTES_MAX).len());
+    term.push('\0');
+    term.push_str(at_most(text, COLUMN_BYTES_MAX));
+    Some(term)
 }
 
 /// Takes a column's term apart.

@@ -11,23 +11,34 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::schema::{WORD_BYTES_MAX, attribute_suffix, parse_term};
+use super::initials::WordInitial;
+#[cfg(test)]
+use super::schema::parse_term;
+use super::schema::{WORD_BYTES_MAX, attribute_suffix};
 use crate::fields::FieldId;
 
 const LENGTH_BYTES: usize = 2;
 const POSITION_BYTES: usize = 3;
 const HEAD_BYTES: usize = LENGTH_BYTES + POSITION_BYTES;
+/// A zero and the suffix.
+const TAIL_BYTES: usize = 4;
+
+/// About what a word takes.
+const WORD_BYTES_MEAN: usize = 4;
 
 /// Collects the words of one document.
 #[derive(Debug, Clone, Default)]
 pub struct PackedText {
     packed: String,
+    /// One for each word.
+    initials: Vec<WordInitial>,
 }
 
 impl PackedText {
     /// None yet; `bytes` is what they will most likely take.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { packed: String::with_capacity(bytes) }
+        let words = bytes / (HEAD_BYTES + WORD_BYTES_MEAN + TAIL_BYTES);
+        Self { packed: String::with_capacity(bytes), initials: Vec::with_capacity(words) }
     }
 
     /// Adds a word of at most [`WORD_BYTES_MAX`] bytes at a position below 2¹⁸.
@@ -36,7 +47,8 @@ impl PackedText {
     pub fn push(&mut self, word: &str, field: FieldId, position: u32) {
         debug_assert!(word.len() <= WORD_BYTES_MAX && position < 1 << (6 * POSITION_BYTES));
         let [a, b, c] = attribute_suffix(field);
-        let tail = [0, a, b, c];
+        let tail: [u8; TAIL_BYTES] = [0, a, b, c];
+        self.initials.push(WordInitial::of(word, field, position));
         let length = (word.len() + tail.len()) as u32;
         self.packed.reserve(HEAD_BYTES + word.len() + tail.len());
         push_digits(&mut self.packed, length, LENGTH_BYTES);
@@ -50,21 +62,19 @@ impl PackedText {
         &self.packed
     }
 
-    /// Calls `take` with words, fields and positions as they were pushed.
-    pub fn each(&self, mut take: impl FnMut(&str, FieldId, u32)) {
-        let mut rest = self.packed.as_str();
-        while let Some((position, term)) = next_word(&mut rest) {
-            if let Some((word, field)) = parse_term(term.as_bytes()) {
-                take(word, field, position as u32);
-            }
-        }
+    /// The initials of the words, as they were pushed.
+    pub(super) fn initials(&self) -> &[WordInitial] {
+        &self.initials
     }
 
     /// Words, fields and positions that were pushed.
     #[cfg(test)]
     pub(crate) fn words(&self) -> Vec<(String, FieldId, u32)> {
-        let mut words = Vec::new();
-        self.each(|word, field, position| words.push((word.to_owned(), field, position)));
+        let (mut words, mut rest) = (Vec::new(), self.packed.as_str());
+        while let Some((position, term)) = next_word(&mut rest) {
+            let (word, field) = parse_term(term.as_bytes()).expect("it was pushed");
+            words.push((word.to_owned(), field, position as u32));
+        }
         words
     }
 }

@@ -22,7 +22,6 @@ use super::alphabet::{CODES, Initial, OTHER, code_of};
 use super::plugin::read_file;
 use crate::error::{Error, Result};
 use crate::fields::FieldId;
-use crate::store::PackedText;
 
 /// Ending of the file.
 pub(super) const EXTENSION: &str = "initials";
@@ -306,44 +305,71 @@ impl Writer {
     }
 }
 
+/// A word of a document being written, as one number that sorts by field and position.
+///
+/// field · 2³² + position · 2⁸ + code; positions are below 2²⁴.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WordInitial(u64);
+
+impl WordInitial {
+    /// The initial of a word.
+    pub fn of(word: &str, field: FieldId, position: u32) -> Self {
+        debug_assert!(position < 1 << 24);
+        Self(u64::from(field) << 32 | u64::from(position) << 8 | u64::from(code_of(word)))
+    }
+
+    fn field(self) -> FieldId {
+        (self.0 >> 32) as FieldId
+    }
+
+    fn position(self) -> u32 {
+        self.0 as u32 >> 8
+    }
+
+    fn code(self) -> u8 {
+        self.0 as u8
+    }
+}
+
 /// Writes documents down as they lie in the file.
 #[derive(Default)]
 pub(super) struct Scribe {
-    /// Words of the document being written: field, position, code.
-    words: Vec<(FieldId, u32, u8)>,
-    /// Codes of an attribute; all attributes of a document; the same with their length.
+    /// Words of the document being written, where they have to be sorted.
+    words: Vec<WordInitial>,
+    /// Codes of an attribute; all attributes of a document.
     attribute: Vec<u8>,
     document: Vec<u8>,
-    written: Vec<u8>,
 }
 
 impl Scribe {
-    /// A document with its length.
-    pub(super) fn write(&mut self, text: &PackedText) -> &[u8] {
-        self.words.clear();
-        text.each(|word, field, position| self.words.push((field, position, code_of(word))));
+    /// Appends a document with its length.
+    pub(super) fn write(&mut self, words: &[WordInitial], written: &mut Vec<u8>) {
         // Words come as they lie in the document, in which a field of objects in an array comes again and again.
-        if !self.words.is_sorted_by_key(|&(field, position, _)| (field, position)) {
-            self.words.sort_unstable_by_key(|&(field, position, _)| (field, position));
-        }
+        let words = if words.is_sorted() {
+            words
+        } else {
+            self.words.clear();
+            self.words.extend_from_slice(words);
+            // Stable because that is quick with stretches that are in order.
+            self.words.sort();
+            &self.words
+        };
         self.document.clear();
-        for words in self.words.chunk_by(|a, b| a.0 == b.0) {
+        for words in words.chunk_by(|a, b| a.field() == b.field()) {
             self.attribute.clear();
             let mut next = 0;
-            for &(_, position, code) in words {
-                debug_assert!(position >= next, "two words at one place");
-                push_gap(&mut self.attribute, position.saturating_sub(next));
-                self.attribute.push(code);
-                next = position + 1;
+            for word in words {
+                debug_assert!(word.position() >= next, "two words at one place");
+                push_gap(&mut self.attribute, word.position().saturating_sub(next));
+                self.attribute.push(word.code());
+                next = word.position() + 1;
             }
-            push_number(&mut self.document, usize::from(words[0].0));
+            push_number(&mut self.document, usize::from(words[0].field()));
             push_number(&mut self.document, self.attribute.len());
             self.document.extend_from_slice(&self.attribute);
         }
-        self.written.clear();
-        push_number(&mut self.written, self.document.len());
-        self.written.extend_from_slice(&self.document);
-        &self.written
+        push_number(written, self.document.len());
+        written.extend_from_slice(&self.document);
     }
 }
 

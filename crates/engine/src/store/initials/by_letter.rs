@@ -10,10 +10,10 @@
 //! numbers are most significant byte first, so that entries are in the order of their bytes. Segments of few documents
 //! have an empty file: reading them document by document is as quick.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
@@ -117,31 +117,80 @@ impl InitialPlaces {
 
 /// Places of a segment on their way.
 #[derive(Default)]
-pub(super) struct Places(BTreeMap<Key, RoaringBitmap>);
+pub(super) struct Places {
+    /// Where each key is in `docs`. As many as letters at places of attributes, of which most come again and again.
+    known: FxHashMap<u32, usize>,
+    docs: Vec<Collected>,
+}
+
+/// Docids, the last of them not yet in their bitmap: into a bitmap many go quicker than one by one.
+#[derive(Default)]
+struct Collected {
+    docs: RoaringBitmap,
+    last: Vec<u32>,
+}
+
+/// Docids go into their bitmap in stretches of this many.
+const STRETCH: usize = 64;
+
+impl Collected {
+    fn push(&mut self, docid: u32) {
+        self.last.push(docid);
+        if self.last.len() == STRETCH {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        // Most come in order, for which this is quicker.
+        if self.docs.append(self.last.iter().copied()).is_err() {
+            self.docs.extend(&self.last);
+        }
+        self.last.clear();
+    }
+}
 
 impl Places {
     /// Adds a document as [`super::by_document::Scribe::write`] gives it.
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
-            let mut further_on = [false; 1 << u8::BITS];
+            let mut further_on = [0u64; 4];
             let [high, low] = field.to_be_bytes();
             words.each(|position, code| {
+                let (of, bit) = (usize::from(code) / 64, 1 << (code % 64));
                 let is_further_on = position >= EXACT_POSITIONS;
-                let seen = is_further_on && std::mem::replace(&mut further_on[usize::from(code)], true);
-                if code != OTHER && !seen {
-                    let docs = self.0.entry([code, high, low, bucket_of(position) as u8]).or_default();
-                    // Most come in order, for which this is quicker.
-                    if docs.try_push(docid).is_err() {
-                        docs.insert(docid);
-                    }
+                if code == OTHER || (is_further_on && further_on[of] & bit != 0) {
+                    return;
                 }
+                if is_further_on {
+                    further_on[of] |= bit;
+                }
+                let place = *self
+                    .known
+                    .entry(u32::from_be_bytes([code, high, low, bucket_of(position) as u8]))
+                    .or_insert_with(|| {
+                        self.docs.push(Collected::default());
+                        self.docs.len() - 1
+                    });
+                self.docs[place].push(docid);
             });
         })
     }
 
     /// Writes them.
     pub(super) fn write(self, file: impl Write) -> Result<()> {
-        write(self.0.into_iter().map(Ok), file)
+        write(self.into_sorted().into_iter().map(Ok), file)
+    }
+
+    fn into_sorted(mut self) -> Vec<(Key, RoaringBitmap)> {
+        let mut sorted: Vec<(u32, usize)> = self.known.into_iter().collect();
+        sorted.sort_unstable();
+        let take = |(key, place): (u32, usize)| {
+            let collected = &mut self.docs[place];
+            collected.flush();
+            (key.to_be_bytes(), std::mem::take(&mut collected.docs))
+        };
+        sorted.into_iter().map(take).collect()
     }
 }
 
@@ -150,13 +199,13 @@ pub(super) enum Source {
     /// Those that lie in a file.
     Written { places: InitialPlaces, live: RoaringBitmap, next: usize },
     /// Those of documents that all go on.
-    Collected(std::iter::Peekable<std::collections::btree_map::IntoIter<Key, RoaringBitmap>>),
+    Collected(std::iter::Peekable<std::vec::IntoIter<(Key, RoaringBitmap)>>),
 }
 
 impl Source {
     /// Places that were collected from documents.
     pub(super) fn collected(places: Places) -> Self {
-        Self::Collected(places.0.into_iter().peekable())
+        Self::Collected(places.into_sorted().into_iter().peekable())
     }
 
     fn next_key(&mut self) -> Option<Key> {

@@ -114,7 +114,7 @@ impl PluginWriter for InitialsWriter {
         let Some(document) = document.as_any().downcast_ref::<WrittenDocument>() else {
             return Err(TantivyError::InternalError("only documents of ours are written".to_owned()));
         };
-        self.documents.extend_from_slice(self.scribe.write(document.text()));
+        self.scribe.write(document.text().initials(), &mut self.documents);
         self.docids.push(document.docid());
         Ok(())
     }
