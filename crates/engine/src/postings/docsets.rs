@@ -7,7 +7,7 @@ use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 
 use super::dictionary::{List, Word};
-use super::list_reader::ListReader;
+use super::list_reader::{ListReader, WHOLE};
 use super::segment::{ByField, unite};
 use super::{Postings, Searchable};
 use crate::error::Result;
@@ -152,7 +152,7 @@ impl Postings {
             self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
-            readers[list.segment].each_doc(&list.info, |doc| {
+            readers[list.segment].each_doc(&list.info, &WHOLE, |doc| {
                 let docid = docids[doc as usize];
                 if docid != DELETED {
                     docs.add(docid);

@@ -10,15 +10,13 @@ use super::laid_out::least_distance;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::positions::{PositionDocs, PositionSets};
 use super::segment::{
-    ByField, Fields, List, Segment, Side, WordsAndNumbers, frequency, in_parallel, threads, unite_near,
+    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency, in_parallel,
+    unite_near,
 };
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
 use crate::store::{DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
-
-/// Postings beside initials from which several threads share the reading: it takes four milliseconds then.
-const SHARED_POSTINGS_MIN: u64 = 1 << 14;
 
 impl Segment<'_> {
     /// The initials of the segment, if `prefix` is one of them.
@@ -113,29 +111,37 @@ impl Segment<'_> {
         (initials, initial): (&Initials, Initial),
         first: bool,
     ) -> Result<ByField<ByDistance>> {
-        let parts = self.parts(if frequency(lists) < SHARED_POSTINGS_MIN { 1 } else { threads() });
+        let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
         let parts = in_parallel(&parts, |part| {
             let mut sets: Fields<[DocidSet; DISTANCE_MAX as usize]> = Fields::default();
             let (mut reader, mut cursor, mut others) = (self.reader(), initials.cursor(), Vec::new());
             let mut outcome = Ok(());
-            let wanted = |doc: DocId| part.contains(&doc) && self.view.docids[doc as usize] != DELETED;
+            let wanted = |doc: DocId| self.view.docids[doc as usize] != DELETED;
             for list in lists {
                 let sets = sets.of(list.field, || std::array::from_fn(|_| self.view.docid_set()));
-                reader.each_doc_with_positions(&list.info, self.positions, wanted, |doc, positions| {
-                    match cursor.attribute(doc, list.field) {
-                        Ok(Some(words)) => {
-                            // Nothing further on is near any of them.
-                            let enough = positions.last().map_or(0, |last| last + u32::from(DISTANCE_MAX));
-                            words.positions(initial, enough, &mut others);
+                reader.each_doc_with_positions(
+                    &list.info,
+                    part,
+                    self.positions,
+                    wanted,
+                    |doc, positions| {
+                        match cursor.attribute(doc, list.field) {
+                            Ok(Some(words)) => {
+                                // Nothing further on is near any of them.
+                                let enough =
+                                    positions.last().map_or(0, |last| last + u32::from(DISTANCE_MAX));
+                                words.positions(initial, enough, &mut others);
+                            }
+                            Ok(None) => others.clear(),
+                            Err(error) => outcome = Err(error),
                         }
-                        Ok(None) => others.clear(),
-                        Err(error) => outcome = Err(error),
-                    }
-                    let (lefts, rights) = if first { (positions, &*others) } else { (&*others, positions) };
-                    if let Some(distance) = least_distance(lefts, rights) {
-                        sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
-                    }
-                })?;
+                        let (lefts, rights) =
+                            if first { (positions, &*others) } else { (&*others, positions) };
+                        if let Some(distance) = least_distance(lefts, rights) {
+                            sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
+                        }
+                    },
+                )?;
             }
             outcome?;
             Ok(sets.finish(|sets| sets.map(DocidSet::finish)))
@@ -154,7 +160,7 @@ impl Segment<'_> {
     fn each_live(&self, initials: &Initials, mut take: impl FnMut(u32, FieldId, Words<'_>)) -> Result<()> {
         initials.each(|doc, field, words| {
             let docid = self.view.docids[doc as usize];
-            if docid != DELETED {
+            if docid != DELETED && !self.budget.stops_after(1) {
                 take(docid, field, words);
             }
         })

@@ -3,6 +3,8 @@
 //! tantivy's own cursor finds the positions of one document by adding up what lies before them in its block,
 //! for each document anew. Whoever reads all of a list takes the positions of a block in one go.
 
+use std::ops::Range;
+
 use tantivy::directory::FileSlice;
 use tantivy::positions::PositionReader;
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
@@ -11,6 +13,9 @@ use tantivy::{DocId, InvertedIndexReader};
 
 use super::Budget;
 use crate::error::{Error, Result};
+
+/// All documents of a segment.
+pub(super) const WHOLE: Range<DocId> = 0..DocId::MAX;
 
 /// Reads one list after another without making room for each anew.
 pub(super) struct ListReader<'a> {
@@ -31,25 +36,34 @@ impl<'a> ListReader<'a> {
         Self { index, budget, documents: None, with_counts: None, positions: Vec::new() }
     }
 
-    /// Calls `take` with all documents of a list, ascending.
-    pub(super) fn each_doc(&mut self, info: &TermInfo, mut take: impl FnMut(DocId)) -> Result<()> {
+    /// Calls `take` with the documents of a list that are `within`, ascending.
+    pub(super) fn each_doc(
+        &mut self,
+        info: &TermInfo,
+        within: &Range<DocId>,
+        mut take: impl FnMut(DocId),
+    ) -> Result<()> {
         let option = IndexRecordOption::Basic;
         let block = open(self.index, &mut self.documents, info, option)?;
-        while !block.docs().is_empty() && !self.budget.stops_after(block.docs().len()) {
-            block.docs().iter().for_each(|&doc| take(doc));
+        if within.start > 0 {
+            block.seek(within.start);
+        }
+        while begins_before(block, within.end) && !self.budget.stops_after(block.docs().len()) {
+            block.docs().iter().filter(|doc| within.contains(doc)).for_each(|&doc| take(doc));
             block.advance();
         }
         Ok(())
     }
 
-    /// Calls `take` with the wanted documents of a list, ascending, and the ascending positions of each.
-    /// `positions` is where all of `index` lie.
+    /// Calls `take` with the wanted documents of a list that are `within`, ascending, and the ascending positions of
+    /// each. `positions` is where all of `index` lie.
     ///
     /// # Errors
     /// Internal if there are more positions than can be.
     pub(super) fn each_doc_with_positions(
         &mut self,
         info: &TermInfo,
+        within: &Range<DocId>,
         positions: &FileSlice,
         wanted: impl Fn(DocId) -> bool,
         mut take: impl FnMut(DocId, &[u32]),
@@ -59,8 +73,9 @@ impl<'a> ListReader<'a> {
         let mut positions = PositionReader::open(bytes)?;
         let option = IndexRecordOption::WithFreqs;
         let block = open(self.index, &mut self.with_counts, info, option)?;
+        let wanted = |doc: DocId| within.contains(&doc) && wanted(doc);
         let mut read = 0u64;
-        while !block.docs().is_empty() && !self.budget.stops_after(block.docs().len()) {
+        while begins_before(block, within.end) && !self.budget.stops_after(block.docs().len()) {
             let counts = &block.freqs()[..block.docs().len()];
             let count: u64 = counts.iter().map(|&count| u64::from(count)).sum();
             if read + count > positions_max {
@@ -88,6 +103,11 @@ impl<'a> ListReader<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether there is more of a list before `end`.
+fn begins_before(block: &BlockSegmentPostings, end: DocId) -> bool {
+    block.docs().first().is_some_and(|&doc| doc < end)
 }
 
 /// The first block of a list, in the place of one read before.

@@ -34,6 +34,7 @@ pub use positions::PositionDocs;
 pub use searchable::Searchable;
 pub use segment::Side;
 
+use std::cmp::Reverse;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -44,7 +45,10 @@ use crate::error::Result;
 use crate::generations::Generations;
 use crate::store::Snapshot;
 use cache::COMMIT_BYTES_MAX;
-use segment::Segment;
+use segment::{Segment, in_parallel, threads};
+
+/// Segments of fewer documents are no work for a thread.
+const SHARED_DOCUMENTS_MIN: u32 = 1 << 14;
 
 /// The words of one commit.
 pub struct Postings {
@@ -101,6 +105,28 @@ impl Postings {
         (0..self.indexes.len()).map(|segment| self.segment(segment))
     }
 
+    /// Has several threads do `work` on a segment each, if there are several large ones. What segments work out they
+    /// keep, so it is there for who asks them in turn.
+    fn share_segments(&self, work: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
+        let documents = |segment: &usize| self.snapshot.segments()[*segment].reader.max_doc();
+        let mut large: Vec<usize> = (0..self.indexes.len()).collect();
+        large.retain(|segment| documents(segment) >= SHARED_DOCUMENTS_MIN);
+        if large.len() < 2 {
+            return Ok(());
+        }
+        // Each goes to the thread that has least to do.
+        large.sort_unstable_by_key(|segment| Reverse(documents(segment)));
+        let mut shares = vec![(0, Vec::new()); threads()];
+        for segment in large {
+            if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
+                *sum += u64::from(documents(&segment));
+                share.push(segment);
+            }
+        }
+        let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
+        in_parallel(&shares, |(_, share)| share.iter().try_for_each(work_on)).map(|_| ())
+    }
+
     /// How long reading may go on.
     pub fn budget(&self) -> &Budget {
         &self.budget
@@ -111,3 +137,6 @@ impl Postings {
         &self.searchable
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,6 +76,7 @@ impl Postings {
         if let Some(known) = self.cache.near.get(&key) {
             return Ok(known);
         }
+        self.share_segments(|segment| segment.kept_near(left, right).map(|_| ()))?;
         let mut near = ByDistance::default();
         for segment in self.segments() {
             segment.near(left, right, |field, distance, docs| {

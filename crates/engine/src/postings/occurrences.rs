@@ -7,7 +7,7 @@ use tantivy::{DocId, DocSet};
 
 use super::Postings;
 use super::dictionary::{List, Word};
-use super::list_reader::ListReader;
+use super::list_reader::{ListReader, WHOLE};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -204,6 +204,7 @@ impl Postings {
             };
             readers[list.segment].each_doc_with_positions(
                 &list.info,
+                &WHOLE,
                 &self.positions[list.segment],
                 wanted,
                 |doc, positions| visit(docids[doc as usize], list.field, positions),

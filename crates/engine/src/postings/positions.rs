@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::segment::SHARED_POSITIONS_MIN;
 use super::{Postings, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -98,6 +99,9 @@ impl Postings {
         if universe.len() * 16 < frequency {
             return Ok(None);
         }
+        if frequency >= SHARED_POSITIONS_MIN {
+            self.share_segments(|segment| segment.kept_word_positions(&word.text).map(|_| ()))?;
+        }
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.word_positions(&word.text, &mut *take))
         })?;
@@ -126,6 +130,7 @@ impl Postings {
         if read_from_initials && universe.len() * LOOK_UP_COST < self.snapshot.documents().len() {
             return Ok(None);
         }
+        self.share_segments(|segment| segment.kept_prefix_positions(prefix, all).map(|_| ()))?;
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.prefix_positions(prefix, all, &mut *take))
         })?;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
@@ -16,7 +16,7 @@ use tantivy::{DocId, InvertedIndexReader};
 
 use super::Budget;
 use super::laid_out::LaidOut;
-use super::list_reader::ListReader;
+use super::list_reader::{ListReader, WHOLE};
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::occurrences::{Occurrences, pack};
 use super::positions::{PositionDocs, PositionSets};
@@ -162,11 +162,38 @@ impl<T> Fields<T> {
     }
 }
 
-/// A postings list of one of the words asked for.
+/// A postings list of one of the words asked for, or a part of it.
+#[derive(Clone)]
 pub(super) struct List {
     pub(super) field: FieldId,
     is_numeric: bool,
     pub(super) info: TermInfo,
+    /// Documents that are read of it.
+    pub(super) within: Range<DocId>,
+}
+
+/// Cuts the reading of lists into about equal shares: between lists, and where one is long also in its middle, taking
+/// its documents to be spread evenly over `0..end`.
+fn share_out(lists: &[List], threads: usize, end: DocId) -> Vec<Vec<List>> {
+    let all = frequency(lists);
+    let border = |shares: usize| all * shares as u64 / threads as u64;
+    let (mut shares, mut share, mut before) = (Vec::with_capacity(threads), Vec::new(), 0);
+    for list in lists {
+        let (mut rest, postings) = (list.clone(), u64::from(list.info.doc_freq));
+        while shares.len() + 1 < threads && border(shares.len() + 1) < before + postings {
+            if postings >= CUT_POSTINGS_MIN {
+                let here = border(shares.len() + 1).saturating_sub(before);
+                let cut = (u64::from(end) * here / postings) as DocId;
+                share.push(List { within: rest.within.start..cut, ..rest.clone() });
+                rest.within.start = cut;
+            }
+            shares.push(std::mem::take(&mut share));
+        }
+        share.push(rest);
+        before += postings;
+    }
+    shares.push(share);
+    shares
 }
 
 /// Postings of all lists.
@@ -176,6 +203,13 @@ pub(super) fn frequency(lists: &[List]) -> u64 {
 
 /// Postings from which several threads share the reading: it takes a millisecond then, a thread 0.05.
 const SHARED_POSTINGS_MIN: u64 = 1 << 17;
+
+/// The same where positions are read too: a millisecond and more.
+pub(super) const SHARED_POSITIONS_MIN: u64 = 1 << 14;
+
+/// Postings of one list from which threads share it. To find where the positions of its second half begin, the counts
+/// of its first are read, a tenth of the work.
+const CUT_POSTINGS_MIN: u64 = 1 << 14;
 
 /// Threads that share the reading of what will be kept.
 pub(super) fn threads() -> usize {
@@ -216,6 +250,8 @@ pub(super) struct Segment<'a> {
     cache: Arc<SegmentCache>,
     lost: u32,
     pub(super) budget: &'a Budget,
+    /// That share what is to be read.
+    pub(super) threads: usize,
 }
 
 impl<'a> Segment<'a> {
@@ -227,7 +263,12 @@ impl<'a> Segment<'a> {
         budget: &'a Budget,
     ) -> Self {
         let lost = view.reader.max_doc() - view.live.len() as u32;
-        Self { view, index, positions, cache: view.attachments().get(), lost, budget }
+        Self { view, index, positions, cache: view.attachments().get(), lost, budget, threads: threads() }
+    }
+
+    /// For a thread that shares work by whole segments.
+    pub(super) fn on_one_thread(self) -> Self {
+        Self { threads: 1, ..self }
     }
 
     /// Live documents of a postings list of `text`.
@@ -235,7 +276,7 @@ impl<'a> Segment<'a> {
         let key = Key::Word(text.into(), field);
         let kept = self.kept(&self.cache.docs, key, bitmap_bytes, || {
             let mut docs = self.view.docid_set();
-            self.each_docid(&mut self.reader(), info, |docid| docs.add(docid))?;
+            self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
             Ok(docs.finish())
         })?;
         Ok(self.masked(kept))
@@ -253,7 +294,7 @@ impl<'a> Segment<'a> {
             let mut docs = self.view.docid_set();
             if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
                 let mut reader = ListReader::new(&index, self.budget);
-                self.each_docid(&mut reader, &info, |docid| docs.add(docid))?;
+                self.each_docid(&mut reader, &info, &WHOLE, |docid| docs.add(docid))?;
             }
             Ok(docs.finish())
         })?;
@@ -288,13 +329,13 @@ impl<'a> Segment<'a> {
 
     /// Documents of the words of a side and of those that are numbers, field by field, in several parts.
     fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
-        self.read_lists(&self.lists(side)?, |lists| {
+        self.read_lists(&self.lists(side)?, SHARED_POSTINGS_MIN, |lists| {
             let (mut words, mut numbers) = (Fields::default(), Fields::default());
             let mut reader = self.reader();
             for list in lists {
                 let sets = if list.is_numeric { &mut numbers } else { &mut words };
                 let set = sets.of(list.field, || self.view.docid_set());
-                self.each_docid(&mut reader, &list.info, |docid| set.add(docid))?;
+                self.each_docid(&mut reader, &list.info, &list.within, |docid| set.add(docid))?;
             }
             Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
         })
@@ -306,11 +347,15 @@ impl<'a> Segment<'a> {
         text: &str,
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        let kept = self.kept(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
-            self.positions_of(&Side::Word(text.into()))
-        })?;
-        self.each_position_set(&kept, &mut take);
+        self.each_position_set(&*self.kept_word_positions(text)?, &mut take);
         Ok(())
+    }
+
+    /// What [`Segment::word_positions`] speaks of, deleted documents included.
+    pub(super) fn kept_word_positions(&self, text: &str) -> Result<Arc<Kept<ByField<PositionDocs>>>> {
+        self.kept(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
+            self.positions_of(&Side::Word(text.into()))
+        })
     }
 
     /// Live documents by position of all words that begin with `prefix`; unless `all` is asked for, of those that lie
@@ -321,23 +366,30 @@ impl<'a> Segment<'a> {
         all: bool,
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        let key = if all { Key::Prefix(prefix.into()) } else { Key::FirstOfPrefix(prefix.into()) };
-        let kept =
-            self.kept(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
-                Some(initial) if !all => self.initial_positions(initial),
-                _ => self.positions_of(&Side::Prefix(prefix.into())),
-            })?;
-        self.each_position_set(&kept, &mut take);
+        self.each_position_set(&*self.kept_prefix_positions(prefix, all)?, &mut take);
         Ok(())
     }
 
+    /// What [`Segment::prefix_positions`] speaks of, deleted documents included.
+    pub(super) fn kept_prefix_positions(
+        &self,
+        prefix: &str,
+        all: bool,
+    ) -> Result<Arc<Kept<ByField<PositionDocs>>>> {
+        let key = if all { Key::Prefix(prefix.into()) } else { Key::FirstOfPrefix(prefix.into()) };
+        self.kept(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
+            Some(initial) if !all => self.initial_positions(initial),
+            _ => self.positions_of(&Side::Prefix(prefix.into())),
+        })
+    }
+
     fn positions_of(&self, side: &Side) -> Result<ByField<PositionDocs>> {
-        let parts = self.read_lists(&self.lists(side)?, |lists| {
+        let parts = self.read_lists(&self.lists(side)?, SHARED_POSITIONS_MIN, |lists| {
             let mut sets: Fields<PositionSets> = Fields::default();
             let mut reader = self.reader();
             for list in lists {
                 let sets = sets.of(list.field, PositionSets::default);
-                self.each_docid_with_positions(&mut reader, &list.info, |docid, positions| {
+                self.each_docid_with_positions(&mut reader, list, |docid, positions| {
                     sets.add(docid, positions, || self.view.docid_set());
                 })?;
             }
@@ -361,7 +413,7 @@ impl<'a> Segment<'a> {
             let mut places = Vec::with_capacity(frequency(&lists) as usize);
             let mut reader = self.reader();
             for list in &lists {
-                self.each_docid_with_positions(&mut reader, &list.info, |docid, positions| {
+                self.each_docid_with_positions(&mut reader, list, |docid, positions| {
                     places.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
                 })?;
             }
@@ -378,15 +430,20 @@ impl<'a> Segment<'a> {
         right: &Side,
         mut take: impl FnMut(FieldId, usize, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        let key = (left.clone(), right.clone());
-        let bytes = |fields: &ByField<ByDistance>| -> usize {
-            fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
-        };
-        let kept = self.kept(&self.cache.near, key, bytes, || self.work_out_near(left, right))?;
+        let kept = self.kept_near(left, right)?;
         for (field, near) in &kept.value {
             near.iter().enumerate().for_each(|(at, docs)| take(*field, at, self.mask(kept.lost, docs)));
         }
         Ok(())
+    }
+
+    /// What [`Segment::near`] speaks of, deleted documents included.
+    pub(super) fn kept_near(&self, left: &Side, right: &Side) -> Result<Arc<Kept<ByField<ByDistance>>>> {
+        let bytes = |fields: &ByField<ByDistance>| -> usize {
+            fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
+        };
+        let key = (left.clone(), right.clone());
+        self.kept(&self.cache.near, key, bytes, || self.work_out_near(left, right))
     }
 
     /// The shorter side is laid out by document, the other one only read past it.
@@ -403,7 +460,7 @@ impl<'a> Segment<'a> {
         for lists in short.chunk_by(|a, b| a.field == b.field) {
             laid.insert(lists[0].field, self.lay_out(lists)?);
         }
-        let parts = self.read_lists(&long, |lists| {
+        let parts = self.read_lists(&long, SHARED_POSITIONS_MIN, |lists| {
             let mut sets: BTreeMap<FieldId, [DocidSet; DISTANCE_MAX as usize]> = BTreeMap::new();
             let mut reader = self.reader();
             for list in lists {
@@ -412,11 +469,17 @@ impl<'a> Segment<'a> {
                     sets.entry(list.field).or_insert_with(|| std::array::from_fn(|_| self.view.docid_set()));
                 let wanted =
                     |doc: DocId| self.view.docids[doc as usize] != DELETED && !laid.at(doc).is_empty();
-                reader.each_doc_with_positions(&list.info, self.positions, wanted, |doc, positions| {
-                    if let Some(distance) = laid.least_distance(doc, positions, left_is_laid) {
-                        sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
-                    }
-                })?;
+                reader.each_doc_with_positions(
+                    &list.info,
+                    &list.within,
+                    self.positions,
+                    wanted,
+                    |doc, positions| {
+                        if let Some(distance) = laid.least_distance(doc, positions, left_is_laid) {
+                            sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
+                        }
+                    },
+                )?;
             }
             let finished = |(field, sets): (_, [DocidSet; _])| (field, sets.map(DocidSet::finish));
             Ok(sets.into_iter().map(finished).collect::<ByField<ByDistance>>())
@@ -431,6 +494,7 @@ impl<'a> Segment<'a> {
         for list in lists {
             reader.each_doc_with_positions(
                 &list.info,
+                &list.within,
                 self.positions,
                 |_| true,
                 |doc, positions| {
@@ -445,7 +509,7 @@ impl<'a> Segment<'a> {
     fn lists(&self, side: &Side) -> Result<Vec<List>> {
         let mut lists = Vec::new();
         let mut take = |word: &str, field, info: &TermInfo| {
-            lists.push(List { field, is_numeric: is_numeric(word), info: info.clone() });
+            lists.push(List { field, is_numeric: is_numeric(word), info: info.clone(), within: WHOLE });
             Ok(())
         };
         match side {
@@ -459,29 +523,18 @@ impl<'a> Segment<'a> {
         Ok(lists)
     }
 
-    /// Has `read` read the lists, in several parts at once if that is much.
+    /// Has `read` read the lists, in several parts at once if they have `shared_from` postings.
     fn read_lists<T: Send>(
         &self,
         lists: &[List],
+        shared_from: u64,
         read: impl Fn(&[List]) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let all = frequency(lists);
-        let threads = if all < SHARED_POSTINGS_MIN { 1 } else { threads() };
-        let mut parts: Vec<&[List]> = Vec::with_capacity(threads);
-        let mut rest = lists;
-        for thread in 1..threads as u64 {
-            let wanted = all * thread / threads as u64 - (all - frequency(rest));
-            let mut seen = 0;
-            let fits = |list: &&List| {
-                seen += u64::from(list.info.doc_freq);
-                seen <= wanted
-            };
-            let (here, others) = rest.split_at(rest.iter().take_while(fits).count());
-            parts.push(here);
-            rest = others;
+        let threads = if frequency(lists) < shared_from { 1 } else { self.threads };
+        if threads == 1 {
+            return Ok(vec![read(lists)?]);
         }
-        parts.push(rest);
-        in_parallel(&parts, |lists| read(lists))
+        in_parallel(&share_out(lists, threads, self.view.reader.max_doc()), |lists| read(lists))
     }
 
     /// Visits all words that begin with `prefix`, attribute by attribute.
@@ -519,9 +572,10 @@ impl<'a> Segment<'a> {
         &self,
         reader: &mut ListReader,
         info: &TermInfo,
+        within: &Range<DocId>,
         mut take: impl FnMut(u32),
     ) -> Result<()> {
-        reader.each_doc(info, |doc| {
+        reader.each_doc(info, within, |doc| {
             let docid = self.view.docids[doc as usize];
             if docid != DELETED {
                 take(docid);
@@ -532,12 +586,12 @@ impl<'a> Segment<'a> {
     fn each_docid_with_positions(
         &self,
         reader: &mut ListReader,
-        info: &TermInfo,
+        list: &List,
         mut take: impl FnMut(u32, &[u32]),
     ) -> Result<()> {
         let docids = &*self.view.docids;
         let is_live = |doc: DocId| docids[doc as usize] != DELETED;
-        reader.each_doc_with_positions(info, self.positions, is_live, |doc, positions| {
+        reader.each_doc_with_positions(&list.info, &list.within, self.positions, is_live, |doc, positions| {
             take(docids[doc as usize], positions);
         })
     }

@@ -18,8 +18,27 @@ pub const BUCKETS: [u32; 29] = {
     buckets
 };
 
+/// What [`bucket_of`] says of the positions most words have.
+const NEAR: [u8; 256] = {
+    let mut buckets = [0; 256];
+    let mut position = 0;
+    while position < buckets.len() {
+        buckets[position] = far_bucket_of(position as u32) as u8;
+        position += 1;
+    }
+    buckets
+};
+
 /// Which of [`BUCKETS`] a position falls in.
+#[inline]
 pub fn bucket_of(position: u32) -> usize {
+    match NEAR.get(position as usize) {
+        Some(&bucket) => usize::from(bucket),
+        None => far_bucket_of(position),
+    }
+}
+
+const fn far_bucket_of(position: u32) -> usize {
     match position {
         0..16 => position as usize,
         16..24 => 16,

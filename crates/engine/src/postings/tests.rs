@@ -1,0 +1,94 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+
+use super::{Budget, Postings, Side, bucketed};
+use crate::fixture::snapshot_of;
+use crate::settings::Settings;
+
+/// Common words and a rarer one; the first after so many fillers that positions differ.
+fn words_of(docid: usize) -> Vec<&'static str> {
+    let mut words = vec!["x"; docid * 7 % 40];
+    words.push(if docid.is_multiple_of(5) { "tide" } else { "the" });
+    words.extend(["x"; 2].iter().take(docid % 4));
+    words.push(if docid.is_multiple_of(3) { "sea" } else { "song" });
+    if docid.is_multiple_of(7) {
+        words.push("the");
+    }
+    words
+}
+
+type Found = BTreeMap<u32, BTreeSet<u32>>;
+
+fn expected_positions(documents: usize, is: impl Fn(&str) -> bool) -> Found {
+    let mut expected = Found::new();
+    for docid in 0..documents {
+        for (position, word) in words_of(docid).into_iter().enumerate() {
+            if is(word) {
+                expected.entry(bucketed(position as u32)).or_default().insert(docid as u32);
+            }
+        }
+    }
+    expected
+}
+
+/// Documents by least distance from one word to one after it.
+fn expected_near(documents: usize, is_left: impl Fn(&str) -> bool, is_right: impl Fn(&str) -> bool) -> Found {
+    let mut expected = Found::new();
+    for docid in 0..documents {
+        let words = words_of(docid);
+        let at = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            (0..words.len()).filter(|&position| is(words[position])).collect()
+        };
+        let (lefts, rights) = (at(&is_left), at(&is_right));
+        let pairs = lefts.iter().flat_map(|left| rights.iter().filter_map(|right| right.checked_sub(*left)));
+        if let Some(least) = pairs.filter(|distance| (1..=3).contains(distance)).min() {
+            expected.entry(least as u32).or_default().insert(docid as u32);
+        }
+    }
+    expected
+}
+
+#[test]
+fn what_threads_read_together_is_what_there_is() {
+    // A segment so large that its lists are cut, and two that are shared by whole segments.
+    const SEGMENTS: [usize; 2] = [21_000, 17_000];
+    let all: usize = SEGMENTS.iter().sum();
+    let documents: Vec<Json> = (0..all).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
+    let (first, second) = documents.split_at(SEGMENTS[0]);
+    for segments in [&[&documents[..]][..], &[first, second]] {
+        let snapshot = snapshot_of(segments, Settings::default());
+        let postings =
+            Postings::open(&snapshot, Arc::new(Budget::until(Instant::now() + Duration::from_secs(600))))
+                .unwrap();
+        let word = postings.word("the").unwrap().unwrap();
+        let found = postings.word_positions(&word, snapshot.documents()).unwrap().unwrap();
+        let found: Found = found.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
+        assert_eq!(found, expected_positions(all, |word| word == "the"));
+
+        let found = postings.prefix_positions("t", u32::MAX, snapshot.documents()).unwrap().unwrap();
+        let found: Found = found.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
+        assert_eq!(found, expected_positions(all, |word| word.starts_with('t')));
+
+        for (left, right) in [("the", "sea"), ("sea", "the"), ("t", "song"), ("the", "s")] {
+            let side = |text: &str| match text.len() {
+                1 => Side::Prefix(text.into()),
+                _ => Side::Word(text.into()),
+            };
+            let is = |text: &'static str| {
+                move |word: &str| if text.len() == 1 { word.starts_with(text) } else { word == text }
+            };
+            let mut seen = BTreeSet::new();
+            let mut found = Found::new();
+            for (distance, docs) in (1..).zip(postings.near_docs(&side(left), &side(right)).unwrap().iter()) {
+                let least: BTreeSet<u32> = docs.iter().filter(|&docid| seen.insert(docid)).collect();
+                if !least.is_empty() {
+                    found.insert(distance, least);
+                }
+            }
+            assert_eq!(found, expected_near(all, is(left), is(right)), "{left} {right}");
+        }
+    }
+}
