@@ -35,6 +35,7 @@ export function keepingAnswers(engine: Engine, bytesMax: number): Engine {
 
   const own: Pick<Engine, 'search' | 'commit' | 'drop'> = {
     async search(index, request, stop) {
+      if (asBuffer(request).indexOf(WITHOUT_VECTOR) < 0) return engine.search(index, request, stop)
       const wanted = JSON.parse(asBuffer(request).toString()) as SearchRequest
       if (!isKept(wanted)) return engine.search(index, request, stop)
       const key = `${newest.get(index) ?? 0} ${index} ${JSON.stringify({ ...wanted, requestUid: '' })}`
@@ -65,6 +66,9 @@ export function keepingAnswers(engine: Engine, bytesMax: number): Engine {
     },
   })
 }
+
+/** What only a request without a vector has in it: a quote within a text is written with a backslash before it. */
+const WITHOUT_VECTOR = Buffer.from('"vector":null')
 
 /** Vectors make long keys, and the rest differs each time. */
 function isKept({ hybrid, vector, metadata, showPerformanceDetails }: SearchRequest): boolean {

@@ -16,7 +16,6 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
@@ -24,6 +23,7 @@ use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
 use super::set::VectorSet;
 use super::table::Place;
+use super::walk::Walkable;
 use crate::error::{Context, Error, Result};
 
 const MAGIC: &[u8; 8] = b"SIFTGRF2";
@@ -32,11 +32,11 @@ const CRC_AT: usize = 48;
 
 /// The vectors of the records whose sequence numbers lie in a range.
 pub struct Graph {
-    index: Index,
-    dimensions: usize,
+    /// As they are in the file.
+    bytes: Vec<u8>,
+    walkable: Walkable,
     covers: Range<u64>,
     keys: u64,
-    slots: Slots,
 }
 
 /// A key that was proposed, or asked for.
@@ -77,67 +77,39 @@ impl Graph {
     ) -> Result<Option<Self>> {
         let dimensions = set.shape().dimensions;
         let vectors: usize = places.iter().map(|(_, place)| place.count()).sum();
-        let mut graph = match onto {
-            Some(graph) => graph.copy(covers, vectors)?,
-            None => Self::empty(dimensions, covers)?.comparing()?.reserved(vectors)?,
-        };
+        let index = empty(dimensions)?;
+        if let Some(graph) = onto {
+            index.load_from_buffer(&graph.bytes[HEADER_BYTES..]).context(FAILED)?;
+        }
+        let mut keys = onto.map_or(0, |graph| graph.keys);
+        let index = comparing(index, dimensions)?;
+        index.reserve_capacity_and_threads((keys as usize + vectors).max(1), 1).context(FAILED)?;
         for (docid, place) in places {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             for (slot, code) in set.codes(*place).enumerate().filter(|(_, code)| has_direction(code)) {
                 let key = Key::new(*docid, slot, place.sequence());
-                graph.index.add(key.0, code).context(FAILED)?;
-                graph.keys += 1;
+                index.add(key.0, code).context(FAILED)?;
+                keys += 1;
             }
         }
-        Ok(Some(graph))
+        let mut bytes = vec![0u8; HEADER_BYTES + index.serialized_length()];
+        index.save_to_buffer(&mut bytes[HEADER_BYTES..]).context(FAILED)?;
+        let length = bytes.len() as u64;
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&(dimensions as u32).to_le_bytes());
+        for (at, number) in [(16, covers.start), (24, covers.end), (32, keys), (40, length)] {
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        let crc = checksum(&bytes).to_le_bytes();
+        bytes[CRC_AT..CRC_AT + 4].copy_from_slice(&crc);
+        Self::of(bytes, dimensions, covers, keys).map(Some)
     }
 
-    /// One that more can be added to. This one may be searched meanwhile.
-    fn copy(&self, covers: Range<u64>, more: usize) -> Result<Self> {
-        let mut bytes = vec![0u8; self.index.serialized_length()];
-        self.index.save_to_buffer(&mut bytes).context(FAILED)?;
-        Self::read(&bytes, self.dimensions, covers, self.keys)?.reserved(self.keys as usize + more)
-    }
-
-    fn read(bytes: &[u8], dimensions: usize, covers: Range<u64>, keys: u64) -> Result<Self> {
-        let graph = Self::empty(dimensions, covers)?;
-        graph.index.load_from_buffer(bytes).context(FAILED)?;
-        Self { keys, ..graph }.comparing()
-    }
-
-    fn empty(dimensions: usize, covers: Range<u64>) -> Result<Self> {
-        let options = IndexOptions {
-            dimensions: code_bytes(dimensions),
-            metric: MetricKind::IP,
-            quantization: ScalarKind::I8,
-            connectivity: CONNECTIVITY,
-            expansion_add: EXPANSION_ADD,
-            expansion_search: LIST_MIN,
-            multi: false,
-        };
-        let index = Index::new(&options).context(FAILED)?;
-        Ok(Self { index, dimensions, covers, keys: 0, slots: Slots::default() })
-    }
-
-    /// Sets the function that compares; reading a graph sets the library's own.
-    fn comparing(mut self) -> Result<Self> {
-        let bytes = code_bytes(self.dimensions);
-        let distance = move |a: *const i8, b: *const i8| {
-            // SAFETY: the library compares vectors of the index and queries, both of which it was given as
-            // codes of this many bytes, and neither is changed or freed while it does.
-            let (a, b) =
-                unsafe { (std::slice::from_raw_parts(a, bytes), std::slice::from_raw_parts(b, bytes)) };
-            code_distance(a, b)
-        };
-        <i8 as usearch::VectorType>::change_metric(&mut self.index, Box::new(distance)).context(FAILED)?;
-        Ok(self)
-    }
-
-    fn reserved(self, vectors: usize) -> Result<Self> {
-        self.index.reserve_capacity_and_threads(vectors.max(1), SEARCHES_MAX).context(FAILED)?;
-        Ok(self)
+    fn of(bytes: Vec<u8>, dimensions: usize, covers: Range<u64>, keys: u64) -> Result<Self> {
+        let walkable = Walkable::of(&bytes[HEADER_BYTES..], code_bytes(dimensions))?;
+        Ok(Self { bytes, walkable, covers, keys })
     }
 
     /// Sequence numbers of the records in it.
@@ -152,43 +124,28 @@ impl Graph {
 
     /// Bytes it takes in memory.
     pub fn memory_bytes(&self) -> usize {
-        self.index.memory_usage()
+        self.bytes.len() + self.walkable.memory_bytes()
     }
 
-    /// Proposes `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through.
+    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through.
+    ///
+    /// # Errors
+    /// Internal, if the graph is damaged.
     pub fn propose(&self, query: &[i8], wanted: usize, admit: impl Fn(Key) -> bool) -> Result<Vec<Key>> {
-        let _slot = self.slots.enter();
-        // Unwinding through the library would end the process; a key that cannot be judged is not admitted.
-        let admit = |key: u64| {
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| admit(Key(key)))).unwrap_or(false)
-        };
-        let found = self.index.filtered_search(query, wanted, admit).context("a graph of vectors failed")?;
-        Ok(found.keys.into_iter().map(Key).collect())
-    }
-
-    /// The same among all keys.
-    pub fn propose_any(&self, query: &[i8], wanted: usize) -> Result<Vec<Key>> {
-        let _slot = self.slots.enter();
-        let found = self.index.search(query, wanted).context("a graph of vectors failed")?;
-        Ok(found.keys.into_iter().map(Key).collect())
+        let bytes = &self.bytes[HEADER_BYTES..];
+        let found = self.walkable.nearest(bytes, query, wanted, |key| admit(Key(key)))?;
+        Ok(found.into_iter().map(Key).collect())
     }
 
     /// Writes and syncs it under a name of its own, then renames it to `path`.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let context = || format!("{} could not be written", path.display());
-        let mut bytes = vec![0u8; HEADER_BYTES + self.index.serialized_length()];
-        self.index.save_to_buffer(&mut bytes[HEADER_BYTES..]).context(context())?;
-        let length = bytes.len() as u64;
-        bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..12].copy_from_slice(&(self.dimensions as u32).to_le_bytes());
-        for (at, number) in [(16, self.covers.start), (24, self.covers.end), (32, self.keys), (40, length)] {
-            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-        }
-        let crc = checksum(&bytes).to_le_bytes();
-        bytes[CRC_AT..CRC_AT + 4].copy_from_slice(&crc);
         let temporary = path.with_extension("new");
         let mut file = File::create(&temporary).context(context())?;
-        file.write_all(&bytes).and_then(|()| file.sync_all()).context(context())?;
+        file.write_all(&self.bytes).and_then(|()| file.sync_all()).context(context())?;
         fs::rename(&temporary, path).context(context())
     }
 
@@ -198,9 +155,7 @@ impl Graph {
     /// Internal, naming the file, if it is of another kind or damaged: it is to be made anew.
     pub fn load(path: &Path, dimensions: usize) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
-        let file = File::open(path).context(context())?;
-        // SAFETY: a graph is written under another name and never changed once it has its own.
-        let bytes = unsafe { memmap2::Mmap::map(&file) }.context(context())?;
+        let bytes = fs::read(path).context(context())?;
         let wrong = |reason: &str| Err(Error::internal(context(), reason.to_owned()));
         if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
             return wrong("it is no graph of vectors");
@@ -214,9 +169,36 @@ impl Graph {
         if short(8) as usize != dimensions {
             return wrong("its vectors are of another length");
         }
-        let keys = long(32);
-        Self::read(&bytes[HEADER_BYTES..], dimensions, long(16)..long(24), keys)?.reserved(keys as usize)
+        let (covers, keys) = (long(16)..long(24), long(32));
+        Self::of(bytes, dimensions, covers, keys)
     }
+}
+
+/// The library's index without vectors.
+fn empty(dimensions: usize) -> Result<Index> {
+    let options = IndexOptions {
+        dimensions: code_bytes(dimensions),
+        metric: MetricKind::IP,
+        quantization: ScalarKind::I8,
+        connectivity: CONNECTIVITY,
+        expansion_add: EXPANSION_ADD,
+        expansion_search: LIST_MIN,
+        multi: false,
+    };
+    Index::new(&options).context(FAILED)
+}
+
+/// Sets the function that compares; reading a graph sets the library's own.
+fn comparing(mut index: Index, dimensions: usize) -> Result<Index> {
+    let bytes = code_bytes(dimensions);
+    let distance = move |a: *const i8, b: *const i8| {
+        // SAFETY: the library compares vectors of the index and those it is given to add, all of which are codes of
+        // this many bytes, and none is changed or freed while it does.
+        let (a, b) = unsafe { (std::slice::from_raw_parts(a, bytes), std::slice::from_raw_parts(b, bytes)) };
+        code_distance(a, b)
+    };
+    <i8 as usearch::VectorType>::change_metric(&mut index, Box::new(distance)).context(FAILED)?;
+    Ok(index)
 }
 
 const FAILED: &str = "a graph of vectors could not be built";
@@ -227,36 +209,4 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.update(&bytes[..CRC_AT]);
     crc.update(&bytes[CRC_AT + 4..]);
     crc.finalize()
-}
-
-/// Searches of one graph at a time. The library lends each a numbered place and has no more of them.
-const SEARCHES_MAX: usize = 16;
-
-struct Slots {
-    free: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Default for Slots {
-    fn default() -> Self {
-        Self { free: Mutex::new(SEARCHES_MAX), freed: Condvar::new() }
-    }
-}
-
-struct Slot<'s>(&'s Slots);
-
-impl Slots {
-    fn enter(&self) -> Slot<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_while(free, |free| *free == 0);
-        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
-        Slot(self)
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
 }

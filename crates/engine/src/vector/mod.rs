@@ -17,6 +17,7 @@ mod sent;
 mod set;
 mod table;
 mod vectors;
+mod walk;
 mod work;
 
 pub use distance::similarity;

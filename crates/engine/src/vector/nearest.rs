@@ -159,7 +159,7 @@ impl Nearest {
             for code in &self.codes {
                 let wanted = list * per_document;
                 let keys = match (is_whole, docids.len() == embedded.len()) {
-                    (true, true) => graph.propose_any(code, wanted),
+                    (true, true) => graph.propose(code, wanted, |_| true),
                     (true, false) => graph.propose(code, wanted, |key| docids.contains(key.docid())),
                     (false, true) => graph.propose(code, wanted, alive),
                     (false, false) => {
