@@ -23,6 +23,10 @@ pub const SIDE_BY_SIDE: usize = 8;
 
 const TAIL_BYTES: usize = 8;
 
+/// Bytes that memory fetches at a time.
+#[cfg(target_arch = "x86_64")]
+const LINE_BYTES: usize = 64;
+
 /// Codes that are copied where a commit adds to what the one before it shares.
 const PART_CODES: usize = 1024;
 
@@ -72,6 +76,19 @@ pub fn code_distances(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [f32; SIDE_
     let products = dispatch!(*LEVEL, simd => products_side_by_side(simd, probe, codes));
     let scale = tail(probe).0;
     std::array::from_fn(|at| 1.0 - products[at] as f32 * scale * tail(codes[at]).0)
+}
+
+/// Has memory fetch a code that is compared soon. A walk and a scan wait for little else.
+#[inline]
+pub fn fetch(code: &[i8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in code.chunks(LINE_BYTES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: it reads nothing and cannot fail, wherever it points to.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = code;
 }
 
 /// Between which bounds lies the distance, from 0 to 1, of a vector with the code `probe` to each of those with these

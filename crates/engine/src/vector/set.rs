@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds};
+use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds, fetch};
 use super::distance::{Probe, floats};
 use super::graphs::{Graphs, Sealed};
 use super::limits::EXACT_MAX;
@@ -287,9 +287,16 @@ impl VectorSet {
             .flat_map(|(at, docid)| of(first + at, self.table.get(*docid)))
             .peekable();
         let dimensions = self.shape().dimensions;
-        while let Some(any) = codes.peek().copied() {
+        let mut next_owners = || {
+            let any = codes.peek().copied()?;
             // What is left over at the end is filled up with one of them.
             let owners: [(usize, u32); SIDE_BY_SIDE] = std::array::from_fn(|_| codes.next().unwrap_or(any));
+            owners.iter().for_each(|(_, code)| fetch(self.codes.get(*code, dimensions)));
+            Some(owners)
+        };
+        let mut next = next_owners();
+        while let Some(owners) = next {
+            next = next_owners();
             let side_by_side = owners.map(|(_, code)| self.codes.get(code, dimensions));
             for probe in probes {
                 for ((at, _), (lower, upper)) in owners.iter().zip(code_bounds(probe, side_by_side)) {

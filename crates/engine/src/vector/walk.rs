@@ -17,7 +17,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::codes::{SIDE_BY_SIDE, code_distance, code_distances};
+use super::codes::{SIDE_BY_SIDE, code_distance, code_distances, fetch};
 use crate::error::{Error, Result};
 
 const SHAPE_BYTES: usize = 8;
@@ -136,10 +136,13 @@ impl<'w> Walk<'w> {
     /// neighbour.
     fn descend(&self) -> Result<(f32, u32)> {
         let mut nearest = (code_distance(self.probe, self.code(self.graph.entry)?), self.graph.entry);
+        let mut slots = Vec::with_capacity(self.graph.links);
         for level in (1..=self.graph.top).rev() {
             loop {
                 let from = nearest;
-                self.compare(self.neighbours(from.1, level)?, |distance, slot| {
+                slots.clear();
+                slots.extend(self.neighbours(from.1, level)?);
+                self.compare(&slots, |distance, slot| {
                     if distance < nearest.0 {
                         nearest = (distance, slot);
                     }
@@ -191,7 +194,7 @@ impl<'w> Walk<'w> {
                 }
             }
             let mut failed = None;
-            self.compare(fresh.iter().copied(), |distance, slot| {
+            self.compare(&fresh, |distance, slot| {
                 let found = candidate(distance, slot);
                 if is_beyond(found, &list) {
                     return;
@@ -216,27 +219,21 @@ impl<'w> Walk<'w> {
     }
 
     /// Calls `take` with the distances of nodes.
-    fn compare(&self, slots: impl Iterator<Item = u32>, mut take: impl FnMut(f32, u32)) -> Result<()> {
-        let (mut some, mut count) = ([0; SIDE_BY_SIDE], 0);
-        let mut flush = |some: &[u32]| -> Result<()> {
-            let Some(&first) = some.first() else { return Ok(()) };
-            let mut codes = [self.code(first)?; SIDE_BY_SIDE];
+    fn compare(&self, slots: &[u32], mut take: impl FnMut(f32, u32)) -> Result<()> {
+        let fetch_all = |slots: &[u32]| slots.iter().try_for_each(|&slot| self.code(slot).map(fetch));
+        let mut rest = slots.chunks(SIDE_BY_SIDE).peekable();
+        rest.peek().copied().map_or(Ok(()), fetch_all)?;
+        while let Some(some) = rest.next() {
+            rest.peek().copied().map_or(Ok(()), fetch_all)?;
+            // What is left over at the end is filled up with one of them.
+            let mut codes = [self.code(some[0])?; SIDE_BY_SIDE];
             for (code, &slot) in codes.iter_mut().zip(some) {
                 *code = self.code(slot)?;
             }
             let distances = code_distances(self.probe, codes);
             some.iter().zip(distances).for_each(|(&slot, distance)| take(distance, slot));
-            Ok(())
-        };
-        for slot in slots {
-            some[count] = slot;
-            count += 1;
-            if count == SIDE_BY_SIDE {
-                flush(&some)?;
-                count = 0;
-            }
         }
-        flush(&some[..count])
+        Ok(())
     }
 
     fn code(&self, slot: u32) -> Result<&'w [i8]> {
