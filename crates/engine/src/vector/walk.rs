@@ -2,7 +2,7 @@
 //!
 //! The library builds graphs, but compares one pair of codes at a time, each of which memory takes its time to fetch.
 //! So its graph is walked where it lies, in the bytes it was written as, and the neighbours of a node are compared
-//! side by side: the same walk, the same answers, in less than half the time.
+//! side by side: the same walk in about half the time.
 //!
 //! ```text
 //! bytes = rows:u32 columns:u32 code* head graph        head: 64 bytes, of which nothing is needed here
@@ -302,7 +302,7 @@ mod tests {
         code_of(&vector).unwrap()
     }
 
-    /// A graph the library made, which compares codes by its own measure: close enough for links.
+    /// A graph the library made, comparing codes by our measure.
     fn graph() -> Vec<u8> {
         let options = IndexOptions {
             dimensions: code_bytes(DIMENSIONS),
