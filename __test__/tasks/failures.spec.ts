@@ -7,15 +7,18 @@ import { openTasks, type TaskLog } from '../../ts/tasks/index.js'
 import { openFake } from './fake-engine.js'
 import {
   add,
+  cancel,
   clear,
   create,
   deleteIds,
+  edit,
   ended,
   gate,
   house,
   quiet,
   settings,
   temporaryDirectory,
+  update,
 } from './house.js'
 
 const diskFull = () => {
@@ -186,6 +189,48 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
     [[5]],
   )
 })
+
+const alone = [
+  { name: 'a primary key that was set', task: update('ferries', { primaryKey: 'code' }), uid: 'ferries' },
+  {
+    name: 'a primary key that was set with a new name',
+    task: update('ferries', { primaryKey: 'code', newUid: 'boats' }),
+    uid: 'boats',
+  },
+  { name: 'an edit', task: edit('ferries'), uid: 'ferries', counts: { editedDocuments: 3 } },
+]
+for (const { name, task, uid, counts = {} } of alone)
+  test(`${name} just before the process ended cannot be canceled any more`, async (t) => {
+    const { tasks, start, directory, close } = await house(t)
+    start()
+    await ended(tasks, (await tasks.enqueue(create('ferries'))).taskUid)
+    await close()
+
+    const held = await house(t, { directory })
+    await held.tasks.enqueue(task) // 1
+    await add(held.tasks, uid, [{ code: 1 }]) // 2
+    const file = join(directory, 'indexes', held.tasks.index('ferries')?.id ?? '', 'index.json')
+    await held.close()
+    const outcomes = [{ taskUid: 1, touched: true, ...counts }]
+    const lastCommit = { batchUid: 7, outcomes, primaryKey: 'code', documents: 0 }
+    const state = JSON.parse(await readFile(file, 'utf8')) as object
+    await writeFile(file, JSON.stringify({ ...state, primaryKey: 'code', lastCommit }))
+
+    const again = await house(t, { directory })
+    await again.tasks.enqueue(cancel('?uids=1', 1))
+    again.start()
+    await ended(again.tasks, 3)
+    t.like(await again.tasks.get(1, null), { status: 'succeeded', batchUid: 7, canceledBy: null })
+    t.like(await ended(again.tasks, 2), { status: 'succeeded', indexUid: uid })
+    t.deepEqual(
+      again.tasks.indexes().map((index) => [index.uid, index.primaryKey]),
+      [[uid, 'code']],
+    )
+    t.deepEqual(
+      again.engine.commits.map(({ operations }) => operations.map(({ taskUid }) => taskUid)),
+      [[2]],
+    )
+  })
 
 test('who is told that an addition to an index is done finds its uploads gone', async (t) => {
   const { tasks, start, directory } = await house(t)

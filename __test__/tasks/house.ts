@@ -100,6 +100,8 @@ export const update = (
     primaryKey: change.primaryKey ?? null,
     newUid: change.newUid ?? null,
   })
+export const edit = (indexUid: string): NewTask =>
+  task(indexUid, { kind: 'edit', function: 'doc.seen = true', filter: null, context: null })
 export const drop = (indexUid: string): NewTask => task(indexUid, { kind: 'indexDeletion' })
 export const clear = (indexUid: string): NewTask => task(indexUid, { kind: 'clear' })
 export const deleteIds = (indexUid: string, ...ids: string[]): NewTask =>

@@ -528,23 +528,40 @@ async function updateIndex(task: PendingTask, run: Run, around: Surroundings): P
     primaryKey === null
       ? null
       : await commitOf(row.id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
+  return updatedIndex(task, row, report, around.clock.now())
+}
+
+/**
+ * What an index update comes to once its commit is made: its outcome, its row, its new name.
+ * @param row as it was before
+ * @param report null: there was nothing to commit
+ */
+export function updatedIndex(
+  task: PendingTask,
+  row: CatalogueRow,
+  report: BatchReport | null,
+  finishedAt: Micros,
+): Effects {
+  const { newUid } = contentOf(task, 'indexUpdate')
+  const renamed = newUid !== row.uid ? newUid : null
   const outcome = report === null ? succeeded(task) : outcomeIn(report, task)
-  if (outcome.status === 'failed') return effects({ outcomes: [outcome] })
-  const finishedAt = around.clock.now()
+  if (outcome.status === 'failed') return { ...effects({ outcomes: [outcome] }), finishedAt }
   const touched = renamed !== null || report?.outcomes.some((done) => done.touched) === true
   const changed: CatalogueRow = {
     ...row,
-    uid: renamed ?? uid,
+    uid: renamed ?? row.uid,
     primaryKey: report === null ? row.primaryKey : report.primaryKey,
     updatedAt: touched ? finishedAt : row.updatedAt,
   }
-  return effects({
+  return {
+    ...effects({
+      outcomes: [{ ...outcome, newIndexUid: renamed }],
+      removed: renamed === null ? [] : [row.uid],
+      written: [changed],
+      relabels: renamed === null ? [] : [{ from: row.uid, to: renamed, swap: false, before: task.row.uid }],
+    }),
     finishedAt,
-    outcomes: [{ ...outcome, newIndexUid: renamed }],
-    removed: renamed === null ? [] : [uid],
-    written: [changed],
-    relabels: renamed === null ? [] : [{ from: uid, to: renamed, swap: false, before: taskUid }],
-  })
+  }
 }
 
 async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Promise<Unfinished> {

@@ -1,13 +1,22 @@
 import type { BatchReport } from '../engine/index.js'
 import { errorBody } from '../errors/index.js'
-import { countersOf, type Effects, type Outcome, type Surroundings } from './execute.js'
+import { countersOf, type Effects, type Outcome, type Surroundings, updatedIndex } from './execute.js'
 import { RESTORED_BATCH_UIDS } from './limits.js'
 import type { CatalogueRow, PendingTask, Start } from './records.js'
 import { concluded } from './scheduler.js'
+import type { TaskContent } from './task.js'
 import type { Micros } from './time.js'
 
-/** Kinds whose outcome in an engine commit is the whole outcome; others are simply done again. */
-const settledByCommit = new Set(['documents', 'deleteByIds', 'deleteByFilter', 'clear', 'settings'])
+/** Kinds that are over once an index that was there before has committed them; others are simply done again. */
+const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
+  'documents',
+  'deleteByIds',
+  'deleteByFilter',
+  'edit',
+  'clear',
+  'settings',
+  'indexUpdate',
+])
 
 /**
  * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
@@ -29,14 +38,13 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
       .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
       .map(({ uid }) => uid)
     const tasks = await store.call('pending', [uids])
-    const outcomes = tasks.flatMap((task) => outcomeOf(task, report))
-    if (outcomes.length === 0) continue
+    const done = recovered(row, report, tasks, clock.now())
+    if (done.outcomes.length === 0) continue
     const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
-    const done = recovered(row, report, outcomes, clock.now())
     const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
     await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
     log.info(
-      { indexUid: row.uid, batchUid: report.batchUid, tasks: outcomes.length },
+      { indexUid: row.uid, batchUid: report.batchUid, tasks: done.outcomes.length },
       'recorded the outcome of a batch that was committed just before the process ended',
     )
   }
@@ -55,9 +63,13 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
 function recovered(
   row: CatalogueRow,
   report: BatchReport,
-  outcomes: readonly Outcome[],
+  tasks: readonly PendingTask[],
   finishedAt: Micros,
 ): Effects {
+  const outcomes = tasks.flatMap((task) => outcomeOf(task, report))
+  const [first] = outcomes
+  // It is always alone in its batch.
+  if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
   return {
     finishedAt,
