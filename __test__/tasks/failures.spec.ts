@@ -232,15 +232,16 @@ for (const { name, task, uid, counts = {} } of alone)
     )
   })
 
-test('who is told that an addition to an index is done finds its uploads gone', async (t) => {
-  const { tasks, start, directory } = await house(t)
-  await tasks.enqueue(create('ferries'))
-  // Many, so that removing them takes longer than being told.
-  for (let id = 0; id < 100; id++) await add(tasks, 'ferries', [{ id }])
-  start()
-  t.is((await ended(tasks, 100)).status, 'succeeded')
-  t.deepEqual(await readdir(join(directory, 'update_files')), [])
-})
+for (const kind of ['an index', 'a new index'] as const)
+  test(`who is told that additions to ${kind} are done finds their uploads gone`, async (t) => {
+    const { tasks, start, directory } = await house(t)
+    await tasks.enqueue(create(kind === 'an index' ? 'ferries' : 'others'))
+    // Many, so that removing them takes longer than being told.
+    for (let id = 0; id < 100; id++) await add(tasks, 'ferries', [{ id }])
+    start()
+    t.is((await ended(tasks, 100)).status, 'succeeded')
+    t.deepEqual(await readdir(join(directory, 'update_files')), [])
+  })
 
 test('what belongs to no index and no task is removed at the start', async (t) => {
   const directory = await temporaryDirectory(t)

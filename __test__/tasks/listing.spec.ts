@@ -274,7 +274,7 @@ test('listings stay right while tasks are deleted', (t) => {
     canceledBy: null,
     newIndexUid: null,
   } as const
-  const rest = { written: [], removed: [], relabels: [], deletedTasks }
+  const rest = { written: [], removed: [], relabels: [], uploads: [], deletedTasks }
   const [concluded] = store.transaction([() => store.conclude({ batch, endings: [ending], ...rest })], true)
   t.like(concluded, { ok: true })
   t.notThrows(() => agree(house))

@@ -37,13 +37,18 @@ export class Desk {
   readonly #store: DeskStore
   readonly #reserve: Room
   readonly #bytesMax: number
+  readonly #removeFile: (path: string) => void
   #broken: string | null = null
 
-  /** @param bytesMax room for the store, a part of which new tasks may fill */
-  constructor(store: DeskStore, reserve: Room, bytesMax: number) {
+  /**
+   * @param bytesMax room for the store, a part of which new tasks may fill
+   * @param removeFile removes an upload; what it leaves behind is found at the next start
+   */
+  constructor(store: DeskStore, reserve: Room, bytesMax: number, removeFile: (path: string) => void) {
     this.#store = store
     this.#reserve = reserve
     this.#bytesMax = bytesMax
+    this.#removeFile = removeFile
   }
 
   carryOut(requests: readonly Request[]): readonly Reply[] {
@@ -67,7 +72,14 @@ export class Desk {
       this.#reserve.giveUp()
       this.#transact(pressing, settled)
     }
+    for (const request of requests) if (settled.get(request)?.ok === true) this.#removeUploads(request)
     return requests.map((request) => reply(request, settled.get(request)))
+  }
+
+  #removeUploads(request: Request): void {
+    if (request.call !== 'conclude') return
+    const [{ uploads }] = request.arguments as Parameters<StoreCalls['conclude']>
+    for (const path of uploads) this.#removeFile(path)
   }
 
   #transact(requests: readonly Request[], settled: Map<Request, Settled<unknown>>): void {

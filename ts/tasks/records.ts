@@ -120,6 +120,8 @@ export interface Conclusion {
   readonly relabels: readonly Relabel[]
   /** Uids of finished tasks to forget. */
   readonly deletedTasks: readonly number[]
+  /** Paths of uploads that nobody needs once it is written: they go before anybody is told of it. */
+  readonly uploads: readonly string[]
 }
 
 /** Finished tasks to delete, and a moment after the arrival of the last of them. */

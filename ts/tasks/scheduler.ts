@@ -162,7 +162,7 @@ export class Scheduler {
       throw error
     }
     running.conclude()
-    if (index !== null && done.removed.length === 0) await this.#removeUploads(done.outcomes, 'succeeded')
+    if (index !== null && done.removed.length === 0) await this.#removeCommitted(done.outcomes)
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
     await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
     await this.#tidy(done)
@@ -198,11 +198,12 @@ export class Scheduler {
     done: Effects,
     sizes: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const { store, catalogue, log } = this.#around
+    const { store, catalogue, spool, log } = this.#around
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
+      filesOf(done.outcomes).map((file) => spool.pathOf(file)),
     )
     const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {
@@ -235,23 +236,20 @@ export class Scheduler {
   }
 
   /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
-  async #tidy({ outcomes, dropped }: Effects): Promise<void> {
+  async #tidy({ dropped }: Effects): Promise<void> {
     const { engine } = this.#around
-    await this.#removeUploads(outcomes)
     await this.#removed(dropped.map((id) => engine.drop(id)))
   }
 
   /**
-   * Removes the uploads of tasks. Those of tasks that succeeded in a commit of an index the catalogue knows may go
-   * before their outcome is recorded: after a crash it is read from the commit, and nobody asks for them again. So
-   * whoever is told that an import is done finds the disk as full as it stays.
-   * @param status only those of tasks that ended so
+   * Removes the uploads of tasks that succeeded in a commit of an index the catalogue knows, before their outcome is
+   * recorded: after a crash it is read from the commit, and nobody asks for them again. All others go with the
+   * record. So whoever is told that an import is done finds the disk as full as it stays.
    */
-  async #removeUploads(outcomes: readonly Outcome[], status?: Outcome['status']): Promise<void> {
+  async #removeCommitted(outcomes: readonly Outcome[]): Promise<void> {
     const { spool } = this.#around
-    const ended = outcomes.filter((outcome) => status === undefined || outcome.status === status)
-    const files = ended.flatMap(({ task }) => fileOf(task.content) ?? [])
-    await this.#removed(files.map((file) => spool.remove(file)))
+    const committed = outcomes.filter(({ status }) => status === 'succeeded')
+    await this.#removed(filesOf(committed).map((file) => spool.remove(file)))
   }
 
   async #removed(removals: readonly Promise<void>[]): Promise<void> {
@@ -262,6 +260,10 @@ export class Scheduler {
     }
   }
 }
+
+/** Uploads of tasks, by file name. */
+const filesOf = (outcomes: readonly Outcome[]): readonly string[] =>
+  outcomes.flatMap(({ task }) => fileOf(task.content) ?? [])
 
 /** The batch being carried out. */
 class Running {
@@ -356,6 +358,7 @@ export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
   notes: BatchNotes = {},
+  uploads: readonly string[] = [],
 ): Conclusion {
   const members = done.outcomes.map((outcome) => ({
     status: outcome.status,
@@ -379,6 +382,7 @@ export function concluded(
     removed: done.removed,
     relabels: done.relabels,
     deletedTasks: done.deletedTasks,
+    uploads,
   }
 }
 

@@ -2,7 +2,7 @@
  * The thread that owns the task store: no sync of the disk ever stops the main thread.
  * What it does with requests is told in `desk.ts`.
  */
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { Desk } from './desk.js'
@@ -42,7 +42,8 @@ async function serve(
     return
   }
   const { store, release } = opened
-  const desk = new Desk(store, new Reserve(`${dirname(path)}/reserve`, reserveBytes), storeBytesMax)
+  const reserve = new Reserve(`${dirname(path)}/reserve`, reserveBytes)
+  const desk = new Desk(store, reserve, storeBytesMax, removeFile)
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false
@@ -63,6 +64,14 @@ async function serve(
     }
   })
   port.postMessage({ ok: true, driver: opened.name, reasons: opened.reasons } satisfies Opened)
+}
+
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Nobody needs it, and the next start removes what no task refers to.
+  }
 }
 
 async function openStore(path: string, forced: DriverName | null) {

@@ -16,8 +16,15 @@ import type { Disk } from './disk.js'
 import type { Life, World } from './world.js'
 
 /** The thread of the store: requests wait until it takes them, all at once, and so do its answers. */
-export function storeClient(world: World, life: Life, disk: Disk, recorded: () => void): StoreClient {
-  const desk = new Desk(new Store(disk, 'memory', 1, () => world.now()), disk.reserve, 1e12)
+export function storeClient(
+  world: World,
+  life: Life,
+  disk: Disk,
+  files: Files,
+  recorded: () => void,
+): StoreClient {
+  const store = new Store(disk, 'memory', 1, () => world.now())
+  const desk = new Desk(store, disk.reserve, 1e12, (path) => files.delete(path))
   let inbox: Request[] = []
   let closed: (() => void) | null = null
   const exchange = new Exchange((request) => {

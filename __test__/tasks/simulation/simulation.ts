@@ -170,7 +170,7 @@ class Simulation {
 
   async #open(life: Process): Promise<void> {
     const world = this.#world
-    const store = storeClient(world, life, this.#disk, () => this.#oracle.look())
+    const store = storeClient(world, life, this.#disk, this.#files, () => this.#oracle.look())
     const log = {
       ...quiet,
       error: (facts: object, message: string) => {
