@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { completeRequest } from '../__test__/support/engine.js'
+import { encodeRequest } from '../ts/engine/encoding.js'
 import type { PayloadFormat } from '../ts/engine/engine.js'
 import { openFallback } from '../ts/engine/fallback/index.js'
 import { defaultIndexSettings, type IndexSettings } from '../ts/settings/index.js'
@@ -163,7 +164,7 @@ for (const { id, kind, index, request, expect } of golden.queries) {
   try {
     const { body } = await engine.search(
       index,
-      Buffer.from(JSON.stringify(completeRequest({ ...request, indexUid: index }))),
+      encodeRequest(completeRequest({ ...request, indexUid: index })),
     )
     got = JSON.parse(Buffer.from(body).toString()) as Answer
   } catch (error) {

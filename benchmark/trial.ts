@@ -8,6 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { completeRequest } from '../__test__/support/engine.js'
+import { encodeRequest } from '../ts/engine/encoding.js'
 import { openEngine } from '../ts/engine/select.js'
 import { defaultIndexSettings } from '../ts/settings/index.js'
 import { benchSettings, readCorpus, requestsFrom } from './corpus.js'
@@ -69,7 +70,7 @@ async function trial(
   const times = new Map<string, number[]>()
   const answers: { ids: unknown[]; total: number }[] = []
   for (const { workload, body } of requests) {
-    const request = new TextEncoder().encode(JSON.stringify(completeRequest(body)))
+    const request = encodeRequest(completeRequest(body))
     const asked = performance.now()
     const { body: answer } = await engine.search(index, request)
     const took = performance.now() - asked

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { userDirectory } from './cli/data-directory.js'
 import { type Instance, openInstance } from './cli/instance.js'
 import { machine, packageVersion } from './cli/surroundings.js'
+import { encodeRequest } from './engine/index.js'
 import { ApiError } from './errors/index.js'
 import { type Features, isIndexUid, openFeatures, readSearch } from './http/index.js'
 import { readBody } from './parse/index.js'
@@ -195,7 +196,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
     updateDocuments: (documents, options) => add(documents, 'update', options),
     deleteDocuments: (ids) => enqueue('documentDeletion', { kind: 'deleteByIds', ids: ids.map(String) }),
     async document(id) {
-      const request = bytes({ id: String(id), fields: null, retrieveVectors: false })
+      const request = encodeRequest({ id: String(id), fields: null, retrieveVectors: false })
       const found = await engine.document(entry().id, request)
       return found === null ? null : (parsed(found) as Document)
     },
@@ -203,7 +204,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
       const rules = tasks.rules()
       const context = { entry: entry(), features, forcedFilter: null, includeMetadata: false, rules }
       const request = readSearch(bytes({ ...parameters, q }), context)
-      const { body } = await engine.search(context.entry.id, bytes(request))
+      const { body } = await engine.search(context.entry.id, encodeRequest(request))
       return parsed(body) as SearchAnswer
     },
     async updateSettings(patch) {

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
+import { encodeRequest } from '../../ts/engine/encoding.js'
 import {
   completeRequest,
   type Document,
@@ -554,7 +555,7 @@ const MALFORMED_SHAPES: readonly unknown[] = [
 
 function federation(name: string, open: OpenEngine): void {
   const request = (q: string, rest: SearchBody = {}): Uint8Array =>
-    Buffer.from(JSON.stringify(completeRequest({ q, ...rest })))
+    encodeRequest(completeRequest({ q, ...rest }))
   const start = async (t: ExecutionContext): Promise<TestEngine> => {
     const engine = await TestEngine.start(t, open)
     for (const index of ['left', 'right'])

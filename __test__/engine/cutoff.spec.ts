@@ -1,6 +1,7 @@
 /** How far does a search of the fallback go past its time? Counted in looks at a clock of our own. */
 import test from 'ava'
 import fc from 'fast-check'
+import { encodeRequest } from '../../ts/engine/encoding.js'
 import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
 import { completeRequest, type SearchAnswer, TestEngine } from '../support/engine.js'
 
@@ -23,7 +24,7 @@ const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'h
 const RULES_MAX = 9
 
 async function searched(engine: LocalEngine, q: string, clock: Clock): Promise<SearchAnswer> {
-  const request = Buffer.from(JSON.stringify(completeRequest({ q, limit: 50 })))
+  const request = encodeRequest(completeRequest({ q, limit: 50 }))
   const { body, facts } = await engine.search('things', request, clock)
   if (facts.degraded !== clock.looks > clock.looksMax) throw new Error('degraded, or not, without cause')
   return JSON.parse(Buffer.from(body).toString()) as SearchAnswer

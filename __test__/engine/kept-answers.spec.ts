@@ -1,7 +1,7 @@
 /** Answers are given again for as long as they are true, on both engines. */
 import test from 'ava'
 import type { Answer, Engine } from '../../ts/engine/index.js'
-import { openEngine } from '../../ts/engine/index.js'
+import { encodeRequest, openEngine } from '../../ts/engine/index.js'
 import { keepingAnswers } from '../../ts/engine/kept-answers.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
 import { hasNative } from '../support/native.js'
@@ -52,7 +52,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     await engine.configure('films', { filterableAttributes: ['*'] })
     await engine.apply('films', await engine.upload(films, { primaryKey: 'id' }))
     const ask = async (body: SearchBody, requestUid: string = uids[0]): Promise<string> => {
-      const request = Buffer.from(JSON.stringify(completeRequest({ ...body, requestUid })))
+      const request = encodeRequest(completeRequest({ ...body, requestUid }))
       return Buffer.from((await engine.engine.search('films', request)).body).toString()
     }
     return { kept, engine, ask }

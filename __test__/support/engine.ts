@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
+import { encodeRequest } from '../../ts/engine/encoding.js'
 import type {
   BatchReport,
   Engine,
@@ -100,7 +101,6 @@ export interface SearchAnswer {
   readonly facetStats?: Json
 }
 
-const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const parsed = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toString()) as T
 
 /** An operation without its task, which `TestEngine` gives it. */
@@ -189,7 +189,7 @@ export class TestEngine {
   }
 
   async searchText(index: IndexId, body: SearchBody): Promise<string> {
-    const answer = await this.engine.search(index, utf8(completeRequest(body)))
+    const answer = await this.engine.search(index, encodeRequest(completeRequest(body)))
     return Buffer.from(answer.body).toString()
   }
 
@@ -208,7 +208,7 @@ export class TestEngine {
     options: Partial<DocumentRequest> = {},
   ): Promise<string | null> {
     const request = { id, fields: null, retrieveVectors: false, ...options }
-    const bytes = await this.engine.document(index, utf8(request))
+    const bytes = await this.engine.document(index, encodeRequest(request))
     return bytes === null ? null : Buffer.from(bytes).toString()
   }
 
@@ -219,7 +219,7 @@ export class TestEngine {
     return parsed(
       await this.engine.documents(
         index,
-        utf8({
+        encodeRequest({
           indexUid: 'things',
           offset: 0,
           limit: 20,

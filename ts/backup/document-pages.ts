@@ -1,5 +1,5 @@
 /** Here is an index: which lines are its documents, a bounded piece at a time? */
-import type { Engine } from '../engine/index.js'
+import { type Engine, encodeRequest } from '../engine/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
 
@@ -26,7 +26,7 @@ export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGe
       sort: null,
       features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
     }
-    const listing = Buffer.from(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
+    const listing = Buffer.from(await engine.documents(index.id, encodeRequest(request)))
     const page = pageOf(listing)
     if (page.documents > 0) yield page
     offset += page.documents

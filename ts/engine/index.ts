@@ -1,6 +1,7 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
 export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
 export { documentLines } from './document-lines.js'
+export { encodeRequest } from './encoding.js'
 export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'

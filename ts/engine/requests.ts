@@ -2,7 +2,7 @@
  * Shapes of the requests that cross into an engine as UTF-8 JSON.
  *
  * They are already validated and complete: `http/` fills in every default, so an engine never needs to
- * know one. Unless stated, `null` means "not given".
+ * know one. Unless stated, `null` means "not given". `encoding.ts` makes bytes of them, and reads those.
  */
 
 export type MatchingStrategy = 'last' | 'all' | 'frequency'

@@ -1,5 +1,5 @@
 /** Here is an index: may another instance have a copy? */
-import type { Engine } from '../engine/index.js'
+import { type Engine, encodeRequest } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import { type JsonNode, readJson, toText } from '../parse/index.js'
 import { embedderAsSet, type IndexSettings, renderSettings } from '../settings/index.js'
@@ -71,7 +71,7 @@ async function* documentLines(engine: Engine, { index, filter }: IndexExport): A
       sort: null,
       features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
     }
-    const page = readJson(await engine.documents(index.id, Buffer.from(JSON.stringify(request))))
+    const page = readJson(await engine.documents(index.id, encodeRequest(request)))
     const results = itemsOf(page)
     for (const document of results) yield toText(document)
     if (results.length < PAGE_DOCUMENTS) return

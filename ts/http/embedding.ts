@@ -1,7 +1,7 @@
 /** Here is a search by meaning without a vector: who turns its words into one, and is it worth it? */
 import { performance } from 'node:perf_hooks'
 import { embeddingError } from '../embedders/index.js'
-import type { Answer, SearchRequest } from '../engine/index.js'
+import { type Answer, encodeRequest, type SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
@@ -30,7 +30,7 @@ export async function searchEmbedded(
 ): Promise<Answer> {
   const { engine } = services
   const { entry, request, media } = search
-  const ask = (complete: SearchRequest) => engine.search(entry.id, encode(complete), stop)
+  const ask = (complete: SearchRequest) => engine.search(entry.id, encodeRequest(complete), stop)
   if (!lacksVector(search)) return ask(request)
   if (onlyMeaning(search)) return ask(await withVector(services, search, stop))
   const started = performance.now()
@@ -83,5 +83,3 @@ function lacksVector({ request, media }: Embeddable): boolean {
 
 const onlyMeaning = ({ request }: Embeddable): boolean =>
   request.hybrid?.semanticRatio === 1 || isBlank(request)
-
-const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))

@@ -1,5 +1,11 @@
 import { open } from 'node:fs/promises'
-import type { Engine, Operation, RunScript } from '../engine/index.js'
+import {
+  type Engine,
+  encodeRequest,
+  type FilterValue,
+  type Operation,
+  type RunScript,
+} from '../engine/index.js'
 import type { CatalogueRow } from './records.js'
 import type { Spool } from './spool.js'
 import type { TaskContent } from './task.js'
@@ -76,12 +82,12 @@ function listing(indexUid: string, filter: unknown, offset: number): Uint8Array 
     fields: null,
     retrieveVectors: false,
     ids: null,
-    filter,
+    filter: filter as FilterValue | null,
     sort: null,
     // The route has already refused what needs a feature that is off.
-    features: { containsFilter: true, legacySearch: false },
+    features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
   }
-  return Buffer.from(JSON.stringify(request))
+  return encodeRequest(request)
 }
 
 /** `total` stands last in a listing: reading it there spares parsing the documents. */

@@ -14,6 +14,7 @@ pub mod ranking;
 pub mod search;
 pub mod settings;
 pub mod store;
+mod threads;
 pub mod vector;
 
 pub use engine::Engine;

@@ -7,6 +7,7 @@
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { IndexSettings } from '../../settings/index.js'
+import { decodeRequest } from '../encoding.js'
 import type {
   Answer,
   Batch,
@@ -61,8 +62,6 @@ export interface FallbackOptions {
   readonly directory: string
 }
 
-const decoded = <T>(request: Uint8Array): T => JSON.parse(Buffer.from(request).toString()) as T
-
 export class LocalEngine implements Engine {
   readonly kind = 'fallback'
   private readonly directory: string
@@ -111,7 +110,7 @@ export class LocalEngine implements Engine {
   }
 
   async checkFilter(request: Uint8Array): Promise<void> {
-    const { filter, features } = decoded<FilterCheck>(request)
+    const { filter, features } = decodeRequest<FilterCheck>(request)
     try {
       parseFilter(filter, features)
     } catch (error) {
@@ -214,7 +213,7 @@ export class LocalEngine implements Engine {
     for (const { index, request } of requests)
       queries.push({ index: await this.existing(index), request: stoppable(request, stop) })
     if (federation !== null) {
-      const { json, facts } = federatedSearch(queries, decoded<FederationRequest>(federation))
+      const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation))
       return { body: Buffer.from(json), facts }
     }
     const results: string[] = []
@@ -228,21 +227,24 @@ export class LocalEngine implements Engine {
   }
 
   async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {
-    const { json, facts } = facetSearch(await this.existing(index), decoded<FacetSearchRequest>(request))
+    const { json, facts } = facetSearch(
+      await this.existing(index),
+      decodeRequest<FacetSearchRequest>(request),
+    )
     return { body: Buffer.from(json), facts }
   }
 
   async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
-    const { json, facts } = similar(await this.existing(index), decoded<SimilarRequest>(request))
+    const { json, facts } = similar(await this.existing(index), decodeRequest<SimilarRequest>(request))
     return { body: Buffer.from(json), facts }
   }
 
   async documents(index: IndexId, request: Uint8Array): Promise<Uint8Array> {
-    return Buffer.from(listDocuments(await this.existing(index), decoded<DocumentsRequest>(request)))
+    return Buffer.from(listDocuments(await this.existing(index), decodeRequest<DocumentsRequest>(request)))
   }
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
-    const json = oneDocument(await this.existing(index), decoded<DocumentRequest>(request))
+    const json = oneDocument(await this.existing(index), decodeRequest<DocumentRequest>(request))
     return json === null ? null : Buffer.from(json)
   }
 
@@ -383,7 +385,7 @@ function embeddingCounts(
 }
 
 const stoppable = (request: Uint8Array, stop: Stop | undefined): StoppableRequest => ({
-  ...decoded<SearchRequest>(request),
+  ...decodeRequest<SearchRequest>(request),
   ...(stop !== undefined && { stop }),
 })
 

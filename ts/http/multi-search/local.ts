@@ -1,5 +1,5 @@
 import type { Access } from '../../auth/index.js'
-import type { FederationRequest, SearchRequest } from '../../engine/index.js'
+import { encodeRequest, type FederationRequest, type SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { type Embeddable, withVector } from '../embedding.js'
@@ -49,9 +49,12 @@ export function localSearches(
       return { entry, request, media: one.query.media }
     })
     const embedded = await Promise.all(
-      prepared.map((search, at) => embeddedAt(search, `.queries[${placed[at]?.at}]`, stop)),
+      prepared.map(async (search, at) => {
+        const request = await embeddedAt(search, `.queries[${placed[at]?.at}]`, stop)
+        return { index: search.entry.id, request }
+      }),
     )
-    const requests = prepared.map(({ entry }, at) => ({ index: entry.id, request: encode(embedded[at]) }))
+    const requests = embedded.map(({ index, request }) => ({ index, request: encodeRequest(request) }))
     const metadata = prepared.map(({ request, entry }) => searchMetadata(request.q, entry))
     const federated: FederationRequest | null = merging && {
       ...merging,
@@ -62,7 +65,7 @@ export function localSearches(
     // As with a single search: what was deleted or swapped away meanwhile is asked for again.
     const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
     try {
-      const merged = (await engine.multiSearch(requests, federated && encode(federated), stop)).body
+      const merged = (await engine.multiSearch(requests, federated && encodeRequest(federated), stop)).body
       if (!isStale()) return merged
     } catch (error) {
       if (!isStale()) throw atPlaces(error, placed)
@@ -114,7 +117,7 @@ export function localSearches(
     if (facets.length === 0) return
     const context = { entry, features, forcedFilter: null, includeMetadata: false, rules: [] }
     try {
-      await engine.search(entry.id, encode(searchRequest({ ...nothing, facets, limit: 0 }, context)))
+      await engine.search(entry.id, encodeRequest(searchRequest({ ...nothing, facets, limit: 0 }, context)))
     } catch (error) {
       throw error instanceof ApiError ? inside(where, error) : error
     }
@@ -151,5 +154,3 @@ function atPlaces(error: unknown, placed: readonly PlacedQuery[]): unknown {
   )
   return new ApiError(error.code, message, error.status)
 }
-
-const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import type { DocumentsRequest, PayloadFormat } from '../../engine/index.js'
+import { type DocumentsRequest, encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
@@ -54,7 +54,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       'vector.retrieve_vectors': retrieveVectors,
     })
     const body = await reading(tasks, requireIndexUid(indexUid), (entry) =>
-      engine.document(entry.id, encode({ id, fields, retrieveVectors })),
+      engine.document(entry.id, encodeRequest({ id, fields, retrieveVectors })),
     )
     if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
     return sendJsonBytes(reply, body)
@@ -116,7 +116,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         sort,
         features: requestFeatures(features),
       }
-      return engine.documents(entry.id, encode(body))
+      return engine.documents(entry.id, encodeRequest(body))
     }
     const answer = async (): Promise<Uint8Array> => reading(tasks, requireIndexUid(indexUid), browsed)
     const body = features.flags.disableDocumentsFetchQueue
@@ -191,7 +191,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     try {
       // Source: recorded answers. Whether `CONTAINS` is on shows when the task runs.
       const allowed = { ...requestFeatures(features), containsFilter: true }
-      await engine.checkFilter(encode({ filter: value, features: allowed }))
+      await engine.checkFilter(encodeRequest({ filter: value, features: allowed }))
     } catch (error) {
       const code: ErrorCode = 'invalid_document_filter'
       throw error instanceof ApiError && error.code === 'invalid_search_filter'
@@ -212,8 +212,6 @@ function browsedFacts(wanted: Browsed): Facts {
     ...(wanted.sort && { 'sort.avg_criteria_number': wanted.sort.length }),
   }
 }
-
-const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
 function uploadFormat(request: FastifyRequest): PayloadFormat {
   const mime = mimeType(request)

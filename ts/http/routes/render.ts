@@ -9,6 +9,7 @@ import {
   type TemplateContext,
   TemplateError,
 } from '../../embedders/index.js'
+import { encodeRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record } from '../answers.js'
@@ -138,7 +139,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     if (input.kind === 'inlineDocument') return documentContext(plainObject(input.inline), searchable)
     const { indexUid: uid, id } = input as { readonly indexUid: string; readonly id: string }
     if (!access.allows(uid)) throw access.refusal(uid)
-    const wanted = Buffer.from(JSON.stringify({ id, fields: null, retrieveVectors: false }))
+    const wanted = encodeRequest({ id, fields: null, retrieveVectors: false })
     const document = await reading(tasks, uid, (entry) => engine.document(entry.id, wanted))
     if (document === null) {
       throw new ApiError('render_document_not_found', `document \`${id}\` not found in index \`${uid}\``)

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import type { FacetSearchRequest, SimilarRequest } from '../../engine/index.js'
+import { encodeRequest, type FacetSearchRequest, type SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
@@ -134,7 +134,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           features: requestFeatures(features),
           pins: pinsOf(ruled, { features, rules: tasks.rules() }),
         }
-        return (await engine.facetSearch(entry.id, encode(facetSearch), stop)).body
+        return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop)).body
       }
       const body = await observed(services, request, 'facetSearch', asked, () =>
         readInTurn(request, reply, access, find),
@@ -244,7 +244,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         rankingScoreThreshold: wanted.rankingScoreThreshold,
         features: requestFeatures(features),
       }
-      return (await engine.similar(entry.id, encode(complete))).body
+      return (await engine.similar(entry.id, encodeRequest(complete))).body
     }
     const body = await observed(
       services,
@@ -276,5 +276,3 @@ function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
     personalize: personalizeUserContext === null ? null : { userContext: personalizeUserContext },
   }
 }
-
-const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))

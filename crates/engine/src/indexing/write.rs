@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::store::{
     Change, IndexedDocument, Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts, Spill,
 };
+use crate::threads::in_parallel;
 
 /// Fewer documents are not worth a thread.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
@@ -155,7 +156,7 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
         }
         .write(work)
     };
-    for part in in_parallel(&parts, &part) {
+    for part in in_parallel(&parts, |work| part(work)) {
         let part = part?;
         change.added.extend(part.added);
         change.deleted |= part.deleted;
@@ -299,31 +300,3 @@ fn weight_of(draft: &Draft, work: Work) -> usize {
     };
     known + 256
 }
-
-/// Runs `make` over parts, each on a thread of its own, and gives the outcomes in order.
-fn in_parallel<W: Sync, R: Send>(
-    parts: &[&[W]],
-    make: &(dyn Fn(&[W]) -> Result<R> + Sync),
-) -> Vec<Result<R>> {
-    let Some((first, others)) = parts.split_first() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let mut helpers = Vec::with_capacity(others.len());
-        for part in others {
-            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-            helpers.push((thread.spawn_scoped(scope, move || make(part)), part));
-        }
-        let mut made = vec![make(first)];
-        for (helper, part) in helpers {
-            made.push(match helper.map(|helper| helper.join()) {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // No thread was to be had: slower, but no reason to fail.
-                Err(_) => make(part),
-            });
-        }
-        made
-    })
-}
-
-/// Documents nest at most 128 deep (serde_json's limit), so this is generous.
-const STACK_BYTES: usize = 8 * 1024 * 1024;

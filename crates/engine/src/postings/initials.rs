@@ -10,13 +10,13 @@ use super::laid_out::least_distance;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::positions::{PositionDocs, PositionSets};
 use super::segment::{
-    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency, in_parallel,
-    unite_near,
+    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency, unite_near,
 };
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
 use crate::store::{DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
+use crate::threads::in_parallel;
 
 impl Segment<'_> {
     /// The initials of the segment, if `prefix` is one of them.
@@ -145,8 +145,8 @@ impl Segment<'_> {
             }
             outcome?;
             Ok(sets.finish(|sets| sets.map(DocidSet::finish)))
-        })?;
-        Ok(unite_near(parts))
+        });
+        Ok(unite_near(parts.into_iter().collect::<Result<_>>()?))
     }
 
     /// Documents of the segment in so many parts.

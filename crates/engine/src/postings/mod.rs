@@ -44,8 +44,9 @@ use tantivy::directory::FileSlice;
 use crate::error::Result;
 use crate::generations::Generations;
 use crate::store::Snapshot;
+use crate::threads::{self, in_parallel};
 use cache::COMMIT_BYTES_MAX;
-use segment::{Segment, in_parallel, threads};
+use segment::Segment;
 
 /// Segments of fewer documents are no work for a thread.
 const SHARED_DOCUMENTS_MIN: u32 = 1 << 14;
@@ -116,7 +117,7 @@ impl Postings {
         }
         // Each goes to the thread that has least to do.
         large.sort_unstable_by_key(|segment| Reverse(documents(segment)));
-        let mut shares = vec![(0, Vec::new()); threads()];
+        let mut shares = vec![(0, Vec::new()); threads::for_a_search()];
         for segment in large {
             if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
                 *sum += u64::from(documents(&segment));
@@ -124,7 +125,7 @@ impl Postings {
             }
         }
         let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
-        in_parallel(&shares, |(_, share)| share.iter().try_for_each(work_on)).map(|_| ())
+        in_parallel(&shares, |(_, share)| share.iter().try_for_each(work_on)).into_iter().collect()
     }
 
     /// How long reading may go on.

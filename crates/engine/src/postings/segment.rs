@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use tantivy::directory::FileSlice;
@@ -25,6 +25,7 @@ use crate::fields::FieldId;
 use crate::generations::Generations;
 use crate::store::schema::{self, is_numeric, parse_term};
 use crate::store::{DELETED, DocidSet, SegmentView};
+use crate::threads::{self, in_parallel};
 
 /// What is kept of a segment.
 #[derive(Default)]
@@ -211,29 +212,6 @@ pub(super) const SHARED_POSITIONS_MIN: u64 = 1 << 14;
 /// of its first are read, a tenth of the work.
 const CUT_POSTINGS_MIN: u64 = 1 << 14;
 
-/// Threads that share the reading of what will be kept.
-pub(super) fn threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS
-        .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
-}
-
-/// Reads parts, the last one on this thread, each other one on its own.
-pub(super) fn in_parallel<P: Sync, T: Send>(
-    parts: &[P],
-    read: impl Fn(&P) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let (Some((last, others)), read) = (parts.split_last(), &read) else { return Ok(Vec::new()) };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = others.iter().map(|part| scope.spawn(move || read(part))).collect();
-        let mut found = vec![read(last)?];
-        for other in others {
-            found.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(found)
-    })
-}
-
 /// Adds documents to those of a field.
 pub(super) fn unite(fields: &mut ByField<RoaringBitmap>, field: FieldId, docs: &RoaringBitmap) {
     match fields.binary_search_by_key(&field, |(known, _)| *known) {
@@ -263,7 +241,15 @@ impl<'a> Segment<'a> {
         budget: &'a Budget,
     ) -> Self {
         let lost = view.reader.max_doc() - view.live.len() as u32;
-        Self { view, index, positions, cache: view.attachments().get(), lost, budget, threads: threads() }
+        Self {
+            view,
+            index,
+            positions,
+            cache: view.attachments().get(),
+            lost,
+            budget,
+            threads: threads::for_a_search(),
+        }
     }
 
     /// For a thread that shares work by whole segments.
@@ -535,6 +521,8 @@ impl<'a> Segment<'a> {
             return Ok(vec![read(lists)?]);
         }
         in_parallel(&share_out(lists, threads, self.view.reader.max_doc()), |lists| read(lists))
+            .into_iter()
+            .collect()
     }
 
     /// Visits all words that begin with `prefix`, attribute by attribute.

@@ -1,7 +1,9 @@
 //! Requests as they come from `http/`: validated and complete. Source: `ts/engine/requests.ts`.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
@@ -15,6 +17,17 @@ use crate::ranking::MatchingStrategy;
 /// Internal: `http/` builds requests, so one that does not parse is our bug.
 pub fn decode<T: DeserializeOwned>(request: &[u8]) -> Result<T> {
     serde_json::from_slice(request).context("a request does not parse")
+}
+
+/// Components of a vector: they come as 32-bit floats, little endian, in Base64. Source: `ts/engine/encoding.ts`.
+fn components<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Vec<f32>>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let bytes = BASE64_STANDARD.decode(text).map_err(D::Error::custom)?;
+    let (floats, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(D::Error::custom("a vector ends within a component"));
+    }
+    Ok(Some(floats.iter().map(|float| f32::from_le_bytes(*float)).collect()))
 }
 
 /// Rows by count, or by page: with pages, totals are exact.
@@ -105,6 +118,7 @@ pub struct SearchRequest {
     pub ranking_score_threshold: Option<f64>,
     pub locales: Option<Vec<String>>,
     pub hybrid: Option<Hybrid>,
+    #[serde(default, deserialize_with = "components")]
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
     pub retrieve_vectors: bool,
@@ -139,6 +153,7 @@ pub struct FacetSearchRequest {
     pub locales: Option<Vec<String>>,
     pub exhaustive_facet_count: bool,
     pub hybrid: Option<Hybrid>,
+    #[serde(default, deserialize_with = "components")]
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
     pub features: Features,

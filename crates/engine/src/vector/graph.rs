@@ -131,9 +131,15 @@ impl Graph {
     ///
     /// # Errors
     /// Internal, if the graph is damaged.
-    pub fn propose(&self, query: &[i8], wanted: usize, admit: impl Fn(Key) -> bool) -> Result<Vec<Key>> {
+    pub fn propose(
+        &self,
+        query: &[i8],
+        wanted: usize,
+        list: usize,
+        admit: impl Fn(Key) -> bool,
+    ) -> Result<Vec<Key>> {
         let bytes = &self.bytes[HEADER_BYTES..];
-        let found = self.walkable.nearest(bytes, query, wanted, |key| admit(Key(key)))?;
+        let found = self.walkable.nearest(bytes, query, wanted, list, |key| admit(Key(key)))?;
         Ok(found.into_iter().map(Key).collect())
     }
 

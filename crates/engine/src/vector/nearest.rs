@@ -16,10 +16,12 @@ use super::embedder::{Embedder, Shift};
 use super::graph::Key;
 use super::graphs::Sealed;
 use super::limits::{
-    EXACT_MAX, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, SCANNED_MAX, VECTORS_PER_LOOK, WALK_COST,
+    EXACT_MAX, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX, SHARED_SCAN_MIN,
+    VECTORS_PER_LOOK, WALK_COST,
 };
 use super::set::{Bounds, VectorSet};
 use crate::error::Result;
+use crate::threads::{self, in_parallel};
 
 /// Vectors that documents are compared with, under one embedder.
 #[derive(Debug, Clone)]
@@ -100,18 +102,23 @@ impl Nearest {
         if few || docids.len() < NARROWED_MIN || !set.is_coded() || self.codes.len() < self.probes.len() {
             return None;
         }
-        let mut bounds = Vec::with_capacity(docids.len() as usize);
-        let (mut rest, mut some) = (docids.iter(), [0; VECTORS_PER_LOOK]);
-        loop {
-            let docids = rest.next_many(&mut some);
-            if docids.is_empty() {
-                break;
+        let docids: Vec<u32> = docids.iter().collect();
+        let threads = if docids.len() < SHARED_SCAN_MIN { 1 } else { threads::for_a_search() };
+        let parts: Vec<&[u32]> = docids.chunks(docids.len().div_ceil(threads)).collect();
+        let parts = in_parallel(&parts, |docids| {
+            let mut bounds = Vec::with_capacity(docids.len());
+            for some in docids.chunks(VECTORS_PER_LOOK) {
+                if !bounds.is_empty() && Instant::now() >= deadline {
+                    return None;
+                }
+                set.bounds(some, &self.codes, &mut bounds);
             }
-            if !bounds.is_empty() && Instant::now() >= deadline {
-                return Some((RoaringBitmap::new(), 0.0));
-            }
-            set.bounds(docids, &self.codes, &mut bounds);
-        }
+            Some(bounds)
+        });
+        let Some(bounds) = parts.into_iter().collect::<Option<Vec<_>>>() else {
+            return Some((RoaringBitmap::new(), 0.0));
+        };
+        let bounds = bounds.concat();
         let mut uppers: Vec<f32> = bounds.iter().map(|bounds| bounds.upper).collect();
         let (_, reach, _) = uppers.select_nth_unstable_by(wanted.max(1) - 1, f32::total_cmp);
         let (mut near, mut beyond) = (RoaringBitmap::new(), f32::INFINITY);
@@ -145,6 +152,7 @@ impl Nearest {
         set: &VectorSet,
         sealed: &Sealed,
         docids: &RoaringBitmap,
+        wanted: usize,
         list: usize,
     ) -> Result<RoaringBitmap> {
         // What no graph knows is compared in any case, and so is what has no direction.
@@ -153,17 +161,17 @@ impl Nearest {
         let embedded = &set.flags().embedded;
         // A document with several vectors takes several places of a list.
         let per_document = (set.vectors() as usize).div_ceil(embedded.len().max(1) as usize).min(4);
+        let (wanted, list) = (wanted.max(NEAR_MIN) * per_document, list * per_document);
         for graph in sealed.iter() {
             let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
             let is_whole = set.outside(sealed).is_empty() && graph.keys() == set.vectors();
             for code in &self.codes {
-                let wanted = list * per_document;
                 let keys = match (is_whole, docids.len() == embedded.len()) {
-                    (true, true) => graph.propose(code, wanted, |_| true),
-                    (true, false) => graph.propose(code, wanted, |key| docids.contains(key.docid())),
-                    (false, true) => graph.propose(code, wanted, alive),
+                    (true, true) => graph.propose(code, wanted, list, |_| true),
+                    (true, false) => graph.propose(code, wanted, list, |key| docids.contains(key.docid())),
+                    (false, true) => graph.propose(code, wanted, list, alive),
                     (false, false) => {
-                        graph.propose(code, wanted, |key| docids.contains(key.docid()) && alive(key))
+                        graph.propose(code, wanted, list, |key| docids.contains(key.docid()) && alive(key))
                     }
                 }?;
                 proposed.extend(keys.into_iter().map(Key::docid));
@@ -217,7 +225,7 @@ impl Neighbours {
             if sealed.is_empty() {
                 set.graphs().tend(&set);
             } else {
-                let proposed = self.nearest.propose(&set, &sealed, &docids, list)?;
+                let proposed = self.nearest.propose(&set, &sealed, &docids, self.wanted, list)?;
                 if proposed.len() >= docids.len().min(self.wanted as u64) {
                     self.scan_narrowly(&set, &proposed);
                     self.complete = false;

@@ -18,6 +18,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::codes::{SIDE_BY_SIDE, code_distance, code_distances, fetch};
+use super::limits::{CODE_ERROR, DETOUR};
 use crate::error::{Error, Result};
 
 const SHAPE_BYTES: usize = 8;
@@ -45,6 +46,10 @@ type Candidate = u64;
 
 fn candidate(distance: f32, slot: u32) -> Candidate {
     u64::from(distance.max(0.0).to_bits()) << 32 | u64::from(slot)
+}
+
+fn distance_of(candidate: Candidate) -> f32 {
+    f32::from_bits((candidate >> 32) as u32)
 }
 
 impl Walkable {
@@ -96,7 +101,8 @@ impl Walkable {
         self.starts.capacity() * size_of::<usize>()
     }
 
-    /// Keys of about `wanted` of the nearest, nearest first, of those `admit` lets through.
+    /// Keys of nodes among which the `wanted` nearest likely are, nearest first, of those `admit` lets through. At
+    /// most `list`.
     ///
     /// # Errors
     /// Internal, if the graph leads to what is not there.
@@ -105,14 +111,15 @@ impl Walkable {
         bytes: &[u8],
         probe: &[i8],
         wanted: usize,
+        list: usize,
         admit: impl Fn(u64) -> bool,
     ) -> Result<Vec<u64>> {
-        if self.nodes == 0 || wanted == 0 || probe.len() != self.code_bytes {
+        if self.nodes == 0 || list == 0 || probe.len() != self.code_bytes {
             return Ok(Vec::new());
         }
         let walk = Walk { graph: self, bytes, probe };
         let start = walk.descend()?;
-        walk.spread(start, wanted, admit)
+        walk.spread(start, Found::new(wanted, list), admit)
     }
 
     /// Where in a node the neighbours of a level begin; those of the level above the highest: where it ends.
@@ -122,6 +129,51 @@ impl Walkable {
             _ => self.base_links + (level - 1) * self.links,
         };
         KEY_BYTES + LEVEL_BYTES + level * COUNT_BYTES + links * SLOT_BYTES
+    }
+}
+
+/// What a walk has found.
+struct Found {
+    /// The nearest; as many as were asked for.
+    nearest: BinaryHeap<Candidate>,
+    wanted: usize,
+    /// More of them.
+    list: BinaryHeap<Candidate>,
+    list_max: usize,
+    /// What is farther away leads to none of those that are wanted, so likely that it is not looked at.
+    reach: f32,
+}
+
+impl Found {
+    fn new(wanted: usize, list_max: usize) -> Self {
+        let wanted = wanted.clamp(1, list_max);
+        Self {
+            nearest: BinaryHeap::with_capacity(wanted + 1),
+            wanted,
+            list: BinaryHeap::with_capacity(list_max + 1),
+            list_max,
+            reach: f32::INFINITY,
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        keep_nearest(&mut self.nearest, candidate, self.wanted);
+        keep_nearest(&mut self.list, candidate, self.list_max);
+        // Within as much as the farthest that is wanted is away, and a share of it for detours: where neighbours are
+        // much nearer than all others, as in clusters, this ends a walk long before its list is full of them.
+        if let Some(last) = self.nearest.peek().filter(|_| self.nearest.len() == self.wanted) {
+            self.reach = distance_of(*last) * (1.0 + DETOUR) + CODE_ERROR;
+        }
+        if let Some(last) = self.list.peek().filter(|_| self.list.len() == self.list_max) {
+            self.reach = self.reach.min(distance_of(*last));
+        }
+    }
+}
+
+fn keep_nearest(heap: &mut BinaryHeap<Candidate>, candidate: Candidate, most: usize) {
+    heap.push(candidate);
+    if heap.len() > most {
+        heap.pop();
     }
 }
 
@@ -155,11 +207,11 @@ impl<'w> Walk<'w> {
         Ok(nearest)
     }
 
-    /// Looks at the neighbours of the nearest nodes known until none is nearer than all of a list of `wanted`.
+    /// Looks at the neighbours of the nearest nodes known until none is within reach.
     fn spread(
         &self,
         (distance, start): (f32, u32),
-        wanted: usize,
+        mut found: Found,
         admit: impl Fn(u64) -> bool,
     ) -> Result<Vec<u64>> {
         let mut seen = vec![0u64; (self.graph.nodes as usize).div_ceil(64)];
@@ -171,17 +223,13 @@ impl<'w> Walk<'w> {
             }
         };
         let mut next = BinaryHeap::from([Reverse(candidate(distance, start))]);
-        let mut list: BinaryHeap<Candidate> = BinaryHeap::with_capacity(wanted + 1);
         let mut fresh = Vec::with_capacity(self.graph.base_links);
         is_new(start);
         if admit(self.key(start)?) {
-            list.push(candidate(distance, start));
+            found.add(candidate(distance, start));
         }
         while let Some(Reverse(nearest)) = next.pop() {
-            let is_beyond = |candidate: Candidate, list: &BinaryHeap<Candidate>| {
-                list.len() >= wanted && list.peek().is_some_and(|&last| candidate >> 32 > last >> 32)
-            };
-            if is_beyond(nearest, &list) {
+            if distance_of(nearest) > found.reach {
                 break;
             }
             fresh.clear();
@@ -195,18 +243,13 @@ impl<'w> Walk<'w> {
             }
             let mut failed = None;
             self.compare(&fresh, |distance, slot| {
-                let found = candidate(distance, slot);
-                if is_beyond(found, &list) {
+                let new = candidate(distance, slot);
+                if distance_of(new) > found.reach {
                     return;
                 }
-                next.push(Reverse(found));
+                next.push(Reverse(new));
                 match self.key(slot) {
-                    Ok(key) if admit(key) => {
-                        list.push(found);
-                        if list.len() > wanted {
-                            list.pop();
-                        }
-                    }
+                    Ok(key) if admit(key) => found.add(new),
                     Ok(_) => {}
                     Err(error) => failed = Some(error),
                 }
@@ -215,7 +258,7 @@ impl<'w> Walk<'w> {
                 return Err(error);
             }
         }
-        list.into_sorted_vec().into_iter().map(|found| self.key(found as u32)).collect()
+        found.list.into_sorted_vec().into_iter().map(|found| self.key(found as u32)).collect()
     }
 
     /// Calls `take` with the distances of nodes.
@@ -345,16 +388,16 @@ mod tests {
         for seed in 10_000..10_100 {
             let probe = code(seed);
             for admit in [(|_| true) as fn(u64) -> bool, even] {
-                let near = walkable.nearest(&bytes, &probe, 64, admit).unwrap();
-                assert!(near.len() == 64 && near.iter().all(|key| admit(*key)));
+                let near = walkable.nearest(&bytes, &probe, 10, 64, admit).unwrap();
+                assert!((10..=64).contains(&near.len()) && near.iter().all(|key| admit(*key)));
                 let expected = exact(&probe, admit);
                 asked += expected.len();
                 found += expected.iter().filter(|key| near[..10].contains(key)).count();
             }
         }
         assert!(found * 100 >= asked * 98, "{found} of {asked}");
-        assert_eq!(walkable.nearest(&bytes, &code(3), 1, |_| true).unwrap(), [3]);
-        assert!(walkable.nearest(&bytes, &code(3), 5, |_| false).unwrap().is_empty());
+        assert_eq!(walkable.nearest(&bytes, &code(3), 1, 1, |_| true).unwrap(), [3]);
+        assert!(walkable.nearest(&bytes, &code(3), 5, 5, |_| false).unwrap().is_empty());
     }
 
     #[test]
@@ -367,7 +410,7 @@ mod tests {
                 let mut bytes = whole.clone();
                 bytes[at] ^= bit;
                 if let Ok(walkable) = Walkable::of(&bytes, bytes_of_code) {
-                    let _ = walkable.nearest(&bytes, &code(5), 16, |_| true);
+                    let _ = walkable.nearest(&bytes, &code(5), 10, 16, |_| true);
                 }
             }
         }
