@@ -216,6 +216,13 @@ export interface Damage {
   readonly reason: string
 }
 
+/** Tells a search that nobody waits for it any more. An `AbortSignal` is one. */
+export interface StopSignal {
+  readonly aborted: boolean
+  addEventListener(event: 'abort', listener: () => void): void
+  removeEventListener(event: 'abort', listener: () => void): void
+}
+
 /**
  * Keeps indexes and answers searches. One per process, shared by all requests.
  *
@@ -275,17 +282,17 @@ export interface Engine {
    * @param request `SearchRequest`
    * @param stop once aborted, nobody waits: the search gives up soon, and whatever comes of it is of no use
    */
-  search(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer>
+  search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
   /** Without `federation`: `{"results":[…]}`. With it (`FederationRequest`): one merged list. */
   multiSearch(
     requests: readonly IndexedRequest[],
     federation: Uint8Array | null,
-    stop?: AbortSignal,
+    stop?: StopSignal,
   ): Promise<Answer>
 
   /** @param request `FacetSearchRequest` */
-  facetSearch(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer>
+  facetSearch(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
   /** @param request `SimilarRequest` */
   similar(index: IndexId, request: Uint8Array): Promise<Answer>

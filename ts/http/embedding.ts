@@ -5,6 +5,7 @@ import { type Answer, encodeRequest, type SearchRequest } from '../engine/index.
 import { ApiError } from '../errors/index.js'
 import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
+import type { Disconnect } from './disconnect.js'
 import type { RouteServices } from './services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: spec/settings.md, `searchCutoffMs`. */
@@ -26,7 +27,7 @@ type Needed = Pick<RouteServices, 'engine' | 'embedders'>
 export async function searchEmbedded(
   services: Needed,
   search: Embeddable,
-  stop: AbortSignal,
+  stop: Disconnect,
 ): Promise<Answer> {
   const { engine } = services
   const { entry, request, media } = search
@@ -49,7 +50,7 @@ export async function searchEmbedded(
 export async function withVector(
   { engine, embedders }: Needed,
   search: Embeddable,
-  stop: AbortSignal,
+  stop: Disconnect,
   started = performance.now(),
 ): Promise<SearchRequest> {
   const { entry, request, media } = search
@@ -60,7 +61,7 @@ export async function withVector(
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
   const deadline = started + budgetMs(settings)
   try {
-    const vector = await embedders.search(fields, { q: request.q, media }, { deadline, signal: stop })
+    const vector = await embedders.search(fields, { q: request.q, media }, { deadline, signal: stop.signal })
     return { ...request, vector: Array.from(vector) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

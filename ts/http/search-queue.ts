@@ -1,4 +1,5 @@
 import { ApiError } from '../errors/index.js'
+import { Disconnect } from './disconnect.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number
@@ -44,19 +45,19 @@ export class SearchQueue {
 
   /**
    * Runs `search` when its turn comes.
-   * @param onGone when its client is gone, a search gives up its place or, running, is told so by its signal
+   * @param onGone when its client is gone, a search gives up its place or, running, is told so
    * @throws ApiError `too_many_search_requests`
    */
-  async run<T>(holder: string, onGone: OnGone, search: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(holder: string, onGone: OnGone, search: (stop: Disconnect) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onGone)
     else this.#running += 1
-    const gone = new AbortController()
+    const gone = new Disconnect()
     const stopListening = onGone(() => gone.abort())
     try {
-      return await search(gone.signal)
+      return await search(gone)
     } catch (error) {
       // What a search that was given up says is nobody's mistake.
-      throw gone.signal.aborted ? tooMany(this.#limits) : error
+      throw gone.aborted ? tooMany(this.#limits) : error
     } finally {
       stopListening()
       this.#running -= 1

@@ -1,6 +1,6 @@
 /** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
 import { Worker } from 'node:worker_threads'
-import type { Answer, Engine } from '../engine.js'
+import type { Answer, Engine, StopSignal } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import type { FallbackOptions } from './local-engine.js'
 import type { AnswerMessage, Call, CallMessage } from './protocol.js'
@@ -72,6 +72,9 @@ class EngineWorker {
   }
 }
 
+const isStopSignal = (value: unknown): value is StopSignal =>
+  typeof value === 'object' && value !== null && 'addEventListener' in value
+
 /** Opens the engine over all indexes below `directory`, which is made if missing. */
 export function openFallback({
   directory,
@@ -87,8 +90,8 @@ export function openFallback({
   const stoppable =
     <C extends 'search' | 'multiSearch'>(call: C) =>
     async (...args: Parameters<Engine[C]>): Promise<Answer> => {
-      const stop = args.at(-1)
-      if (!(stop instanceof AbortSignal)) return (await worker.call(call, args)) as Answer
+      const stop: unknown = args.at(-1)
+      if (!isStopSignal(stop)) return (await worker.call(call, args)) as Answer
       const flag = new StopFlag()
       const giveUp = (): void => flag.set()
       if (stop.aborted) giveUp()

@@ -14,6 +14,7 @@ import type {
   PayloadReport,
   Prepared,
   Step,
+  StopSignal,
   VectorPage,
   WorkPage,
 } from '../engine.js'
@@ -131,21 +132,21 @@ class NativeEngine implements Engine {
     return (await decodedOrNull<IndexSettings>(this.handle.settings(index))) ?? defaultIndexSettings
   }
 
-  async search(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer> {
+  async search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {
     return this.stoppable(stop, (ticket) => this.handle.search(index, request, ticket))
   }
 
   async multiSearch(
     requests: readonly IndexedRequest[],
     federation: Uint8Array | null,
-    stop?: AbortSignal,
+    stop?: StopSignal,
   ): Promise<Answer> {
     return this.stoppable(stop, (ticket) =>
       this.handle.multiSearch(requests, federation ?? undefined, ticket),
     )
   }
 
-  async facetSearch(index: IndexId, request: Uint8Array, stop?: AbortSignal): Promise<Answer> {
+  async facetSearch(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {
     return this.stoppable(stop, (ticket) => this.handle.facetSearch(index, request, ticket))
   }
 
@@ -187,7 +188,7 @@ class NativeEngine implements Engine {
 
   /** Runs a search under a ticket that `stop` can be told by. */
   private async stoppable(
-    stop: AbortSignal | undefined,
+    stop: StopSignal | undefined,
     search: (ticket?: Ticket) => Promise<Reply>,
   ): Promise<Answer> {
     if (stop === undefined) return answer(search())

@@ -2,6 +2,7 @@ import type { Access } from '../../auth/index.js'
 import { encodeRequest, type FederationRequest, type SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import type { Disconnect } from '../disconnect.js'
 import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../exchange.js'
 import { readNode, shape } from '../parse/index.js'
@@ -21,7 +22,7 @@ export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadat
 
 export interface LocalSearches {
   /** The answer of this instance's own indexes, as the engine wrote it. */
-  answer(placed: readonly PlacedQuery[], merging: Merging | null, stop: AbortSignal): Promise<Uint8Array>
+  answer(placed: readonly PlacedQuery[], merging: Merging | null, stop: Disconnect): Promise<Uint8Array>
   /** Checks on the federation as a whole. @throws ApiError */
   requireFederation(
     placed: readonly PlacedQuery[],
@@ -41,7 +42,7 @@ export function localSearches(
   async function answer(
     placed: readonly PlacedQuery[],
     merging: Merging | null,
-    stop: AbortSignal,
+    stop: Disconnect,
   ): Promise<Uint8Array> {
     const prepared = placed.map((one) => {
       const entry = requireEntry(one.query.indexUid, `.queries[${one.at}]`)
@@ -73,7 +74,7 @@ export function localSearches(
     return answer(placed, merging, stop)
   }
 
-  async function embeddedAt(search: Embeddable, where: string, stop: AbortSignal): Promise<SearchRequest> {
+  async function embeddedAt(search: Embeddable, where: string, stop: Disconnect): Promise<SearchRequest> {
     try {
       return await withVector({ engine, embedders }, search, stop)
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Access } from '../../auth/index.js'
 import type { Paging } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
+import type { Disconnect } from '../disconnect.js'
 import { readJson } from '../parse/index.js'
 import { askRemote, joinedAnswer, type NamedPart, type Network, readPart } from '../remotes/index.js'
 import type { OnGone } from '../search-queue.js'
@@ -73,7 +74,7 @@ export async function searchNetwork(
 
 async function localPart(
   { partition, federation, network, local }: NetworkSearch,
-  stop: AbortSignal,
+  stop: Disconnect,
 ): Promise<NamedPart | null> {
   if (partition.local.length === 0) return null
   const merging: Merging = {

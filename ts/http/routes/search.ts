@@ -6,6 +6,7 @@ import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
 import { jsonBody } from '../body.js'
+import type { Disconnect } from '../disconnect.js'
 import { searchEmbedded } from '../embedding.js'
 import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
@@ -114,7 +115,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           (one) => one !== null,
         ),
       })
-      const find = async (entry: IndexEntry, stop: AbortSignal): Promise<Uint8Array> => {
+      const find = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
         requireSensible(wanted, features)
         const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))
         const ruled = { indexUid: entry.uid, q: wanted.q, filter }
@@ -183,7 +184,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     request: FastifyRequest,
     reply: FastifyReply,
     access: Access,
-    read: (entry: IndexEntry, stop: AbortSignal) => Promise<Uint8Array>,
+    read: (entry: IndexEntry, stop: Disconnect) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     return searches.run(access.holder, disconnection(reply), async (stop) =>
       reading(tasks, requireIndexUid(param(request, 'indexUid')), (entry) => read(entry, stop)),
