@@ -112,7 +112,11 @@ export class Column {
     for (const value of leaf.numbers) entries.add(this.numberEntry(value))
     for (const value of leaf.strings) {
       const form = facetForm(value)
-      if (form !== '') entries.add(this.stringEntry(value, form))
+      if (form === '') continue
+      const entry = this.stringEntry(value, form)
+      // In the order of their last places: of several spellings the last one is shown.
+      entries.delete(entry)
+      entries.add(entry)
     }
     if (entries.size === 0) return undefined
     return entries.size === 1 ? [...entries][0] : [...entries]

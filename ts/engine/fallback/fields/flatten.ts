@@ -23,10 +23,12 @@ export function visitLeaves(document: JsonObject, visit: LeafVisitor): void {
 
 function visitValue(path: string, value: Json, visit: LeafVisitor, keyed: boolean): void {
   if (Array.isArray(value)) {
-    if (keyed || value.length === 0) visit(path, null)
+    if (keyed) visit(path, null)
+    if (value.length === 0) visit(path, null)
     for (const item of value) visitValue(path, item, visit, false)
   } else if (value instanceof Map) {
-    if (keyed || value.size === 0) visit(path, null)
+    if (keyed) visit(path, null)
+    if (value.size === 0) visit(path, null)
     for (const [key, item] of value) visitValue(`${path}.${key}`, item, visit, true)
   } else visit(path, leafText(value))
 }

@@ -38,8 +38,6 @@ export interface BucketSortResult {
   readonly ranked: readonly Ranked[]
   /** Documents that still count as matching: not excluded, not dropped. */
   readonly isCandidate: (docid: number) => boolean
-  /** Documents below the threshold. */
-  readonly isDropped: (docid: number) => boolean
   readonly degraded: boolean
 }
 
@@ -62,11 +60,10 @@ class BucketSorter {
   run(): BucketSortResult {
     const { docids, graph, rules } = this.request
     if (rules.length === 0) this.place(docids, [], true)
-    else this.sort(docids, graph, 0, [])
+    else if (!this.full) this.sort(docids, graph, 0, [])
     return {
       ranked: this.ranked,
       isCandidate: (docid) => !this.dropped.has(docid) && this.distinct?.excludes(docid) !== true,
-      isDropped: (docid) => this.dropped.has(docid),
       degraded: this.degraded,
     }
   }

@@ -110,19 +110,19 @@ const isBetter = (a: Score, b: Score): boolean => {
 }
 
 function intervalScore(matches: readonly TextMatch[]): Score {
-  const ids = new Set<number>()
+  const positions = new Set<number>()
   let nearness = 0
   let order = 0
   for (const [at, match] of matches.entries()) {
-    for (let id = match.firstId; id <= match.lastId; id++) ids.add(id)
+    for (let at = match.firstPosition; at <= match.lastPosition; at++) positions.add(at)
     if (match.isPhrase) {
       nearness -= match.lastWord - match.firstWord
       order += match.lastWord - match.firstWord
     }
     const next = matches[at + 1]
     if (next === undefined) continue
-    if (next.firstId > match.firstId) order++
+    if (next.firstPosition > match.firstPosition) order++
     nearness -= Math.min(next.firstWord - match.lastWord, GAP_MAX)
   }
-  return [ids.size, nearness, order]
+  return [positions.size, nearness, order]
 }

@@ -2,7 +2,7 @@
  * Which values do the candidates have, and how often?
  *
  * Source: spec/search-semantics.md §13.
- *  1. Spellings that differ by case alone are one value, shown as the first candidate that has it spells it.
+ *  1. Spellings that differ by case alone are one value, shown as the first candidate that has it spells it last.
  *  2. A document counts once for a value, however often it has it.
  *  3. Numbers come before strings. By name: numbers as texts among few candidates, as numbers among many.
  *  4. By count: the commonest first, of equals those that sort last (`commonest.ts`).
@@ -181,7 +181,10 @@ export function countFacet(
   const groups: number[] = []
   const note = (entry: number, docid: number): void => {
     const group = column.groupOf[entry]!
-    if (lastSeen[group] === docid) return
+    if (lastSeen[group] === docid) {
+      if (counts[group] === 1) spelling[group] = entry
+      return
+    }
     lastSeen[group] = docid
     if (counts[group] === 0) {
       groups.push(group)

@@ -94,7 +94,7 @@ export class Formatter {
       return format
     }
     const expand = (name: string): readonly string[] =>
-      name === '*' ? [...displayed.keys()] : this.isDisplayed(name) ? [name] : []
+      name === '*' ? (this.showsSomething ? [...displayed.keys()] : []) : this.isDisplayed(name) ? [name] : []
     for (const name of attributesToHighlight ?? []) for (const path of expand(name)) at(path).highlight = true
     for (const entry of attributesToCrop ?? []) {
       const { name, length } = cropEntry(entry, cropLength)
@@ -105,14 +105,18 @@ export class Formatter {
     return Array.from(formats, ([path, format]) => ({ path, ...format }))
   }
 
-  /** Whether everything is to be formatted, and some document has something that is shown. */
+  /** Whether everything is to be formatted. */
   private get asksForAll(): boolean {
     const { attributesToHighlight, attributesToCrop, cropLength } = this.request
     const all =
-      attributesToHighlight?.includes('*') ||
-      attributesToCrop?.some((entry) => cropEntry(entry, cropLength).name === '*')
+      attributesToHighlight?.includes('*') === true ||
+      attributesToCrop?.some((entry) => cropEntry(entry, cropLength).name === '*') === true
+    return all && this.showsSomething
+  }
+
+  /** Whether some document has something that is shown. */
+  private get showsSomething(): boolean {
     const { settings, pathCounts } = this.index.data
-    if (all !== true) return false
     return displaysEverything(settings) || settings.displayedAttributes.some((name) => pathCounts.has(name))
   }
 

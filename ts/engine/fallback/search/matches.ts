@@ -19,9 +19,9 @@ export interface TextMatch {
   readonly lastToken: number
   readonly firstWord: number
   readonly lastWord: number
-  /** Query ids that the match stands for, inclusive. */
-  readonly firstId: number
-  readonly lastId: number
+  /** Positions of the query that the match stands for, inclusive. */
+  readonly firstPosition: number
+  readonly lastPosition: number
   readonly isPhrase: boolean
 }
 
@@ -97,8 +97,8 @@ export class QueryPatterns {
           lastToken: last,
           firstWord,
           lastWord: firstWord + matched - 1,
-          firstId: node.firstId,
-          lastId: node.lastId,
+          firstPosition: node.firstPosition,
+          lastPosition: node.lastPosition,
           isPhrase: true,
         }
     }
@@ -110,7 +110,7 @@ export class QueryPatterns {
     for (const pattern of this.words) {
       const length = matchedLength(pattern, token.word)
       if (length === 0) continue
-      const { firstId, lastId } = pattern.node
+      const { firstPosition, lastPosition } = pattern.node
       return {
         start: token.start,
         end: pattern.isPrefix ? originalEnd(text, token, Math.min(length, pattern.typed)) : token.end,
@@ -118,8 +118,8 @@ export class QueryPatterns {
         lastToken: at,
         firstWord: word,
         lastWord: word,
-        firstId,
-        lastId,
+        firstPosition,
+        lastPosition,
         isPhrase: false,
       }
     }

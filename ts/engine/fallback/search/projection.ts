@@ -35,6 +35,6 @@ function selectBranch(value: Json, paths: readonly string[], prefix: string): Js
     return object.size === 0 && value.size > 0 ? undefined : object
   }
   if (!Array.isArray(value)) return undefined
-  const items = value.flatMap((item) => selectBranch(item, paths, prefix) ?? [])
+  const items = value.map((item) => selectBranch(item, paths, prefix)).filter((item) => item !== undefined)
   return items.length === 0 && value.length > 0 ? undefined : items
 }

@@ -152,8 +152,8 @@ function rankBy(
   const counted = candidates.documents
   const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
   for (const docid of docids) {
-    const counts = all === null ? result.isCandidate(docid) : all.keep(docid) && !result.isDropped(docid)
-    if (!counts) counted.delete(docid)
+    // What better ones have excluded so far takes no place among those that exclude the rest.
+    if (!result.isCandidate(docid) || all?.keep(docid) === false) counted.delete(docid)
   }
   return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
 }
