@@ -36,7 +36,7 @@ pub const NARROWED_SHARE: u64 = 8;
 pub const DETOUR: f32 = 0.2;
 
 /// ... and as if no fewer were wanted.
-pub const NEAR_MIN: usize = 10;
+pub const NEAR_MIN: usize = 20;
 
 /// How far the distance of two codes may be from that of their vectors, all but always.
 pub const CODE_ERROR: f32 = 1e-3;
