@@ -101,11 +101,7 @@ async function segments(): Promise<number | null> {
   return null
 }
 
-/** Requests after which answering more of them takes no more memory: Node lets its garbage grow first. */
-const WARM_REQUESTS = 5000
-
 async function load(): Promise<void> {
-  for (let request = 0; request < WARM_REQUESTS; request++) await call('GET', '/tasks?limit=1')
   const idle = await memoryKib(pid, 'RssAnon')
   const stop = watchMemory(pid)
   const began = performance.now()

@@ -28,17 +28,9 @@ import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding
  */
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
-  const { directory, indexingThreads } = setup
-  const indexingMemoryBytes = setup.indexingMemoryBytes - receivingBytes(setup.indexingMemoryBytes)
+  const { directory, indexingMemoryBytes, indexingThreads } = setup
   return new NativeEngine(new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads }))
 }
-
-const RECEIVING_BYTES_MAX = 32 * 1024 * 1024
-const RECEIVING_SHARE = 4
-
-/** What receiving uploads takes of the memory for indexing, on this side: up to 35 MB under a cap of 100 were measured. */
-const receivingBytes = (indexingMemoryBytes: number): number =>
-  Math.min(RECEIVING_BYTES_MAX, Math.floor(indexingMemoryBytes / RECEIVING_SHARE))
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
 
