@@ -72,6 +72,19 @@ test('components whose squares are beyond floats are compared all the same', asy
   t.true(body.hits.every(({ _rankingScore: score }) => typeof score === 'number' && score <= 1))
 })
 
+test('of a vector that is sent twice the last counts, whatever the first was', async (t) => {
+  const server = await plane(t)
+  const hybrid = '"hybrid":{"embedder":"v","semanticRatio":1},"limit":1'
+  for (const first of ['[0,1]', '[0,1,2]', 'null', '[]']) {
+    const { body } = await server.post(`${path}/search`, `{${hybrid},"vector":${first},"vector":[-4,3]}`)
+    t.is(body.hits[0]?.id, 'd', first)
+  }
+  for (const last of ['"near"', '{"0":1}', '["x",1]', 'true']) {
+    const answer = await server.post(`${path}/search`, `{${hybrid},"vector":[0,1],"vector":${last}}`)
+    t.is(answer.body.code, 'invalid_search_vector', last)
+  }
+})
+
 test('of several vectors the nearest counts', async (t) => {
   const server = await plane(t)
   const two = {

@@ -69,13 +69,19 @@ const [QUOTE, COMMA, BRACKET, BRACE, BACKSLASH] = [...Buffer.from('",[{\\')]
 
 /** As `readJson`, for text that is already decoded. */
 export function readJsonText(text: string): JsonNode {
+  let parsed: unknown
   try {
     // The platform's parser is the judge of the grammar; the walk below may then trust its input.
-    JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch (error) {
     throw malformed(error instanceof Error ? error.message : String(error))
   }
-  return new Walk(text).value(0)
+  try {
+    return new Walk(text).value(0, parsed)
+  } catch (error) {
+    if (error === REPEATED) return new Walk(text).value(0, undefined)
+    throw error
+  }
 }
 
 /** The plain JavaScript value; `__proto__` stays an ordinary own key. */
@@ -167,6 +173,12 @@ class Numbers {
   }
 }
 
+/** Thrown where an object has a key twice: what the platform read of it is its last value alone. */
+const REPEATED = new Error('an object has a key twice')
+
+/** An object as the platform read it, unless a repeated key hides it. */
+type Known = Readonly<Record<string, unknown>> | null | undefined
+
 /** Walks text that is known to be JSON. */
 class Walk {
   readonly #text: string
@@ -176,14 +188,20 @@ class Walk {
     this.#text = text
   }
 
-  value(depth: number): JsonNode {
+  /**
+   * The value that begins here.
+   * @param parsed the same value as the platform read it, so that hundreds of numbers are not read twice; undefined
+   * where that is not known
+   * @throws `REPEATED` if something of `parsed` may belong to another value of the text
+   */
+  value(depth: number, parsed: unknown): JsonNode {
     if (depth > DEPTH_MAX) throw malformed(`values are nested deeper than ${DEPTH_MAX} levels`)
     this.#blanks()
     switch (this.#text[this.#at]) {
       case '{':
-        return { kind: 'object', entries: this.#entries(depth) }
+        return { kind: 'object', entries: this.#entries(depth, parsed as Known) }
       case '[':
-        return this.#numbers(depth) ?? { kind: 'array', items: this.#items(depth) }
+        return this.#list(depth, parsed as readonly unknown[] | undefined)
       case '"':
         return { kind: 'string', value: this.#string() }
       case 't':
@@ -200,7 +218,7 @@ class Walk {
     }
   }
 
-  #entries(depth: number): [string, JsonNode][] {
+  #entries(depth: number, parsed: Known): [string, JsonNode][] {
     const entries: [string, JsonNode][] = []
     this.#at += 1
     while (this.#next() !== '}') {
@@ -209,29 +227,35 @@ class Walk {
       const key = this.#string()
       this.#blanks()
       this.#at += 1
-      entries.push([key, this.value(depth + 1)])
+      entries.push([key, this.value(depth + 1, parsed?.[key])])
     }
     this.#at += 1
+    const isKnown = parsed !== undefined && parsed !== null
+    if (isKnown && Object.keys(parsed).length !== entries.length) throw REPEATED
     return entries
   }
 
+  #list(depth: number, parsed: readonly unknown[] | undefined): JsonNode {
+    return this.#numbers(depth, parsed) ?? { kind: 'array', items: this.#items(depth, parsed) }
+  }
+
   /** A list of numbers in range; null, and nothing is read, if it is anything else. */
-  #numbers(depth: number): JsonNode | null {
+  #numbers(depth: number, parsed: readonly unknown[] | undefined): JsonNode | null {
     listOfNumbers.lastIndex = this.#at
     if (depth >= DEPTH_MAX || !listOfNumbers.test(this.#text)) return null
     const text = this.#text.slice(this.#at, listOfNumbers.lastIndex)
-    const numbers = JSON.parse(text) as number[]
+    const numbers = (Array.isArray(parsed) ? parsed : JSON.parse(text)) as readonly number[]
     if (!numbers.every(Number.isFinite)) return null
     this.#at = listOfNumbers.lastIndex
     return new Numbers(text, numbers)
   }
 
-  #items(depth: number): JsonNode[] {
+  #items(depth: number, parsed: readonly unknown[] | undefined): JsonNode[] {
     const items: JsonNode[] = []
     this.#at += 1
     while (this.#next() !== ']') {
       if (this.#text[this.#at] === ',') this.#at += 1
-      items.push(this.value(depth + 1))
+      items.push(this.value(depth + 1, parsed?.[items.length]))
     }
     this.#at += 1
     return items

@@ -1,8 +1,8 @@
 //! Threads of our own, so that neither the event loop nor libuv's small pool ever waits for the engine.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
 /// Documents and filters nest to a bounded depth; this is generous for both.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
@@ -18,12 +18,11 @@ pub struct Pool {
 impl Pool {
     /// Starts `threads` threads called `name`.
     pub fn start(name: &str, threads: usize) -> std::io::Result<Self> {
-        let (queue, jobs) = channel::<Job>();
-        let jobs = Arc::new(Mutex::new(jobs));
+        let (queue, jobs): (_, Receiver<Job>) = unbounded();
         for _ in 0..threads.max(1) {
-            let jobs = Arc::clone(&jobs);
+            let jobs = jobs.clone();
             let builder = thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
-            builder.spawn(move || while run_next(&jobs) {})?;
+            builder.spawn(move || jobs.iter().for_each(|job| job()))?;
         }
         Ok(Self { queue })
     }
@@ -33,9 +32,4 @@ impl Pool {
         // Threads live as long as the queue, so there is always one to take it.
         let _ = self.queue.send(Box::new(job));
     }
-}
-
-fn run_next(jobs: &Mutex<Receiver<Job>>) -> bool {
-    let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-    job.map(|job| job()).is_ok()
 }

@@ -274,32 +274,33 @@ impl VectorSet {
     /// Between which bounds lies, for each of `docids`, the least distance between its vectors and those with codes
     /// `probes`? All have vectors, and those are coded.
     pub fn bounds(&self, docids: &[u32], probes: &[Vec<i8>], out: &mut Vec<Bounds>) {
-        let first = out.len();
+        let (first, dimensions) = (out.len(), self.shape().dimensions);
         out.extend(docids.iter().map(|docid| Bounds {
             docid: *docid,
             lower: f32::INFINITY,
             upper: f32::INFINITY,
         }));
-        let of = |at: usize, place: Place| (0..place.count() as u32).map(move |slot| (at, place.code + slot));
-        let mut codes = docids
-            .iter()
-            .enumerate()
-            .flat_map(|(at, docid)| of(first + at, self.table.get(*docid)))
-            .peekable();
-        let dimensions = self.shape().dimensions;
-        let mut next_owners = || {
-            let any = codes.peek().copied()?;
-            // What is left over at the end is filled up with one of them.
-            let owners: [(usize, u32); SIDE_BY_SIDE] = std::array::from_fn(|_| codes.next().unwrap_or(any));
-            owners.iter().for_each(|(_, code)| fetch(self.codes.get(*code, dimensions)));
-            Some(owners)
-        };
-        let mut next = next_owners();
-        while let Some(owners) = next {
-            next = next_owners();
-            let side_by_side = owners.map(|(_, code)| self.codes.get(code, dimensions));
+        // Of each code, whose it is among `out`.
+        let mut owners: Vec<(usize, u32)> = Vec::with_capacity(docids.len());
+        for (at, docid) in (first..).zip(docids) {
+            let place = self.table.get(*docid);
+            owners.extend((0..place.count() as u32).map(|slot| (at, place.code + slot)));
+        }
+        let Some(any) = owners.first().copied() else { return };
+        // What is left over at the end is filled up with one of them.
+        owners.resize(owners.len().next_multiple_of(SIDE_BY_SIDE), any);
+        let (groups, _) = owners.as_chunks::<SIDE_BY_SIDE>();
+        let code = |code: u32| self.codes.get(code, dimensions);
+        let fetch_all =
+            |group: &[(usize, u32); SIDE_BY_SIDE]| group.iter().for_each(|owner| fetch(code(owner.1)));
+        fetch_all(&groups[0]);
+        for (at, group) in groups.iter().enumerate() {
+            if let Some(next) = groups.get(at + 1) {
+                fetch_all(next);
+            }
+            let side_by_side = group.map(|owner| code(owner.1));
             for probe in probes {
-                for ((at, _), (lower, upper)) in owners.iter().zip(code_bounds(probe, side_by_side)) {
+                for ((at, _), (lower, upper)) in group.iter().zip(code_bounds(probe, side_by_side)) {
                     let bounds = &mut out[*at];
                     (bounds.lower, bounds.upper) = (bounds.lower.min(lower), bounds.upper.min(upper));
                 }
