@@ -5,6 +5,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
 import { type JsonNode, readJson, readNode, type Type } from './parse/index.js'
+import { noteGarbage } from './young-garbage.js'
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
@@ -53,6 +54,7 @@ export async function bodyToFile(request: FastifyRequest, bytesMax: number, path
         for await (const chunk of source) {
           bytes += chunk.length
           yield chunk
+          noteGarbage(chunk.length)
         }
       },
       file,
