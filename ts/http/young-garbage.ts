@@ -7,7 +7,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** A collection of young objects takes about a millisecond, receiving so many bytes several. */
+/** A collection of young objects takes 0.5 to 1 ms, the first of a process 14. */
 const COLLECTED_BYTES = 4_000_000
 
 type Collect = (options: { readonly type: 'minor' }) => void
@@ -24,7 +24,7 @@ const collect = collector()
 
 let bytesSince = 0
 
-/** So many more bytes of some upload are needed no longer. Of all uploads together, so that many short ones count too. */
+/** So many more bytes of some upload are needed no longer, counted over all uploads together. */
 export function noteGarbage(bytes: number): void {
   bytesSince += bytes
   if (bytesSince < COLLECTED_BYTES) return

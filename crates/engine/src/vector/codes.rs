@@ -140,8 +140,8 @@ fn products_side_by_side<S: Simd>(
 ) -> [i32; SIDE_BY_SIDE] {
     let mut sums = [i32x8::splat(simd, 0); SIDE_BY_SIDE];
     let (probe, _) = probe.as_chunks::<LANES>();
-    // Each of a length the compiler knows to be that of `probe`, written out because it is lost in a closure: with a
-    // check for each step of each code, comparing takes half as long again.
+    // Each of a length the compiler knows to be that of `probe`, written out because it is lost in a closure, and
+    // then each step of each code is checked.
     let steps = |at: usize| &codes[at].as_chunks::<LANES>().0[..probe.len()];
     let codes = [steps(0), steps(1), steps(2), steps(3), steps(4), steps(5), steps(6), steps(7)];
     for (at, part) in probe.iter().enumerate() {
