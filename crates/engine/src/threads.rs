@@ -1,5 +1,6 @@
-//! Here is work in parts: who does which?
+//! Here is work: which threads do which part of it, and whom do they give way to?
 
+use std::io;
 use std::sync::OnceLock;
 
 /// Documents nest at most 128 deep (serde_json's limit), so this is generous.
@@ -35,3 +36,33 @@ pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync)
         outcomes
     })
 }
+
+/// Runs `work` on a thread that gives way to all others where processors are short. It must hold nothing that others
+/// wait for. Where a system cannot tell threads apart, it runs like any other.
+///
+/// # Errors
+/// If no thread is to be had.
+pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("siftd-yielding".to_owned()).stack_size(STACK_BYTES);
+        let helper = thread.spawn_scoped(scope, || {
+            give_way();
+            work()
+        })?;
+        helper.join().or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// A tenth of the processor while others want all of it.
+#[cfg(target_os = "linux")]
+const NICENESS: libc::c_int = 10;
+
+#[cfg(target_os = "linux")]
+fn give_way() {
+    // SAFETY: sets a number of this thread, which Linux keeps for each by itself; 0 stands for whoever asks. If it is
+    // refused all is as before.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_way() {}

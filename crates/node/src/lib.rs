@@ -3,6 +3,7 @@
 //! Few and coarse calls. Requests and answers cross as UTF-8 JSON bytes, copied on entry because
 //! JavaScript may use its buffer again; mistakes of callers cross as values, and so do faults of ours.
 
+mod memory;
 mod pool;
 mod running;
 
@@ -23,19 +24,7 @@ use pool::Pool;
 use running::{Running, Ticket};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Memory that is free for so long goes back to the system, in milliseconds. A second, which the library's third version
-/// waits, keeps up to a fifth of what a capped load takes: it counts as ours as long as we hold it.
-const FREE_BEFORE_RETURNED: std::ffi::c_long = 10;
-
-/// `mi_option_purge_delay`, for which the binding has no name.
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
-fn return_free_memory_soon() {
-    // SAFETY: sets a number in a table of the allocator, which is read at each use.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, FREE_BEFORE_RETURNED) };
-}
+static ALLOCATOR: memory::Memory = memory::Memory;
 
 /// What a caller can act on, or `internal`.
 #[napi(object, object_from_js = false)]
@@ -150,7 +139,7 @@ impl EngineHandle {
     /// Opens a directory of indexes, creating it if there is none.
     #[napi(constructor)]
     pub fn new(setup: Setup) -> napi::Result<Self> {
-        return_free_memory_soon();
+        memory::return_free_memory_soon();
         let limits = Limits {
             indexing_memory_bytes: setup.indexing_memory_bytes as usize,
             indexing_threads: setup.indexing_threads as usize,

@@ -21,6 +21,7 @@ use super::snapshot::{Snapshot, SnapshotParts};
 use crate::error::{Context, Error, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
+use crate::threads;
 
 /// The directory of one index, open.
 pub struct IndexDirectory {
@@ -262,7 +263,10 @@ impl IndexDirectory {
         let segments = committed.snapshot.segments();
         let Some(places) = merge::choose(&weights(segments), Effort::Any) else { return Ok(None) };
         let inputs: Vec<SegmentView> = places.iter().map(|&at| segments[at].clone()).collect();
-        let merged = merge::merge(&self.layout, &inputs.iter().collect::<Vec<_>>(), Some(self.spill(stop)))?;
+        let refs: Vec<&SegmentView> = inputs.iter().collect();
+        // Nobody waits for it but the commit that follows.
+        let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
+            .context(format!("{} could not be merged", self.path().display()))??;
         Ok(Some(Merge { inputs, merged }))
     }
 

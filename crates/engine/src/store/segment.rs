@@ -223,18 +223,17 @@ impl SegmentView {
         Ok(self.core.store.get_or_init(|| store))
     }
 
-    /// Live documents among those of `term`.
+    /// Live documents among those of `term`: all of them, less those that were deleted.
     pub(super) fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
-        if !self.has_deletes() {
-            return Ok(term.doc_freq);
+        let deleted = self.deleted.len() as u32;
+        if term.doc_freq == self.reader.max_doc() || deleted == 0 {
+            return Ok(term.doc_freq - deleted);
         }
         let mut postings = index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
-        let mut count = 0;
-        while postings.doc() != TERMINATED {
-            count += u32::from(self.docids[postings.doc() as usize] != DELETED);
-            postings.advance();
-        }
-        Ok(count)
+        // They are few: a segment of which much is deleted is written again.
+        let is_there =
+            |&doc: &DocId| postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc);
+        Ok(term.doc_freq - self.deleted.iter().filter(is_there).count() as u32)
     }
 
     /// Where the live document `docid` lies in this segment, if it does.
