@@ -85,12 +85,12 @@ impl Analyzer {
 
     /// Hands over the tokens of `text` one by one.
     pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
-        let own_rules = self.rules.cuts.is_some() || locales.is_some() || self.for_highlight;
+        let own_rules = self.rules.cuts.is_some() || locales.is_some();
         if own_rules || !latin::is_latin(text) {
             return self.each_by_script(text, locales, take);
         }
         let normalize = |lemma, byte_start| self.latin_token(lemma, byte_start);
-        match &self.rules.stop_words {
+        match self.stop_words() {
             Some(set) => latin::each(text, |word| set.contains(word), normalize, take),
             None => latin::each(text, |_| false, normalize, take),
         }
@@ -131,12 +131,13 @@ impl Analyzer {
         }
     }
 
+    fn stop_words(&self) -> Option<&fst::Set<Vec<u8>>> {
+        self.rules.stop_words.as_ref().filter(|_| !self.for_highlight)
+    }
+
     /// How charabia normalises; None: with separators of its own.
     fn options<'o>(&'o self, separators: Option<&'o [&'o str]>) -> NormalizerOption<'o> {
-        let stop_words = match (&self.rules.stop_words, self.for_highlight) {
-            (Some(set), false) => fst::Set::new(set.as_fst().as_bytes()).ok(),
-            _ => None,
-        };
+        let stop_words = self.stop_words().and_then(|set| fst::Set::new(set.as_fst().as_bytes()).ok());
         let classifier = ClassifierOption { stop_words, separators };
         NormalizerOption { create_char_map: self.for_highlight, classifier, lossy: true }
     }

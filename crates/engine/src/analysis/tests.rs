@@ -147,6 +147,15 @@ fn facet_values_keep_accents_and_facet_search_drops_them() {
     assert_eq!(normalize_facet_search("Été Noir", None), "ete noir");
 }
 
+/// A token, and how much of the original text each beginning of it stands for, whether or not that was recorded.
+fn traced(token: &Token<'_>) -> (Token<'static>, Vec<usize>) {
+    let text = token.text.clone().into_owned();
+    let beginnings = (0..=text.len()).filter(|end| text.is_char_boundary(*end));
+    let original = beginnings.map(|end| token.original_bytes(end)).collect();
+    let (text, char_map) = (text.into(), None);
+    (Token { text, char_map, ..*token }, original)
+}
+
 proptest::proptest! {
     #[test]
     fn latin_texts_are_cut_as_all_others(
@@ -159,5 +168,11 @@ proptest::proptest! {
         let mut by_script = Vec::new();
         analyzer.each_by_script(&text, None, |token| by_script.push(token));
         proptest::prop_assert_eq!(analyzer.tokens(&text, None), by_script);
+
+        let analyzer = analyzer.for_highlight();
+        let mut by_script = Vec::new();
+        analyzer.each_by_script(&text, None, |token| by_script.push(traced(&token)));
+        let traced: Vec<_> = analyzer.tokens(&text, None).iter().map(traced).collect();
+        proptest::prop_assert_eq!(traced, by_script);
     }
 }

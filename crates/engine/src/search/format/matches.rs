@@ -1,7 +1,8 @@
 //! What of a text answers the query.
 
-use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
+
+use rustc_hash::FxHashMap;
 
 use crate::analysis::Token;
 use crate::ranking::{MatchKind, Matcher};
@@ -34,19 +35,38 @@ pub(in crate::search) struct Match {
 /// A [`Matcher`] made ready to be looked up.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Matching {
+    /// First bytes of all that is looked for: most words of a text have another one.
+    first_bytes: FirstBytes,
     /// In order; by first word in `phrases_at`.
     phrases: Vec<(Vec<Option<String>>, RangeInclusive<u32>)>,
-    phrases_at: HashMap<String, Vec<usize>>,
+    phrases_at: FxHashMap<String, Vec<usize>>,
     /// Words that must be whole.
-    whole: HashMap<String, RangeInclusive<u32>>,
+    whole: FxHashMap<String, RangeInclusive<u32>>,
     /// Words that may go on.
     unfinished: Vec<Unfinished>,
+}
+
+/// A set of bytes.
+#[derive(Debug, Default)]
+struct FirstBytes([u64; 4]);
+
+impl FirstBytes {
+    fn add(&mut self, word: &str) {
+        if let Some(byte) = word.bytes().next() {
+            self.0[usize::from(byte / 64)] |= 1 << (byte % 64);
+        }
+    }
+
+    /// Whether a word that was added begins like this one.
+    fn has(&self, word: &str) -> bool {
+        word.bytes().next().is_some_and(|byte| self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1)
+    }
 }
 
 #[derive(Debug)]
 struct Unfinished {
     /// Words, and whether they are misspellings: those are tried last.
-    words: HashMap<String, bool>,
+    words: FxHashMap<String, bool>,
     bytes_max: usize,
     /// Characters of the query word: no more of a match is marked.
     chars: usize,
@@ -60,6 +80,7 @@ impl Matching {
         for term in &mut terms {
             for phrase in std::mem::take(&mut term.phrases) {
                 let Some(Some(first)) = phrase.first() else { continue };
+                matching.first_bytes.add(first);
                 matching.phrases_at.entry(first.clone()).or_default().push(matching.phrases.len());
                 matching.phrases.push((phrase, term.positions.clone()));
             }
@@ -70,9 +91,10 @@ impl Matching {
             if term.words.is_empty() {
                 continue;
             }
+            term.words.iter().for_each(|(word, _)| matching.first_bytes.add(word));
             if term.unfinished {
                 let bytes_max = term.words.iter().map(|(word, _)| word.len()).max().unwrap_or(0);
-                let mut words = HashMap::new();
+                let mut words = FxHashMap::default();
                 for (word, kind) in term.words {
                     words.entry(word).or_insert(kind == MatchKind::Typo);
                 }
@@ -100,7 +122,10 @@ impl Matching {
         }
         let mut at = 0;
         while at < words.places.len() {
-            let matched = self.phrase_at(words, at).or_else(|| self.word_at(words, at));
+            let here = &words.tokens[words.places[at]].text;
+            let may_match = self.first_bytes.has(here);
+            let matched = may_match.then(|| self.phrase_at(words, at).or_else(|| self.word_at(words, at)));
+            let matched = matched.flatten();
             at = matched.as_ref().map_or(at, |matched| *matched.words.end()) + 1;
             found.extend(matched);
         }
