@@ -78,7 +78,8 @@ impl Analyzer {
 
     /// All tokens of `text`, separators included.
     pub fn tokens<'t>(&self, text: &'t str, locales: Locales<'_>) -> Vec<Token<'t>> {
-        let mut tokens = Vec::new();
+        // Words and what parts them, of five letters and one.
+        let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
         self.each(text, locales, |token| tokens.push(token));
         tokens
     }

@@ -33,7 +33,7 @@ pub(super) struct List {
 
 impl Word {
     /// About how much memory this takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<List>()
     }
 

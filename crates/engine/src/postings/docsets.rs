@@ -87,7 +87,7 @@ impl FieldDocs {
     }
 
     /// About how much memory this takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let bytes = |fields: &[(FieldId, RoaringBitmap)]| -> usize {
             fields
                 .iter()

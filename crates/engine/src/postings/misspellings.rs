@@ -27,7 +27,8 @@ pub struct Misspelt {
 }
 
 impl Misspellings {
-    fn bytes(&self) -> usize {
+    /// About how much memory this takes.
+    pub fn bytes(&self) -> usize {
         self.one_typo.iter().chain(&self.two_typos).map(Word::bytes).sum()
     }
 }

@@ -52,7 +52,7 @@ fn expected(lexicon: &Lexicon, graph: &Graph) -> Result<Option<Expected>> {
         let (term, start) = (lexicon.term(node), *node.positions.start());
         expected.length += node.positions.clone().count();
         match &term.phrase {
-            None => expected.words.extend(term.exact.clone().map(|word| (word, start))),
+            None => expected.words.extend(term.exact().cloned().map(|word| (word, start))),
             Some(slots) => {
                 for (text, position) in slots.iter().zip(start..) {
                     let Some(text) = text else { continue };

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Node};
 use super::query::Slots;
-use super::term::{Classes, Term};
+use super::term::{self, Classes, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Side, Word, bucketed};
@@ -28,7 +28,7 @@ pub(super) struct Lexicon<'a> {
     universe: RoaringBitmap,
     docs: RefCell<FxHashMap<(usize, Classes), Rc<RoaringBitmap>>>,
     fields: RefCell<FxHashMap<(usize, Classes), Arc<FieldDocs>>>,
-    phrases: RefCell<FxHashMap<Slots, Rc<RoaringBitmap>>>,
+    phrases: RefCell<FxHashMap<Slots, Arc<RoaringBitmap>>>,
     places: RefCell<FxHashMap<(usize, Classes, Slot), Rc<KnownPlaces>>>,
 }
 
@@ -131,24 +131,25 @@ impl<'a> Lexicon<'a> {
         if let Some(known) = self.fields.borrow().get(&(term, class)) {
             return Ok(Arc::clone(known));
         }
-        let docs = match (self.terms[term].prefix_docs(), self.terms[term].words(class)) {
-            (Some(docs), _) if class == Classes::COMPLETIONS => Arc::clone(docs),
-            (_, [word]) => self.postings.word_docs(word)?,
-            (_, words) => Arc::new(self.postings.docs(words.iter())?),
-        };
+        let docs = self.terms[term].docs(class, self.postings)?;
         self.fields.borrow_mut().insert((term, class), Arc::clone(&docs));
         Ok(docs)
     }
 
     /// Documents of the universe that hold a phrase.
-    pub(super) fn phrase_docs(&self, phrase: &Slots) -> Result<Rc<RoaringBitmap>> {
+    pub(super) fn phrase_docs(&self, phrase: &Slots) -> Result<Arc<RoaringBitmap>> {
         if let Some(known) = self.phrases.borrow().get(phrase) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
-        let reading = Reading { forgiving: false, within: self.within };
-        let docs = Rc::new(self.postings.phrase_docs(&slots, reading, &self.universe)?);
-        self.phrases.borrow_mut().insert(phrase.clone(), Rc::clone(&docs));
+        let is_whole = self.universe.len() == self.postings.snapshot().documents().len();
+        let docs = if is_whole && self.within.is_none() {
+            term::phrase_docs(self.postings, phrase)?
+        } else {
+            let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
+            let reading = Reading { forgiving: false, within: self.within };
+            Arc::new(self.postings.phrase_docs(&slots, reading, &self.universe)?)
+        };
+        self.phrases.borrow_mut().insert(phrase.clone(), Arc::clone(&docs));
         Ok(docs)
     }
 
@@ -225,8 +226,8 @@ impl<'a> Lexicon<'a> {
         let (mut exact, mut prefix, mut rest) = (None, None, Classes::NONE);
         for class in node.classes.each() {
             match class {
-                Classes::EXACT if term.exact.is_some() => {
-                    exact = term.exact.as_ref().map(|word| Side::Word(word.text.clone()));
+                Classes::EXACT if term.exact().is_some() => {
+                    exact = term.exact().map(|word| Side::Word(word.text.clone()));
                 }
                 Classes::COMPLETIONS if term.prefix_docs().is_some() => {
                     prefix = Some(Side::Prefix(term.text.as_str().into()));

@@ -47,3 +47,6 @@ pub(super) const LAZY_DOCUMENTS_MIN: u64 = 1024;
 
 /// Classes of documents from which rows are quicker than sets.
 pub(super) const CLASSES_MAX: usize = 128;
+
+/// Bytes of one generation of what is kept of words, and of their documents; there are at most two of each.
+pub(super) const KNOWN_BYTES_MAX: usize = 8 << 20;

@@ -12,17 +12,21 @@
 //! Source: search-semantics §5.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use roaring::RoaringBitmap;
+
 use super::limits::{
-    COMPLETIONS_MAX, FREQUENT_COMPLETIONS_MIN, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
-    SYNONYM_WORDS_MAX, SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
+    COMPLETIONS_MAX, FREQUENT_COMPLETIONS_MIN, KNOWN_BYTES_MAX, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX,
+    SHORT_PREFIX_WORDS_MIN, SYNONYM_WORDS_MAX, SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
 };
 use super::query::Slots;
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::Result;
-use crate::postings::{FieldDocs, Misspellings, Misspelt, Postings, Word};
+use crate::generations::Generations;
+use crate::postings::{FieldDocs, Misspellings, Misspelt, Postings, Reading, Word};
 use crate::settings::{PrefixSearch, Settings};
 
 /// A set of classes of derivations.
@@ -76,15 +80,23 @@ pub(super) struct Term {
     pub(super) phrase: Option<Slots>,
     /// It ends the query and may go on.
     pub(super) unfinished: bool,
-    pub(super) exact: Option<Word>,
-    pub(super) completions: Completions,
     pub(super) synonyms: Vec<Slots>,
-    pub(super) misspellings: Arc<Misspellings>,
-    pub(super) split: Option<Slots>,
+    /// Whether it counts that it may be cut in two.
+    splits: bool,
+    derived: Arc<Derived>,
+}
+
+/// What in the index may stand for a word, whatever stands beside it in the query.
+#[derive(Default)]
+struct Derived {
+    exact: Option<Word>,
+    completions: Completions,
+    misspellings: Arc<Misspellings>,
+    split: Option<Slots>,
 }
 
 /// Words an unfinished word may become.
-pub(super) enum Completions {
+enum Completions {
     /// All there are, up to the bound.
     Listed(Vec<Word>),
     /// The same, none left out; they are frequent, so that their documents, those of the word itself
@@ -94,17 +106,40 @@ pub(super) enum Completions {
     Common(Arc<FieldDocs>),
 }
 
+impl Default for Completions {
+    fn default() -> Self {
+        Self::Listed(Vec::new())
+    }
+}
+
+impl Derived {
+    /// About how much memory this takes, beside what other rooms keep.
+    fn bytes(&self) -> usize {
+        let completions = match &self.completions {
+            Completions::Listed(words) | Completions::Frequent(words, _) => words.as_slice(),
+            Completions::Common(_) => &[],
+        };
+        let words: usize = completions.iter().chain(&self.exact).map(Word::bytes).sum();
+        size_of::<Self>() + words + self.misspellings.bytes()
+    }
+}
+
 impl Term {
+    /// The word itself, if the index has it.
+    pub(super) fn exact(&self) -> Option<&Word> {
+        self.derived.exact.as_ref()
+    }
+
     /// The words of a class, unless they are too many to list; phrases are not among them.
     pub(super) fn words(&self, class: Classes) -> &[Word] {
         match class {
-            Classes::EXACT => self.exact.as_slice(),
-            Classes::COMPLETIONS => match &self.completions {
+            Classes::EXACT => self.derived.exact.as_slice(),
+            Classes::COMPLETIONS => match &self.derived.completions {
                 Completions::Listed(words) | Completions::Frequent(words, _) => words,
                 Completions::Common(_) => &[],
             },
-            Classes::ONE_TYPO => &self.misspellings.one_typo,
-            Classes::TWO_TYPOS => &self.misspellings.two_typos,
+            Classes::ONE_TYPO => &self.derived.misspellings.one_typo,
+            Classes::TWO_TYPOS => &self.derived.misspellings.two_typos,
             _ => &[],
         }
     }
@@ -119,19 +154,19 @@ impl Term {
         match class {
             Classes::EXACT => self.phrase.as_slice(),
             Classes::SYNONYMS => &self.synonyms,
-            Classes::SPLIT => self.split.as_slice(),
+            Classes::SPLIT if self.splits => self.derived.split.as_slice(),
             _ => &[],
         }
     }
 
     /// Whether it was found in the index as it is written: what exactness asks for.
     pub(super) fn has_exact_form(&self) -> bool {
-        self.parts.is_none() && (self.phrase.is_some() || self.exact.is_some())
+        self.parts.is_none() && (self.phrase.is_some() || self.exact().is_some())
     }
 
     /// The documents of the word and all its completions, if they are read together.
     pub(super) fn prefix_docs(&self) -> Option<&Arc<FieldDocs>> {
-        match &self.completions {
+        match &self.derived.completions {
             Completions::Listed(_) => None,
             Completions::Frequent(_, docs) | Completions::Common(docs) => Some(docs),
         }
@@ -139,7 +174,7 @@ impl Term {
 
     /// Whether completions are known only as documents, not one by one in reverse order.
     pub(super) fn completes_by_prefix(&self) -> bool {
-        matches!(self.completions, Completions::Common(_))
+        matches!(self.derived.completions, Completions::Common(_))
     }
 }
 
@@ -182,7 +217,7 @@ impl<'a> Derivations<'a> {
         let budget = self.budget(&text).saturating_sub(joins);
         let mut term = self.derive(&text, budget, unfinished)?;
         let as_written: Slots = parts.iter().cloned().map(Some).collect();
-        term.split = term.split.filter(|split| *split != as_written);
+        term.splits = term.derived.split.as_ref() != Some(&as_written);
         term.synonyms = self.synonyms_of(&[text]);
         term.synonyms.extend(self.synonyms_of(&parts));
         term.parts = Some(parts);
@@ -209,17 +244,31 @@ impl<'a> Derivations<'a> {
         if text.len() > WORD_BYTES_MAX {
             return Ok(Term { unfinished: false, budget: 0, ..term });
         }
-        term.exact = self.postings.word(text)?;
-        if unfinished {
-            term.completions = self.completions(text)?;
-        }
-        if budget > 0 {
-            let of = Misspelt { text: text.into(), typos: budget, unfinished };
-            term.misspellings = self.postings.misspellings(of, ONE_TYPO_MAX, TWO_TYPOS_MAX)?;
-        }
-        let split = self.postings.best_split(text)?;
-        term.split = split.map(|(left, right)| vec![Some(left), Some(right)]);
+        let known: Arc<Known> = self.postings.snapshot().attachments().get();
+        let of = term.asked();
+        term.derived = match known.derived.get(&of) {
+            Some(derived) => derived,
+            None => {
+                let derived = Arc::new(self.look_up(&of)?);
+                known.keep(self.postings, &known.derived, of, &derived, derived.bytes());
+                derived
+            }
+        };
         Ok(term)
+    }
+
+    fn look_up(&self, of: &Misspelt) -> Result<Derived> {
+        let Misspelt { text, typos, unfinished } = of;
+        let split = self.postings.best_split(text)?;
+        Ok(Derived {
+            exact: self.postings.word(text)?,
+            completions: if *unfinished { self.completions(text)? } else { Completions::default() },
+            misspellings: match typos {
+                0 => Arc::default(),
+                _ => self.postings.misspellings(of.clone(), ONE_TYPO_MAX, TWO_TYPOS_MAX)?,
+            },
+            split: split.map(|(left, right)| vec![Some(left), Some(right)]),
+        })
     }
 
     fn completions(&self, text: &str) -> Result<Completions> {
@@ -258,6 +307,29 @@ impl<'a> Derivations<'a> {
 }
 
 impl Term {
+    /// What it is derived from.
+    fn asked(&self) -> Misspelt {
+        Misspelt { text: self.text.as_str().into(), typos: self.budget, unfinished: self.unfinished }
+    }
+
+    /// Documents of the words of a class, field by field, over the whole index.
+    pub(super) fn docs(&self, class: Classes, postings: &Postings) -> Result<Arc<FieldDocs>> {
+        match (self.prefix_docs(), self.words(class)) {
+            (Some(docs), _) if class == Classes::COMPLETIONS => Ok(Arc::clone(docs)),
+            (_, [word]) => postings.word_docs(word),
+            (_, words) => {
+                let known: Arc<Known> = postings.snapshot().attachments().get();
+                let key = (self.asked(), class);
+                if let Some(docs) = known.docs.get(&key) {
+                    return Ok(docs);
+                }
+                let docs = Arc::new(postings.docs(words.iter())?);
+                known.keep(postings, &known.docs, key, &docs, docs.bytes());
+                Ok(docs)
+            }
+        }
+    }
+
     fn empty(text: String) -> Self {
         Self {
             text,
@@ -265,11 +337,48 @@ impl Term {
             parts: None,
             phrase: None,
             unfinished: false,
-            exact: None,
-            completions: Completions::Listed(Vec::new()),
             synonyms: Vec::new(),
-            misspellings: Arc::default(),
-            split: None,
+            splits: true,
+            derived: Arc::default(),
+        }
+    }
+}
+
+/// What earlier searches over a commit had derived: words come again in other queries, above all while one is typed.
+#[derive(Default)]
+struct Known {
+    derived: Generations<Misspelt, Derived>,
+    /// Documents of the words of a class.
+    docs: Generations<(Misspelt, Classes), FieldDocs>,
+    /// Documents of phrases in searchable attributes.
+    phrases: Generations<Slots, RoaringBitmap>,
+}
+
+/// Documents that hold a phrase in any searchable attribute.
+pub(super) fn phrase_docs(postings: &Postings, phrase: &Slots) -> Result<Arc<RoaringBitmap>> {
+    let known: Arc<Known> = postings.snapshot().attachments().get();
+    if let Some(docs) = known.phrases.get(phrase) {
+        return Ok(docs);
+    }
+    let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
+    let docs = Arc::new(postings.phrase_docs(&slots, Reading::default(), postings.snapshot().documents())?);
+    let text: usize = slots.iter().flatten().map(|word| word.len() + size_of::<String>()).sum();
+    known.keep(postings, &known.phrases, phrase.clone(), &docs, docs.serialized_size() + text);
+    Ok(docs)
+}
+
+impl Known {
+    /// Keeps what was worked out, unless it was cut short.
+    fn keep<K: Hash + Eq, V>(
+        &self,
+        postings: &Postings,
+        kept: &Generations<K, V>,
+        key: K,
+        value: &Arc<V>,
+        bytes: usize,
+    ) {
+        if !postings.budget().is_overdrawn() {
+            kept.insert(key, Arc::clone(value), bytes, KNOWN_BYTES_MAX);
         }
     }
 }

@@ -16,8 +16,9 @@ pub(in crate::search) struct Words<'t> {
 
 impl<'t> Words<'t> {
     pub fn new(tokens: Vec<Token<'t>>) -> Self {
-        let places = tokens.iter().enumerate().filter(|(_, token)| token.is_word()).map(|(at, _)| at);
-        Self { places: places.collect(), tokens }
+        let mut places = Vec::with_capacity(tokens.len() / 2 + 1);
+        places.extend(tokens.iter().enumerate().filter(|(_, token)| token.is_word()).map(|(at, _)| at));
+        Self { tokens, places }
     }
 }
 
