@@ -2,7 +2,7 @@
 
 use roaring::RoaringBitmap;
 
-use super::{ByDistance, FieldDocs, Misspellings, Misspelt, PositionDocs, Side};
+use super::{ByDistance, FieldDocs, PositionDocs, Side};
 use crate::fields::FieldId;
 use crate::generations::Generations;
 
@@ -19,8 +19,6 @@ pub(super) struct Cache {
     pub(super) positions: Generations<Box<str>, PositionDocs>,
     /// Documents where one follows the other, by distance.
     pub(super) near: Generations<(Side, Side), ByDistance>,
-    /// Words a misspelt one may mean.
-    pub(super) misspellings: Generations<Misspelt, Misspellings>,
     /// Documents by field and number of words there.
     pub(super) lengths: Generations<(FieldId, usize), RoaringBitmap>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.

@@ -27,7 +27,7 @@ pub use crate::store::buckets::bucketed;
 pub use budget::{Budget, OVERDRAFT};
 pub use dictionary::Word;
 pub use docsets::{FieldDocs, Reading};
-pub use misspellings::{Misspellings, Misspelt};
+pub use misspellings::Misspellings;
 pub use nearness::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN};
 pub use occurrences::Occurrences;
 pub use positions::PositionDocs;

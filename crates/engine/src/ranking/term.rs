@@ -26,7 +26,7 @@ use super::query::Slots;
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::Result;
 use crate::generations::Generations;
-use crate::postings::{FieldDocs, Misspellings, Misspelt, Postings, Reading, Word};
+use crate::postings::{FieldDocs, Misspellings, Postings, Reading, Word};
 use crate::settings::{PrefixSearch, Settings};
 
 /// A set of classes of derivations.
@@ -91,8 +91,16 @@ pub(super) struct Term {
 struct Derived {
     exact: Option<Word>,
     completions: Completions,
-    misspellings: Arc<Misspellings>,
+    misspellings: Misspellings,
     split: Option<Slots>,
+}
+
+/// All that it depends on, in one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Asked {
+    text: Box<str>,
+    budget: u8,
+    unfinished: bool,
 }
 
 /// Words an unfinished word may become.
@@ -113,7 +121,7 @@ impl Default for Completions {
 }
 
 impl Derived {
-    /// About how much memory this takes, beside what other rooms keep.
+    /// About how much memory this takes, beside what `postings` keeps of it.
     fn bytes(&self) -> usize {
         let completions = match &self.completions {
             Completions::Listed(words) | Completions::Frequent(words, _) => words.as_slice(),
@@ -257,15 +265,16 @@ impl<'a> Derivations<'a> {
         Ok(term)
     }
 
-    fn look_up(&self, of: &Misspelt) -> Result<Derived> {
-        let Misspelt { text, typos, unfinished } = of;
+    fn look_up(&self, Asked { text, budget, unfinished }: &Asked) -> Result<Derived> {
         let split = self.postings.best_split(text)?;
         Ok(Derived {
             exact: self.postings.word(text)?,
             completions: if *unfinished { self.completions(text)? } else { Completions::default() },
-            misspellings: match typos {
-                0 => Arc::default(),
-                _ => self.postings.misspellings(of.clone(), ONE_TYPO_MAX, TWO_TYPOS_MAX)?,
+            misspellings: match budget {
+                0 => Misspellings::default(),
+                typos => {
+                    self.postings.misspellings(text, *typos, *unfinished, ONE_TYPO_MAX, TWO_TYPOS_MAX)?
+                }
             },
             split: split.map(|(left, right)| vec![Some(left), Some(right)]),
         })
@@ -307,9 +316,9 @@ impl<'a> Derivations<'a> {
 }
 
 impl Term {
-    /// What it is derived from.
-    fn asked(&self) -> Misspelt {
-        Misspelt { text: self.text.as_str().into(), typos: self.budget, unfinished: self.unfinished }
+    /// What it was derived from.
+    fn asked(&self) -> Asked {
+        Asked { text: self.text.as_str().into(), budget: self.budget, unfinished: self.unfinished }
     }
 
     /// Documents of the words of a class, field by field, over the whole index.
@@ -347,9 +356,9 @@ impl Term {
 /// What earlier searches over a commit had derived: words come again in other queries, above all while one is typed.
 #[derive(Default)]
 struct Known {
-    derived: Generations<Misspelt, Derived>,
+    derived: Generations<Asked, Derived>,
     /// Documents of the words of a class.
-    docs: Generations<(Misspelt, Classes), FieldDocs>,
+    docs: Generations<(Asked, Classes), FieldDocs>,
     /// Documents of phrases in searchable attributes.
     phrases: Generations<Slots, RoaringBitmap>,
 }
