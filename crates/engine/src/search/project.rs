@@ -93,7 +93,7 @@ pub(super) struct Leaf<'a> {
     pub path: &'a str,
     /// As written.
     pub raw: &'a str,
-    /// Its place in each array that leads to it, outermost first.
+    /// Its place in each array that leads to it, outermost first: among what is written, as whoever reads it counts.
     pub indices: &'a [usize],
 }
 
@@ -168,6 +168,8 @@ pub(super) fn project(
                         frame.written = true;
                     }
                     write_leaf(Leaf { path: &path, raw, indices: &indices }, out);
+                } else {
+                    give_back(frames.last(), &mut indices);
                 }
             }
             Event::OpenObject | Event::OpenArray => {
@@ -208,9 +210,17 @@ pub(super) fn project(
                     }
                 } else {
                     out.truncate(frame.start);
+                    give_back(frames.last(), &mut indices);
                 }
             }
         }
+    }
+}
+
+/// An element of an array that is not written has no place.
+fn give_back(parent: Option<&Frame>, indices: &mut [usize]) {
+    if let (Some(Frame { object: false, .. }), Some(index)) = (parent, indices.last_mut()) {
+        *index = index.wrapping_sub(1);
     }
 }
 

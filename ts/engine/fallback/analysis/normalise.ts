@@ -63,10 +63,11 @@ export function folded(text: string, { script, language }: Writing): string {
   if (PLAIN.test(text)) return CASED.has(script) ? text.toLowerCase() : text
   let word = text
   if (language === 'pes') word = word.replace(/[\u0600-\u06ff]/g, (letter) => PERSIAN[letter] ?? letter)
-  if (CASED.has(script)) word = word.toLowerCase()
+  // Letter by letter: the platform would take account of where in a word a sigma stands.
+  if (CASED.has(script)) word = word.replace(/Σ/g, 'σ').toLowerCase()
   if (script === LATIN) word = word.replace(/[’‘‛]/g, "'").replace(/[œŒ]/g, 'oe').replace(/[æÆ]/g, 'ae')
   else if (script === CJ) word = foldedCj(word, language)
-  else if (script === GREEK) word = word.replace(/ς/g, 'σ')
+  else if (script === GREEK) word = word.replace(/ς$/, 'σ')
   else if (script === ARABIC)
     word = word
       .replace(/ـ/g, '')

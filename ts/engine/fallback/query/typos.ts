@@ -10,9 +10,9 @@
  *  4. Words are met in dictionary order; what is past the caps does not count, and words that stand only
  *     where typos are off do not count towards them.
  *
- * The sorted dictionary is walked as if it were a trie: a row of the distance matrix is kept per character
- * of the present word, and a beginning that cannot match any more is jumped over. Characters are UTF-16
- * units here; beyond the basic plane a character counts as two.
+ * The sorted dictionary is walked as if it were a trie: a row of the distance matrix is kept per UTF-16 unit
+ * of the present word, and a beginning that cannot match any more is jumped over. A character of two units
+ * counts once: the row of its first repeats the one above.
  */
 import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
 import type { TermDictionary } from '../postings.js'
@@ -43,13 +43,14 @@ const OPEN = 255
 class TypoWalk {
   private readonly sorted: readonly string[]
   private readonly dictionary: TermDictionary
-  private readonly word: string
+  /** Code points of the word. */
+  private readonly letters: readonly number[]
   private readonly budget: number
   private readonly isPrefix: boolean
   private readonly first: string
   private readonly one: string[] = []
   private readonly two: string[] = []
-  /** Row per depth; `rows[d][j]`: distance of the first d units of the candidate to the first j of the word. */
+  /** Row per depth; `rows[d][j]`: distance of the first d units of the candidate to the first j letters of the word. */
   private readonly rows: Uint8Array[]
   /** Smallest entry of each row. */
   private readonly least: number[] = [0]
@@ -62,11 +63,11 @@ class TypoWalk {
     this.accepts = accepts
     this.dictionary = dictionary
     this.sorted = dictionary.sorted
-    this.word = word
+    this.letters = Array.from(word, (letter) => letter.codePointAt(0)!)
     this.budget = budget
     this.isPrefix = isPrefix
     this.first = String.fromCodePoint(word.codePointAt(0)!)
-    this.rows = [Uint8Array.from({ length: word.length + 1 }, (_, at) => at)]
+    this.rows = [Uint8Array.from({ length: this.letters.length + 1 }, (_, at) => at)]
   }
 
   run(): TypoWords {
@@ -81,7 +82,7 @@ class TypoWalk {
       while (depth < candidate.length) {
         depth++
         this.fill(candidate, depth, allowed)
-        if (this.isDead(depth, allowed)) {
+        if (!isHalf(candidate, depth) && this.isDead(depth, allowed)) {
           dead = depth
           break
         }
@@ -93,7 +94,7 @@ class TypoWalk {
         continue
       }
       const settled = this.settled[depth]!
-      const distance = settled === OPEN ? this.rows[depth]![this.word.length]! : settled
+      const distance = settled === OPEN ? this.rows[depth]![this.letters.length]! : settled
       if (distance > 0 && distance <= allowed && this.full(candidate, distance)) break
       at++
     }
@@ -112,30 +113,37 @@ class TypoWalk {
   }
 
   private fill(candidate: string, depth: number, allowed: number): void {
-    const { word } = this
+    const { letters } = this
     const above = this.rows[depth - 1]!
-    const twoAbove = depth > 1 ? this.rows[depth - 2]! : null
     let row = this.rows[depth]
     if (row === undefined) {
-      row = new Uint8Array(word.length + 1)
+      row = new Uint8Array(letters.length + 1)
       this.rows[depth] = row
     }
-    const unit = candidate.charCodeAt(depth - 1)
-    const before = depth > 1 ? candidate.charCodeAt(depth - 2) : -1
-    row[0] = Math.min(depth, 255)
+    if (isHalf(candidate, depth)) {
+      row.set(above)
+      this.least[depth] = this.least[depth - 1]!
+      this.settled[depth] = this.settled[depth - 1]!
+      return
+    }
+    const end = depth - widthBefore(candidate, depth)
+    const unit = candidate.codePointAt(end)!
+    const twoAbove = end > 0 ? this.rows[end - widthBefore(candidate, end)]! : null
+    const before = end > 0 ? candidate.codePointAt(end - widthBefore(candidate, end))! : -1
+    row[0] = Math.min(above[0]! + 1, 255)
     let least = row[0]
-    for (let at = 1; at <= word.length; at++) {
-      const letter = word.charCodeAt(at - 1)
+    for (let at = 1; at <= letters.length; at++) {
+      const letter = letters[at - 1]!
       let cost = above[at - 1]! + (letter === unit ? 0 : 1)
       if (above[at]! + 1 < cost) cost = above[at]! + 1
       if (row[at - 1]! + 1 < cost) cost = row[at - 1]! + 1
-      if (twoAbove !== null && at > 1 && letter === before && word.charCodeAt(at - 2) === unit)
+      if (twoAbove !== null && at > 1 && letter === before && letters[at - 2] === unit)
         if (twoAbove[at - 2]! + 1 < cost) cost = twoAbove[at - 2]! + 1
       row[at] = cost
       if (cost < least) least = cost
     }
     this.least[depth] = least
-    const whole = row[word.length]!
+    const whole = row[letters.length]!
     const settles = this.isPrefix && whole <= allowed && least === whole
     this.settled[depth] = this.settled[depth - 1] === OPEN && settles ? whole : this.settled[depth - 1]!
   }
@@ -163,6 +171,16 @@ class TypoWalk {
     return high
   }
 }
+
+/** Whether `depth` units of a text end within a character. */
+const isHalf = (text: string, depth: number): boolean =>
+  depth < text.length && isUnit(text, depth - 1, 0xd800) && isUnit(text, depth, 0xdc00)
+
+/** Units of the character that ends at `depth`. */
+const widthBefore = (text: string, depth: number): number => (depth > 1 && isHalf(text, depth - 1) ? 2 : 1)
+
+/** Whether a unit is a surrogate of the half that begins at `from`. */
+const isUnit = (text: string, at: number, from: number): boolean => (text.charCodeAt(at) & 0xfc00) === from
 
 function sharedLength(a: string, b: string): number {
   const most = Math.min(a.length, b.length)

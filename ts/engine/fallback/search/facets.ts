@@ -136,10 +136,24 @@ function commonest(
   }
   const [numberAt, stringAt] = [new Map<number, FacetCount>(), new Map<number, FacetCount>()]
   for (const count of counts) (count.isNumber ? numberAt : stringAt).set(places.of[count.group]!, count)
-  return [
-    ...numbers.first(most).map((place) => numberAt.get(place)!),
-    ...strings.first(most).map((place) => stringAt.get(place)!),
-  ].slice(0, most)
+  const first = numbers.first(most).map((place) => numberAt.get(place)!)
+  return shownOf(
+    first,
+    strings.first(most + first.length).map((place) => stringAt.get(place)!),
+    most,
+  )
+}
+
+/** The first `most` values of both: a string that prints like a number that is shown takes no room of its own. */
+function shownOf(numbers: readonly FacetCount[], strings: readonly FacetCount[], most: number): FacetCount[] {
+  const shown = numbers.slice(0, most)
+  const names = new Set(shown.map(({ key }) => key))
+  for (const value of strings) {
+    if (names.size === most && !names.has(value.key)) break
+    names.add(value.key)
+    shown.push(value)
+  }
+  return shown
 }
 
 export const facetOrder = (
@@ -224,7 +238,7 @@ export function countFacet(
     strings.sort(byRank)
   }
   return {
-    counts: [...numbers, ...strings].slice(0, most),
+    counts: shownOf(numbers, strings, most),
     stats: numbers.length === 0 ? null : { min, max },
   }
 }

@@ -345,7 +345,8 @@ function mergedFacets(
         order,
         settings.faceting.maxValuesPerFacet,
       )
-      for (const count of counts) {
+      // A string that prints like a number takes its place.
+      for (const count of new Map(counts.map((count) => [count.key, count])).values()) {
         const before = known.counts.get(count.key)
         known.counts.set(count.key, { ...count, count: count.count + (before?.count ?? 0) })
       }

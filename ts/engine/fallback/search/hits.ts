@@ -47,7 +47,7 @@ export class HitWriter {
       this.retrieved === null || displayed === null
         ? (this.retrieved ?? displayed)
         : commonPaths(displayed, this.retrieved)
-    this.formatter = new Formatter(index, request, candidates, this.retrieved)
+    this.formatter = new Formatter(index, request, candidates, this.retrieved && this.shown)
     const geo = sort.find((criterion) => criterion.kind === 'geo')
     this.target = geo?.kind === 'geo' ? geo.target : null
   }
