@@ -51,7 +51,7 @@ export async function untilFinished(call: ReturnType<typeof client>, reply: Repl
     }
     if (task.status === 'succeeded') return
     if (task.status === 'failed') throw new Error(JSON.stringify(task.error))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }
 

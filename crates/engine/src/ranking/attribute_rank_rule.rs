@@ -1,7 +1,7 @@
 //! More important attributes come first.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -37,7 +37,7 @@ impl CostRule for AttributeRankRule {
             let weight = u32::from(searchable.weight(field).unwrap_or(searchable.weight_max()));
             *levels.entry(weight * to.width()).or_default() |= docs;
         })?;
-        Ok(levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs))).collect())
+        Ok(levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs))).collect())
     }
 
     fn cost_max(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

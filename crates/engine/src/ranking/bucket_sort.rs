@@ -8,7 +8,7 @@ use std::rc::Rc;
 use roaring::RoaringBitmap;
 
 use super::attribute_rank_rule::AttributeRankRule;
-use super::costs::{CostBuckets, CostRule, Removal};
+use super::costs::{CostBuckets, CostRule, Removal, take_part};
 use super::exact_attribute_rule;
 use super::exact_words_rule::ExactWordsRule;
 use super::graph::Graph;
@@ -137,7 +137,7 @@ impl<'a> BucketSort<'a> {
                 scores.pop();
                 continue;
             };
-            level.universe -= &bucket.docs;
+            take_part(&mut level.universe, &bucket.docs);
             scores.push(bucket.detail);
             if self.is_below_threshold(&scores) {
                 // Later buckets of this rule can only be worse.
@@ -273,16 +273,8 @@ impl Buckets<'_> {
         match self {
             Self::Costs(costs) => {
                 let Some(lexicon) = lexicon else { return Ok(None) };
-                while let Some(bucket) = costs.next(lexicon, universe)? {
-                    let docs = bucket.docs(universe);
-                    if docs.is_empty() {
-                        continue;
-                    }
-                    let detail = costs.detail(lexicon, &bucket);
-                    let graph = if goes_on { bucket.graph(&docs) } else { Graph::default() };
-                    return Ok(Some(Bucket { docs, detail, graph: Rc::new(graph) }));
-                }
-                Ok(None)
+                let next = costs.next(lexicon, universe, goes_on)?;
+                Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }))
             }
             Self::ExactAttribute { graph, left } => Ok(left.find_map(|(found, docs)| {
                 let docs = docs & universe;

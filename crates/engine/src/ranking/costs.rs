@@ -77,7 +77,7 @@ pub(super) struct Removal {
 }
 
 /// Documents of one cost.
-pub(super) struct CostBucket {
+struct CostBucket {
     cost: u32,
     /// First come first.
     paths: Vec<Path>,
@@ -90,18 +90,33 @@ struct Path {
 }
 
 impl CostBucket {
-    /// Its documents that are still in `universe`.
-    pub(super) fn docs(&self, universe: &RoaringBitmap) -> RoaringBitmap {
-        match self.paths.as_slice() {
-            [path] => &path.claimed & universe,
-            paths => paths.iter().fold(RoaringBitmap::new(), |docs, path| docs | &path.claimed) & universe,
+    /// Its documents, of `universe` if that is given, and the paths by which they were claimed, if somebody `goes_on` by
+    /// them.
+    fn into_parts(self, universe: Option<&RoaringBitmap>, goes_on: bool) -> (RoaringBitmap, Graph) {
+        let mut paths = self.paths;
+        let mut docs = match paths.as_mut_slice() {
+            [path] => std::mem::take(&mut path.claimed),
+            paths => paths.iter().fold(RoaringBitmap::new(), |docs, path| docs | &path.claimed),
+        };
+        if let Some(universe) = universe {
+            docs &= universe;
         }
+        if !goes_on {
+            return (docs, Graph::default());
+        }
+        let only = paths.len() == 1;
+        let used = paths.into_iter().filter(|path| only || !path.claimed.is_disjoint(&docs));
+        let graph = Graph::of_paths(used.map(|path| path.nodes));
+        (docs, graph)
     }
+}
 
-    /// The paths by which documents of `universe` were claimed.
-    pub(super) fn graph(&self, universe: &RoaringBitmap) -> Graph {
-        let used = self.paths.iter().filter(|path| !path.claimed.is_disjoint(universe));
-        Graph::of_paths(used.map(|path| path.nodes.clone()))
+/// Takes away a part of a set.
+pub(super) fn take_part(set: &mut RoaringBitmap, part: &RoaringBitmap) {
+    if part.len() == set.len() {
+        set.clear();
+    } else {
+        *set -= part;
     }
 }
 
@@ -116,6 +131,10 @@ pub(super) struct CostBuckets {
     ready: VecDeque<CostBucket>,
     /// Costs up to which buckets are worked out next; None: all are.
     limit: Option<u32>,
+    /// Documents the universe has if it lost nothing but the buckets that were taken.
+    expected: u64,
+    /// Whether all of `ready` is in the universe, and all of `left`.
+    is_intact: bool,
 }
 
 /// Paths in the order they are tried.
@@ -131,23 +150,51 @@ impl CostBuckets {
     ) -> Self {
         let layout = Layout::new(&*rule, &graph);
         let cost_max = cost_max(&*rule, lexicon, &graph);
-        Self { rule, graph, layout, cost_max, left: universe.clone(), ready: VecDeque::new(), limit: Some(0) }
+        Self {
+            rule,
+            graph,
+            layout,
+            cost_max,
+            left: universe.clone(),
+            ready: VecDeque::new(),
+            limit: Some(0),
+            expected: universe.len(),
+            is_intact: true,
+        }
     }
 
-    /// The cheapest documents of `universe`, which may have lost some since the start.
-    pub(super) fn next(&mut self, lexicon: &Lexicon, universe: &RoaringBitmap) -> Result<Option<CostBucket>> {
-        while self.ready.is_empty() {
-            let Some(limit) = self.limit else { return Ok(None) };
-            self.left &= universe;
-            if self.left.is_empty() {
-                return Ok(None);
+    /// The cheapest documents of `universe`, what is said of them, and the ways they were read by, if somebody `goes_on`
+    /// by those. Whoever takes them takes them out of `universe`, which may have lost others too.
+    pub(super) fn next(
+        &mut self,
+        lexicon: &Lexicon,
+        universe: &RoaringBitmap,
+        goes_on: bool,
+    ) -> Result<Option<(RoaringBitmap, ScoreDetail, Graph)>> {
+        self.is_intact &= universe.len() == self.expected;
+        loop {
+            let Some(bucket) = self.ready.pop_front() else {
+                let Some(limit) = self.limit else { return Ok(None) };
+                if !self.is_intact {
+                    self.left &= universe;
+                    self.is_intact = true;
+                }
+                if self.left.is_empty() {
+                    return Ok(None);
+                }
+                let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { NEVER - 1 } else { limit };
+                self.extend(lexicon, limit)?;
+                // Looking again at what is left must not come to more than looking at it all at once.
+                self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
+                continue;
+            };
+            let detail = self.rule.detail(lexicon, &self.graph, bucket.cost, self.cost_max);
+            let (docs, graph) = bucket.into_parts((!self.is_intact).then_some(universe), goes_on);
+            if !docs.is_empty() {
+                self.expected = universe.len() - docs.len();
+                return Ok(Some((docs, detail, graph)));
             }
-            let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { NEVER - 1 } else { limit };
-            self.extend(lexicon, limit)?;
-            // Looking again at what is left must not come to more than looking at it all at once.
-            self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
         }
-        Ok(self.ready.pop_front())
     }
 
     /// Works out the buckets that cost at most `limit`.
@@ -178,17 +225,12 @@ impl CostBuckets {
             let path = paths
                 .entry(key)
                 .or_insert_with(|| Path { nodes: nodes.collect(), claimed: RoaringBitmap::new() });
-            self.left -= &docs;
+            take_part(&mut self.left, &docs);
             path.claimed |= docs;
         }
         let bucket = |(cost, paths): (u32, Paths)| CostBucket { cost, paths: paths.into_values().collect() };
         self.ready.extend(found.into_iter().map(bucket));
         Ok(())
-    }
-
-    /// What the rule says of a bucket.
-    pub(super) fn detail(&self, lexicon: &Lexicon, bucket: &CostBucket) -> ScoreDetail {
-        self.rule.detail(lexicon, &self.graph, bucket.cost, self.cost_max)
     }
 }
 

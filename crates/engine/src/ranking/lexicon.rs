@@ -26,7 +26,9 @@ pub(super) struct Lexicon<'a> {
     within: Option<&'a [FieldId]>,
     /// Documents anything is asked about.
     universe: RoaringBitmap,
-    docs: RefCell<FxHashMap<(usize, Classes), Rc<RoaringBitmap>>>,
+    /// It is all documents.
+    is_whole: bool,
+    docs: RefCell<FxHashMap<(usize, Classes), Arc<RoaringBitmap>>>,
     fields: RefCell<FxHashMap<(usize, Classes), Arc<FieldDocs>>>,
     phrases: RefCell<FxHashMap<Slots, Arc<RoaringBitmap>>>,
     places: RefCell<FxHashMap<(usize, Classes, Slot), Rc<KnownPlaces>>>,
@@ -65,11 +67,13 @@ impl<'a> Lexicon<'a> {
         within: Option<&'a [FieldId]>,
         universe: RoaringBitmap,
     ) -> Self {
+        let is_whole = universe.len() == postings.snapshot().documents().len();
         Self {
             postings,
             terms,
             within,
             universe,
+            is_whole,
             docs: RefCell::default(),
             fields: RefCell::default(),
             phrases: RefCell::default(),
@@ -91,39 +95,35 @@ impl<'a> Lexicon<'a> {
     }
 
     /// Documents that match the node by any of its classes.
-    pub(super) fn node_docs(&self, node: &Node) -> Result<Rc<RoaringBitmap>> {
+    pub(super) fn node_docs(&self, node: &Node) -> Result<Arc<RoaringBitmap>> {
         let key = (node.term, node.classes);
         if let Some(known) = self.docs.borrow().get(&key) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let mut classes = node.classes.each();
-        let docs = match (classes.next(), classes.next()) {
-            (Some(only), None) => Rc::new(self.class_docs(node.term, only)?),
-            _ => {
-                let mut docs = RoaringBitmap::new();
-                for class in node.classes.each() {
-                    docs |= &*self.node_docs(&Node { classes: class, ..node.clone() })?;
-                }
-                Rc::new(docs)
+        let mut docs = self.words_docs(node)?;
+        for class in node.classes.each() {
+            for phrase in self.term(node).phrases(class) {
+                *Arc::make_mut(&mut docs) |= &*self.phrase_docs(phrase)?;
             }
-        };
-        self.docs.borrow_mut().insert(key, Rc::clone(&docs));
+        }
+        self.docs.borrow_mut().insert(key, Arc::clone(&docs));
         Ok(docs)
     }
 
-    fn class_docs(&self, term: usize, class: Classes) -> Result<RoaringBitmap> {
-        let mut docs = RoaringBitmap::new();
-        for phrase in self.terms[term].phrases(class) {
-            docs |= &*self.phrase_docs(phrase)?;
+    /// Documents that match the node by a word.
+    fn words_docs(&self, node: &Node) -> Result<Arc<RoaringBitmap>> {
+        let term = self.term(node);
+        if self.within.is_none() {
+            let docs = term.matching(node.classes, self.postings)?;
+            return Ok(if self.is_whole { docs } else { Arc::new(&*docs & &self.universe) });
         }
-        if self.terms[term].has_words(class) {
-            // Only what was written, or begins like it, may match where no typo is forgiven.
-            let as_written = Classes::LEVELS[0].meets(class) && self.terms[term].parts.is_none();
-            let reading = Reading { forgiving: !as_written, within: self.within };
-            let fields = self.fields(term, class)?;
+        let mut docs = RoaringBitmap::new();
+        for class in node.classes.each().filter(|class| term.has_words(*class)) {
+            let reading = Reading { forgiving: term.is_forgiven(class), within: self.within };
+            let fields = self.fields(node.term, class)?;
             docs |= fields.matching_in(&self.universe, reading, self.postings.searchable());
         }
-        Ok(docs)
+        Ok(Arc::new(docs))
     }
 
     /// Documents of the words of a class, field by field, over the whole index.
@@ -141,8 +141,7 @@ impl<'a> Lexicon<'a> {
         if let Some(known) = self.phrases.borrow().get(phrase) {
             return Ok(Arc::clone(known));
         }
-        let is_whole = self.universe.len() == self.postings.snapshot().documents().len();
-        let docs = if is_whole && self.within.is_none() {
+        let docs = if self.is_whole && self.within.is_none() {
             term::phrase_docs(self.postings, phrase)?
         } else {
             let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
@@ -360,26 +359,27 @@ impl<'a> Lexicon<'a> {
     /// Documents of the universe that match at least one way of reading the query, where nodes that are
     /// `optional` may be passed over.
     pub(super) fn match_set(&self, graph: &Graph, optional: impl Fn(usize) -> bool) -> Result<RoaringBitmap> {
-        // From the end backwards: documents that match the rest of the query after each node.
-        let mut rest: Vec<RoaringBitmap> = vec![RoaringBitmap::new(); graph.len()];
-        let onward = |from: Option<usize>, rest: &[RoaringBitmap]| -> Result<RoaringBitmap> {
+        // From the end backwards: documents that match the rest of the query after each node; None: all.
+        let mut rest: Vec<Option<RoaringBitmap>> = vec![None; graph.len()];
+        let onward = |from: Option<usize>, rest: &[Option<RoaringBitmap>]| -> Result<Option<RoaringBitmap>> {
             if graph.after(from).is_empty() {
-                return Ok(self.universe.clone());
+                return Ok(None);
             }
             let mut docs = RoaringBitmap::new();
             for &to in graph.after(from) {
-                if optional(to) {
-                    docs |= &rest[to];
-                } else {
-                    docs |= &*self.node_docs(graph.node(to))? & &rest[to];
+                match (optional(to), &rest[to]) {
+                    (true, None) => return Ok(None),
+                    (true, Some(rest)) => docs |= rest,
+                    (false, None) => docs |= &*self.node_docs(graph.node(to))?,
+                    (false, Some(rest)) => docs |= &*self.node_docs(graph.node(to))? & rest,
                 }
             }
-            Ok(docs)
+            Ok(Some(docs))
         };
         for node in graph.backwards() {
             rest[node] = onward(Some(node), &rest)?;
         }
-        onward(None, &rest)
+        Ok(onward(None, &rest)?.unwrap_or_else(|| self.universe.clone()))
     }
 
     /// How many documents of the universe match any node over each query term.

@@ -3,7 +3,7 @@
 //! Many documents are split by set algebra, a column at a time; few, or those that fall into very many
 //! classes, are laid out as rows. Both give the same classes.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use super::limits::{CELLS_MAX, CLASSES_MAX, LAZY_DOCUMENTS_MIN, ROWS_MAX};
 use crate::postings::Budget;
 
 /// Documents by what a step costs them, cheapest first. A document counts with the first level it is in.
-pub(super) type Levels = Vec<(u32, Rc<RoaringBitmap>)>;
+pub(super) type Levels = Vec<(u32, Arc<RoaringBitmap>)>;
 
 /// Documents with the same costs.
 pub(super) struct Class {
@@ -30,22 +30,23 @@ pub(super) fn classes(
     limit: u32,
     budget: &Budget,
 ) -> Vec<Class> {
-    let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> =
+    let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> =
         columns.iter().map(|levels| &levels[..levels.partition_point(|(cost, _)| *cost <= limit)]).collect();
     let by_sets = (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns)).flatten();
     by_sets.unwrap_or_else(|| by_rows(universe, &columns, budget))
 }
 
 /// None if there are very many classes.
-fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Option<Vec<Class>> {
+fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Option<Vec<Class>> {
     let mut classes = vec![Class { costs: Vec::new(), docs: universe.clone() }];
     for levels in columns {
         let mut split = Vec::with_capacity(classes.len());
         for Class { costs, mut docs } in classes {
             let with = |cost| costs.iter().copied().chain([cost]).collect();
             for (cost, level) in *levels {
-                let here = &docs & &**level;
-                if here.len() == docs.len() {
+                let whole = is_dense(&docs) && docs.is_subset(level);
+                let here = if whole { RoaringBitmap::new() } else { &docs & &**level };
+                if whole || here.len() == docs.len() {
                     split.push(Class { costs: with(*cost), docs: std::mem::take(&mut docs) });
                     break;
                 }
@@ -66,7 +67,17 @@ fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]]) ->
     Some(classes)
 }
 
-fn by_rows(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]], budget: &Budget) -> Vec<Class> {
+/// Whether a set is mostly bits: that these are part of others is seen without making the common part, which for lists
+/// is as quick.
+fn is_dense(docs: &RoaringBitmap) -> bool {
+    docs.max().is_some_and(|last| docs.len() >= u64::from(last) / 16)
+}
+
+fn by_rows(
+    universe: &RoaringBitmap,
+    columns: &[&[(u32, Arc<RoaringBitmap>)]],
+    budget: &Budget,
+) -> Vec<Class> {
     let rows_max = (CELLS_MAX / columns.len().max(1)).clamp(1, ROWS_MAX);
     let mut found = Vec::new();
     let mut docids = universe.iter();
@@ -80,7 +91,7 @@ fn by_rows(universe: &RoaringBitmap, columns: &[&[(u32, Rc<RoaringBitmap>)]], bu
 }
 
 /// Distinct rows, with their documents.
-fn rows_of(rows: &Rows, columns: &[&[(u32, Rc<RoaringBitmap>)]]) -> Vec<Class> {
+fn rows_of(rows: &Rows, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Vec<Class> {
     let columns: Vec<Vec<u32>> = columns.iter().map(|levels| rows.column(levels)).collect();
     // Rows equal in the columns so far share a class; a column splits classes by its costs.
     let mut classes = vec![0u32; rows.docids.len()];
@@ -142,7 +153,7 @@ impl Rows {
     }
 
     /// What each row costs.
-    fn column(&self, levels: &[(u32, Rc<RoaringBitmap>)]) -> Vec<u32> {
+    fn column(&self, levels: &[(u32, Arc<RoaringBitmap>)]) -> Vec<u32> {
         if let [(cost, only)] = levels
             && self.set.is_subset(only)
         {
@@ -192,15 +203,15 @@ mod tests {
             let universe: RoaringBitmap = universe.into_iter().collect();
             let columns: Vec<Levels> = columns
                 .into_iter()
-                .map(|levels| levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs.into_iter().collect()))).collect())
+                .map(|levels| levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs.into_iter().collect()))).collect())
                 .collect();
-            let columns: Vec<&[(u32, Rc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
+            let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
             let budget = Budget::until(Instant::now() + Duration::from_secs(60));
             let sets = merged(by_sets(&universe, &columns).expect("there are few"));
             prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns, &budget)));
             for (costs, docs) in &sets {
                 for docid in docs {
-                    let least = |levels: &&[(u32, Rc<RoaringBitmap>)]| {
+                    let least = |levels: &&[(u32, Arc<RoaringBitmap>)]| {
                         levels.iter().find(|(_, docs)| docs.contains(docid)).map_or(NEVER, |(cost, _)| *cost)
                     };
                     prop_assert_eq!(costs, &columns.iter().map(least).collect::<Vec<_>>());

@@ -1,6 +1,7 @@
 //! Words nearer to each other come first.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -126,14 +127,14 @@ impl CostRule for ProximityRule {
             let left = Side::new(lexicon, from, Slot::Last, &both)?;
             let right = Side::new(lexicon, to, Slot::First, &both)?;
             let together = left.all.sharing_attribute_with(&right.all);
-            return Ok(vec![(joining(to), Rc::new(together)), apart]);
+            return Ok(vec![(joining(to), Arc::new(together)), apart]);
         }
         let kept = match both.len() >= NEAR_DOCUMENTS_MIN {
             true => by_kept(lexicon, from, to, &both)?,
             false => None,
         };
         let near = kept.map_or_else(|| by_places(lexicon, from, to, &both), Ok)?;
-        Ok((joining(to)..).zip(near.map(Rc::new)).chain([apart]).collect())
+        Ok((joining(to)..).zip(near.map(Arc::new)).chain([apart]).collect())
     }
 
     fn cost_max(&self, _: &Lexicon, from: Option<&Node>, to: &Node) -> u32 {

@@ -339,6 +339,28 @@ impl Term {
         }
     }
 
+    /// Whether a class matches only where a typo is forgiven: all but what was written, or begins like it.
+    pub(super) fn is_forgiven(&self, class: Classes) -> bool {
+        !Classes::LEVELS[0].meets(class) || self.parts.is_some()
+    }
+
+    /// Documents that match by a word of some classes in any searchable attribute.
+    pub(super) fn matching(&self, classes: Classes, postings: &Postings) -> Result<Arc<RoaringBitmap>> {
+        let known: Arc<Known> = postings.snapshot().attachments().get();
+        let key = (self.asked(), classes, self.parts.is_some());
+        if let Some(docs) = known.matching.get(&key) {
+            return Ok(docs);
+        }
+        let mut docs = RoaringBitmap::new();
+        for class in classes.each().filter(|class| self.has_words(*class)) {
+            let reading = Reading { forgiving: self.is_forgiven(class), within: None };
+            docs |= self.docs(class, postings)?.matching(reading, postings.searchable());
+        }
+        let docs = Arc::new(docs);
+        known.keep(postings, &known.matching, key, &docs, docs.serialized_size());
+        Ok(docs)
+    }
+
     fn empty(text: String) -> Self {
         Self {
             text,
@@ -359,6 +381,8 @@ struct Known {
     derived: Generations<Asked, Derived>,
     /// Documents of the words of a class.
     docs: Generations<(Asked, Classes), FieldDocs>,
+    /// Documents that match by a word of some classes, of a term that was joined or not.
+    matching: Generations<(Asked, Classes, bool), RoaringBitmap>,
     /// Documents of phrases in searchable attributes.
     phrases: Generations<Slots, RoaringBitmap>,
 }

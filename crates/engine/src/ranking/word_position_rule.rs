@@ -1,7 +1,7 @@
 //! Words closer to their place in the query come first.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -47,7 +47,7 @@ impl CostRule for WordPositionRule {
         let mut levels: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
         let cost = |position| Some(cost(to, position)).filter(|cost| *cost <= limit);
         lexicon.position_costs(to, universe, cost, |cost, docs| *levels.entry(cost).or_default() |= docs)?;
-        Ok(levels.into_iter().map(|(cost, docs)| (cost, Rc::new(docs))).collect())
+        Ok(levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs))).collect())
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {
