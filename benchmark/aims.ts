@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import autocannon from 'autocannon'
 import { client, startDaemon, untilFinished } from './daemon.js'
-import { bytesOnDisk, megabytes, percentiles, watchMemory } from './measure.js'
+import { bytesOnDisk, megabytes, percentiles, untilIdle, watchMemory } from './measure.js'
 
 const help = `npm run bench:aims -- [options]
 
@@ -108,6 +108,8 @@ class Daemon {
     row('to searchable', seconds(performance.now() - began), aims[0])
     row('disk', megabytes(await bytesOnDisk(this.data)), aims[1])
     row('peak resident memory', megabytes((await watched()).resident), aims[2])
+    // Merging goes on for a while.
+    await untilIdle(this.pid)
   }
 
   /** Asks `bodies` over and over, `connections` at a time. */

@@ -13,7 +13,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { bytesOnDisk, megabytes, memoryKib, percentiles, watchMemory } from './measure.js'
+import {
+  bytesOnDisk,
+  megabytes,
+  memoryKib,
+  percentiles,
+  processorSeconds,
+  untilIdle,
+  watchMemory,
+} from './measure.js'
 
 const INDEX = 'm'
 
@@ -66,23 +74,6 @@ async function finished(taskUid: number, began: number): Promise<number> {
 const put = (path: string, body: string | Buffer, type: string) =>
   call<{ taskUid: number }>('POST', `/indexes/${INDEX}/documents${path}`, body, type)
 
-/** Processor seconds of the daemon. */
-async function processorSeconds(): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-/** Waits until the daemon does next to nothing for a second. */
-async function rest(): Promise<void> {
-  for (let before = -1; ; ) {
-    const now = await processorSeconds()
-    if (!(now - before >= 0.1)) return
-    before = now
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-  }
-}
-
 /** Segments of the newest commit of the native index, from the manifest at its file's end. */
 async function segments(): Promise<number | null> {
   const indexes = join(data, 'indexes')
@@ -111,11 +102,11 @@ async function load(): Promise<void> {
   }
   const searchableMs = await finished(last, began)
   const rightAfter = await bytesOnDisk(data)
-  await rest()
+  await untilIdle(pid)
   const peak = await stop()
   console.log({
     searchableSeconds: (searchableMs / 1000).toFixed(2),
-    processorSeconds: await processorSeconds(),
+    processorSeconds: await processorSeconds(pid),
     disk: { rightAfter: megabytes(rightAfter), merged: megabytes(await bytesOnDisk(data)) },
     segments: await segments(),
     memory: {

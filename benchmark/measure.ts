@@ -38,6 +38,23 @@ export async function memoryKib(pid: number, field: 'RssAnon' | 'VmHWM'): Promis
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
 }
 
+/** Processor time of a process in seconds, NaN where that is not told (other systems). */
+export async function processorSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Waits until a process does next to nothing for a second. */
+export async function untilIdle(pid: number): Promise<void> {
+  for (let before = -1; ; ) {
+    const now = await processorSeconds(pid)
+    if (!(now - before >= 0.1)) return
+    before = now
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+}
+
 /**
  * Samples a process's anonymous memory from outside until stopped.
  * @returns a function that stops the sampling and tells both peaks in bytes

@@ -9,7 +9,7 @@ use winnow::stream::{Location, Stream};
 use winnow::token::{any, take_while};
 
 use crate::error::{Error, ErrorKind};
-use crate::text::{is_keyword, is_word_char};
+use crate::text::{VECTORS, begins_vectors, is_keyword, is_word_char};
 use crate::tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};
 
 /// How deep a filter may nest: each pair of parentheses counts 4, each `NOT` 1 and a condition 3.
@@ -119,7 +119,7 @@ fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
         Some("_geoRadius") => geo_radius(input, start),
         Some("_geoBoundingBox") => geo_bounding_box(input, start),
         Some("_geoPolygon") if at_symbol(input, "(") => geo_polygon(input, start),
-        Some(word) if word == VECTORS || word.starts_with("_vectors.") => vectors(input, word, start),
+        Some(word) if begins_vectors(word) => vectors(input, word, start),
         Some("_foreign") if at_symbol(input, "(") => foreign(input, start, depth),
         _ => {
             input.reset(&before);
@@ -127,9 +127,6 @@ fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
         }
     }
 }
-
-/// What a test of vectors begins with.
-pub(crate) const VECTORS: &str = "_vectors";
 
 /// `_vectors[.name]… [NOT] EXISTS`, of which `first` was read. Each name may be quoted; nothing but dots
 /// stands between them.

@@ -24,13 +24,21 @@ pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
+/// What a test of vectors begins with.
+pub(crate) const VECTORS: &str = "_vectors";
+
+/// Whether a word in the place of a field begins a test of vectors; a field of that name has to be quoted.
+pub(crate) fn begins_vectors(word: &str) -> bool {
+    word.strip_prefix(VECTORS).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 pub(crate) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
 /// Writes `text` so that it is read back as the same text, quoted only if it has to be.
 pub(crate) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    if !text.is_empty() && text.chars().all(is_word_char) && !is_keyword(text) {
+    if !text.is_empty() && text.chars().all(is_word_char) && !is_keyword(text) && !begins_vectors(text) {
         return f.write_str(text);
     }
     write_quoted(f, text)

@@ -1,8 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::parse::VECTORS;
-use crate::text::{write_name, write_text};
+use crate::text::{VECTORS, write_name, write_text};
 
 /// A value and the bytes of the filter that it was read from. Two are equal if their values are.
 #[derive(Debug, Clone)]

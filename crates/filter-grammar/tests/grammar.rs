@@ -57,6 +57,8 @@ fn expressions_are_read_with_their_precedence() {
         ("_geoPolygon([1,2],[3,4],[5,6])", "_geoPolygon([1, 2], [3, 4], [5, 6])"),
         ("_geoPolygon = 1", "_geoPolygon = 1"),
         ("_foreign(author, id = 1 AND name = x)", "_foreign(author, id = 1 AND name = x)"),
+        ("'_vectors.'=-", "'_vectors.' = -"),
+        ("'_vectors' EXISTS AND _vectorsize = 1", "'_vectors' EXISTS AND _vectorsize = 1"),
         ("_vectors.image.userProvided EXISTS", "_vectors.image.userProvided EXISTS"),
     ];
     for (source, printed) in cases {
