@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 use tantivy::columnar::Column;
 
-use super::by_value::{AllOrSome, ByValue, account, each_block};
+use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_block};
 
 /// The numbers of a field in a segment.
 pub(super) struct NumberColumn {
@@ -12,6 +12,7 @@ pub(super) struct NumberColumn {
     docs: u32,
     ranked: OnceLock<Ranked>,
     by_value: OnceLock<ByValue>,
+    by_document: OnceLock<ByDocument>,
     bytes: Arc<AtomicUsize>,
 }
 
@@ -23,8 +24,8 @@ struct Ranked {
 
 impl NumberColumn {
     pub fn new(column: Column<f64>, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
-        let (ranked, by_value) = (OnceLock::new(), OnceLock::new());
-        Self { column, docs, ranked, by_value, bytes: Arc::clone(bytes) }
+        let (ranked, by_value, by_document) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { column, docs, ranked, by_value, by_document, bytes: Arc::clone(bytes) }
     }
 
     fn ranked(&self) -> &Ranked {
@@ -55,6 +56,26 @@ impl NumberColumn {
 
     /// Calls `visit` with document and index of every value of `docs`.
     pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
+        match (docs, self.by_document(docs)) {
+            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
+            _ => self.each_in_column(docs, visit),
+        }
+    }
+
+    /// Values by document, if there is such a table or it is worth its while.
+    fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
+        if ByDocument::is_worth(self.docs, asked) {
+            self.by_document.get_or_init(|| {
+                let all = AllOrSome::All(self.docs);
+                let table = ByDocument::new(self.docs, |visit| self.each_in_column(all, visit));
+                account(&self.bytes, table.bytes());
+                table
+            });
+        }
+        self.by_document.get()
+    }
+
+    fn each_in_column(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
         let of_row = &self.ranked().of_row;
         each_block(&self.column.index, docs, &mut |docs, rows| {
             for (&doc, &row) in docs.iter().zip(rows) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tantivy::DocId;
 use tantivy::columnar::{Column, Dictionary, StrColumn};
 
-use super::by_value::{AllOrSome, ByValue, account, each_ord};
+use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_ord};
 use super::ranks::Merged;
 use crate::analysis::normalize_facet;
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ pub(super) struct StringColumn {
     docs: u32,
     groups: Mutex<Option<Arc<Groups>>>,
     by_ord: OnceLock<ByValue>,
+    by_document: OnceLock<ByDocument>,
     /// How the groups of this column and of others that are not much smaller go together.
     pub merged: Mutex<Option<Arc<Merged>>>,
     bytes: Arc<AtomicUsize>,
@@ -62,6 +63,7 @@ impl StringColumn {
             docs,
             groups: Mutex::default(),
             by_ord: OnceLock::new(),
+            by_document: OnceLock::new(),
             merged: Mutex::default(),
             bytes: Arc::clone(bytes),
         }
@@ -114,7 +116,23 @@ impl StringColumn {
 
     /// Calls `visit` with document and ordinal of every string of `docs`.
     pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
-        each_ord(&self.ords, docs, visit);
+        match (docs, self.by_document(docs)) {
+            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
+            _ => each_ord(&self.ords, docs, visit),
+        }
+    }
+
+    /// Ordinals by document, if there is such a table or it is worth its while.
+    fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
+        if ByDocument::is_worth(self.docs, asked) {
+            self.by_document.get_or_init(|| {
+                let all = AllOrSome::All(self.docs);
+                let table = ByDocument::new(self.docs, |visit| each_ord(&self.ords, all, visit));
+                account(&self.bytes, table.bytes());
+                table
+            });
+        }
+        self.by_document.get()
     }
 
     /// Normalised and original form of an ordinal of this column.
