@@ -212,7 +212,7 @@ async function million(): Promise<string[]> {
   return Array.from({ length: PARTS }, (_, at) => lines.slice(at * each, (at + 1) * each).join('\n'))
 }
 
-/** Searches of the million, and the p50 that is aimed at; p99 under 3 ms too where `tail` says so. */
+/** Searches of the million, and what is aimed at: a median, and where it says so the 99th of a hundred. */
 const searches: readonly { name: string; body: Body; aim: string }[] = [
   { name: '`love`', body: { q: 'love' }, aim: '1 ms' },
   { name: '`the`', body: { q: 'the' }, aim: '2 ms' },
