@@ -25,6 +25,9 @@ pub const VECTORS_PER_LOOK: usize = 4096;
 /// late: measured.
 pub const SHARED_SCAN_MIN: usize = 16_384;
 
+/// Documents whose vectors memory is fetching while others are compared.
+pub const FETCHED_AHEAD: usize = 8;
+
 /// From so many documents on a scan looks at codes first.
 pub const NARROWED_MIN: u64 = 64;
 

@@ -16,7 +16,7 @@ use super::embedder::{Embedder, Shift};
 use super::graph::Key;
 use super::graphs::Sealed;
 use super::limits::{
-    EXACT_MAX, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX, SHARED_SCAN_MIN,
+    EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX, SHARED_SCAN_MIN,
     VECTORS_PER_LOOK, WALK_COST,
 };
 use super::set::{Bounds, VectorSet};
@@ -135,7 +135,10 @@ impl Nearest {
     /// Orders `docids`; nothing if `deadline` comes first.
     fn scan(&self, set: &VectorSet, docids: &RoaringBitmap, deadline: Instant) -> BinaryHeap<Reverse<u64>> {
         let mut keys = Vec::with_capacity(docids.len() as usize);
+        let mut soon = docids.iter();
+        soon.by_ref().take(FETCHED_AHEAD).for_each(|docid| set.fetch(docid));
         for (at, docid) in docids.iter().enumerate() {
+            soon.next().into_iter().for_each(|docid| set.fetch(docid));
             if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
                 return BinaryHeap::new();
             }

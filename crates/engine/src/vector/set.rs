@@ -265,6 +265,11 @@ impl VectorSet {
         (0..place.count()).map(move |slot| self.log.vector(place.offset, slot))
     }
 
+    /// Has memory fetch the vectors of a document, which are compared soon.
+    pub fn fetch(&self, docid: u32) {
+        self.stored(docid).for_each(fetch);
+    }
+
     /// The codes of a document's vectors, if vectors have any.
     pub fn codes(&self, place: Place) -> impl Iterator<Item = &[i8]> {
         let dimensions = self.shape().dimensions;

@@ -38,7 +38,9 @@ pub(super) struct Walkable {
     top: usize,
     entry: u32,
     /// Where each node begins.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
+    /// The key of each node, side by side: each that is near is asked for, most of the nodes are not.
+    keys: Vec<u64>,
 }
 
 /// Distances from 0 to 2 as bits, which compare as the floats do, above a slot.
@@ -78,6 +80,7 @@ impl Walkable {
             top: number(3)?,
             entry: u32::try_from(number(4)?).map_err(|_| damaged())?,
             starts: Vec::with_capacity(nodes as usize),
+            keys: Vec::with_capacity(nodes as usize),
         };
         let mut start = header + GRAPH_HEADER_BYTES + nodes as usize * LEVEL_BYTES;
         let levels = bytes.get(header + GRAPH_HEADER_BYTES..start).ok_or_else(damaged)?;
@@ -85,7 +88,9 @@ impl Walkable {
         for level in levels.as_chunks::<LEVEL_BYTES>().0 {
             let level = usize::from(u16::from_le_bytes(*level));
             highest = highest.max(level);
-            walkable.starts.push(start);
+            let key = bytes.get(start..).and_then(|rest| rest.first_chunk()).ok_or_else(damaged)?;
+            walkable.keys.push(u64::from_le_bytes(*key));
+            walkable.starts.push(u32::try_from(start).map_err(|_| damaged())?);
             start += walkable.neighbours_at(level + 1);
             if start > bytes.len() {
                 return Err(damaged());
@@ -98,7 +103,7 @@ impl Walkable {
 
     /// Bytes it takes in memory, beside those it is about.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.starts.capacity() * size_of::<usize>()
+        self.starts.capacity() * size_of::<u32>() + self.keys.capacity() * size_of::<u64>()
     }
 
     /// Keys of nodes among which the `wanted` nearest likely are, nearest first, of those `admit` lets through. At
@@ -248,6 +253,7 @@ impl<'w> Walk<'w> {
                     return;
                 }
                 next.push(Reverse(new));
+                self.fetch_neighbours(slot);
                 match self.key(slot) {
                     Ok(key) if admit(key) => found.add(new),
                     Ok(_) => {}
@@ -286,13 +292,18 @@ impl<'w> Walk<'w> {
     }
 
     fn key(&self, slot: u32) -> Result<u64> {
-        let key = self.node(slot)?.first_chunk().ok_or_else(damaged)?;
-        Ok(u64::from_le_bytes(*key))
+        self.graph.keys.get(slot as usize).copied().ok_or_else(damaged)
     }
 
     fn node(&self, slot: u32) -> Result<&'w [u8]> {
         let start = self.graph.starts.get(slot as usize).ok_or_else(damaged)?;
-        self.bytes.get(*start..).ok_or_else(damaged)
+        self.bytes.get(*start as usize..).ok_or_else(damaged)
+    }
+
+    /// Has memory fetch what [`Walk::neighbours`] of the lowest level reads, where there is such a node.
+    fn fetch_neighbours(&self, slot: u32) {
+        let node = self.node(slot).unwrap_or_default();
+        fetch(&node[..node.len().min(self.graph.neighbours_at(1))]);
     }
 
     /// Slots of the neighbours of a node on a level it reaches up to.
