@@ -102,7 +102,9 @@ impl Nearest {
         if few || docids.len() < NARROWED_MIN || !set.is_coded() || self.codes.len() < self.probes.len() {
             return None;
         }
-        let docids: Vec<u32> = docids.iter().collect();
+        // Many at a time: one after the other they take a twelfth of the scan.
+        let mut all = vec![0; docids.len() as usize];
+        let docids = docids.iter().next_many(&mut all);
         let threads = if docids.len() < SHARED_SCAN_MIN { 1 } else { threads::for_a_search() };
         let parts: Vec<&[u32]> = docids.chunks(docids.len().div_ceil(threads)).collect();
         let parts = in_parallel(&parts, |docids| {

@@ -8,7 +8,7 @@ use roaring::RoaringBitmap;
 use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds, fetch};
 use super::distance::{Probe, floats};
 use super::graphs::{Graphs, Sealed};
-use super::limits::EXACT_MAX;
+use super::limits::{EXACT_MAX, PLACES_AHEAD};
 use super::log::{Log, Record, Shape};
 use super::sent::DocumentVectors;
 use super::table::{Place, Table};
@@ -285,11 +285,15 @@ impl VectorSet {
             lower: f32::INFINITY,
             upper: f32::INFINITY,
         }));
-        // Of each code, whose it is among `out`.
-        let mut owners: Vec<(usize, u32)> = Vec::with_capacity(docids.len());
-        for (at, docid) in (first..).zip(docids) {
+        // Of each code, whose it is among `docids`.
+        let mut owners: Vec<(u32, u32)> = Vec::with_capacity(docids.len() + SIDE_BY_SIDE);
+        for (at, docid) in docids.iter().enumerate() {
+            docids.get(at + PLACES_AHEAD).into_iter().for_each(|later| self.table.fetch(*later));
             let place = self.table.get(*docid);
-            owners.extend((0..place.count() as u32).map(|slot| (at, place.code + slot)));
+            match place.count() {
+                1 => owners.push((at as u32, place.code)),
+                count => owners.extend((0..count as u32).map(|slot| (at as u32, place.code + slot))),
+            }
         }
         let Some(any) = owners.first().copied() else { return };
         // What is left over at the end is filled up with one of them.
@@ -297,7 +301,7 @@ impl VectorSet {
         let (groups, _) = owners.as_chunks::<SIDE_BY_SIDE>();
         let code = |code: u32| self.codes.get(code, dimensions);
         let fetch_all =
-            |group: &[(usize, u32); SIDE_BY_SIDE]| group.iter().for_each(|owner| fetch(code(owner.1)));
+            |group: &[(u32, u32); SIDE_BY_SIDE]| group.iter().for_each(|owner| fetch(code(owner.1)));
         fetch_all(&groups[0]);
         for (at, group) in groups.iter().enumerate() {
             if let Some(next) = groups.get(at + 1) {
@@ -306,7 +310,7 @@ impl VectorSet {
             let side_by_side = group.map(|owner| code(owner.1));
             for probe in probes {
                 for ((at, _), (lower, upper)) in group.iter().zip(code_bounds(probe, side_by_side)) {
-                    let bounds = &mut out[*at];
+                    let bounds = &mut out[first + *at as usize];
                     (bounds.lower, bounds.upper) = (bounds.lower.min(lower), bounds.upper.min(upper));
                 }
             }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::codes::fetch;
+
 /// Entries of a page, which is what a commit copies to change one of them.
 const PAGE_ENTRIES: usize = 4096;
 
@@ -47,6 +49,14 @@ impl Table {
         let at = docid as usize;
         let page = self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_ref);
         page.map_or_else(Place::default, |page| page[at % PAGE_ENTRIES])
+    }
+
+    /// Has memory fetch what [`Table::get`] reads.
+    pub fn fetch(&self, docid: u32) {
+        let at = docid as usize;
+        if let Some(page) = self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_ref) {
+            fetch(&page[at % PAGE_ENTRIES..][..1]);
+        }
     }
 
     /// Changes one entry.
