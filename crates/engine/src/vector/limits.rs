@@ -28,9 +28,6 @@ pub const SHARED_SCAN_MIN: usize = 16_384;
 /// Documents whose vectors memory is fetching while others are compared.
 pub const FETCHED_AHEAD: usize = 8;
 
-/// Documents ahead of the one whose codes are looked up, whose place in the table memory is fetching.
-pub const PLACES_AHEAD: usize = 32;
-
 /// From so many documents on a scan looks at codes first.
 pub const NARROWED_MIN: u64 = 64;
 

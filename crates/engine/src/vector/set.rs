@@ -8,7 +8,7 @@ use roaring::RoaringBitmap;
 use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds, fetch};
 use super::distance::{Probe, floats};
 use super::graphs::{Graphs, Sealed};
-use super::limits::{EXACT_MAX, PLACES_AHEAD};
+use super::limits::EXACT_MAX;
 use super::log::{Log, Record, Shape};
 use super::sent::DocumentVectors;
 use super::table::{Place, Table};
@@ -288,12 +288,7 @@ impl VectorSet {
         // Of each code, whose it is among `docids`.
         let mut owners: Vec<(u32, u32)> = Vec::with_capacity(docids.len() + SIDE_BY_SIDE);
         for (at, docid) in docids.iter().enumerate() {
-            docids.get(at + PLACES_AHEAD).into_iter().for_each(|later| self.table.fetch(*later));
-            let place = self.table.get(*docid);
-            match place.count() {
-                1 => owners.push((at as u32, place.code)),
-                count => owners.extend((0..count as u32).map(|slot| (at as u32, place.code + slot))),
-            }
+            owners.extend(self.table.codes(*docid).map(|code| (at as u32, code)));
         }
         let Some(any) = owners.first().copied() else { return };
         // What is left over at the end is filled up with one of them.

@@ -1,8 +1,7 @@
 //! Here is a docid: where are its vectors?
 
+use std::ops::Range;
 use std::sync::Arc;
-
-use super::codes::fetch;
 
 /// Entries of a page, which is what a commit copies to change one of them.
 const PAGE_ENTRIES: usize = 4096;
@@ -35,7 +34,14 @@ impl Place {
     }
 }
 
-type Page = Box<[Place; PAGE_ENTRIES]>;
+/// The parts of places, each side by side: a scan asks many documents for their codes, and for nothing else.
+#[derive(Debug, Clone)]
+struct Page {
+    offsets: [u64; PAGE_ENTRIES],
+    packed: [u64; PAGE_ENTRIES],
+    codes: [u32; PAGE_ENTRIES],
+    counts: [u8; PAGE_ENTRIES],
+}
 
 /// Places by docid. Cheap to clone; pages are shared until one of them changes.
 #[derive(Debug, Clone, Default)]
@@ -46,17 +52,23 @@ pub struct Table {
 impl Table {
     /// Nowhere, without vectors, for documents never put.
     pub fn get(&self, docid: u32) -> Place {
-        let at = docid as usize;
-        let page = self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_ref);
-        page.map_or_else(Place::default, |page| page[at % PAGE_ENTRIES])
+        let (page, at) = self.page(docid);
+        page.map_or_else(Place::default, |page| Place {
+            offset: page.offsets[at],
+            packed: page.packed[at],
+            code: page.codes[at],
+        })
     }
 
-    /// Has memory fetch what [`Table::get`] reads.
-    pub fn fetch(&self, docid: u32) {
+    /// Where the codes of a document's vectors are; nowhere for documents never put.
+    pub fn codes(&self, docid: u32) -> Range<u32> {
+        let (page, at) = self.page(docid);
+        page.map_or(0..0, |page| page.codes[at]..page.codes[at] + u32::from(page.counts[at]))
+    }
+
+    fn page(&self, docid: u32) -> (Option<&Page>, usize) {
         let at = docid as usize;
-        if let Some(page) = self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_ref) {
-            fetch(&page[at % PAGE_ENTRIES..][..1]);
-        }
+        (self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_deref), at % PAGE_ENTRIES)
     }
 
     /// Changes one entry.
@@ -66,8 +78,22 @@ impl Table {
         if page >= self.pages.len() {
             self.pages.resize(page + 1, None);
         }
-        let page =
-            self.pages[page].get_or_insert_with(|| Arc::new(Box::new([Place::default(); PAGE_ENTRIES])));
-        Arc::make_mut(page)[at % PAGE_ENTRIES] = place;
+        let page = Arc::make_mut(self.pages[page].get_or_insert_with(|| Arc::new(Page::default())));
+        let at = at % PAGE_ENTRIES;
+        page.offsets[at] = place.offset;
+        page.packed[at] = place.packed;
+        page.codes[at] = place.code;
+        page.counts[at] = place.count() as u8;
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self {
+            offsets: [0; PAGE_ENTRIES],
+            packed: [0; PAGE_ENTRIES],
+            codes: [0; PAGE_ENTRIES],
+            counts: [0; PAGE_ENTRIES],
+        }
     }
 }
