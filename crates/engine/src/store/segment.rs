@@ -398,5 +398,6 @@ fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap
     set.finish()
 }
 
-/// Blocks of decompressed documents a segment keeps, see `STORE_BLOCK_BYTES`.
-const STORE_BLOCKS_CACHED: usize = 32;
+/// Blocks of decompressed documents a segment keeps, see `STORE_BLOCK_BYTES`: a megabyte, with which all of 50,000 short
+/// documents are found decompressed.
+const STORE_BLOCKS_CACHED: usize = 128;
