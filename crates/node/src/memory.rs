@@ -7,6 +7,7 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
+use libmimalloc_sys::{mi_malloc, mi_realloc, mi_zalloc};
 use mimalloc::MiMalloc;
 
 /// See the module.
@@ -14,6 +15,10 @@ pub struct Memory;
 
 /// Smaller pieces are sooner overwritten than asked for.
 const MAPPED_BYTES_MIN: usize = 1 << 20;
+
+/// Any piece that is as large begins at a multiple of this. Source: `MI_MAX_ALIGN_SIZE` of the library. Asked for an
+/// alignment, it takes a longer way, and more memory, for most sizes above a kilobyte.
+const ALIGNED_ANYWAY: usize = 16;
 
 /// Memory that is free for so long goes back to the system, in milliseconds. A second, which the library's third version
 /// waits, keeps up to a fifth of what a capped load takes: it counts as ours as long as we hold it. Ten milliseconds
@@ -34,12 +39,18 @@ pub fn return_free_memory_soon() {
 // mimalloc's. None of it panics.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps to what it promises.
-        unsafe { MiMalloc.alloc(layout) }
+        match is_aligned_anyway(layout) {
+            // SAFETY: asks for no more than that many bytes.
+            true => unsafe { mi_malloc(layout.size()).cast() },
+            // SAFETY: the caller keeps to what it promises.
+            false => unsafe { MiMalloc.alloc(layout) },
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         match layout.size() < MAPPED_BYTES_MIN || layout.align() > mapping::PAGE_BYTES_MIN {
+            // SAFETY: asks for no more than that many bytes.
+            true if is_aligned_anyway(layout) => unsafe { mi_zalloc(layout.size()).cast() },
             // SAFETY: the caller keeps to what it promises.
             true => unsafe { MiMalloc.alloc_zeroed(layout) },
             false => mapping::new(layout.size()),
@@ -57,13 +68,17 @@ unsafe impl GlobalAlloc for Memory {
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         if !is_mapping(piece, layout) {
+            if layout.align() <= ALIGNED_ANYWAY && layout.align() <= bytes {
+                // SAFETY: it is a piece of the library, which nobody uses any more if another one is returned.
+                return unsafe { mi_realloc(piece.cast(), bytes).cast() };
+            }
             // SAFETY: it came from there with this layout.
             return unsafe { MiMalloc.realloc(piece, layout, bytes) };
         }
         // SAFETY: `bytes` with this alignment is a layout, by the caller's promise. What is copied lies within both
         // pieces, which are not one; the old one came from there with this layout.
         unsafe {
-            let moved = MiMalloc.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
+            let moved = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
             if !moved.is_null() {
                 piece.copy_to_nonoverlapping(moved, layout.size().min(bytes));
                 mapping::free(piece, layout.size());
@@ -71,6 +86,10 @@ unsafe impl GlobalAlloc for Memory {
             moved
         }
     }
+}
+
+fn is_aligned_anyway(layout: Layout) -> bool {
+    layout.align() <= ALIGNED_ANYWAY && layout.align() <= layout.size()
 }
 
 fn is_mapping(piece: *mut u8, layout: Layout) -> bool {
