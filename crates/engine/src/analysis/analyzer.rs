@@ -86,14 +86,25 @@ impl Analyzer {
 
     /// Hands over the tokens of `text` one by one.
     pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
+        self.each_wanted(text, locales, |_| true, take);
+    }
+
+    /// The same; words whose normalised text begins with a byte that is not wanted may come as they are written.
+    pub fn each_wanted<'t>(
+        &self,
+        text: &'t str,
+        locales: Locales<'_>,
+        is_wanted: impl Fn(u8) -> bool,
+        take: impl FnMut(Token<'t>),
+    ) {
         let own_rules = self.rules.cuts.is_some() || locales.is_some();
         if own_rules || !latin::is_latin(text) {
             return self.each_by_script(text, locales, take);
         }
         let normalize = |lemma, byte_start| self.latin_token(lemma, byte_start);
         match self.stop_words() {
-            Some(set) => latin::each(text, |word| set.contains(word), normalize, take),
-            None => latin::each(text, |_| false, normalize, take),
+            Some(set) => latin::each(text, is_wanted, |word| set.contains(word), normalize, take),
+            None => latin::each(text, is_wanted, |_| false, normalize, take),
         }
     }
 

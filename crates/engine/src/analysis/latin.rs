@@ -85,10 +85,12 @@ fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
-/// Hands over the tokens of a text that [`is_latin`]. `is_stop_word` is asked about pieces as they are written;
-/// `normalize` makes tokens of those that are not ASCII, given where they begin.
+/// Hands over the tokens of a text that [`is_latin`]. Words of ASCII are normalised if their first letter, in lower case,
+/// `is_wanted`. `is_stop_word` is asked about pieces as they are written; `normalize` makes tokens of those that are not
+/// ASCII, given where they begin.
 pub fn each<'t>(
     text: &'t str,
+    is_wanted: impl Fn(u8) -> bool,
     is_stop_word: impl Fn(&str) -> bool,
     normalize: impl Fn(&'t str, usize) -> Token<'t>,
     mut take: impl FnMut(Token<'t>),
@@ -99,7 +101,10 @@ pub fn each<'t>(
         take(match piece {
             Piece::Other => normalize(lemma, start),
             Piece::Ascii { kind, upper } => Token {
-                text: if upper { Cow::Owned(lemma.to_ascii_lowercase()) } else { Cow::Borrowed(lemma) },
+                text: match upper && is_wanted(bytes[start].to_ascii_lowercase()) {
+                    true => Cow::Owned(lemma.to_ascii_lowercase()),
+                    false => Cow::Borrowed(lemma),
+                },
                 byte_start: start,
                 byte_end: end,
                 // A separator can be a stop word too.

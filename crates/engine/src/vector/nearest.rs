@@ -16,8 +16,8 @@ use super::embedder::{Embedder, Shift};
 use super::graph::Key;
 use super::graphs::Sealed;
 use super::limits::{
-    EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX, SHARED_SCAN_MIN,
-    VECTORS_PER_LOOK, WALK_COST,
+    EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX,
+    SHARED_SCAN_MIN, VECTORS_PER_LOOK, WALK_COST,
 };
 use super::set::{Bounds, VectorSet};
 use crate::error::Result;

@@ -15,20 +15,20 @@ type Score = (usize, isize, isize);
 /// Bytes of the part of a text that is shown: `length` words around its best matches, or its beginning.
 pub(super) fn window(words: &Words<'_>, matches: &[Match], length: usize) -> Range<usize> {
     let tokens = &words.tokens;
-    let end = tokens.last().map_or(0, |token| token.byte_end);
+    let end = tokens.last().map_or(0, |token| token.end as usize);
     // Tokens before `left` and from `right` on are outside.
     let (mut left, mut right, mut remaining);
     match best_run(matches, length) {
         None => (left, right, remaining) = (0, 0, length),
         Some((first, last)) => {
             let (first_word, last_word) = (*first.words.start(), *last.words.end());
-            left = words.places[first_word];
-            right = words.places[last_word] + 1;
+            left = words.places[first_word] as usize;
+            right = words.places[last_word] as usize + 1;
             let span = last_word - first_word + 1;
             if span > length {
-                let start = left.checked_sub(1).map_or(0, |before| tokens[before].byte_end);
-                let last = words.places[first_word + length - 1];
-                return start..tokens[last].byte_end;
+                let start = left.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
+                let last = words.places[first_word + length - 1] as usize;
+                return start..tokens[last].end as usize;
             }
             remaining = length - span;
         }
@@ -75,8 +75,8 @@ pub(super) fn window(words: &Words<'_>, matches: &[Match], length: usize) -> Ran
             },
         }
     }
-    let from = left.checked_sub(1).map_or(0, |before| tokens[before].byte_end);
-    let to = tokens.get(right).map_or(end, |after| after.byte_start);
+    let from = left.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
+    let to = tokens.get(right).map_or(end, |after| after.start as usize);
     from..to
 }
 

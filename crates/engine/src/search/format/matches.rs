@@ -4,21 +4,62 @@ use std::ops::{Range, RangeInclusive};
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Token;
+use crate::analysis::{Analyzer, Locales, Token, TokenKind};
 use crate::ranking::{MatchKind, Matcher};
 
-/// A text's tokens, its words counted.
+/// Where a token is in its text, and what it is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::search) struct Piece {
+    pub start: u32,
+    pub end: u32,
+    pub kind: TokenKind,
+}
+
+/// A text's words, counted. Of most no more is kept than where they are: nothing looks for them.
+#[derive(Default)]
 pub(in crate::search) struct Words<'t> {
-    pub tokens: Vec<Token<'t>>,
+    /// All tokens, if the text is to be cropped.
+    pub tokens: Vec<Piece>,
     /// Places of the words among the tokens.
-    pub places: Vec<usize>,
+    pub places: Vec<u32>,
+    /// Words that may match, each with its number.
+    candidates: Vec<(usize, Token<'t>)>,
 }
 
 impl<'t> Words<'t> {
-    pub fn new(tokens: Vec<Token<'t>>) -> Self {
-        let mut places = Vec::with_capacity(tokens.len() / 2 + 1);
-        places.extend(tokens.iter().enumerate().filter(|(_, token)| token.is_word()).map(|(at, _)| at));
-        Self { tokens, places }
+    /// The words of `text`, which may be in `locales`, as far as `matching` looks for them, and its tokens if it
+    /// `is_cropped`.
+    pub fn of(
+        analyzer: &Analyzer,
+        text: &'t str,
+        locales: Locales<'_>,
+        matching: &Matching,
+        is_cropped: bool,
+    ) -> Self {
+        let mut words = Self::default();
+        if is_cropped {
+            // Words and what parts them, of five letters and one.
+            words.tokens.reserve(text.len() / 3 + 1);
+            words.places.reserve(text.len() / 6 + 1);
+        }
+        let is_wanted = |byte| matching.first_bytes.has(byte);
+        let mut count = 0;
+        analyzer.each_wanted(text, locales, is_wanted, |token| {
+            if is_cropped {
+                if token.is_word() {
+                    words.places.push(words.tokens.len() as u32);
+                }
+                let (start, end) = (token.byte_start as u32, token.byte_end as u32);
+                words.tokens.push(Piece { start, end, kind: token.kind });
+            }
+            if token.is_word() {
+                if token.text.bytes().next().is_some_and(is_wanted) {
+                    words.candidates.push((count, token));
+                }
+                count += 1;
+            }
+        });
+        words
     }
 }
 
@@ -36,7 +77,7 @@ pub(in crate::search) struct Match {
 /// A [`Matcher`] made ready to be looked up.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Matching {
-    /// First bytes of all that is looked for: most words of a text have another one.
+    /// First bytes of all words that are looked for: most words of a text have another one.
     first_bytes: FirstBytes,
     /// In order; by first word in `phrases_at`.
     phrases: Vec<(Vec<Option<String>>, RangeInclusive<u32>)>,
@@ -58,9 +99,9 @@ impl FirstBytes {
         }
     }
 
-    /// Whether a word that was added begins like this one.
-    fn has(&self, word: &str) -> bool {
-        word.bytes().next().is_some_and(|byte| self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1)
+    /// Whether a word that was added begins with `byte`.
+    fn has(&self, byte: u8) -> bool {
+        self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
     }
 }
 
@@ -81,7 +122,7 @@ impl Matching {
         for term in &mut terms {
             for phrase in std::mem::take(&mut term.phrases) {
                 let Some(Some(first)) = phrase.first() else { continue };
-                matching.first_bytes.add(first);
+                phrase.iter().flatten().for_each(|word| matching.first_bytes.add(word));
                 matching.phrases_at.entry(first.clone()).or_default().push(matching.phrases.len());
                 matching.phrases.push((phrase, term.positions.clone()));
             }
@@ -117,43 +158,36 @@ impl Matching {
 
     /// All matches of a text, in order.
     pub fn find(&self, words: &Words<'_>) -> Vec<Match> {
-        let mut found = Vec::new();
-        if self.is_empty() {
-            return found;
-        }
-        let mut at = 0;
-        while at < words.places.len() {
-            let here = &words.tokens[words.places[at]].text;
-            let may_match = self.first_bytes.has(here);
-            let matched = may_match.then(|| self.phrase_at(words, at).or_else(|| self.word_at(words, at)));
-            let matched = matched.flatten();
-            at = matched.as_ref().map_or(at, |matched| *matched.words.end()) + 1;
-            found.extend(matched);
+        let mut found: Vec<Match> = Vec::new();
+        for (at, (word, token)) in words.candidates.iter().enumerate() {
+            // A match takes its words.
+            if found.last().is_none_or(|last| word > last.words.end()) {
+                let matched = self.phrase_at(&words.candidates[at..]);
+                found.extend(matched.or_else(|| self.word_at(*word, token)));
+            }
         }
         found
     }
 
-    fn phrase_at(&self, words: &Words<'_>, at: usize) -> Option<Match> {
-        let first = &words.tokens[words.places[at]];
-        let candidates = self.phrases_at.get(first.text.as_ref())?;
-        candidates.iter().find_map(|&phrase| {
+    /// A phrase that begins with the first of `candidates`.
+    fn phrase_at(&self, candidates: &[(usize, Token<'_>)]) -> Option<Match> {
+        let (at, first) = candidates.first()?;
+        self.phrases_at.get(first.text.as_ref())?.iter().find_map(|&phrase| {
             let (slots, positions) = &self.phrases[phrase];
-            let places = words.places.get(at..at + slots.len())?;
-            let fits = places
-                .iter()
-                .zip(slots)
-                .all(|(&place, slot)| slot.as_deref() == Some(words.tokens[place].text.as_ref()));
-            let last = &words.tokens[*places.last()?];
+            let candidates = candidates.get(..slots.len())?;
+            let fits = (*at..).zip(candidates).zip(slots).all(|((word, (here, token)), slot)| {
+                word == *here && slot.as_deref() == Some(token.text.as_ref())
+            });
+            let (last_word, last) = candidates.last()?;
             fits.then(|| Match {
                 bytes: first.byte_start..last.byte_end,
-                words: at..=at + slots.len() - 1,
+                words: *at..=*last_word,
                 positions: positions.clone(),
             })
         })
     }
 
-    fn word_at(&self, words: &Words<'_>, at: usize) -> Option<Match> {
-        let token = &words.tokens[words.places[at]];
+    fn word_at(&self, at: usize, token: &Token<'_>) -> Option<Match> {
         let text = token.text.as_ref();
         let matched = |end: usize, positions: &RangeInclusive<u32>| Match {
             bytes: token.byte_start..end,

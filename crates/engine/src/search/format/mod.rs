@@ -123,7 +123,7 @@ impl<'a> Formatter<'a> {
     }
 
     fn format(&self, path: &str, text: &str, format: Format) -> String {
-        let words = self.words(path, text);
+        let words = self.words(path, text, format.crop.is_some());
         let matches = self.matching.find(&words);
         let window = match format.crop {
             Some(length) => crop::window(&words, &matches, length),
@@ -153,12 +153,12 @@ impl<'a> Formatter<'a> {
         formatted
     }
 
-    fn words<'t>(&self, path: &str, text: &'t str) -> Words<'t> {
+    fn words<'t>(&self, path: &str, text: &'t str, is_cropped: bool) -> Words<'t> {
         let locales = match &self.locales {
             Some(languages) => Some(languages.as_slice()),
             None => self.analyzer.locales_of(path),
         };
-        Words::new(self.analyzer.tokens(text, locales))
+        Words::of(&self.analyzer, text, locales, &self.matching, is_cropped)
     }
 
     /// Writes `_matchesPosition`: places of matches in displayed attributes, in bytes, sorted by attribute.
@@ -168,7 +168,7 @@ impl<'a> Formatter<'a> {
             let mut ignored = Vec::new();
             project(source, &self.displayed, hidden, &mut ignored, |leaf, _| {
                 let Some(text) = text_of(leaf.raw) else { return };
-                let words = self.words(leaf.path, &text);
+                let words = self.words(leaf.path, &text, false);
                 let places = self.matching.find(&words).into_iter().map(|Match { bytes, .. }| {
                     let mut place = serde_json::json!({"start": bytes.start, "length": bytes.len()});
                     if !leaf.indices.is_empty() {
