@@ -21,7 +21,7 @@ mod snapshot;
 pub use attachments::Attachments;
 pub use directory::{Change, Committed, IndexDirectory, Merge};
 pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
-pub use docid_set::DocidSet;
+pub use docid_set::{DocidSet, ascending};
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
 pub use initials::{Initial, InitialPlaces, Initials, Place, Words};
 pub use layout::Layout;

@@ -14,7 +14,7 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMIN
 
 use super::attachments::Attachments;
 use super::disk::KeptFile;
-use super::docid_set::DocidSet;
+use super::docid_set::{DocidSet, ascending};
 use super::initials::{InitialPlaces, Initials};
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
@@ -252,7 +252,9 @@ impl SegmentView {
         let contiguous = self.core.order.is_none()
             && all.last().is_some_and(|last| (last - first) as usize + 1 == all.len());
         if contiguous {
-            return live.iter().map(|docid| docid - first).collect();
+            let mut docs = ascending(&live);
+            docs.iter_mut().for_each(|docid| *docid -= first);
+            return docs;
         }
         // Looking each up beats walking the segment if they are few.
         if live.len() * 16 < self.docids.len() as u64 {

@@ -21,6 +21,7 @@ use super::limits::{
 };
 use super::set::{Bounds, VectorSet};
 use crate::error::Result;
+use crate::store::ascending;
 use crate::threads::{self, in_parallel};
 
 /// Vectors that documents are compared with, under one embedder.
@@ -102,9 +103,7 @@ impl Nearest {
         if few || docids.len() < NARROWED_MIN || !set.is_coded() || self.codes.len() < self.probes.len() {
             return None;
         }
-        // Many at a time: one after the other they take a twelfth of the scan.
-        let mut all = vec![0; docids.len() as usize];
-        let docids = docids.iter().next_many(&mut all);
+        let docids = ascending(docids);
         let threads = if docids.len() < SHARED_SCAN_MIN { 1 } else { threads::for_a_search() };
         let parts: Vec<&[u32]> = docids.chunks(docids.len().div_ceil(threads)).collect();
         let parts = in_parallel(&parts, |docids| {
