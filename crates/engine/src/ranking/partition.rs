@@ -3,6 +3,7 @@
 //! Many documents are split by set algebra, a column at a time; few, or those that fall into very many
 //! classes, are laid out as rows. Both give the same classes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -11,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::costs::NEVER;
 use super::limits::{CELLS_MAX, CLASSES_MAX, LAZY_DOCUMENTS_MIN, ROWS_MAX};
 use crate::postings::Budget;
+use crate::store;
 
 /// Documents by what a step costs them, cheapest first. A document counts with the first level it is in.
 pub(super) type Levels = Vec<(u32, Arc<RoaringBitmap>)>;
@@ -79,19 +81,22 @@ fn by_rows(
     budget: &Budget,
 ) -> Vec<Class> {
     let rows_max = (CELLS_MAX / columns.len().max(1)).clamp(1, ROWS_MAX);
-    let mut found = Vec::new();
-    let mut docids = universe.iter();
-    loop {
-        let chunk: Vec<u32> = docids.by_ref().take(rows_max).collect();
-        if chunk.is_empty() || budget.is_spent() {
-            return found;
-        }
-        found.extend(rows_of(&Rows::new(chunk), columns));
+    let docids = store::ascending(universe);
+    if docids.len() <= rows_max {
+        return rows_of(&Rows { docids: &docids, set: Cow::Borrowed(universe) }, columns);
     }
+    let mut found = Vec::new();
+    for docids in docids.chunks(rows_max) {
+        if budget.is_spent() {
+            break;
+        }
+        found.extend(rows_of(&Rows { docids, set: Cow::Owned(set_of(docids.iter().copied())) }, columns));
+    }
+    found
 }
 
 /// Distinct rows, with their documents.
-fn rows_of(rows: &Rows, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Vec<Class> {
+fn rows_of(rows: &Rows<'_>, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Vec<Class> {
     let columns: Vec<Vec<u32>> = columns.iter().map(|levels| rows.column(levels)).collect();
     // Rows equal in the columns so far share a class; a column splits classes by its costs.
     let mut classes = vec![0u32; rows.docids.len()];
@@ -107,51 +112,30 @@ fn rows_of(rows: &Rows, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Vec<Class> 
             });
         }
     }
+    let costs_of = |&row: &usize| columns.iter().map(|column| column[row]).collect();
+    if let [only] = examples.as_slice() {
+        return vec![Class { costs: costs_of(only), docs: rows.set.clone().into_owned() }];
+    }
     let mut docids: Vec<Vec<u32>> = vec![Vec::new(); examples.len()];
-    for (&class, &docid) in classes.iter().zip(&rows.docids) {
+    for (&class, &docid) in classes.iter().zip(rows.docids) {
         docids[class as usize].push(docid);
     }
-    let class = |(&row, docids): (&usize, Vec<u32>)| Class {
-        costs: columns.iter().map(|column| column[row]).collect(),
-        docs: ascending(docids),
-    };
+    let class = |(row, docids): (&usize, Vec<u32>)| Class { costs: costs_of(row), docs: set_of(docids) };
     examples.iter().zip(docids).map(class).collect()
 }
 
-fn ascending(docids: Vec<u32>) -> RoaringBitmap {
+fn set_of(docids: impl IntoIterator<Item = u32>) -> RoaringBitmap {
     RoaringBitmap::from_sorted_iter(docids).expect("docids ascend")
 }
 
 /// Documents laid out one by one, ascending.
-struct Rows {
-    docids: Vec<u32>,
-    set: RoaringBitmap,
-    /// By docid, where documents lie close enough.
-    index: Vec<u32>,
+struct Rows<'a> {
+    docids: &'a [u32],
+    /// The same.
+    set: Cow<'a, RoaringBitmap>,
 }
 
-impl Rows {
-    fn new(docids: Vec<u32>) -> Self {
-        let set = ascending(docids.clone());
-        let span = docids.last().map_or(0, |&last| last as usize + 1);
-        let mut index = Vec::new();
-        if span <= docids.len() * 16 {
-            index.resize(span, u32::MAX);
-            for (&docid, row) in docids.iter().zip(0..) {
-                index[docid as usize] = row;
-            }
-        }
-        Self { docids, set, index }
-    }
-
-    /// The row of a document.
-    fn row(&self, docid: u32) -> Option<usize> {
-        if self.index.is_empty() {
-            return self.docids.binary_search(&docid).ok();
-        }
-        self.index.get(docid as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
-    }
-
+impl Rows<'_> {
     /// What each row costs.
     fn column(&self, levels: &[(u32, Arc<RoaringBitmap>)]) -> Vec<u32> {
         if let [(cost, only)] = levels
@@ -162,10 +146,13 @@ impl Rows {
         let mut column = vec![NEVER; self.docids.len()];
         // Dearest first, so that the cheapest level of a document is the one that stays.
         for (cost, level) in levels.iter().rev() {
-            for docid in &**level & &self.set {
-                if let Some(row) = self.row(docid) {
-                    column[row] = *cost;
+            let mut row = 0;
+            for docid in store::ascending(&(&**level & &*self.set)) {
+                if self.docids[row] != docid {
+                    row += self.docids[row..].partition_point(|before| *before < docid);
                 }
+                column[row] = *cost;
+                row += 1;
             }
         }
         column

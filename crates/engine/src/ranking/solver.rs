@@ -1,6 +1,7 @@
 //! Documents of one class know what each step costs them: which is their cheapest way of reading the query?
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::costs::{CostRule, NEVER, Removal};
 use super::graph::{Graph, Node, NodeId};
@@ -61,9 +62,12 @@ pub(super) struct Solver<'a> {
     layout: &'a Layout,
     removal: Option<&'a Removal>,
     costs: &'a [u32],
-    /// By node and latest group given up: least cost from there to the end.
-    least: FxHashMap<(NodeId, usize), u32>,
+    /// By latest group given up, then by node: least cost from there to the end; None: not known yet.
+    least: Vec<Option<u32>>,
 }
+
+/// Steps that most nodes have at most.
+const STEPS_INLINE: usize = 6;
 
 /// A path and what it costs.
 pub(super) struct Solved {
@@ -79,7 +83,9 @@ impl<'a> Solver<'a> {
         layout: &'a Layout,
         costs: &'a [u32],
     ) -> Self {
-        Self { graph, layout, removal: rule.removal(), costs, least: FxHashMap::default() }
+        let removal = rule.removal();
+        let groups = removal.and_then(|removal| removal.group.iter().flatten().max()).map_or(0, |last| *last);
+        Self { graph, layout, removal, costs, least: vec![None; (groups + 1) * graph.len()] }
     }
 
     /// The first of the cheapest paths. A document that satisfies none gets the dearest cost of all and no
@@ -107,22 +113,23 @@ impl<'a> Solver<'a> {
         if self.graph.after(from).is_empty() {
             return 0;
         }
-        if let Some(&known) = from.and_then(|node| self.least.get(&(node, given_up))) {
+        let place = from.map(|node| given_up * self.graph.len() + node);
+        if let Some(known) = place.and_then(|place| self.least[place]) {
             return known;
         }
         let mut least = NEVER;
         for step in self.steps(from, given_up) {
             least = least.min(self.least_from(Some(step.node), step.given_up).saturating_add(step.cost));
         }
-        if let Some(node) = from {
-            self.least.insert((node, given_up), least);
+        if let Some(place) = place {
+            self.least[place] = Some(least);
         }
         least
     }
 
     /// What may come after `from`, in the order it is tried.
-    fn steps(&self, from: Option<NodeId>, given_up: usize) -> Vec<Step> {
-        let mut steps = Vec::new();
+    fn steps(&self, from: Option<NodeId>, given_up: usize) -> SmallVec<[Step; STEPS_INLINE]> {
+        let mut steps = SmallVec::new();
         let columns = &self.layout.by_edge[from.map_or(0, |node| node + 1)];
         for (successor, (&node, &column)) in self.graph.after(from).iter().zip(columns).enumerate() {
             let group = self.removal.and_then(|removal| removal.group[node]);
