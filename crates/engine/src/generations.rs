@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::fast::RandomState;
+
 /// A map that forgets what was not asked for during its last generation.
 pub(crate) struct Generations<K, V: ?Sized> {
     inner: Mutex<Inner<K, V>>,
 }
 
 struct Inner<K, V: ?Sized> {
-    young: HashMap<K, Entry<V>>,
-    old: HashMap<K, Entry<V>>,
+    young: HashMap<K, Entry<V>, RandomState>,
+    old: HashMap<K, Entry<V>, RandomState>,
     young_bytes: usize,
 }
 
@@ -22,7 +24,7 @@ struct Entry<V: ?Sized> {
 
 impl<K, V: ?Sized> Default for Generations<K, V> {
     fn default() -> Self {
-        let inner = Inner { young: HashMap::new(), old: HashMap::new(), young_bytes: 0 };
+        let inner = Inner { young: HashMap::default(), old: HashMap::default(), young_bytes: 0 };
         Self { inner: Mutex::new(inner) }
     }
 }

@@ -2,7 +2,7 @@
 
 use roaring::RoaringBitmap;
 
-use super::{ByDistance, FieldDocs, PositionDocs, Side};
+use super::{ByDistance, FieldDocs, Occurrences, PositionDocs, Side};
 use crate::fields::FieldId;
 use crate::generations::Generations;
 
@@ -17,6 +17,8 @@ pub(super) struct Cache {
     pub(super) prefixes: Generations<Box<str>, FieldDocs>,
     /// Positions of frequent words and of short beginnings.
     pub(super) positions: Generations<Box<str>, PositionDocs>,
+    /// Places of words that are not frequent.
+    pub(super) places: Generations<Box<str>, Occurrences>,
     /// Documents where one follows the other, by distance.
     pub(super) near: Generations<(Side, Side), ByDistance>,
     /// Documents by field and number of words there.

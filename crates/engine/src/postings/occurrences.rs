@@ -1,5 +1,7 @@
 //! Where in some documents do these words stand?
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
@@ -62,6 +64,17 @@ impl Occurrences {
     /// Those in documents of `universe`.
     pub fn within(&self, universe: &RoaringBitmap) -> Self {
         let mut found = Vec::new();
+        self.each_within(universe, |places| found.extend_from_slice(places));
+        Self { places: found }
+    }
+
+    /// Calls `take` with the places in each document of `universe`.
+    fn each_within(&self, universe: &RoaringBitmap, mut take: impl FnMut(&[u64])) {
+        let of_one_document = |a: &u64, b: &u64| a >> 32 == b >> 32;
+        if (self.places.len() as u64) < universe.len() {
+            let documents = self.places.chunk_by(of_one_document);
+            return documents.filter(|places| universe.contains(unpack(places[0]).0)).for_each(take);
+        }
         let mut left = self.places.as_slice();
         for docid in universe {
             // Few documents skip over most places, so the next one is looked for in growing steps.
@@ -73,13 +86,14 @@ impl Occurrences {
             let start = left[..left.len().min(reach + 1)].partition_point(starts_before);
             left = &left[start..];
             let count = left.iter().take_while(|place| unpack(**place).0 == docid).count();
-            found.extend_from_slice(&left[..count]);
+            if count > 0 {
+                take(&left[..count]);
+            }
             left = &left[count..];
             if left.is_empty() {
                 break;
             }
         }
-        Self { places: found }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -149,14 +163,56 @@ impl Postings {
     }
 
     /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each
-    /// document of `universe`, in no particular order.
+    /// document of `universe`, in no particular order; perhaps several times with some of the positions each.
     pub fn visit_positions<'w>(
         &self,
         words: impl Iterator<Item = &'w Word>,
         universe: &RoaringBitmap,
-        visit: impl FnMut(u32, FieldId, &[u32]),
+        mut visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Result<()> {
-        self.visit_lists(words.flat_map(|word| &word.lists), universe, visit)
+        let mut lists = Vec::new();
+        for word in words {
+            match self.word_places(word, universe)? {
+                Some(kept) => kept.each_within(universe, |places| {
+                    for (docid, field, position) in places.iter().map(|&place| unpack(place)) {
+                        visit(docid, field, &[position]);
+                    }
+                }),
+                None => lists.extend(&word.lists),
+            }
+        }
+        self.visit_lists(lists.into_iter(), universe, visit)
+    }
+
+    /// All places of a word, read once; None if reading those in `universe` is as quick, or if it is a frequent one.
+    fn word_places(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
+        let frequency = word.frequency_bound();
+        if frequency > PLACES_FREQUENCY_MAX {
+            return Ok(None);
+        }
+        if let Some(known) = self.cache.places.get(&word.text) {
+            return Ok(Some(known));
+        }
+        if universe.len() * SKIP_COST < frequency {
+            return Ok(None);
+        }
+        let mut places = Vec::with_capacity(frequency as usize);
+        for list in &word.lists {
+            let docids = &self.snapshot.segments()[list.segment].docids;
+            ListReader::new(&self.indexes[list.segment], &self.budget).each_doc_with_positions(
+                &list.info,
+                &WHOLE,
+                &self.positions[list.segment],
+                |doc| docids[doc as usize] != DELETED,
+                |doc, positions| {
+                    let docid = docids[doc as usize];
+                    places.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                },
+            )?;
+        }
+        let places = Arc::new(Occurrences::new(places));
+        self.keep(&self.cache.places, word.text.clone(), Arc::clone(&places), places.bytes());
+        Ok(Some(places))
     }
 
     fn visit_lists<'l>(
@@ -251,6 +307,9 @@ impl Targets<'_> {
         })
     }
 }
+
+/// Places of words in more documents are read anew each time: a list of them is long to look through.
+const PLACES_FREQUENCY_MAX: u64 = 4096;
 
 /// Postings read one after another in the time of one skip; a guess, confirmed on the films.
 const SKIP_COST: u64 = 8;
