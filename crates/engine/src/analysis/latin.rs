@@ -32,6 +32,8 @@ struct Table {
     classes: [Class; 256],
     /// Separators of two bytes.
     pairs: Vec<([u8; 2], TokenKind)>,
+    /// Whether one of them begins with a byte.
+    begins_pair: [bool; 256],
     /// Which of [`OTHERS`] a text may have, and which of those are separators.
     allowed: [Vec<bool>; 2],
     separators: [Vec<bool>; 2],
@@ -52,9 +54,11 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         }
     }
     let each = |is: fn(char) -> bool| OTHERS.map(|range| range.map(is).collect());
+    let begins_pair = std::array::from_fn(|byte| pairs.iter().any(|(pair, _)| usize::from(pair[0]) == byte));
     Table {
         classes,
         pairs,
+        begins_pair,
         allowed: each(|char| {
             !char.is_control() && matches!(Script::from(char), Script::Latin | Script::Other)
         }),
@@ -118,7 +122,11 @@ pub fn each<'t>(
     let (mut start, mut word, mut at) = (0, LOWER, 0);
     while at < bytes.len() {
         let (length, separator) = match table.classes[usize::from(bytes[at])] {
-            Class::Inner => (1, None),
+            // Most bytes are of words, and have others beside them.
+            Class::Inner => {
+                let inner = |&&byte: &&u8| table.classes[usize::from(byte)] == Class::Inner;
+                (1 + bytes[at + 1..].iter().take_while(inner).count(), None)
+            }
             Class::Upper => {
                 if word == LOWER {
                     word = UPPER;
@@ -126,7 +134,8 @@ pub fn each<'t>(
                 (1, None)
             }
             Class::Separator(kind) => {
-                let pair = table.pairs.iter().find(|(pair, _)| bytes[at..].starts_with(pair));
+                let pairs: &[_] = if table.begins_pair[usize::from(bytes[at])] { &table.pairs } else { &[] };
+                let pair = pairs.iter().find(|(pair, _)| bytes[at..].starts_with(pair));
                 let (length, kind) = pair.map_or((1, kind), |&(_, kind)| (2, kind));
                 (length, Some(Piece::Ascii { kind, upper: false }))
             }
