@@ -9,7 +9,7 @@ use crate::generations::Generations;
 /// What is known of a commit, put together from its segments and shared by all searches over it.
 #[derive(Default)]
 pub(super) struct Cache {
-    /// Documents of frequent words.
+    /// Documents of words.
     pub(super) words: Generations<Box<str>, FieldDocs>,
     /// Whether many words share a beginning.
     pub(super) common: Generations<Box<str>, bool>,

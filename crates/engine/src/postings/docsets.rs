@@ -114,9 +114,6 @@ impl Postings {
 
     /// Documents of one word, over the whole index.
     pub fn word_docs(&self, word: &Word) -> Result<Arc<FieldDocs>> {
-        if word.frequency_bound() < CACHED_FREQUENCY_MIN {
-            return self.docs([word].into_iter()).map(Arc::new);
-        }
         if let Some(docs) = self.cache.words.get(&word.text) {
             return Ok(docs);
         }
@@ -167,5 +164,5 @@ impl Postings {
     }
 }
 
-/// Rarer words are decoded again each time.
+/// Lists of fewer documents are not kept by segments: decoding them anew is as quick.
 const CACHED_FREQUENCY_MIN: u64 = 256;

@@ -68,6 +68,15 @@ impl Occurrences {
         Self { places: found }
     }
 
+    /// Calls `visit(docid, field, positions)` for each of those in documents of `universe`, one position at a time.
+    pub fn visit_within(&self, universe: &RoaringBitmap, mut visit: impl FnMut(u32, FieldId, &[u32])) {
+        self.each_within(universe, |places| {
+            for (docid, field, position) in places.iter().map(|&place| unpack(place)) {
+                visit(docid, field, &[position]);
+            }
+        });
+    }
+
     /// Calls `take` with the places in each document of `universe`.
     fn each_within(&self, universe: &RoaringBitmap, mut take: impl FnMut(&[u64])) {
         let of_one_document = |a: &u64, b: &u64| a >> 32 == b >> 32;
@@ -96,7 +105,8 @@ impl Occurrences {
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// What they take in memory.
+    pub fn bytes(&self) -> usize {
         size_of_val(self.places.as_slice())
     }
 
@@ -173,11 +183,7 @@ impl Postings {
         let mut lists = Vec::new();
         for word in words {
             match self.word_places(word, universe)? {
-                Some(kept) => kept.each_within(universe, |places| {
-                    for (docid, field, position) in places.iter().map(|&place| unpack(place)) {
-                        visit(docid, field, &[position]);
-                    }
-                }),
+                Some(kept) => kept.visit_within(universe, &mut visit),
                 None => lists.extend(&word.lists),
             }
         }

@@ -283,7 +283,10 @@ impl<'a> Lexicon<'a> {
             Some(_) if class == Classes::COMPLETIONS => {
                 self.postings.prefix_occurrences(&self.term(node).text, universe)?
             }
-            _ => self.postings.occurrences(self.term(node).words(class).iter(), universe)?,
+            _ => match self.term(node).places(class, self.postings, universe)? {
+                Some(kept) => kept.within(universe),
+                None => self.postings.occurrences(self.term(node).words(class).iter(), universe)?,
+            },
         };
         for phrase in self.term(node).phrases(class) {
             let Some(word) = self.slot_word(phrase, slot)? else { continue };
@@ -337,6 +340,8 @@ impl<'a> Lexicon<'a> {
                     let universe = left.as_ref().unwrap_or(universe);
                     if is_prefix {
                         self.postings.visit_prefix(&term.text, universe, &mut least)?;
+                    } else if let Some(kept) = term.places(class, self.postings, universe)? {
+                        kept.visit_within(universe, &mut least);
                     } else {
                         self.postings.visit_positions(words.iter(), universe, &mut least)?;
                     }
@@ -360,15 +365,13 @@ impl<'a> Lexicon<'a> {
         &self,
         (term, class): (usize, Classes),
         universe: &RoaringBitmap,
-        mut visit: impl FnMut(u32, FieldId, &[u32]),
+        visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Option<RoaringBitmap> {
         if !self.terms[term].phrases(class).is_empty() {
             return None;
         }
         let known = self.places.borrow().get(&(term, class, Slot::First)).cloned()?;
-        for (docid, field, position) in known.occurrences.within(universe).iter() {
-            visit(docid, field, &[position]);
-        }
+        known.occurrences.visit_within(universe, visit);
         Some(universe - &known.universe)
     }
 

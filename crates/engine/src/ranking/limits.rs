@@ -50,3 +50,9 @@ pub(super) const CLASSES_MAX: usize = 128;
 
 /// Bytes of one generation of what is kept of words, and of their documents; there are at most two of each.
 pub(super) const KNOWN_BYTES_MAX: usize = 8 << 20;
+
+/// Places of the words of a class are kept if they are in no more documents, all together.
+pub(super) const CLASS_PLACES_FREQUENCY_MAX: u64 = 4096;
+
+/// ... and are worked out for at least one in so many of those. A guess.
+pub(super) const CLASS_PLACES_SHARE: u64 = 8;

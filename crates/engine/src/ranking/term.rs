@@ -19,14 +19,15 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::limits::{
-    COMPLETIONS_MAX, FREQUENT_COMPLETIONS_MIN, KNOWN_BYTES_MAX, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX,
-    SHORT_PREFIX_WORDS_MIN, SYNONYM_WORDS_MAX, SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
+    CLASS_PLACES_FREQUENCY_MAX, CLASS_PLACES_SHARE, COMPLETIONS_MAX, FREQUENT_COMPLETIONS_MIN,
+    KNOWN_BYTES_MAX, ONE_TYPO_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, SYNONYM_WORDS_MAX,
+    SYNONYMS_MAX, TWO_TYPOS_MAX, WORD_BYTES_MAX,
 };
 use super::query::Slots;
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::Result;
 use crate::generations::Generations;
-use crate::postings::{FieldDocs, Misspellings, Postings, Reading, Word};
+use crate::postings::{FieldDocs, Misspellings, Occurrences, Postings, Reading, Word};
 use crate::settings::{PrefixSearch, Settings};
 
 /// A set of classes of derivations.
@@ -339,6 +340,32 @@ impl Term {
         }
     }
 
+    /// All places of the several words of a class; None if they are in many documents, or looking into those of
+    /// `universe` is as quick.
+    pub(super) fn places(
+        &self,
+        class: Classes,
+        postings: &Postings,
+        universe: &RoaringBitmap,
+    ) -> Result<Option<Arc<Occurrences>>> {
+        let words = self.words(class);
+        let frequency: u64 = words.iter().map(Word::frequency_bound).sum();
+        if words.len() < 2 || frequency > CLASS_PLACES_FREQUENCY_MAX {
+            return Ok(None);
+        }
+        let known: Arc<Known> = postings.snapshot().attachments().get();
+        let key = (self.asked(), class);
+        if let Some(places) = known.places.get(&key) {
+            return Ok(Some(places));
+        }
+        if universe.len() * CLASS_PLACES_SHARE < frequency {
+            return Ok(None);
+        }
+        let places = Arc::new(postings.occurrences(words.iter(), postings.snapshot().documents())?);
+        known.keep(postings, &known.places, key, &places, places.bytes());
+        Ok(Some(places))
+    }
+
     /// Whether a class matches only where a typo is forgiven: all but what was written, or begins like it.
     pub(super) fn is_forgiven(&self, class: Classes) -> bool {
         !Classes::LEVELS[0].meets(class) || self.parts.is_some()
@@ -381,6 +408,8 @@ struct Known {
     derived: Generations<Asked, Derived>,
     /// Documents of the words of a class.
     docs: Generations<(Asked, Classes), FieldDocs>,
+    /// Places of the words of a class.
+    places: Generations<(Asked, Classes), Occurrences>,
     /// Documents that match by a word of some classes, of a term that was joined or not.
     matching: Generations<(Asked, Classes, bool), RoaringBitmap>,
     /// Documents of phrases in searchable attributes.
