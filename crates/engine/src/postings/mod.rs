@@ -91,8 +91,20 @@ impl Postings {
 
     /// Keeps what was worked out for the commit, unless it was cut short.
     fn keep<K: Hash + Eq, V>(&self, cache: &Generations<K, V>, key: K, value: Arc<V>, bytes: usize) {
+        self.keep_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
+    }
+
+    /// The same where a generation takes at most `bytes_max`.
+    fn keep_within<K: Hash + Eq, V>(
+        &self,
+        bytes_max: usize,
+        cache: &Generations<K, V>,
+        key: K,
+        value: Arc<V>,
+        bytes: usize,
+    ) {
         if !self.budget.is_overdrawn() {
-            cache.insert(key, value, bytes, COMMIT_BYTES_MAX);
+            cache.insert(key, value, bytes, bytes_max);
         }
     }
 

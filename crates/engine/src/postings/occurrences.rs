@@ -217,7 +217,8 @@ impl Postings {
             )?;
         }
         let places = Arc::new(Occurrences::new(places));
-        self.keep(&self.cache.places, word.text.clone(), Arc::clone(&places), places.bytes());
+        let (key, bytes) = (word.text.clone(), places.bytes());
+        self.keep_within(PLACES_BYTES_MAX, &self.cache.places, key, Arc::clone(&places), bytes);
         Ok(Some(places))
     }
 
@@ -316,6 +317,9 @@ impl Targets<'_> {
 
 /// Places of words in more documents are read anew each time: a list of them is long to look through.
 const PLACES_FREQUENCY_MAX: u64 = 4096;
+
+/// Bytes of kept places of words in one generation; there are at most two.
+const PLACES_BYTES_MAX: usize = 4 << 20;
 
 /// Postings read one after another in the time of one skip; a guess, confirmed on the films.
 const SKIP_COST: u64 = 8;
