@@ -335,17 +335,11 @@ impl<'a> Lexicon<'a> {
                         }
                     }
                 }
-                None => {
-                    let left = self.visit_known_places((node.term, class), universe, &mut least);
-                    let universe = left.as_ref().unwrap_or(universe);
-                    if is_prefix {
-                        self.postings.visit_prefix(&term.text, universe, &mut least)?;
-                    } else if let Some(kept) = term.places(class, self.postings, universe)? {
-                        kept.visit_within(universe, &mut least);
-                    } else {
-                        self.postings.visit_positions(words.iter(), universe, &mut least)?;
-                    }
-                }
+                None if is_prefix => self.postings.visit_prefix(&term.text, universe, &mut least)?,
+                None => match term.places(class, self.postings, universe)? {
+                    Some(kept) => kept.visit_within(universe, &mut least),
+                    None => self.postings.visit_positions(words.iter(), universe, &mut least)?,
+                },
             }
             for phrase in term.phrases(class) {
                 let Some(word) = self.slot_word(phrase, Slot::FirstWord)? else { continue };
@@ -357,22 +351,6 @@ impl<'a> Lexicon<'a> {
             take(cost, docids.into_iter().collect());
         }
         Ok(())
-    }
-
-    /// Calls `visit` with what [`Lexicon::places`] has read of a class, and gives the documents of `universe` it has not
-    /// read; None: all of them.
-    fn visit_known_places(
-        &self,
-        (term, class): (usize, Classes),
-        universe: &RoaringBitmap,
-        visit: impl FnMut(u32, FieldId, &[u32]),
-    ) -> Option<RoaringBitmap> {
-        if !self.terms[term].phrases(class).is_empty() {
-            return None;
-        }
-        let known = self.places.borrow().get(&(term, class, Slot::First)).cloned()?;
-        known.occurrences.visit_within(universe, visit);
-        Some(universe - &known.universe)
     }
 
     fn slot_word(&self, phrase: &Slots, slot: Slot) -> Result<Option<Word>> {
