@@ -97,12 +97,15 @@ pub fn fetch<T>(soon: &[T]) {
 /// codes?
 pub fn code_bounds(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [(f32, f32); SIDE_BY_SIDE] {
     let distances = code_distances(probe, codes);
+    std::array::from_fn(|at| bounds_around(distances[at], probe, codes[at]))
+}
+
+/// The same of one code, which is known to be `distance` away from `probe`.
+pub fn bounds_around(distance: f32, probe: &[i8], code: &[i8]) -> (f32, f32) {
     // What summing up in 32 bits may lose, here and where vectors are compared.
     let lost = 1e-5 + probe.len() as f32 * 1e-8;
-    std::array::from_fn(|at| {
-        let error = tail(probe).1 + tail(codes[at]).1 + lost;
-        ((distances[at] - error) / 2.0, (distances[at] + error) / 2.0)
-    })
+    let error = tail(probe).1 + tail(code).1 + lost;
+    ((distance - error) / 2.0, (distance + error) / 2.0)
 }
 
 /// Scale and error; a scale of 0 for a vector without direction, which is near to all.

@@ -21,9 +21,9 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
-use super::set::VectorSet;
+use super::set::{Bounds, VectorSet};
 use super::table::Place;
-use super::walk::Walkable;
+use super::walk::{Near, Walkable};
 use crate::error::{Context, Error, Result};
 
 const MAGIC: &[u8; 8] = b"SIFTGRF2";
@@ -127,7 +127,8 @@ impl Graph {
         self.bytes.len() + self.walkable.memory_bytes()
     }
 
-    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through.
+    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through:
+    /// their documents, and how far away these vectors are.
     ///
     /// # Errors
     /// Internal, if the graph is damaged.
@@ -137,10 +138,15 @@ impl Graph {
         wanted: usize,
         list: usize,
         admit: impl Fn(Key) -> bool,
-    ) -> Result<Vec<Key>> {
+    ) -> Result<Vec<Bounds>> {
         let bytes = &self.bytes[HEADER_BYTES..];
         let found = self.walkable.nearest(bytes, query, wanted, list, |key| admit(Key(key)))?;
-        Ok(found.into_iter().map(Key).collect())
+        let bounds = found.into_iter().map(|Near { key, bounds: (lower, upper) }| Bounds {
+            docid: Key(key).docid(),
+            lower,
+            upper,
+        });
+        Ok(bounds.collect())
     }
 
     /// Writes and syncs it under a name of its own, then renames it to `path`.

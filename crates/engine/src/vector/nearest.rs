@@ -90,15 +90,14 @@ impl Nearest {
         Ok(neighbours)
     }
 
-    /// The documents among which the first `wanted` of `docids` are, by their codes, and the distance below which
-    /// there are no others. None: their vectors have to be compared.
-    fn narrow(
+    /// Between what the distances of `docids` lie, by their codes. None: their vectors have to be compared.
+    fn bounds(
         &self,
         set: &VectorSet,
         docids: &RoaringBitmap,
         wanted: usize,
         deadline: Instant,
-    ) -> Option<(RoaringBitmap, f32)> {
+    ) -> Option<Vec<Bounds>> {
         let few = (wanted as u64).saturating_mul(NARROWED_SHARE) > docids.len();
         if few || docids.len() < NARROWED_MIN || !set.is_coded() || self.codes.len() < self.probes.len() {
             return None;
@@ -116,21 +115,52 @@ impl Nearest {
             }
             Some(bounds)
         });
-        let Some(bounds) = parts.into_iter().collect::<Option<Vec<_>>>() else {
-            return Some((RoaringBitmap::new(), 0.0));
-        };
-        let bounds = bounds.concat();
-        let mut uppers: Vec<f32> = bounds.iter().map(|bounds| bounds.upper).collect();
-        let (_, reach, _) = uppers.select_nth_unstable_by(wanted.max(1) - 1, f32::total_cmp);
-        let (mut near, mut beyond) = (RoaringBitmap::new(), f32::INFINITY);
-        for Bounds { docid, lower, .. } in bounds {
-            if lower <= *reach {
-                near.insert(docid);
-            } else {
-                beyond = beyond.min(lower);
+        Some(parts.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default().concat())
+    }
+
+    /// The nearest of some documents by their vectors, as many as are `wanted` at least, and the distance below which
+    /// there are no others. Too few if `deadline` comes first.
+    fn refine(
+        &self,
+        set: &VectorSet,
+        mut bounds: Vec<Bounds>,
+        wanted: usize,
+        deadline: Instant,
+    ) -> (Vec<Reverse<u64>>, f32) {
+        let mut beyond = f32::INFINITY;
+        if bounds.len() > wanted {
+            let mut uppers: Vec<f32> = bounds.iter().map(|bounds| bounds.upper).collect();
+            let (_, reach, _) = uppers.select_nth_unstable_by(wanted.max(1) - 1, f32::total_cmp);
+            bounds.retain(|bounds| {
+                let near = bounds.lower <= *reach;
+                beyond = if near { beyond } else { beyond.min(bounds.lower) };
+                near
+            });
+        }
+        // The likeliest first: what they come to rules others out.
+        bounds.sort_unstable_by(|a, b| a.upper.total_cmp(&b.upper));
+        bounds.iter().take(FETCHED_AHEAD).for_each(|bounds| set.fetch(bounds.docid));
+        let mut keys = Vec::with_capacity(bounds.len());
+        let mut nearest: BinaryHeap<u32> = BinaryHeap::with_capacity(wanted.min(bounds.len()) + 1);
+        for (at, Bounds { docid, lower, .. }) in bounds.iter().enumerate() {
+            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+                return (Vec::new(), beyond);
+            }
+            bounds.get(at + FETCHED_AHEAD).into_iter().for_each(|bounds| set.fetch(bounds.docid));
+            let last = nearest.peek().filter(|_| nearest.len() >= wanted);
+            if last.is_some_and(|last| *lower > f32::from_bits(*last)) {
+                beyond = beyond.min(*lower);
+            } else if let Some(distance) = set.distance(*docid, &self.probes) {
+                keys.push(Reverse(u64::from(distance.to_bits()) << 32 | u64::from(*docid)));
+                nearest.push(distance.to_bits());
+                if nearest.len() > wanted {
+                    nearest.pop();
+                }
             }
         }
-        Some((near, beyond))
+        // What is as far as documents that were left out may be comes with those.
+        keys.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
+        (keys, beyond)
     }
 
     /// Orders `docids`; nothing if `deadline` comes first.
@@ -150,7 +180,7 @@ impl Nearest {
         keys.into()
     }
 
-    /// Documents of `docids` that are likely to be near.
+    /// Documents of `docids` that are likely to be near, and between what their distances lie.
     fn propose(
         &self,
         set: &VectorSet,
@@ -158,29 +188,39 @@ impl Nearest {
         docids: &RoaringBitmap,
         wanted: usize,
         list: usize,
-    ) -> Result<RoaringBitmap> {
-        // What no graph knows is compared in any case, and so is what has no direction.
-        let mut proposed = &*set.outside(sealed) | set.undirected();
-        proposed &= docids;
+    ) -> Result<Vec<Bounds>> {
         let embedded = &set.flags().embedded;
         // A document with several vectors takes several places of a list.
         let per_document = (set.vectors() as usize).div_ceil(embedded.len().max(1) as usize).min(4);
         let (wanted, list) = (wanted.max(NEAR_MIN) * per_document, list * per_document);
+        let mut proposed = Vec::new();
         for graph in sealed.iter() {
             let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
             let is_whole = set.outside(sealed).is_empty() && graph.keys() == set.vectors();
             for code in &self.codes {
-                let keys = match (is_whole, docids.len() == embedded.len()) {
+                proposed.extend(match (is_whole, docids.len() == embedded.len()) {
                     (true, true) => graph.propose(code, wanted, list, |_| true),
                     (true, false) => graph.propose(code, wanted, list, |key| docids.contains(key.docid())),
                     (false, true) => graph.propose(code, wanted, list, alive),
                     (false, false) => {
                         graph.propose(code, wanted, list, |key| docids.contains(key.docid()) && alive(key))
                     }
-                }?;
-                proposed.extend(keys.into_iter().map(Key::docid));
+                }?);
             }
         }
+        // What no graph knows is compared in any case, and so is what has no direction.
+        let others = (&*set.outside(sealed) | set.undirected()) & docids;
+        set.bounds(&ascending(&others), &self.codes, &mut proposed);
+        // Of several vectors of a document, and of several queries, the nearest counts.
+        proposed.sort_unstable_by_key(|bounds| bounds.docid);
+        proposed.dedup_by(|later, known| {
+            let is_same = later.docid == known.docid;
+            if is_same {
+                known.lower = known.lower.min(later.lower);
+                known.upper = known.upper.min(later.upper);
+            }
+            is_same
+        });
         Ok(proposed)
     }
 }
@@ -223,15 +263,16 @@ impl Neighbours {
         let docids = (universe & &set.flags().embedded) - &self.given;
         if let Path::Walk { list } = Path::choose(set.vectors(), docids.len(), self.wanted)
             && set.wants_graphs()
-            && !self.nearest.codes.is_empty()
+            && self.nearest.codes.len() == self.nearest.probes.len()
         {
             let sealed = set.graphs().sealed();
             if sealed.is_empty() {
                 set.graphs().tend(&set);
             } else {
                 let proposed = self.nearest.propose(&set, &sealed, &docids, self.wanted, list)?;
-                if proposed.len() >= docids.len().min(self.wanted as u64) {
-                    self.scan_narrowly(&set, &proposed);
+                if proposed.len() as u64 >= docids.len().min(self.wanted as u64) {
+                    let (found, _) = self.nearest.refine(&set, proposed, self.wanted, self.deadline);
+                    self.give(found);
                     self.complete = false;
                     return Ok(());
                 }
@@ -244,19 +285,21 @@ impl Neighbours {
     /// Compares as few vectors as it takes for the documents that are wanted; whether all of `docids` were compared,
     /// or the others may be asked for later.
     fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) -> bool {
-        if let Some((near, beyond)) = self.nearest.narrow(set, docids, self.wanted, self.deadline) {
-            let mut found = self.nearest.scan(set, &near, self.deadline).into_vec();
-            // What is as far as documents that were left out may be comes with those.
-            found.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
+        if let Some(bounds) = self.nearest.bounds(set, docids, self.wanted, self.deadline) {
+            let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);
             // Too few only if sums lost more than bounds allow for, or time is up.
             if found.len() >= self.wanted || Instant::now() >= self.deadline {
-                self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
-                self.heap = found.into();
-                return near.len() == docids.len();
+                self.give(found);
+                return beyond == f32::INFINITY;
             }
         }
         self.given |= docids;
         self.heap = self.nearest.scan(set, docids, self.deadline);
         true
+    }
+
+    fn give(&mut self, found: Vec<Reverse<u64>>) {
+        self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
+        self.heap = found.into();
     }
 }

@@ -17,7 +17,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::codes::{SIDE_BY_SIDE, code_distance, code_distances, fetch};
+use super::codes::{SIDE_BY_SIDE, bounds_around, code_distance, code_distances, fetch};
 use super::limits::{CODE_ERROR, DETOUR};
 use crate::error::{Error, Result};
 
@@ -106,8 +106,7 @@ impl Walkable {
         self.starts.capacity() * size_of::<u32>() + self.keys.capacity() * size_of::<u64>()
     }
 
-    /// Keys of nodes among which the `wanted` nearest likely are, nearest first, of those `admit` lets through. At
-    /// most `list`.
+    /// Nodes among which the `wanted` nearest likely are, nearest first, of those `admit` lets through. At most `list`.
     ///
     /// # Errors
     /// Internal, if the graph leads to what is not there.
@@ -118,7 +117,7 @@ impl Walkable {
         wanted: usize,
         list: usize,
         admit: impl Fn(u64) -> bool,
-    ) -> Result<Vec<u64>> {
+    ) -> Result<Vec<Near>> {
         if self.nodes == 0 || list == 0 || probe.len() != self.code_bytes {
             return Ok(Vec::new());
         }
@@ -135,6 +134,14 @@ impl Walkable {
         };
         KEY_BYTES + LEVEL_BYTES + level * COUNT_BYTES + links * SLOT_BYTES
     }
+}
+
+/// A node that is near.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Near {
+    pub(super) key: u64,
+    /// Between which bounds the distance of its vector lies.
+    pub(super) bounds: (f32, f32),
 }
 
 /// What a walk has found.
@@ -218,7 +225,7 @@ impl<'w> Walk<'w> {
         (distance, start): (f32, u32),
         mut found: Found,
         admit: impl Fn(u64) -> bool,
-    ) -> Result<Vec<u64>> {
+    ) -> Result<Vec<Near>> {
         let mut seen = vec![0u64; (self.graph.nodes as usize).div_ceil(64)];
         let mut is_new = |slot: u32| {
             let (word, bit) = (&mut seen[slot as usize / 64], 1 << (slot % 64));
@@ -264,7 +271,12 @@ impl<'w> Walk<'w> {
                 return Err(error);
             }
         }
-        found.list.into_sorted_vec().into_iter().map(|found| self.key(found as u32)).collect()
+        let near = |found: Candidate| {
+            let slot = found as u32;
+            let bounds = bounds_around(distance_of(found), self.probe, self.code(slot)?);
+            Ok(Near { key: self.key(slot)?, bounds })
+        };
+        found.list.into_sorted_vec().into_iter().map(near).collect()
     }
 
     /// Calls `take` with the distances of nodes.
@@ -383,6 +395,22 @@ mod tests {
         bytes
     }
 
+    /// Keys of what a walk finds, each of which has to be as far away as it is said to be.
+    fn keys(
+        walkable: &Walkable,
+        bytes: &[u8],
+        probe: &[i8],
+        (wanted, list): (usize, usize),
+        admit: impl Fn(u64) -> bool,
+    ) -> Vec<u64> {
+        let near = walkable.nearest(bytes, probe, wanted, list, admit).unwrap();
+        for Near { key, bounds: (lower, upper) } in &near {
+            let distance = code_distance(probe, &code(*key)) / 2.0;
+            assert!((*lower..=*upper).contains(&distance), "{key}: {lower} {distance} {upper}");
+        }
+        near.into_iter().map(|near| near.key).collect()
+    }
+
     fn exact(probe: &[i8], admit: impl Fn(u64) -> bool) -> Vec<u64> {
         let mut keys: Vec<u64> = (0..COUNT).filter(|key| admit(*key)).collect();
         keys.sort_by(|a, b| code_distance(probe, &code(*a)).total_cmp(&code_distance(probe, &code(*b))));
@@ -399,7 +427,7 @@ mod tests {
         for seed in 10_000..10_100 {
             let probe = code(seed);
             for admit in [(|_| true) as fn(u64) -> bool, even] {
-                let near = walkable.nearest(&bytes, &probe, 10, 64, admit).unwrap();
+                let near = keys(&walkable, &bytes, &probe, (10, 64), admit);
                 assert!((10..=64).contains(&near.len()) && near.iter().all(|key| admit(*key)));
                 let expected = exact(&probe, admit);
                 asked += expected.len();
@@ -407,8 +435,8 @@ mod tests {
             }
         }
         assert!(found * 100 >= asked * 98, "{found} of {asked}");
-        assert_eq!(walkable.nearest(&bytes, &code(3), 1, 1, |_| true).unwrap(), [3]);
-        assert!(walkable.nearest(&bytes, &code(3), 5, 5, |_| false).unwrap().is_empty());
+        assert_eq!(keys(&walkable, &bytes, &code(3), (1, 1), |_| true), [3]);
+        assert!(keys(&walkable, &bytes, &code(3), (5, 5), |_| false).is_empty());
     }
 
     #[test]
