@@ -271,8 +271,11 @@ impl Neighbours {
             } else {
                 let proposed = self.nearest.propose(&set, &sealed, &docids, self.wanted, list)?;
                 if proposed.len() as u64 >= docids.len().min(self.wanted as u64) {
-                    let (found, _) = self.nearest.refine(&set, proposed, self.wanted, self.deadline);
-                    self.give(found);
+                    let docids = proposed.iter().map(|bounds| bounds.docid);
+                    let docids = RoaringBitmap::from_sorted_iter(docids).expect("one for each, ascending");
+                    if self.give_nearest(&set, proposed).is_none() {
+                        self.give_all(&set, &docids);
+                    }
                     self.complete = false;
                     return Ok(());
                 }
@@ -285,21 +288,29 @@ impl Neighbours {
     /// Compares as few vectors as it takes for the documents that are wanted; whether all of `docids` were compared,
     /// or the others may be asked for later.
     fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) -> bool {
-        if let Some(bounds) = self.nearest.bounds(set, docids, self.wanted, self.deadline) {
-            let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);
-            // Too few only if sums lost more than bounds allow for, or time is up.
-            if found.len() >= self.wanted || Instant::now() >= self.deadline {
-                self.give(found);
-                return beyond == f32::INFINITY;
-            }
-        }
-        self.given |= docids;
-        self.heap = self.nearest.scan(set, docids, self.deadline);
-        true
+        let bounds = self.nearest.bounds(set, docids, self.wanted, self.deadline);
+        let is_whole = bounds.and_then(|bounds| self.give_nearest(set, bounds));
+        is_whole.unwrap_or_else(|| {
+            self.give_all(set, docids);
+            true
+        })
     }
 
-    fn give(&mut self, found: Vec<Reverse<u64>>) {
+    /// The nearest of those within `bounds`; whether they are all. None, and nothing is given, if those are too few: only if
+    /// sums lost more than bounds allow for.
+    fn give_nearest(&mut self, set: &VectorSet, bounds: Vec<Bounds>) -> Option<bool> {
+        let expected = self.wanted.min(bounds.len());
+        let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);
+        if found.len() < expected && Instant::now() < self.deadline {
+            return None;
+        }
         self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
         self.heap = found.into();
+        Some(beyond == f32::INFINITY)
+    }
+
+    fn give_all(&mut self, set: &VectorSet, docids: &RoaringBitmap) {
+        self.given |= docids;
+        self.heap = self.nearest.scan(set, docids, self.deadline);
     }
 }
