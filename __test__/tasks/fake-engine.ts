@@ -59,6 +59,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     { readonly batch: Batch; readonly next: FakeIndex; readonly report: BatchReport }
   >()
   const commits: Batch[] = []
+  const sizes = { rawDocumentDbSize: 0, indexSize: 1536 }
   let ticket = 0
   const fileOf = (index: string) => join(directory, index, 'index.json')
 
@@ -114,13 +115,13 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
       const numberOfDocuments = Object.keys((await read(index)).documents).length
       return {
         numberOfDocuments,
-        rawDocumentDbSize: 0,
-        indexSize: 1536,
+        ...sizes,
         numberOfEmbeddings: 0,
         numberOfEmbeddedDocuments: 0,
         fieldDistribution: {},
       }
     },
+    sizes: () => Promise.resolve(sizes),
     list: () => readdir(directory),
     drop: (index) => rm(join(directory, index), { recursive: true, force: true }),
     close: () => Promise.resolve(),

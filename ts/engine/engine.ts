@@ -198,12 +198,16 @@ export interface IndexedRequest {
   readonly request: Uint8Array
 }
 
-export interface IndexStats {
-  readonly numberOfDocuments: number
-  /** Bytes of stored documents, compressed, as they lie on disk. */
+/** What an index takes on disk, in bytes. */
+export interface IndexSizes {
+  /** Of stored documents, compressed. */
   readonly rawDocumentDbSize: number
-  /** Bytes of the index directory. */
+  /** Of the index directory. */
   readonly indexSize: number
+}
+
+export interface IndexStats extends IndexSizes {
+  readonly numberOfDocuments: number
   readonly numberOfEmbeddings: number
   readonly numberOfEmbeddedDocuments: number
   /** Top-level field → documents that have it, keys sorted; without `_vectors`. */
@@ -304,6 +308,9 @@ export interface Engine {
   document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>
 
   stats(index: IndexId): Promise<IndexStats>
+
+  /** The part of `stats` that takes no look at documents. */
+  sizes(index: IndexId): Promise<IndexSizes>
 
   /** Names of all fields of all documents, dotted paths included, sorted. */
   fields(index: IndexId): Promise<readonly string[]>

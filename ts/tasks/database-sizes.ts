@@ -37,7 +37,7 @@ export class DatabaseSizes {
   /** Null if the engine cannot say: a batch does not fail for that. */
   async #measured(id: string): Promise<Sizes | null> {
     try {
-      const { rawDocumentDbSize, indexSize } = await this.#engine.stats(id)
+      const { rawDocumentDbSize, indexSize } = await this.#engine.sizes(id)
       const sizes = { documents: rawDocumentDbSize, index: Math.max(0, indexSize - rawDocumentDbSize) }
       this.#known.delete(id)
       this.#known.set(id, sizes)

@@ -105,6 +105,11 @@ export class Membership {
     return era
   }
 
+  /** A batch has begun, of which there was nothing before. */
+  begun(batchUid: number): void {
+    this.#batches(JSON.stringify([batchUid])).addTo(this.#sets)
+  }
+
   /** Runs what changes or removes tasks of these batches, or the batches themselves. */
   changing(batchUids: readonly number[], change: () => void): void {
     const batches = JSON.stringify(batchUids)

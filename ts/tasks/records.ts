@@ -1,3 +1,4 @@
+import type { BatchLimits, PickedBatch } from './batching.js'
 import type { TaskContent, TaskStatus, TaskType } from './task.js'
 import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
 import type { Micros } from './time.js'
@@ -171,12 +172,12 @@ export interface StoreCalls {
   /** File names of all payloads that are still needed. */
   payloads(): readonly string[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
-  /** Enough of the queue to choose the next batch: see `nextBatch`. */
-  waiting(tasksMax: number): readonly QueuedTask[]
+  /** What to do next, and what its tasks are to do; null if there is nothing. See `nextBatch`. */
+  pick(limits: BatchLimits): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
   /** Whether anything of this index waits, and what: uids with their kinds, ascending. */
   waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
   /** Marks tasks as processing, without waiting for the disk: a restart undoes it anyway. */
-  begin(batch: NewBatch, uids: readonly number[]): readonly PendingTask[]
+  begin(batch: NewBatch, uids: readonly number[]): void
   /** Undoes `begin`. */
   revert(batchUid: number): void
   /** Tasks among `uids` that have not ended, with what they were to do. */

@@ -1,5 +1,5 @@
 import type { Step } from '../engine/index.js'
-import { type BatchLimits, type IndexFacts, nextBatch, type PickedBatch } from './batching.js'
+import type { BatchLimits, PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
 import { DatabaseSizes } from './database-sizes.js'
 import { detailsAfter } from './details.js'
@@ -14,7 +14,7 @@ import {
 } from './execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
 import { newRow } from './new-row.js'
-import type { Conclusion, Ending, PendingTask } from './records.js'
+import type { Conclusion, Ending, PendingTask, Surplus } from './records.js'
 import { fileOf } from './spool.js'
 import { StoreReadOnlyError } from './store-client.js'
 import { formatDate, type Micros } from './time.js'
@@ -118,30 +118,30 @@ export class Scheduler {
   }
 
   async #step(): Promise<boolean> {
-    const { store, catalogue } = this.#around
-    await this.#cleanUp()
-    const waiting = await store.call('waiting', [this.#limits.tasksMax])
-    const facts: IndexFacts = new Map(catalogue.rows().map((row) => [row.uid, row]))
-    const picked = nextBatch(waiting, facts, this.#limits)
+    if (this.#limits.tasksMax === 0) return false
+    const { store } = this.#around
+    // Asked together: each answer of the store is some way off.
+    const [surplus, first] = await Promise.all([
+      store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX]),
+      store.call('pick', [this.#limits]),
+    ])
+    if (surplus !== null) await this.#cleanUp(surplus)
+    // The deletion that was just enqueued goes first.
+    const picked = surplus === null ? first : await store.call('pick', [this.#limits])
     if (picked === null) return false
-    const running = new Running(this.#nextBatchUid++, picked, this.#around.clock)
+    const running = new Running(this.#nextBatchUid++, picked.batch, this.#around.clock)
     this.#running = running
     try {
-      const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
-      const tasks = await store.call('begin', [batch, [...running.taskUids]])
-      await this.#carryOut(running, picked, tasks)
+      await this.#carryOut(running, picked.batch, picked.tasks)
     } finally {
       this.#running = null
     }
     return true
   }
 
-  /** Enqueues the deletion of the oldest finished tasks once there are too many. */
-  async #cleanUp(): Promise<void> {
+  /** Enqueues the deletion of the oldest finished tasks, since there are too many. */
+  async #cleanUp(surplus: Surplus): Promise<void> {
     const { store, log } = this.#around
-    if (this.#limits.tasksMax === 0) return
-    const surplus = await store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX])
-    if (surplus === null) return
     const query = `?beforeEnqueuedAt=${formatDate(surplus.before)}&statuses=succeeded,failed,canceled`
     const content = { kind: 'taskDeletion', query, tasks: surplus.uids } as const
     await store.call('append', [newRow({ indexUid: null, type: 'taskDeletion', content }, content)])
@@ -150,6 +150,12 @@ export class Scheduler {
 
   async #carryOut(running: Running, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
     const { store, catalogue, log } = this.#around
+    const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
+    // Nothing waits for it: the store takes it before the outcome, and a commit whose beginning was not written is
+    // told of after a restart like any other.
+    store.call('begin', [batch, [...running.taskUids]]).catch((error: unknown) => {
+      log.error({ err: error, batchUid: running.batchUid }, 'the beginning of a batch could not be recorded')
+    })
     const index = picked.indexUid === null ? null : catalogue.row(picked.indexUid)
     const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects

@@ -1,3 +1,4 @@
+import { type BatchLimits, type IndexFacts, nextBatch } from './batching.js'
 import type { Connection, Row } from './driver.js'
 import { DumpTable, insertContent } from './dump-table.js'
 import { CHECKED_STORE_BYTES_MAX } from './limits.js'
@@ -110,18 +111,20 @@ export class Store implements StoreCalls {
    */
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const connection = this.#connection
+    const isAlone = calls.length === 1
     // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
     if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
     try {
       connection.exec('BEGIN IMMEDIATE')
       const settled = calls.map((call): Settled<T> => {
         const mark = this.#sets.mark
-        connection.exec('SAVEPOINT call')
+        if (!isAlone) connection.exec('SAVEPOINT call')
         try {
           const value = call()
-          connection.exec('RELEASE call')
+          if (!isAlone) connection.exec('RELEASE call')
           return { ok: true, value }
         } catch (error) {
+          if (isAlone) throw error
           this.#sets.undo(mark)
           this.#undoCall(error)
           return { ok: false, error }
@@ -196,7 +199,22 @@ export class Store implements StoreCalls {
     return { uid, enqueuedAt }
   }
 
-  waiting(tasksMax: number): readonly QueuedTask[] {
+  pick(limits: BatchLimits): ReturnType<StoreCalls['pick']> {
+    const waiting = this.#waiting(limits.tasksMax)
+    const indexes = [...new Set(waiting.map(({ indexUid }) => indexUid))]
+    const facts: IndexFacts = new Map(
+      this.#sql
+        .all('SELECT uid, primary_key FROM catalogue WHERE uid IN (SELECT value FROM json_each(?))', [
+          JSON.stringify(indexes),
+        ])
+        .map((row) => [text(row.uid), { primaryKey: orNull(text, row.primary_key) }]),
+    )
+    const batch = nextBatch(waiting, facts, limits)
+    return batch === null ? null : { batch, tasks: this.pending(batch.tasks.map(({ uid }) => uid)) }
+  }
+
+  /** Enough of the queue to choose the next batch: see `nextBatch`. */
+  #waiting(tasksMax: number): readonly QueuedTask[] {
     const found = new Map<number, QueuedTask>()
     const add = (rows: readonly Row[]) => {
       for (const row of rows) found.set(number(row.uid), queuedTask(row))
@@ -252,7 +270,7 @@ export class Store implements StoreCalls {
       .map((row) => ({ uid: number(row.uid), kind: text(row.kind) as QueuedTask['kind'] }))
   }
 
-  begin(given: NewBatch, uids: readonly number[]): readonly PendingTask[] {
+  begin(given: NewBatch, uids: readonly number[]): void {
     const members = JSON.stringify(uids)
     const batch = { ...given, startedAt: this.#notBefore(given.uid, members, given.startedAt) }
     this.#sql.run(
@@ -260,14 +278,15 @@ export class Store implements StoreCalls {
       [batch.uid, batch.startedAt, members],
     )
     this.#members.moved(this.#running(batch.uid), 'processing')
-    const tasks = this.pending(uids)
-    const shown = tasks.map(({ row }) => ({ ...row, details: parsedDetails(row.details) }))
+    const shown = this.#sql
+      .all(`SELECT ${taskColumns} FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid`, [
+        members,
+      ])
+      .map((row) => ({ ...taskRow(row), details: parsedDetails(orNull(text, row.details)) }))
     const details = JSON.stringify(mergedDetails(shown))
     const stats = JSON.stringify(batchStats(shown))
-    this.#members.changing([batch.uid], () =>
-      this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null),
-    )
-    return tasks
+    this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null)
+    this.#members.begun(batch.uid)
   }
 
   revert(batchUid: number): void {
@@ -460,6 +479,7 @@ export class Store implements StoreCalls {
   /** Lets what is still running of a batch wait again. */
   #release(batchUid: number): void {
     const uids = this.#running(batchUid)
+    if (uids.length === 0) return
     this.#sql.run(
       "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE uid IN (SELECT value FROM json_each(?))",
       [JSON.stringify(uids)],
@@ -474,9 +494,8 @@ export class Store implements StoreCalls {
         [batch.uid],
       )[0]
     const [oldest, newest] = [arrival('min'), arrival('max')]
-    this.#sql.run('DELETE FROM batches WHERE uid = ?', [batch.uid])
     this.#sql.run(
-      `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy,
+      `INSERT OR REPLACE INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy,
        details, stats, oldest_uid, newest_uid, era) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         batch.uid,

@@ -1,17 +1,18 @@
 /** Uids of one chunk of a set, as many as fit into eight KiB of bits. Source: the containers of roaring bitmaps. */
 export const CHUNK_UIDS = 65_536
 const CHUNK_WORDS = CHUNK_UIDS / 32
+const CHUNK_BYTES = CHUNK_UIDS / 8
 
 /** From so many members on a chunk is kept as bits, below as a list: where both take the same room. */
 const LISTED_MAX = CHUNK_UIDS / 16
 
 /** The bits of one chunk. */
-export type Chunk = Uint32Array
+type Chunk = Uint32Array
 
-export const emptyChunk = (): Chunk => new Uint32Array(CHUNK_WORDS)
+const emptyChunk = (): Chunk => new Uint32Array(CHUNK_WORDS)
 
 /** Members of a chunk. */
-export function countOf(chunk: Chunk): number {
+function countOf(chunk: Chunk): number {
   let count = 0
   for (let word of chunk) {
     // Bits are added up in pairs, then in fours, then in bytes. Source: Hacker's Delight, section 5-1.
@@ -26,33 +27,99 @@ export function countOf(chunk: Chunk): number {
  * A chunk as stored: few members as a rising list of 16-bit numbers, many as 8 KiB of bits, both little
  * endian, as all machines are that this runs on.
  */
-export function encodedChunk(chunk: Chunk, count: number): Uint8Array {
-  if (count >= LISTED_MAX) return new Uint8Array(chunk.buffer.slice(0))
-  const list = new Uint16Array(count)
-  let at = 0
-  for (const offset of offsetsIn(chunk)) list[at++] = offset
-  return new Uint8Array(list.buffer)
+export interface StoredChunk {
+  readonly bytes: Uint8Array
+  /** Members. */
+  readonly count: number
+}
+
+/**
+ * What is to be stored of a chunk once members have come and gone; null if that changes nothing.
+ * @param stored null: nothing yet
+ * @param edits offset → whether it is a member from now on
+ */
+export function edited(stored: Uint8Array | null, edits: ReadonlyMap<number, boolean>): StoredChunk | null {
+  const bytes = stored ?? new Uint8Array()
+  const isList = bytes.length < CHUNK_BYTES
+  return isList && bytes.length / 2 + edits.size < LISTED_MAX
+    ? editedList(listOf(bytes), edits)
+    : editedBits(bytes, edits)
+}
+
+/** Most sets are short lists, which take a fraction of the time that their bits would. */
+function editedList(list: Uint16Array, edits: ReadonlyMap<number, boolean>): StoredChunk | null {
+  const changed = new Uint16Array(list.length + edits.size)
+  changed.set(list)
+  let count = list.length
+  let isChanged = false
+  for (const [offset, isMember] of edits) {
+    const at = placeOf(offset, changed, count)
+    if ((at < count && changed[at] === offset) === isMember) continue
+    isChanged = true
+    if (isMember) {
+      changed.copyWithin(at + 1, at, count++)
+      changed[at] = offset
+    } else changed.copyWithin(at, at + 1, count--)
+  }
+  return isChanged ? { bytes: new Uint8Array(changed.slice(0, count).buffer), count } : null
+}
+
+/** Where in the first `count` of a rising list the number is, or would be. */
+function placeOf(offset: number, list: Uint16Array, count: number): number {
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((list[middle] ?? 0) < offset) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function editedBits(bytes: Uint8Array, edits: ReadonlyMap<number, boolean>): StoredChunk | null {
+  const chunk = emptyChunk()
+  decodeInto(chunk, bytes)
+  let isChanged = false
+  for (const [offset, isMember] of edits) {
+    if (hasBit(chunk, offset) === isMember) continue
+    isChanged = true
+    if (isMember) setBit(chunk, offset)
+    else clearBit(chunk, offset)
+  }
+  if (!isChanged) return null
+  const count = countOf(chunk)
+  if (count >= LISTED_MAX) return { bytes: new Uint8Array(chunk.buffer), count }
+  return { bytes: new Uint8Array(Uint16Array.from(offsetsIn(chunk)).buffer), count }
+}
+
+/** Drivers hand out views that need not be aligned. */
+const aligned = (bytes: Uint8Array): Uint8Array => (bytes.byteOffset % 4 === 0 ? bytes : bytes.slice())
+
+function listOf(bytes: Uint8Array): Uint16Array {
+  const { buffer, byteOffset } = aligned(bytes)
+  return new Uint16Array(buffer, byteOffset, bytes.length / 2)
 }
 
 /** Adds the members of a stored chunk. */
-export function decodeInto(chunk: Chunk, bytes: Uint8Array): void {
-  // Drivers hand out views that need not be aligned.
-  const { buffer, byteOffset } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice()
-  if (bytes.length < CHUNK_UIDS / 8) {
-    const list = new Uint16Array(buffer, byteOffset, bytes.length / 2)
+function decodeInto(chunk: Chunk, bytes: Uint8Array): void {
+  if (bytes.length < CHUNK_BYTES) {
+    const list = listOf(bytes)
     // By place: an iterator takes twice as long.
     for (let at = 0; at < list.length; at++) setBit(chunk, list[at] ?? 0)
   } else {
+    const { buffer, byteOffset } = aligned(bytes)
     const words = new Uint32Array(buffer, byteOffset, CHUNK_WORDS)
     for (let word = 0; word < CHUNK_WORDS; word++) chunk[word] = (chunk[word] ?? 0) | (words[word] ?? 0)
   }
 }
 
-export function setBit(chunk: Chunk, offset: number): void {
+const hasBit = (chunk: Chunk, offset: number): boolean =>
+  ((chunk[offset >>> 5] ?? 0) & (1 << (offset & 31))) !== 0
+
+function setBit(chunk: Chunk, offset: number): void {
   chunk[offset >>> 5] = (chunk[offset >>> 5] ?? 0) | (1 << (offset & 31))
 }
 
-export function clearBit(chunk: Chunk, offset: number): void {
+function clearBit(chunk: Chunk, offset: number): void {
   chunk[offset >>> 5] = (chunk[offset >>> 5] ?? 0) & ~(1 << (offset & 31))
 }
 
@@ -143,9 +210,8 @@ export class UidSet {
   }
 
   has(uid: number): boolean {
-    const offset = uid % CHUNK_UIDS
-    const word = this.#chunks.get(Math.floor(uid / CHUNK_UIDS))?.[offset >>> 5] ?? 0
-    return (word & (1 << (offset & 31))) !== 0
+    const chunk = this.#chunks.get(Math.floor(uid / CHUNK_UIDS))
+    return chunk !== undefined && hasBit(chunk, uid % CHUNK_UIDS)
   }
 
   get size(): number {

@@ -1,17 +1,7 @@
 import type { Row, Value } from './driver.js'
 import { bytes, number } from './rows.js'
 import type { Sql } from './sql.js'
-import {
-  CHUNK_UIDS,
-  type Chunk,
-  clearBit,
-  countOf,
-  decodeInto,
-  emptyChunk,
-  encodedChunk,
-  setBit,
-  UidSet,
-} from './uid-set.js'
+import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
 
 /**
  * What stored sets are about. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of
@@ -146,38 +136,32 @@ export class UidSets {
   #write(changes: readonly Change[]): void {
     const [first] = changes
     if (first === undefined) return
-    const key = [first.kind, first.value]
-    const chunks = new Map<number, Chunk>()
+    const edits = new Map<number, Map<number, boolean>>()
     for (const { uids, isAddition } of changes) {
       for (const uid of uids) {
-        const at = Math.floor(uid / CHUNK_UIDS)
-        const chunk = chunks.get(at) ?? this.#chunk([...key, at])
-        chunks.set(at, chunk)
-        if (isAddition) setBit(chunk, uid % CHUNK_UIDS)
-        else clearBit(chunk, uid % CHUNK_UIDS)
+        const chunk = Math.floor(uid / CHUNK_UIDS)
+        const known = edits.get(chunk) ?? new Map<number, boolean>()
+        edits.set(chunk, known.set(uid % CHUNK_UIDS, isAddition))
       }
     }
-    for (const [at, chunk] of chunks) {
-      const count = countOf(chunk)
-      if (count === 0)
-        this.#sql.run('DELETE FROM sets WHERE kind = ? AND value = ? AND chunk = ?', [...key, at])
-      else {
-        this.#sql.run(
-          `INSERT INTO sets (kind, value, chunk, n, members) VALUES (?, ?, ?, ?, ?)
-           ON CONFLICT (kind, value, chunk) DO UPDATE SET n = excluded.n, members = excluded.members`,
-          [...key, at, count, encodedChunk(chunk, count)],
-        )
-      }
-    }
+    for (const [chunk, edit] of edits) this.#edit([first.kind, first.value, chunk], edit)
   }
 
-  #chunk(key: readonly Value[]): Chunk {
-    const row: Row | undefined = this.#sql.all(
+  #edit(key: readonly Value[], edits: ReadonlyMap<number, boolean>): void {
+    const stored: Row | undefined = this.#sql.all(
       'SELECT members FROM sets WHERE kind = ? AND value = ? AND chunk = ?',
       key,
     )[0]
-    const chunk = emptyChunk()
-    if (row !== undefined) decodeInto(chunk, bytes(row.members))
-    return chunk
+    const chunk = edited(stored === undefined ? null : bytes(stored.members), edits)
+    if (chunk === null) return
+    if (chunk.count === 0) {
+      this.#sql.run('DELETE FROM sets WHERE kind = ? AND value = ? AND chunk = ?', key)
+      return
+    }
+    this.#sql.run(
+      `INSERT INTO sets (kind, value, chunk, n, members) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (kind, value, chunk) DO UPDATE SET n = excluded.n, members = excluded.members`,
+      [...key, chunk.count, chunk.bytes],
+    )
   }
 }

@@ -205,6 +205,10 @@ export function engine(
         fieldDistribution: {},
       }
     },
+    async sizes() {
+      await world.point(life, 'sizes')
+      return { rawDocumentDbSize: 0, indexSize: 0 }
+    },
     async list() {
       await world.point(life, 'list')
       fault(0.02)

@@ -26,16 +26,25 @@ pub struct Limits {
     pub indexing_threads: usize,
 }
 
+/// What an index takes on disk, in bytes. Shape: `IndexSizes` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexSizes {
+    /// Of stored documents.
+    pub raw_document_db_size: u64,
+    /// Of the directory.
+    pub index_size: u64,
+}
+
 /// Numbers about an index. Shape: `IndexStats` in `ts/engine/engine.ts`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexStats {
     /// Documents.
     pub number_of_documents: u64,
-    /// Bytes of stored documents on disk.
-    pub raw_document_db_size: u64,
-    /// Bytes of the directory.
-    pub index_size: u64,
+    /// What they take.
+    #[serde(flatten)]
+    pub sizes: IndexSizes,
     /// Vectors.
     pub number_of_embeddings: u64,
     /// Documents with a vector.
@@ -422,20 +431,24 @@ impl Index {
     /// Numbers about the newest commit.
     pub fn stats(&self) -> Result<IndexStats> {
         let snapshot = self.snapshot()?;
-        let (index_size, raw_document_db_size) = match self.current().as_deref() {
-            Some(Current { directory, committed: Some(committed) }) => directory.sizes(committed)?,
-            _ => (0, 0),
-        };
         let vectors = Vectors::of(&snapshot);
         let (number_of_embeddings, number_of_embedded_documents) = vectors.counts()?;
         Ok(IndexStats {
             number_of_documents: snapshot.documents().len(),
-            raw_document_db_size,
-            index_size: index_size + Vectors::bytes_below(&self.path),
+            sizes: self.sizes()?,
             number_of_embeddings,
             number_of_embedded_documents,
             field_distribution: snapshot.presence_counts(Presence::TopLevel)?,
         })
+    }
+
+    /// Bytes of the newest commit.
+    pub fn sizes(&self) -> Result<IndexSizes> {
+        let (directory, raw_document_db_size) = match self.current().as_deref() {
+            Some(Current { directory, committed: Some(committed) }) => directory.sizes(committed)?,
+            _ => (0, 0),
+        };
+        Ok(IndexSizes { raw_document_db_size, index_size: directory + Vectors::bytes_below(&self.path) })
     }
 
     /// Names of all fields of all documents, dotted paths included, sorted.

@@ -18,7 +18,7 @@ mod threads;
 pub mod vector;
 
 pub use engine::Engine;
-pub use index::{Damage, Index, IndexStats, Limits};
+pub use index::{Damage, Index, IndexSizes, IndexStats, Limits};
 
 #[cfg(test)]
 mod fixture;

@@ -330,6 +330,12 @@ impl EngineHandle {
         self.searching(env, move |engine| json(&engine.index(&index)?.stats()?))
     }
 
+    /// Resolves to `IndexSizes`.
+    #[napi]
+    pub fn sizes<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| json(&engine.index(&index)?.sizes()?))
+    }
+
     /// Resolves to an array of names.
     #[napi]
     pub fn fields<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {

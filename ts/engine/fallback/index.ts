@@ -120,6 +120,7 @@ export function openFallback({
     documents: forward('documents'),
     document: forward('document'),
     stats: forward('stats'),
+    sizes: forward('sizes'),
     fields: forward('fields'),
     snapshot: forward('snapshot'),
     verify: forward('verify'),

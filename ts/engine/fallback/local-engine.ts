@@ -16,6 +16,7 @@ import type {
   Engine,
   IndexedRequest,
   IndexId,
+  IndexSizes,
   IndexStats,
   Payload,
   PayloadReport,
@@ -249,17 +250,20 @@ export class LocalEngine implements Engine {
   }
 
   async stats(index: IndexId): Promise<IndexStats> {
-    const open = await this.existing(index)
-    const { data, log } = open
+    const { data } = await this.existing(index)
     return {
       numberOfDocuments: data.docids.size,
-      rawDocumentDbSize: data.sourceBytes,
-      indexSize: log.bytes + open.snapshotBytes,
+      ...(await this.sizes(index)),
       ...embeddingCounts(data.vectors),
       fieldDistribution: Object.fromEntries(
         [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
       ),
     }
+  }
+
+  async sizes(index: IndexId): Promise<IndexSizes> {
+    const { data, log, snapshotBytes } = await this.existing(index)
+    return { rawDocumentDbSize: data.sourceBytes, indexSize: log.bytes + snapshotBytes }
   }
 
   async fields(index: IndexId): Promise<readonly string[]> {

@@ -74,6 +74,7 @@ export interface EngineHandle {
   documents(index: string, request: Uint8Array): Promise<Reply>
   document(index: string, request: Uint8Array): Promise<Reply>
   stats(index: string): Promise<Reply>
+  sizes(index: string): Promise<Reply>
   fields(index: string): Promise<Reply>
   snapshot(index: string, directory: string): Promise<Reply>
   verify(index: string): Promise<Reply>

@@ -9,6 +9,7 @@ import type {
   Engine,
   IndexedRequest,
   IndexId,
+  IndexSizes,
   IndexStats,
   Payload,
   PayloadReport,
@@ -156,6 +157,10 @@ class NativeEngine implements Engine {
 
   async stats(index: IndexId): Promise<IndexStats> {
     return decoded(this.handle.stats(index))
+  }
+
+  async sizes(index: IndexId): Promise<IndexSizes> {
+    return decoded(this.handle.sizes(index))
   }
 
   async fields(index: IndexId): Promise<readonly string[]> {

@@ -1,0 +1,47 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { edited, UidSet } from '../../ts/tasks/uid-set.js'
+
+/** From so many members on a chunk is stored as bits. */
+const LISTED_MAX = 4_096
+
+/** Edits of a chunk: few and many, near each other and far, so that lists become bits and lists again. */
+const edits = fc
+  .tuple(fc.constantFrom(40, 6_000, 65_536), fc.constantFrom(2, 300, 5_000), fc.integer(), fc.nat(10))
+  .map(([span, count, seed, additions]) => {
+    let state = seed >>> 0
+    const below = (bound: number) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      return Math.floor((state / 2 ** 32) * bound)
+    }
+    return new Map(Array.from({ length: count }, () => [below(span), below(10) < additions] as const))
+  })
+
+test('an edited chunk holds what a set would, and says when nothing changes', (t) => {
+  const property = fc.property(fc.array(edits, { maxLength: 12 }), (steps) => {
+    const members = new Set<number>()
+    let stored: Uint8Array | null = null
+    for (const step of steps) {
+      const before = new Set(members)
+      for (const [offset, isMember] of step) {
+        if (isMember) members.add(offset)
+        else members.delete(offset)
+      }
+      const chunk = edited(stored, step)
+      const isSame = before.size === members.size && [...members].every((offset) => before.has(offset))
+      t.is(chunk === null, isSame)
+      stored = chunk === null ? stored : chunk.bytes
+      const found = new UidSet()
+      if (stored !== null) found.addStored(0, stored)
+      t.deepEqual(
+        found.uids(),
+        [...members].sort((a, b) => a - b),
+      )
+      if (chunk === null) continue
+      t.is(chunk.count, members.size)
+      t.is(chunk.bytes.length, members.size < LISTED_MAX ? members.size * 2 : 8_192)
+    }
+  })
+  fc.assert(property, { numRuns: 60 })
+  t.pass()
+})
