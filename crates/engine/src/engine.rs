@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fs4::fs_std::FileExt as _;
 
+use crate::analysis;
 use crate::error::{Context, Error, Result};
 use crate::index::{Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, Patience};
 use crate::store::Snapshot;
+use crate::threads;
 
 /// Keeps indexes, one directory each. One per process and directory.
 pub struct Engine {
@@ -25,10 +27,17 @@ pub struct Engine {
 /// The file that is locked. It stays, empty.
 const LOCK: &str = "lock";
 
+/// Where it lies, empty, texts were in Chinese.
+const CHINESE: &str = "chinese";
+
 impl Engine {
-    /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for.
+    /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for; what their texts
+    /// need that takes long to read is read meanwhile.
     pub fn open(directory: &Path, limits: Limits) -> Result<Self> {
         fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
+        if directory.join(CHINESE).exists() {
+            threads::aside(analysis::read_chinese);
+        }
         Ok(Self {
             directory: directory.to_owned(),
             limits,
@@ -70,6 +79,15 @@ impl Engine {
         }
         drop(lock);
         self.index(id)
+    }
+
+    /// Notes on the disk what texts have needed so far, for the next process to read it ahead. A note that cannot be
+    /// made is made the next time.
+    pub fn remember(&self) {
+        let note = self.directory.join(CHINESE);
+        if analysis::is_chinese_read() && !note.exists() {
+            let _ = File::create(note);
+        }
     }
 
     /// Merges segments of an index until it has few. Does nothing if there is no such index.
@@ -171,5 +189,26 @@ impl Engine {
             index.close();
         }
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analyzer;
+    use crate::settings::Settings;
+
+    #[test]
+    fn that_texts_are_in_chinese_is_remembered() {
+        let directory = tempfile::tempdir().unwrap();
+        let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1 };
+        let engine = Engine::open(directory.path(), limits).unwrap();
+        let analyzer = Analyzer::new(&Settings::default()).unwrap();
+        analyzer.each("人人生而自由", None, |_| ());
+        engine.remember();
+        assert!(directory.path().join(CHINESE).exists());
+        assert!(engine.list().unwrap().is_empty());
+        drop(engine);
+        Engine::open(directory.path(), limits).unwrap();
     }
 }

@@ -53,6 +53,15 @@ pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
+/// The same for work that nobody waits for. Where no thread is to be had, nothing is done.
+pub fn aside(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().name("siftd-yielding".to_owned());
+    let _ = thread.spawn(|| {
+        give_way();
+        work();
+    });
+}
+
 /// A tenth of the processor while others want all of it.
 #[cfg(target_os = "linux")]
 const NICENESS: libc::c_int = 10;

@@ -209,8 +209,11 @@ impl EngineHandle {
             vectors.iter().try_for_each(|page| writing.fulfil(ticket, page))?;
             let report = writing.commit(ticket).map(bytes)?;
             if let Some(merging) = merging {
-                // A merge that fails changes nothing, and the next commit tries again.
-                merging.run(move || drop(catch_unwind(AssertUnwindSafe(|| merger.merge(&index)))));
+                merging.run(move || {
+                    merger.remember();
+                    // A merge that fails changes nothing, and the next commit tries again.
+                    drop(catch_unwind(AssertUnwindSafe(|| merger.merge(&index))));
+                });
             }
             Ok(report)
         })

@@ -9,7 +9,7 @@ use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::locales::FieldLocales;
-use super::{Locales, Token, TokenKind, latin};
+use super::{Locales, Token, TokenKind, chinese, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 
@@ -138,6 +138,7 @@ impl Analyzer {
                     take(convert(piece.normalize(&options)));
                 }
             } else {
+                chinese::note(&segment);
                 take(convert(segment.normalize(&options)));
             }
         }

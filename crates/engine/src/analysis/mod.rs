@@ -3,12 +3,14 @@
 //! The stream is the same for documents, queries and highlighting: only locales and stop words differ.
 
 mod analyzer;
+mod chinese;
 mod facet;
 mod latin;
 mod locales;
 mod token;
 
 pub use analyzer::Analyzer;
+pub use chinese::{is_chinese_read, read_chinese};
 pub use facet::{normalize_facet, normalize_facet_search};
 pub use locales::{Language, Locales, parse_locales};
 pub use token::{Token, TokenKind};
