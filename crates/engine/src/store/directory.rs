@@ -96,6 +96,7 @@ impl IndexDirectory {
         let mut keep = manifest.files();
         keep.insert(&name);
         directory.remove_others(&names, &keep);
+        directory.disk.read_ahead(&keep);
         let committed = directory.read(manifest, name)?;
         Ok((directory, Some(committed)))
     }

@@ -1,8 +1,10 @@
 //! The few things the store asks of a file system, so that a test can forget what was not synced.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,10 @@ pub trait Disk: Debug + Send + Sync {
 
     /// The bytes of a file, mapped.
     fn open(&self, name: &str) -> io::Result<FileSlice>;
+
+    /// Files that are opened next, whose beginnings and ends are read then. A disk that is told of all takes hardly longer
+    /// than for one.
+    fn read_ahead(&self, _names: &BTreeSet<&str>) {}
 
     /// Takes the place of a file of that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
@@ -75,6 +81,16 @@ impl Disk for Folder {
         maps.open_read(Path::new(name)).map_err(io::Error::other)
     }
 
+    fn read_ahead(&self, names: &BTreeSet<&str>) {
+        for name in names {
+            // What cannot be opened is reported when it is read.
+            let Ok(file) = File::open(self.path.join(name)) else { continue };
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            will_need(&file, 0..READ_AHEAD_BYTES);
+            will_need(&file, bytes.saturating_sub(READ_AHEAD_BYTES)..bytes);
+        }
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }
@@ -106,6 +122,22 @@ impl DiskFile for File {
         self.sync_all()
     }
 }
+
+/// What [`Disk::read_ahead`] has read of either end of a file: where its parts lie, and the docids of a small segment.
+const READ_AHEAD_BYTES: u64 = 128 * 1024;
+
+/// Has the system read a part of a file in the background.
+#[cfg(target_os = "linux")]
+fn will_need(file: &File, part: Range<u64>) {
+    use std::os::fd::AsRawFd as _;
+    let offset = libc::off_t::try_from(part.start).unwrap_or(libc::off_t::MAX);
+    let length = libc::off_t::try_from(part.end - part.start).unwrap_or(libc::off_t::MAX);
+    // SAFETY: the descriptor is open as long as `file`. A hint: what comes of it, or that it is refused, changes nothing.
+    let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), offset, length, libc::POSIX_FADV_WILLNEED) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn will_need(_file: &File, _part: Range<u64>) {}
 
 /// Makes new and renamed names in a directory survive a crash. Elsewhere than on Unix, directories cannot be
 /// opened and the file system sees to it.
