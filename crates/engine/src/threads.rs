@@ -1,5 +1,6 @@
 //! Here is work: which threads do which part of it, and whom do they give way to?
 
+use std::cmp::Reverse;
 use std::io;
 use std::sync::OnceLock;
 
@@ -35,6 +36,20 @@ pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync)
         outcomes.push(outcome);
         outcomes
     })
+}
+
+/// Parts shared out to as many threads as a search may have, given with their weights: each goes to the thread that has
+/// least to do, the heaviest first.
+pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
+    parts.sort_unstable_by_key(|(weight, _)| Reverse(*weight));
+    let mut shares: Vec<(u64, Vec<P>)> = (0..for_a_search()).map(|_| (0, Vec::new())).collect();
+    for (weight, part) in parts {
+        if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
+            *sum += u64::from(weight);
+            share.push(part);
+        }
+    }
+    shares.into_iter().map(|(_, share)| share).filter(|share| !share.is_empty()).collect()
 }
 
 /// Runs `work` on a thread that gives way to all others where processors are short. It must hold nothing that others

@@ -11,6 +11,7 @@ use super::ranks::Ranks;
 use super::strings::StringColumn;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
+use crate::threads::{in_parallel, shared_out};
 
 /// Fields whose columns stay open per commit; beyond, all are opened anew.
 const FIELDS_OPEN_MAX: usize = 256;
@@ -59,6 +60,23 @@ pub(super) struct Part<C> {
     /// Its place in the commit.
     pub segment: usize,
     pub column: Arc<C>,
+}
+
+/// Columns of fewer documents are no work for a thread.
+const SHARED_DOCUMENTS_MIN: u32 = 1 << 15;
+
+/// Has several threads do `work` on large columns, if it is `due` for several of them: they keep what comes of it, so it
+/// is there for who asks them in turn. `due` gives how many documents a column has.
+pub(super) fn work_out<C: Sync>(
+    columns: impl Iterator<Item = C>,
+    due: impl Fn(&C) -> Option<u32>,
+    work: impl Fn(&C) + Sync,
+) {
+    let documents = |column: C| Some((due(&column).filter(|docs| *docs >= SHARED_DOCUMENTS_MIN)?, column));
+    let large: Vec<(u32, C)> = columns.filter_map(documents).collect();
+    if large.len() > 1 {
+        in_parallel(&shared_out(large), |share| share.iter().for_each(&work));
+    }
 }
 
 /// The columns of the fields of one segment. They stay with it from commit to commit.
@@ -131,6 +149,11 @@ impl Columns {
             open.clear();
         }
         Ok(Arc::clone(open.entry(path.to_owned()).or_insert(field)))
+    }
+
+    /// Whether they are most of the documents there are.
+    pub(super) fn are_most(&self, docids: &RoaringBitmap) -> bool {
+        docids.len() * 2 > self.snapshot.documents().len()
     }
 
     /// Documents of `docids` that are still there. Columns keep deleted ones until a merge.

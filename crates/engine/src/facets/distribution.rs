@@ -9,8 +9,9 @@ use tantivy::columnar::{Cardinality, ColumnIndex};
 use super::by_value::AllOrSome;
 use super::columns::{Columns, FieldColumns, Part};
 use super::levels::{Levels, commonest};
+use super::numbers::NumberColumn;
 use super::ranks::Ranks;
-use super::strings::split;
+use super::strings::{StringColumn, split};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};
@@ -184,6 +185,9 @@ impl Columns {
         }
         let ranks = field.number_ranks()?;
         let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
+        if self.are_most(candidates) {
+            NumberColumn::sort_all(&field.numbers);
+        }
         for (part, Part { segment, column }) in field.numbers.iter().enumerate() {
             let total = |value: u32| column.by_value().count(value as usize);
             let counted = Counted {
@@ -239,6 +243,9 @@ impl Columns {
     ) -> Result<Counts> {
         let ranks = field.string_ranks()?;
         let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
+        if self.are_most(candidates) {
+            StringColumn::sort_all(&field.strings);
+        }
         for (part, Part { segment, column }) in field.strings.iter().enumerate() {
             let groups = column.groups()?;
             let total = |group: u32| -> u32 {

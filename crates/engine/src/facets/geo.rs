@@ -63,6 +63,7 @@ pub struct GeoBuckets {
 impl Columns {
     /// Places of those of `universe` that have one, by ascending docid.
     pub fn places(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
+        self.work_out_places();
         let mut places = Vec::new();
         for (position, segment) in self.snapshot.segments().iter().enumerate() {
             if segment.live.is_disjoint(universe) {
@@ -81,6 +82,7 @@ impl Columns {
 
     /// Live documents no farther than `metres` from `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
+        self.work_out_places();
         self.selected(&format!("radius {center:?} {metres:?}"), |segment| {
             let places = self.segment_places(segment)?;
             Ok(places.map(|places| places.within_radius(center, metres)).unwrap_or_default())

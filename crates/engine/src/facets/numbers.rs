@@ -5,6 +5,7 @@ use tantivy::DocId;
 use tantivy::columnar::Column;
 
 use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_block};
+use super::columns::{Part, work_out};
 
 /// The numbers of a field in a segment.
 pub(super) struct NumberColumn {
@@ -26,6 +27,24 @@ impl NumberColumn {
     pub fn new(column: Column<f64>, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
         let (ranked, by_value, by_document) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self { column, docs, ranked, by_value, by_document, bytes: Arc::clone(bytes) }
+    }
+
+    /// Has several threads work out [`NumberColumn::values`].
+    pub fn rank_all(parts: &[Part<Self>]) {
+        let columns = parts.iter().map(|part| &*part.column);
+        let due = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
+        work_out(columns, due, |column| {
+            column.ranked();
+        });
+    }
+
+    /// Has several threads work out [`NumberColumn::by_value`].
+    pub fn sort_all(parts: &[Part<Self>]) {
+        let columns = parts.iter().map(|part| &*part.column);
+        let due = |column: &&Self| column.by_value.get().is_none().then_some(column.docs);
+        work_out(columns, due, |column| {
+            column.by_value();
+        });
     }
 
     fn ranked(&self) -> &Ranked {

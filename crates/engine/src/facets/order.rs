@@ -7,8 +7,9 @@ use roaring::RoaringBitmap;
 
 use super::by_value::{AllOrSome, ByValue};
 use super::columns::{Columns, FieldColumns};
+use super::numbers::NumberColumn;
 use super::ranks::ordered;
-use super::strings::{group_key, split};
+use super::strings::{StringColumn, group_key, split};
 use crate::error::Result;
 use crate::store::SegmentView;
 
@@ -136,6 +137,13 @@ impl SortBuckets {
 
     /// Readies the columns of a kind.
     fn start(&mut self) -> Result<()> {
+        let is_for_most = self.columns.are_most(&self.left);
+        match self.kind {
+            Kind::Numbers if is_for_most => NumberColumn::sort_all(&self.field.numbers),
+            Kind::Numbers => NumberColumn::rank_all(&self.field.numbers),
+            Kind::Strings if is_for_most => StringColumn::sort_all(&self.field.strings),
+            Kind::Strings | Kind::Without => {}
+        }
         let parts: Vec<(usize, usize)> = match self.kind {
             Kind::Numbers => self.field.numbers.iter().map(|part| part.segment).enumerate().collect(),
             Kind::Strings => self.field.strings.iter().map(|part| part.segment).enumerate().collect(),

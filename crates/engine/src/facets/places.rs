@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 
 use super::by_value::{AllOrSome, each_block};
-use super::columns::{Columns, Part};
+use super::columns::{Columns, Part, work_out};
 use super::geo::{EARTH_RADIUS, GeoPoint, distance};
 use super::numbers::NumberColumn;
 use crate::error::Result;
@@ -29,6 +29,18 @@ pub(super) struct Places {
 struct Kept(OnceLock<Option<Arc<Places>>>);
 
 impl Columns {
+    /// Has several threads work out the places of segments.
+    pub(super) fn work_out_places(&self) {
+        let due = |segment: &usize| {
+            let view = self.segment(*segment);
+            view.attachments().get::<Kept>().0.get().is_none().then_some(view.reader.max_doc())
+        };
+        work_out(0..self.snapshot.segments().len(), due, |segment| {
+            // What fails is tried again, and then reported, by who asks for it.
+            let _ = self.segment_places(*segment);
+        });
+    }
+
     /// The places of a segment, worked out once for it; None if it has none.
     pub(super) fn segment_places(&self, segment: usize) -> Result<Option<Arc<Places>>> {
         let view = self.segment(segment);
@@ -49,11 +61,14 @@ impl Columns {
 impl Places {
     fn new(lats: &NumberColumn, lngs: &NumberColumn, docs: u32) -> Self {
         let mut points = vec![[f64::NAN; 2]; docs as usize];
+        let mut values = Vec::new();
         for (axis, numbers) in [lats, lngs].into_iter().enumerate() {
             let column = &numbers.column;
             each_block(&column.index, AllOrSome::All(docs), &mut |docs, rows| {
-                for (&doc, &row) in docs.iter().zip(rows) {
-                    points[doc as usize][axis] = column.values.get_val(row);
+                values.resize(rows.len(), 0.0);
+                column.values.get_vals(rows, &mut values);
+                for (&doc, &value) in docs.iter().zip(&values) {
+                    points[doc as usize][axis] = value;
                 }
             });
         }

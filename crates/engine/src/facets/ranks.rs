@@ -391,6 +391,7 @@ impl FieldColumns {
         if let Some(ranks) = self.number_ranks.get() {
             return Ok(Arc::clone(ranks));
         }
+        NumberColumn::rank_all(&self.numbers);
         let ranks = Arc::new(Ranks::of_numbers(&self.numbers)?);
         Ok(Arc::clone(self.number_ranks.get_or_init(|| ranks)))
     }

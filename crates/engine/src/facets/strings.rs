@@ -5,6 +5,7 @@ use tantivy::DocId;
 use tantivy::columnar::{Column, Dictionary, StrColumn};
 
 use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_ord};
+use super::columns::{Part, work_out};
 use super::ranks::Merged;
 use crate::analysis::normalize_facet;
 use crate::error::{Error, Result};
@@ -98,6 +99,15 @@ impl StringColumn {
         let groups = Groups { of_ord: vary.then_some(of_ord), first: vary.then_some(first), len };
         account(&self.bytes, if vary { 8 * self.len() } else { 0 });
         Ok(Arc::clone(kept.insert(Arc::new(groups))))
+    }
+
+    /// Has several threads work out [`StringColumn::by_ord`].
+    pub fn sort_all(parts: &[Part<Self>]) {
+        let columns = parts.iter().map(|part| &*part.column);
+        let due = |column: &&Self| column.by_ord.get().is_none().then_some(column.docs);
+        work_out(columns, due, |column| {
+            column.by_ord();
+        });
     }
 
     /// Documents by ordinal.

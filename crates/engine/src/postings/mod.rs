@@ -34,7 +34,6 @@ pub use positions::PositionDocs;
 pub use searchable::Searchable;
 pub use segment::Side;
 
-use std::cmp::Reverse;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ use tantivy::directory::FileSlice;
 use crate::error::Result;
 use crate::generations::Generations;
 use crate::store::Snapshot;
-use crate::threads::{self, in_parallel};
+use crate::threads::{in_parallel, shared_out};
 use cache::COMMIT_BYTES_MAX;
 use segment::Segment;
 
@@ -121,23 +120,14 @@ impl Postings {
     /// Has several threads do `work` on a segment each, if there are several large ones. What segments work out they
     /// keep, so it is there for who asks them in turn.
     fn share_segments(&self, work: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
-        let documents = |segment: &usize| self.snapshot.segments()[*segment].reader.max_doc();
-        let mut large: Vec<usize> = (0..self.indexes.len()).collect();
-        large.retain(|segment| documents(segment) >= SHARED_DOCUMENTS_MIN);
+        let documents = self.snapshot.segments().iter().map(|segment| segment.reader.max_doc());
+        let large: Vec<(u32, usize)> =
+            documents.zip(0..).filter(|(documents, _)| *documents >= SHARED_DOCUMENTS_MIN).collect();
         if large.len() < 2 {
             return Ok(());
         }
-        // Each goes to the thread that has least to do.
-        large.sort_unstable_by_key(|segment| Reverse(documents(segment)));
-        let mut shares = vec![(0, Vec::new()); threads::for_a_search()];
-        for segment in large {
-            if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, _)| *sum) {
-                *sum += u64::from(documents(&segment));
-                share.push(segment);
-            }
-        }
         let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
-        in_parallel(&shares, |(_, share)| share.iter().try_for_each(work_on)).into_iter().collect()
+        in_parallel(&shared_out(large), |share| share.iter().try_for_each(work_on)).into_iter().collect()
     }
 
     /// How long reading may go on.
