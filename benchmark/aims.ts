@@ -11,8 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import autocannon from 'autocannon'
-import { client, startDaemon, untilFinished } from './daemon.js'
+import { client, pace, startDaemon, untilFinished } from './daemon.js'
 import { bytesOnDisk, megabytes, percentiles, untilIdle, watchMemory } from './measure.js'
 
 const help = `npm run bench:aims -- [options]
@@ -116,18 +115,10 @@ class Daemon {
 
   /** Asks `bodies` over and over, `connections` at a time. */
   async loadOf(index: string, bodies: readonly Body[], connections: number): Promise<string> {
-    const requests = bodies.map((body) => ({
-      method: 'POST' as const,
-      path: `/indexes/${index}/search`,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }))
-    const run = (duration: number) =>
-      autocannon({ url: `http://127.0.0.1:${this.port}`, connections, duration, requests })
-    await run(3)
-    const { requests: rate, latency, non2xx } = await run(Number(values.seconds))
-    if (non2xx > 0) throw new Error(`${non2xx} searches were refused`)
-    return `${Math.round(rate.average)} /s, p50 ${latency.p50}, p99 ${latency.p99} ms`
+    const load = { port: this.port, index, bodies: bodies.map((body) => JSON.stringify(body)), connections }
+    await pace({ ...load, seconds: 3 })
+    const { perSecond, p50, p99 } = await pace({ ...load, seconds: Number(values.seconds) })
+    return `${Math.round(perSecond)} /s, p50 ${p50}, p99 ${p99} ms`
   }
 
   /** Has the client and the server compile what searches take, by some of a word that nothing holds. */

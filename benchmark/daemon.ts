@@ -1,8 +1,9 @@
-/** A daemon in a process of its own, and a client that keeps its connections. */
+/** A daemon in a process of its own, a client that keeps its connections, and a load of searches. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import autocannon from 'autocannon'
 
 const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
 
@@ -38,6 +39,39 @@ export function client(port: number, connections: number) {
       outgoing.on('error', reject)
       outgoing.end(body)
     })
+}
+
+export interface Load {
+  readonly port: number
+  readonly index: string
+  /** Texts of searches, asked over and over. */
+  readonly bodies: readonly string[]
+  /** So many are under way at any time. */
+  readonly connections: number
+  readonly seconds: number
+}
+
+export interface Pace {
+  readonly perSecond: number
+  readonly searches: number
+  /** Whole milliseconds. */
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Searches as fast as they are answered. @throws Error if one of them is refused */
+export async function pace({ port, index, bodies, connections, seconds }: Load): Promise<Pace> {
+  const requests = bodies.map((body) => ({
+    method: 'POST' as const,
+    path: `/indexes/${index}/search`,
+    headers: { 'content-type': 'application/json' },
+    body,
+  }))
+  const url = `http://127.0.0.1:${port}`
+  const result = await autocannon({ url, connections, duration: seconds, requests })
+  const { requests: asked, latency, non2xx, errors } = result
+  if (non2xx + errors > 0) throw new Error(`${non2xx} searches were refused, ${errors} got no answer`)
+  return { perSecond: asked.average, searches: asked.total, p50: latency.p50, p99: latency.p99 }
 }
 
 /** Waits for the task that `reply` announces; throws unless it succeeds. */

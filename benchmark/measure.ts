@@ -45,13 +45,13 @@ export async function processorSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Waits until a process does next to nothing for a second. */
+/** Waits until a process does next to nothing for two seconds: what goes on in the background begins a little later. */
 export async function untilIdle(pid: number): Promise<void> {
-  for (let before = -1; ; ) {
+  for (let before = -1, quiet = 0; quiet < 4; ) {
+    await new Promise((resolve) => setTimeout(resolve, 500))
     const now = await processorSeconds(pid)
-    if (!(now - before >= 0.1)) return
+    quiet = now - before > 0.05 ? 0 : quiet + 1
     before = now
-    await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }
 

@@ -2,24 +2,26 @@
  * npm run bench:meaning -- [native|fallback] [vectors]: searches by vectors over HTTP.
  *
  * Clustered vectors of 384 components, always the same, sent as five files. Measures from the first POST until
- * all are searchable, then searches over one connection with filters that keep less and less, and compares
- * the first ten with a scan of its own.
+ * all are searchable, compares the first ten with a scan of its own, with filters that keep less and less, and then
+ * searches over one connection, no answer kept.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { client, startDaemon, untilFinished } from './daemon.js'
-import { bytesOnDisk, megabytes, percentiles, watchMemory } from './measure.js'
+import { client, pace, startDaemon, untilFinished } from './daemon.js'
+import { bytesOnDisk, megabytes, processorSeconds, untilIdle, watchMemory } from './measure.js'
 
 const DIMENSIONS = 384
 const LATENT = 48
 const CLUSTERS = 500
 const FILES = 5
 const QUERIES = 50
+/** Searches that are timed, over and over; each differs. */
 const SEARCHES = 2000
 const FIRST = 10
-/** Searches before the first that is measured: Node, here and there, compiles what it runs often. */
-const WARM_SEARCHES = 3000
+const SECONDS = 8
+/** Before the first that is measured: Node, here and there, compiles what it runs often. */
+const WARM_UP_SECONDS = 3
 
 const [engine = 'native', count = '50000'] = process.argv.slice(2)
 const total = Number(count)
@@ -55,7 +57,6 @@ function row(): Float32Array {
 
 const rows = list(total, row)
 const queries = list(QUERIES, row)
-/** Each differs, for an answer that was given before comes from memory. */
 const timed = list(SEARCHES, row)
 /** Of a hundred documents, so many have a share below any number. */
 const shares = rows.map(() => Math.floor(random() * 100))
@@ -83,30 +84,18 @@ function truth(below: number): number[] {
   })
 }
 
-/** Milliseconds of processor time a process has used, all threads; 0 where the system does not tell. */
-async function processorMs(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
-}
-
-/** Waits until a process has nothing to do: graphs are built in the background. */
-async function untilIdle(pid: number): Promise<void> {
-  for (let before = -1000, quiet = 0; quiet < 4; ) {
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const now = await processorMs(pid)
-    quiet = now - before <= 50 ? quiet + 1 : 0
-    before = now
-  }
-}
-
 const directory = await mkdtemp(join(tmpdir(), 'siftd-meaning-'))
 const files = list(FILES, () => '')
 for (const [at, vector] of rows.entries()) {
   const file = Math.floor((at * FILES) / total)
   files[file] += `{"id":${at},"share":${shares[at]},"_vectors":{"v":[${vector.join(',')}]}}\n`
 }
-const { port, child, pid } = await startDaemon(engine, directory, ['--http-payload-size-limit', '1Gb'])
+const { port, child, pid } = await startDaemon(engine, directory, [
+  '--http-payload-size-limit',
+  '1Gb',
+  '--answer-cache-size',
+  '0',
+])
 try {
   const call = client(port, 1)
   const settings = {
@@ -147,7 +136,6 @@ try {
         ...(below < 100 ? { filter: `share < ${below}` } : {}),
       })
     const texts = queries.map(bodyOf)
-    const bodies = timed.map(bodyOf)
     let found = 0
     for (const [at, least] of truth(below).entries()) {
       const { hits } = JSON.parse((await call('POST', '/indexes/rows/search', texts[at])).text) as {
@@ -155,22 +143,15 @@ try {
       }
       found += hits.filter(({ id }) => (likeness[at]?.[id] ?? -1) >= least - 1e-6).length
     }
-    for (let at = 0; !isWarm && at < WARM_SEARCHES; at++)
-      await call('POST', '/indexes/rows/search', texts[at % texts.length])
+    const load = { port, index: 'rows', bodies: timed.map(bodyOf), connections: 1 }
+    if (!isWarm) await pace({ ...load, seconds: WARM_UP_SECONDS })
     isWarm = true
-    const times: number[] = []
-    const [began, usedBefore] = [performance.now(), await processorMs(pid)]
-    for (const body of bodies) {
-      const asked = performance.now()
-      await call('POST', '/indexes/rows/search', body)
-      times.push(performance.now() - asked)
-    }
-    const perSecond = SEARCHES / ((performance.now() - began) / 1000)
-    const cpuMs = ((await processorMs(pid)) - usedBefore) / SEARCHES
-    const { p50, p99 } = percentiles(times)
+    const usedBefore = await processorSeconds(pid)
+    const { perSecond, searches, p50, p99 } = await pace({ ...load, seconds: SECONDS })
+    const cpuMs = ((await processorSeconds(pid)) - usedBefore) * (1000 / searches)
     console.log(
-      `  ${String(below).padStart(3)} % kept: ${perSecond.toFixed(0)}/s (aim ${aim}), p50 ${p50.toFixed(2)} ms, ` +
-        `p99 ${p99.toFixed(2)} ms, processor ${cpuMs.toFixed(2)} ms each, recall ${(found / QUERIES / FIRST).toFixed(4)}`,
+      `  ${String(below).padStart(3)} % kept: ${perSecond.toFixed(0)}/s (aim ${aim}), p50 ${p50} ms, ` +
+        `p99 ${p99} ms, processor ${cpuMs.toFixed(2)} ms each, recall ${(found / QUERIES / FIRST).toFixed(4)}`,
     )
   }
 } finally {

@@ -140,11 +140,27 @@ const addons = [
 
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
+/** Cargo's profiles: the folder each builds in, and how it is asked for. */
+const profiles = {
+  /** Shares its dependencies with the tests, and is compiled again in less than a minute. */
+  dev: { folder: 'debug', options: [] },
+  /** As binaries are published: 5 to 20 % more searches a second. */
+  release: { folder: 'release', options: ['--release'] },
+}
+
+/** What an addon is built with by who has no need of tests; a checkout that has been tested stays with one build. */
+export function servingProfile() {
+  return existsSync(join(cargoTarget(), profiles.dev.folder, libraryOf('node'))) ? 'dev' : 'release'
+}
+
+const cargoTarget = () => process.env.CARGO_TARGET_DIR ?? inRoot('target')
+
 /**
- * Builds the native engine where `ts/engine/addon.ts` looks for it.
+ * Builds the native engine where `ts/engine/addon.ts` looks for it; one of these sources that is there already will do,
+ * whichever profile it was built with.
  * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
  */
-export function buildAddon() {
+export function buildAddon(profile = 'dev') {
   const name = platform()
   try {
     createRequire(import.meta.url).resolve(`@siftd/engine-${name}`)
@@ -167,8 +183,9 @@ export function buildAddon() {
     : {}
   mkdirSync(target, { recursive: true })
   for (const { crate, which } of addons) {
-    if (!run('cargo', ['build', '-p', crate], env)) return 'failed'
-    const built = join(process.env.CARGO_TARGET_DIR ?? inRoot('target'), 'debug', libraryOf(crate))
+    const { folder, options } = profiles[profile]
+    if (!run('cargo', ['build', ...options, '-p', crate], env)) return 'failed'
+    const built = join(cargoTarget(), folder, libraryOf(crate))
     // A running server has the old file mapped: replace the name, never the bytes.
     copyFileSync(built, `${pathOf(which)}.new`)
     renameSync(`${pathOf(which)}.new`, pathOf(which))

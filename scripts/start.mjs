@@ -1,5 +1,5 @@
 // npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
-import { buildAddon, compileTypeScript, installDependencies } from './setup.mjs'
+import { buildAddon, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
 
 const say = (text) => process.stderr.write(`${text}\n`)
 
@@ -11,7 +11,7 @@ if (!compileTypeScript()) {
   say('the TypeScript sources do not compile, see above')
   process.exit(1)
 }
-const addon = buildAddon()
+const addon = buildAddon(servingProfile())
 if (addon === 'no-rust') {
   say('no Rust toolchain and no prebuilt native engine here: serving on the fallback engine, which gives the')
   say('same answers more slowly. Install Rust (https://rustup.rs) and start again for the native one.')
