@@ -8,10 +8,10 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** Milliseconds at the named ranks; 0 for an empty list. */
+/** Milliseconds at the named ranks: of a hundred, p99 is the 99th from below. 0 for an empty list. */
 export function percentiles(times: readonly number[]): Percentiles {
   const sorted = [...times].sort((a, b) => a - b)
-  const at = (rank: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * rank))] ?? 0
+  const at = (rank: number) => sorted[Math.max(0, Math.ceil(sorted.length * rank) - 1)] ?? 0
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 

@@ -14,37 +14,23 @@ pub(super) struct ByValue {
 }
 
 impl ByValue {
-    /// `value_of` says the value of a row, below `len`.
+    /// `value_of` says the values of rows, below `len`. It is asked twice for each: reading a column again costs less
+    /// than memory for what was read.
     pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &dyn Fn(&[u32], &mut Vec<u32>)) -> Self {
-        let repeats = index.get_cardinality() == Cardinality::Multivalued;
-        let mut last = vec![u32::MAX; if repeats { len } else { 0 }];
         let mut starts = vec![0u32; len + 1];
-        let mut pairs: Vec<(DocId, u32)> = Vec::new();
-        let mut values = Vec::new();
-        each_block(index, AllOrSome::All(docs), &mut |docs, rows| {
-            values.clear();
-            value_of(rows, &mut values);
-            for (&doc, &value) in docs.iter().zip(&values) {
-                if repeats {
-                    if last[value as usize] == doc {
-                        continue;
-                    }
-                    last[value as usize] = doc;
-                }
-                starts[value as usize + 1] += 1;
-                pairs.push((doc, value));
-            }
-        });
+        each_value(index, docs, len, value_of, |_, value| starts[value as usize + 1] += 1);
         for value in 0..len {
             starts[value + 1] += starts[value];
         }
-        let mut next = starts.clone();
-        let mut sorted = vec![0; pairs.len()];
-        for (doc, value) in pairs {
-            let place = &mut next[value as usize];
+        let mut sorted = vec![0; starts[len] as usize];
+        each_value(index, docs, len, value_of, |doc, value| {
+            let place = &mut starts[value as usize];
             sorted[*place as usize] = doc;
             *place += 1;
-        }
+        });
+        // Each place has moved on to where the next value begins.
+        starts.copy_within(..len, 1);
+        starts[0] = 0;
         Self { starts, docs: sorted }
     }
 
@@ -66,6 +52,28 @@ impl ByValue {
     pub fn bytes(&self) -> usize {
         4 * (self.starts.len() + self.docs.len())
     }
+}
+
+/// Calls `take` with each document and value of the first `docs` documents, ascending, a value of a document once.
+fn each_value(
+    index: &ColumnIndex,
+    docs: u32,
+    len: usize,
+    value_of: &dyn Fn(&[u32], &mut Vec<u32>),
+    mut take: impl FnMut(DocId, u32),
+) {
+    let repeats = index.get_cardinality() == Cardinality::Multivalued;
+    let mut last = vec![u32::MAX; if repeats { len } else { 0 }];
+    let mut values = Vec::new();
+    each_block(index, AllOrSome::All(docs), &mut |docs, rows| {
+        values.clear();
+        value_of(rows, &mut values);
+        for (&doc, &value) in docs.iter().zip(&values) {
+            if !repeats || std::mem::replace(&mut last[value as usize], doc) != doc {
+                take(doc, value);
+            }
+        }
+    });
 }
 
 /// The same side by side by document, in the order they were written: quicker to read than a column of which

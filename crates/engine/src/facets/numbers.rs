@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use tantivy::DocId;
-use tantivy::columnar::Column;
+use tantivy::columnar::{Column, ColumnValues};
 
 use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_block};
 use super::columns::{Part, work_out};
@@ -49,7 +49,7 @@ impl NumberColumn {
 
     fn ranked(&self) -> &Ranked {
         self.ranked.get_or_init(|| {
-            let ranked = Ranked::new(self.column.values.iter().collect());
+            let ranked = Ranked::new(&*self.column.values);
             account(&self.bytes, 8 * ranked.values.len() + 4 * ranked.of_row.len());
             ranked
         })
@@ -107,41 +107,59 @@ impl NumberColumn {
 /// Whole numbers that lie closer together than this times their count are put in order by a table.
 const TABLE_PER_ROW: f64 = 4.0;
 
+/// Numbers read at a time: they fit a cache, and are not kept, for reading them again costs less than memory.
+const ROWS_AT_ONCE: usize = 1024;
+
+/// Calls `take` with the numbers of all rows in turn, some at a time.
+fn each_row(rows: &dyn ColumnValues<f64>, mut take: impl FnMut(&[f64])) {
+    let mut read = [0.0; ROWS_AT_ONCE];
+    for start in (0..rows.num_vals()).step_by(ROWS_AT_ONCE) {
+        let read = &mut read[..ROWS_AT_ONCE.min((rows.num_vals() - start) as usize)];
+        rows.get_range(u64::from(start), read);
+        take(read);
+    }
+}
+
 impl Ranked {
-    fn new(rows: Vec<f64>) -> Self {
-        Self::by_table(&rows).unwrap_or_else(|| Self::by_sorting(&rows))
+    fn new(rows: &dyn ColumnValues<f64>) -> Self {
+        Self::by_table(rows).unwrap_or_else(|| Self::by_sorting(rows))
     }
 
     /// None if the values do not suit a table.
-    fn by_table(rows: &[f64]) -> Option<Self> {
-        let least = rows.iter().copied().min_by(f64::total_cmp)?;
-        let most = rows.iter().copied().max_by(f64::total_cmp)?;
+    fn by_table(rows: &dyn ColumnValues<f64>) -> Option<Self> {
         // The sign of zero tells two values apart that the table would hold for one.
         // Within what fits, a conversion there and back tells whole numbers without a call.
         let whole =
             |number: &f64| *number as i64 as f64 == *number && (*number != 0.0 || number.is_sign_positive());
-        let fits =
-            most - least < rows.len() as f64 * TABLE_PER_ROW && most.abs().max(least.abs()) < 2f64.powi(53);
-        if !fits || !rows.iter().all(whole) {
+        let (mut least, mut most, mut are_whole) = (f64::INFINITY, f64::NEG_INFINITY, true);
+        each_row(rows, |read| {
+            are_whole = are_whole && read.iter().all(whole);
+            for &number in read {
+                (least, most) = (least.min(number), most.max(number));
+            }
+        });
+        let fits = most - least < f64::from(rows.num_vals()) * TABLE_PER_ROW
+            && most.abs().max(least.abs()) < 2f64.powi(53);
+        if !are_whole || !fits {
             return None;
         }
         let mut table = vec![0u32; (most - least) as usize + 1];
-        for number in rows {
-            table[(number - least) as usize] = 1;
-        }
+        each_row(rows, |read| read.iter().for_each(|number| table[(number - least) as usize] = 1));
         let mut values = Vec::new();
         for (offset, place) in table.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
             *place = values.len() as u32;
             values.push(least + offset as f64);
         }
-        let of_row = rows.iter().map(|number| table[(number - least) as usize]).collect();
+        let mut of_row = Vec::with_capacity(rows.num_vals() as usize);
+        each_row(rows, |read| of_row.extend(read.iter().map(|number| table[(number - least) as usize])));
         Some(Self { values, of_row })
     }
 
-    fn by_sorting(rows: &[f64]) -> Self {
-        let mut order: Vec<(f64, u32)> = rows.iter().copied().zip(0..).collect();
+    fn by_sorting(rows: &dyn ColumnValues<f64>) -> Self {
+        let mut order: Vec<(f64, u32)> = Vec::with_capacity(rows.num_vals() as usize);
+        each_row(rows, |read| order.extend(read.iter().copied().zip(order.len() as u32..)));
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut of_row = vec![0; rows.len()];
+        let mut of_row = vec![0; order.len()];
         let mut values: Vec<f64> = Vec::new();
         for (number, row) in order {
             if values.last().is_none_or(|last| last.to_bits() != number.to_bits()) {
