@@ -14,19 +14,26 @@ pub(super) struct ByValue {
 }
 
 impl ByValue {
-    /// `value_of` says the values of rows, below `len`. It is asked twice for each: reading a column again costs less
-    /// than memory for what was read.
+    /// Of a column: `value_of` says the values of rows, below `len`.
     pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &dyn Fn(&[u32], &mut Vec<u32>)) -> Self {
+        Self::of(len, |take| each_value(index, docs, len, value_of, take))
+    }
+
+    /// `each` calls back with documents and their values below `len`, side by side, by ascending document. It is asked
+    /// twice: reading something again costs less than memory for what was read.
+    pub fn of(len: usize, each: impl Fn(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
         let mut starts = vec![0u32; len + 1];
-        each_value(index, docs, len, value_of, |_, value| starts[value as usize + 1] += 1);
+        each(&mut |_, values| values.iter().for_each(|&value| starts[value as usize + 1] += 1));
         for value in 0..len {
             starts[value + 1] += starts[value];
         }
         let mut sorted = vec![0; starts[len] as usize];
-        each_value(index, docs, len, value_of, |doc, value| {
-            let place = &mut starts[value as usize];
-            sorted[*place as usize] = doc;
-            *place += 1;
+        each(&mut |docs, values| {
+            for (&doc, &value) in docs.iter().zip(values) {
+                let place = &mut starts[value as usize];
+                sorted[*place as usize] = doc;
+                *place += 1;
+            }
         });
         // Each place has moved on to where the next value begins.
         starts.copy_within(..len, 1);
@@ -54,25 +61,32 @@ impl ByValue {
     }
 }
 
-/// Calls `take` with each document and value of the first `docs` documents, ascending, a value of a document once.
+/// Calls `take` with the first `docs` documents and their values, a value of a document once.
 fn each_value(
     index: &ColumnIndex,
     docs: u32,
     len: usize,
     value_of: &dyn Fn(&[u32], &mut Vec<u32>),
-    mut take: impl FnMut(DocId, u32),
+    take: &mut dyn FnMut(&[DocId], &[u32]),
 ) {
     let repeats = index.get_cardinality() == Cardinality::Multivalued;
     let mut last = vec![u32::MAX; if repeats { len } else { 0 }];
-    let mut values = Vec::new();
+    let (mut values, mut once) = (Vec::new(), (Vec::new(), Vec::new()));
     each_block(index, AllOrSome::All(docs), &mut |docs, rows| {
         values.clear();
         value_of(rows, &mut values);
+        if !repeats {
+            return take(docs, &values);
+        }
+        once.0.clear();
+        once.1.clear();
         for (&doc, &value) in docs.iter().zip(&values) {
-            if !repeats || std::mem::replace(&mut last[value as usize], doc) != doc {
-                take(doc, value);
+            if std::mem::replace(&mut last[value as usize], doc) != doc {
+                once.0.push(doc);
+                once.1.push(value);
             }
         }
+        take(&once.0, &once.1);
     });
 }
 
@@ -140,7 +154,7 @@ pub(super) enum AllOrSome<'a> {
 }
 
 /// Documents handed to columns at a time: their rows fit a cache.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 
 /// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
 pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dyn FnMut(&[DocId], &[u32])) {

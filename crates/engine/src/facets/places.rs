@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tantivy::DocId;
 
-use super::by_value::{AllOrSome, each_block};
+use super::by_value::{AllOrSome, BLOCK, ByValue, each_block};
 use super::columns::{Columns, Part, work_out};
 use super::geo::{EARTH_RADIUS, GeoPoint, distance};
 use super::numbers::NumberColumn;
@@ -19,10 +19,8 @@ pub(super) struct Places {
     points: Vec<[f64; 2]>,
     /// Cells from pole to pole; around the earth there are twice as many.
     rows: usize,
-    /// Where the documents of a cell begin, and one more for the end of the last. The last cell holds
-    /// those that are off the map.
-    starts: Vec<u32>,
-    docs: Vec<DocId>,
+    /// Documents by cell. The last cell holds those that are off the map.
+    cells: ByValue,
 }
 
 #[derive(Default)]
@@ -73,26 +71,25 @@ impl Places {
             });
         }
         let rows = (((docs / 2) as f64).sqrt() as usize).clamp(1, ROWS_MAX);
-        let mut places = Self { points, rows, starts: Vec::new(), docs: Vec::new() };
-        let cells: Vec<Option<usize>> =
-            (0..docs).map(|doc| Some(places.cell_of(places.point(doc)?))).collect();
-        let mut starts = vec![0u32; 2 * rows * rows + 2];
-        for cell in cells.iter().flatten() {
-            starts[cell + 1] += 1;
-        }
-        for cell in 1..starts.len() {
-            starts[cell] += starts[cell - 1];
-        }
-        let mut next = starts.clone();
-        let mut sorted = vec![0; starts.last().copied().unwrap_or_default() as usize];
-        for (doc, cell) in (0..docs).zip(cells) {
-            if let Some(cell) = cell {
-                sorted[next[cell] as usize] = doc;
-                next[cell] += 1;
-            }
-        }
-        (places.starts, places.docs) = (starts, sorted);
+        let mut places = Self { points, rows, cells: ByValue::of(0, |_| {}) };
+        places.cells = ByValue::of(2 * rows * rows + 1, |take| places.each_cell(docs, take));
         places
+    }
+
+    /// Calls `take` with the documents that have a place, and their cells.
+    fn each_cell(&self, docs: u32, take: &mut dyn FnMut(&[DocId], &[u32])) {
+        let (mut found, mut cells) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        for start in (0..docs).step_by(BLOCK) {
+            found.clear();
+            cells.clear();
+            for doc in start..docs.min(start + BLOCK as u32) {
+                if let Some(point) = self.point(doc) {
+                    found.push(doc);
+                    cells.push(self.cell_of(point) as u32);
+                }
+            }
+            take(&found, &cells);
+        }
     }
 
     /// Where a document is; None if it has no place.
@@ -114,10 +111,6 @@ impl Places {
             return 2 * self.rows * self.rows;
         }
         self.row_of(point.lat) * 2 * self.rows + self.column_of(point.lng)
-    }
-
-    fn docs_in(&self, cell: usize) -> &[DocId] {
-        &self.docs[self.starts[cell] as usize..self.starts[cell + 1] as usize]
     }
 
     /// Documents no farther than `metres` from `center`, in no order.
@@ -148,7 +141,7 @@ impl Places {
         let mut test = |cell: usize| {
             let is_near =
                 |doc: &&DocId| self.point(**doc).is_some_and(|point| distance(center, point) <= metres);
-            found.extend(self.docs_in(cell).iter().filter(is_near));
+            found.extend(self.cells.docs(cell).iter().filter(is_near));
         };
         for row in self.row_of(south)..=self.row_of(north) {
             // Spans that meet must not give a document twice.
