@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::{Occurrences, Postings, Reading, Side, Word};
+use super::{FieldDocs, Occurrences, Postings, Reading, Side, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::settings::ProximityPrecision;
@@ -14,6 +14,12 @@ pub const DISTANCE_MAX: u8 = 3;
 
 /// Documents that hold both words, from which distances are worked out for the whole index and kept.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
+
+/// Documents asked for, from which it is looked at how many hold both words.
+const READ_DOCUMENTS_MIN: u64 = 32;
+
+/// What is kept of two words is worked out of their documents if it was asked for at least one in so many of those.
+const READ_SHARE: u64 = 4;
 
 /// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
 pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
@@ -91,6 +97,56 @@ impl Postings {
         Ok(near)
     }
 
+    /// The same, if it is known or quickly worked out beside what it takes to read `asked` of the documents that hold
+    /// both.
+    pub fn near_docs_if_cheap(
+        &self,
+        left: &Side,
+        right: &Side,
+        asked: u64,
+    ) -> Result<Option<Arc<ByDistance>>> {
+        let key = (left.clone(), right.clone());
+        if let Some(known) = self.cache.near.get(&key) {
+            return Ok(Some(known));
+        }
+        if asked < READ_DOCUMENTS_MIN {
+            return Ok(None);
+        }
+        let both = self.docs_with_both(left, right)?;
+        if both.len() > asked * READ_SHARE || both.len() >= NEAR_DOCUMENTS_MIN {
+            return Ok(None);
+        }
+        let near = Arc::new(by_distance(
+            self.side_occurrences(left, &both)?.distances_to(&self.side_occurrences(right, &both)?),
+        ));
+        let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
+        self.keep(&self.cache.near, key, Arc::clone(&near), bytes);
+        Ok(Some(near))
+    }
+
+    /// Documents of which one searchable attribute holds both.
+    fn docs_with_both(&self, left: &Side, right: &Side) -> Result<RoaringBitmap> {
+        let (Some(lefts), Some(rights)) = (self.side_docs(left)?, self.side_docs(right)?) else {
+            return Ok(RoaringBitmap::new());
+        };
+        let both = lefts.fields().filter_map(|(field, docs)| Some(docs & rights.in_field(field)?));
+        Ok(both.fold(RoaringBitmap::new(), |all, docs| all | docs))
+    }
+
+    fn side_docs(&self, side: &Side) -> Result<Option<Arc<FieldDocs>>> {
+        match side {
+            Side::Word(text) => self.word(text)?.map(|word| self.word_docs(&word)).transpose(),
+            Side::Prefix(prefix) => self.prefix_docs(prefix).map(Some),
+        }
+    }
+
+    fn side_occurrences(&self, side: &Side, universe: &RoaringBitmap) -> Result<Occurrences> {
+        match side {
+            Side::Word(text) => self.occurrences(self.word(text)?.iter(), universe),
+            Side::Prefix(prefix) => self.prefix_occurrences(prefix, universe),
+        }
+    }
+
     /// Documents of `universe` where `right` follows `left`, by least distance. With nearness by
     /// attribute, those that hold both in one attribute are at every distance.
     pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
@@ -102,7 +158,7 @@ impl Postings {
             let together = together.fold(RoaringBitmap::new(), |all, docs| all | docs);
             return Ok([together.clone(), together.clone(), together]);
         }
-        let anywhere = |docs: &super::FieldDocs| docs.matching(Reading::default(), &self.searchable);
+        let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), &self.searchable);
         let both = anywhere(&left_docs) & anywhere(&right_docs) & universe;
         if both.len() >= NEAR_DOCUMENTS_MIN {
             let near = self.near_docs(&Side::Word(left.text.clone()), &Side::Word(right.text.clone()))?;
@@ -113,11 +169,7 @@ impl Postings {
         }
         let lefts = self.occurrences([left].into_iter(), &both)?;
         let rights = self.occurrences([right].into_iter(), &both)?;
-        let mut by_distance = ByDistance::default();
-        for (docid, distance) in lefts.distances_to(&rights) {
-            by_distance[usize::from(distance) - 1].insert(docid);
-        }
-        Ok(by_distance)
+        Ok(by_distance(lefts.distances_to(&rights)))
     }
 
     /// Documents of `universe` where the words of a phrase stand together; a gap stands for any one word.
@@ -157,6 +209,15 @@ impl Postings {
         }
         Ok(docs)
     }
+}
+
+/// Documents by distance; both ascend.
+fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
+    let mut docids: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
+    for (docid, distance) in nearest {
+        docids[usize::from(distance) - 1].push(docid);
+    }
+    docids.map(|docids| docids.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl PositionSets {
 const LOOK_UP_COST: u64 = 64;
 
 /// Words in fewer documents are read anew each time.
-const KEPT_FREQUENCY_MIN: u64 = 2048;
+const KEPT_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
     /// Positions of a frequent word, worked out once; None if reading its postings is as quick.

@@ -22,14 +22,18 @@ use roaring::RoaringBitmap;
 
 use super::graph::{Graph, Node, NodeId};
 use super::lexicon::Lexicon;
-use super::limits::LAZY_DOCUMENTS_MIN;
+use super::limits::{CELLS_MAX, LAZY_DOCUMENTS_MIN};
 use super::partition::{self, Class, Levels};
+use super::rows::{Column, Rows};
 use super::score::ScoreDetail;
 use super::solver::{Layout, PathKey, Solver, Step};
 use crate::error::Result;
 
 /// The node cannot be read in this document.
 pub(super) const NEVER: u32 = u32::MAX;
+
+/// A limit that no cost exceeds but [`NEVER`].
+pub(super) const ALL: u32 = NEVER - 1;
 
 /// A ranking rule that puts a price on each step of reading the query.
 pub(super) trait CostRule {
@@ -43,6 +47,22 @@ pub(super) trait CostRule {
         universe: &RoaringBitmap,
         limit: u32,
     ) -> Result<Levels>;
+
+    /// The same for few documents, whatever they cost.
+    fn column<'r>(
+        &self,
+        lexicon: &Lexicon,
+        from: Option<&Node>,
+        to: &Node,
+        rows: &'r Rows<'r>,
+    ) -> Result<Column<'r>> {
+        Ok(rows.column_of(&self.levels(lexicon, from, to, rows.set(), ALL)?))
+    }
+
+    /// Documents that some way of reading `graph` costs at most `limit`, if that is quickly told.
+    fn within(&self, _lexicon: &Lexicon, _graph: &Graph, _limit: u32) -> Result<Option<RoaringBitmap>> {
+        Ok(None)
+    }
 
     /// The most it could cost, whether or not any document comes to it.
     fn cost_max(&self, lexicon: &Lexicon, from: Option<&Node>, to: &Node) -> u32;
@@ -182,7 +202,7 @@ impl CostBuckets {
                 if self.left.is_empty() {
                     return Ok(None);
                 }
-                let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { NEVER - 1 } else { limit };
+                let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { ALL } else { limit };
                 self.extend(lexicon, limit)?;
                 // Looking again at what is left must not come to more than looking at it all at once.
                 self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
@@ -197,18 +217,34 @@ impl CostBuckets {
         }
     }
 
-    /// Works out the buckets that cost at most `limit`.
+    /// Works out the buckets that cost at most `limit`. Where there is no choice, all are in one.
     fn extend(&mut self, lexicon: &Lexicon, limit: u32) -> Result<()> {
+        if let (0, Some(path)) = (self.cost_max, &self.layout.only_path) {
+            let nodes =
+                path.iter().map(|&node| self.rule.narrowed(lexicon, self.graph.node(node), 0)).collect();
+            let path = Path { nodes, claimed: std::mem::take(&mut self.left) };
+            self.ready.push_back(CostBucket { cost: 0, paths: vec![path] });
+            return Ok(());
+        }
         let node = |id: NodeId| self.graph.node(id);
-        let columns: Vec<Levels> = self
-            .layout
-            .columns
-            .iter()
-            .map(|&(from, to)| self.rule.levels(lexicon, from.map(node), node(to), &self.left, limit))
-            .collect::<Result<_>>()?;
-        let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
         let budget = lexicon.postings.budget();
-        for Class { costs, docs } in partition::classes(&self.left, &columns, limit, budget) {
+        let columns = self.layout.columns.iter().map(|&(from, to)| (from.map(node), node(to)));
+        let cells = self.left.len().saturating_mul(self.layout.columns.len() as u64);
+        let by_rows = limit == ALL && self.left.len() < LAZY_DOCUMENTS_MIN && cells <= CELLS_MAX as u64;
+        let classes = if by_rows {
+            let rows = Rows::of(&self.left);
+            let column = |(from, to)| self.rule.column(lexicon, from, to, &rows);
+            let columns: Vec<Column> = columns.map(column).collect::<Result<_>>()?;
+            rows.classes(&columns)
+        } else {
+            let within = self.rule.within(lexicon, &self.graph, limit)?.map(|within| within & &self.left);
+            let asked = within.as_ref().unwrap_or(&self.left);
+            let levels = |(from, to)| self.rule.levels(lexicon, from, to, asked, limit);
+            let columns: Vec<Levels> = columns.map(levels).collect::<Result<_>>()?;
+            partition::classes(asked, &columns, limit, budget)
+        };
+        let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
+        for Class { costs, docs } in classes {
             if budget.is_overdrawn() {
                 break;
             }
@@ -225,8 +261,13 @@ impl CostBuckets {
             let path = paths
                 .entry(key)
                 .or_insert_with(|| Path { nodes: nodes.collect(), claimed: RoaringBitmap::new() });
-            take_part(&mut self.left, &docs);
+            if !by_rows {
+                take_part(&mut self.left, &docs);
+            }
             path.claimed |= docs;
+        }
+        if by_rows {
+            self.left.clear();
         }
         let bucket = |(cost, paths): (u32, Paths)| CostBucket { cost, paths: paths.into_values().collect() };
         self.ready.extend(found.into_iter().map(bucket));

@@ -89,6 +89,9 @@ fn candidates(
     }
     let mut placed = by_field.values().fold(RoaringBitmap::new(), |all, docs| all | docs);
     for (word, position) in &expected.words {
+        if placed.is_empty() {
+            return Ok(Default::default());
+        }
         if let Some(kept) = postings.word_positions(word, &placed)? {
             placed = kept.at(bucketed(*position)).map_or_else(RoaringBitmap::new, |docs| docs & &placed);
             continue;

@@ -124,6 +124,17 @@ impl Graph {
         node.map_or(&self.first, |node| &self.next[node])
     }
 
+    /// The nodes of the only way of reading the query; None if there are several.
+    pub(super) fn only_path(&self) -> Option<Vec<NodeId>> {
+        let mut path = Vec::with_capacity(self.nodes.len());
+        let mut after = self.first.as_slice();
+        while let [node] = after {
+            path.push(*node);
+            after = &self.next[*node];
+        }
+        after.is_empty().then_some(path)
+    }
+
     /// Nodes in an order in which each comes before all it may be read after.
     pub(super) fn backwards(&self) -> Vec<NodeId> {
         let mut order: Vec<NodeId> = (0..self.nodes.len()).collect();

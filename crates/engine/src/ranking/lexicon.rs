@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Node};
 use super::query::Slots;
+use super::rows::Prices;
 use super::term::{self, Classes, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -197,6 +198,9 @@ impl<'a> Lexicon<'a> {
                 let mut docs = None;
                 for right_docs in rights.iter().filter_map(|right| right.in_field(field)) {
                     shared |= &*docs.get_or_insert_with(|| left_docs & universe) & right_docs;
+                    if shared.len() == universe.len() {
+                        return Ok(shared);
+                    }
                 }
             }
         }
@@ -222,22 +226,29 @@ impl<'a> Lexicon<'a> {
     /// What a node may stand on as one side of a pair of words.
     pub(super) fn sides(&self, node: &Node) -> Sides {
         let term = self.term(node);
-        let (mut exact, mut prefix, mut rest) = (None, None, Classes::NONE);
+        let (mut prefix, mut word, mut rest) = (None, None, Classes::NONE);
         for class in node.classes.each() {
-            match class {
-                Classes::EXACT if term.exact().is_some() => {
-                    exact = term.exact().map(|word| Side::Word(word.text.clone()));
-                }
-                Classes::COMPLETIONS if term.prefix_docs().is_some() => {
+            match (term.words(class), term.phrases(class)) {
+                _ if class == Classes::COMPLETIONS && term.prefix_docs().is_some() => {
                     prefix = Some(Side::Prefix(term.text.as_str().into()));
                 }
-                _ if term.has_words(class) || !term.phrases(class).is_empty() => rest = rest.or(class),
-                _ => {}
+                // What was asked for comes first.
+                ([only], []) if word.is_none() => word = Some((class, Side::Word(only.text.clone()))),
+                ([], []) => {}
+                _ => rest = rest.or(class),
             }
         }
+        if let (Some(_), Some((class, _))) = (&prefix, &word)
+            && *class != Classes::EXACT
+        {
+            // A beginning covers the word that was asked for, not a misspelt one.
+            rest = rest.or(*class);
+            word = None;
+        }
+        let word = word.map(|(_, word)| word);
         let reversible = prefix.clone().filter(|_| !term.completes_by_prefix());
-        let reversible = reversible.or_else(|| exact.clone());
-        Sides { one: prefix.or(exact), reversible, rest }
+        let reversible = reversible.or_else(|| word.clone());
+        Sides { one: prefix.or(word), reversible, rest }
     }
 
     /// Documents of `universe` that may hold places of some classes of a node.
@@ -299,23 +310,16 @@ impl<'a> Lexicon<'a> {
         Ok(occurrences)
     }
 
-    /// Calls `take` with costs and the documents of `universe` that have a place of the node at that cost,
-    /// phrases by their first word; a document may come several times, but once with its least cost. `cost`
-    /// is given bucketed positions; None: it does not matter which documents those are.
+    /// Says what the places of the node cost documents of `universe`, and perhaps others; those of phrases by their first
+    /// word. `cost` is given bucketed positions; None: it does not matter which documents those are.
     pub(super) fn position_costs(
         &self,
         node: &Node,
         universe: &RoaringBitmap,
         cost: impl Fn(u32) -> Option<u32>,
-        mut take: impl FnMut(u32, RoaringBitmap),
+        prices: &mut impl Prices,
     ) -> Result<()> {
         let term = self.term(node);
-        let mut read: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        let mut least = |docid, _, positions: &[u32]| {
-            if let Some(least) = positions.iter().filter_map(|&position| cost(bucketed(position))).min() {
-                read.entry(least).or_default().push(docid);
-            }
-        };
         for class in node.classes.each() {
             let words = term.words(class);
             let is_prefix = class == Classes::COMPLETIONS && term.prefix_docs().is_some();
@@ -327,28 +331,30 @@ impl<'a> Lexicon<'a> {
                 [word] => self.postings.word_positions(word, universe)?,
                 _ => None,
             };
-            match kept {
-                Some(kept) => {
-                    for (position, docs) in kept.iter() {
-                        if let Some(cost) = cost(position) {
-                            take(cost, docs & universe);
-                        }
-                    }
+            if let Some(kept) = &kept {
+                let by_position = kept.iter().filter_map(|(position, docs)| Some((cost(position)?, docs)));
+                let mut cheapest_first: Vec<(u32, &RoaringBitmap)> = by_position.collect();
+                cheapest_first.sort_by_key(|(cost, _)| *cost);
+                cheapest_first.into_iter().for_each(|(cost, docs)| prices.all(docs, cost));
+            }
+            let mut read = |docid, _, positions: &[u32]| {
+                if let Some(least) = positions.iter().filter_map(|&position| cost(bucketed(position))).min() {
+                    prices.one(docid, least);
                 }
-                None if is_prefix => self.postings.visit_prefix(&term.text, universe, &mut least)?,
+            };
+            match kept {
+                Some(_) => {}
+                None if is_prefix => self.postings.visit_prefix(&term.text, universe, &mut read)?,
                 None => match term.places(class, self.postings, universe)? {
-                    Some(kept) => kept.visit_within(universe, &mut least),
-                    None => self.postings.visit_positions(words.iter(), universe, &mut least)?,
+                    Some(kept) => kept.visit_within(universe, &mut read),
+                    None => self.postings.visit_positions(words.iter(), universe, &mut read)?,
                 },
             }
             for phrase in term.phrases(class) {
                 let Some(word) = self.slot_word(phrase, Slot::FirstWord)? else { continue };
                 let docs = &*self.phrase_docs(phrase)? & universe;
-                self.postings.visit_positions([&word].into_iter(), &docs, &mut least)?;
+                self.postings.visit_positions([&word].into_iter(), &docs, &mut read)?;
             }
-        }
-        for (cost, docids) in read {
-            take(cost, docids.into_iter().collect());
         }
         Ok(())
     }

@@ -45,6 +45,9 @@ pub(super) const CELLS_MAX: usize = 1 << 21;
 /// more than sets do.
 pub(super) const LAZY_DOCUMENTS_MIN: u64 = 1024;
 
+/// Rows that are looked up in a set one by one: beyond, sets are intersected.
+pub(super) const LOOK_UPS_MAX: usize = 64;
+
 /// Classes of documents from which rows are quicker than sets.
 pub(super) const CLASSES_MAX: usize = 128;
 

@@ -21,6 +21,7 @@ mod matcher;
 mod partition;
 mod proximity_rule;
 mod query;
+mod rows;
 mod rules;
 mod score;
 mod search_on;

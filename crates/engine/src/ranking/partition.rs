@@ -1,9 +1,9 @@
 //! Which documents cost the same at every step?
 //!
 //! Many documents are split by set algebra, a column at a time; few, or those that fall into very many
-//! classes, are laid out as rows. Both give the same classes.
+//! classes, are laid out as rows (`rows`). Both give the same classes.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -11,11 +11,43 @@ use rustc_hash::FxHashMap;
 
 use super::costs::NEVER;
 use super::limits::{CELLS_MAX, CLASSES_MAX, LAZY_DOCUMENTS_MIN, ROWS_MAX};
+use super::rows::{Column, Prices, Rows};
 use crate::postings::Budget;
 use crate::store;
 
 /// Documents by what a step costs them, cheapest first. A document counts with the first level it is in.
 pub(super) type Levels = Vec<(u32, Arc<RoaringBitmap>)>;
+
+/// [`Levels`] on their way.
+pub(super) struct GatheredLevels<'a> {
+    universe: &'a RoaringBitmap,
+    sets: BTreeMap<u32, RoaringBitmap>,
+    one_by_one: FxHashMap<u32, Vec<u32>>,
+}
+
+impl<'a> GatheredLevels<'a> {
+    /// Of documents of `universe`.
+    pub(super) fn of(universe: &'a RoaringBitmap) -> Self {
+        Self { universe, sets: BTreeMap::new(), one_by_one: FxHashMap::default() }
+    }
+
+    pub(super) fn into_levels(mut self) -> Levels {
+        for (cost, docids) in self.one_by_one {
+            *self.sets.entry(cost).or_default() |= docids.into_iter().collect::<RoaringBitmap>();
+        }
+        self.sets.into_iter().map(|(cost, docs)| (cost, Arc::new(docs))).collect()
+    }
+}
+
+impl Prices for GatheredLevels<'_> {
+    fn one(&mut self, docid: u32, cost: u32) {
+        self.one_by_one.entry(cost).or_default().push(docid);
+    }
+
+    fn all(&mut self, docs: &RoaringBitmap, cost: u32) {
+        *self.sets.entry(cost).or_default() |= docs & self.universe;
+    }
+}
 
 /// Documents with the same costs.
 pub(super) struct Class {
@@ -81,82 +113,16 @@ fn by_rows(
     budget: &Budget,
 ) -> Vec<Class> {
     let rows_max = (CELLS_MAX / columns.len().max(1)).clamp(1, ROWS_MAX);
-    let docids = store::ascending(universe);
-    if docids.len() <= rows_max {
-        return rows_of(&Rows { docids: &docids, set: Cow::Borrowed(universe) }, columns);
-    }
     let mut found = Vec::new();
-    for docids in docids.chunks(rows_max) {
+    for docids in store::ascending(universe).chunks(rows_max) {
         if budget.is_spent() {
             break;
         }
-        found.extend(rows_of(&Rows { docids, set: Cow::Owned(set_of(docids.iter().copied())) }, columns));
+        let rows = Rows::of_docids(docids);
+        let columns: Vec<Column> = columns.iter().map(|levels| rows.column_of(levels)).collect();
+        found.extend(rows.classes(&columns));
     }
     found
-}
-
-/// Distinct rows, with their documents.
-fn rows_of(rows: &Rows<'_>, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Vec<Class> {
-    let columns: Vec<Vec<u32>> = columns.iter().map(|levels| rows.column(levels)).collect();
-    // Rows equal in the columns so far share a class; a column splits classes by its costs.
-    let mut classes = vec![0u32; rows.docids.len()];
-    let mut examples = vec![0usize];
-    let mut split: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    for column in columns.iter().filter(|column| column.iter().any(|cost| *cost != column[0])) {
-        split.clear();
-        examples.clear();
-        for (row, (class, &cost)) in classes.iter_mut().zip(column).enumerate() {
-            *class = *split.entry((*class, cost)).or_insert_with(|| {
-                examples.push(row);
-                examples.len() as u32 - 1
-            });
-        }
-    }
-    let costs_of = |&row: &usize| columns.iter().map(|column| column[row]).collect();
-    if let [only] = examples.as_slice() {
-        return vec![Class { costs: costs_of(only), docs: rows.set.clone().into_owned() }];
-    }
-    let mut docids: Vec<Vec<u32>> = vec![Vec::new(); examples.len()];
-    for (&class, &docid) in classes.iter().zip(rows.docids) {
-        docids[class as usize].push(docid);
-    }
-    let class = |(row, docids): (&usize, Vec<u32>)| Class { costs: costs_of(row), docs: set_of(docids) };
-    examples.iter().zip(docids).map(class).collect()
-}
-
-fn set_of(docids: impl IntoIterator<Item = u32>) -> RoaringBitmap {
-    RoaringBitmap::from_sorted_iter(docids).expect("docids ascend")
-}
-
-/// Documents laid out one by one, ascending.
-struct Rows<'a> {
-    docids: &'a [u32],
-    /// The same.
-    set: Cow<'a, RoaringBitmap>,
-}
-
-impl Rows<'_> {
-    /// What each row costs.
-    fn column(&self, levels: &[(u32, Arc<RoaringBitmap>)]) -> Vec<u32> {
-        if let [(cost, only)] = levels
-            && self.set.is_subset(only)
-        {
-            return vec![*cost; self.docids.len()];
-        }
-        let mut column = vec![NEVER; self.docids.len()];
-        // Dearest first, so that the cheapest level of a document is the one that stays.
-        for (cost, level) in levels.iter().rev() {
-            let mut row = 0;
-            for docid in store::ascending(&(&**level & &*self.set)) {
-                if self.docids[row] != docid {
-                    row += self.docids[row..].partition_point(|before| *before < docid);
-                }
-                column[row] = *cost;
-                row += 1;
-            }
-        }
-        column
-    }
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::costs::CostRule;
+use super::costs::{ALL, CostRule};
 use super::graph::{Graph, Node};
 use super::lexicon::{Lexicon, Slot};
 use super::partition::Levels;
+use super::rows::{Column, Prices, Rows};
 use super::score::{Rank, ScoreDetail};
 use super::term::Classes;
 use crate::error::Result;
-use crate::postings::{DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences};
+use crate::postings::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences, Side};
 
 /// A word costs by how far it stands from the one before it; the wrong way round costs one more.
 ///
@@ -21,12 +22,12 @@ use crate::postings::{DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences};
 pub(super) struct ProximityRule;
 
 /// Places of a node, by which of them may also stand the wrong way round.
-struct Side {
+struct Standing {
     all: Rc<Occurrences>,
     reversible: Rc<Occurrences>,
 }
 
-impl Side {
+impl Standing {
     fn new(lexicon: &Lexicon, node: &Node, slot: Slot, docs: &RoaringBitmap) -> Result<Self> {
         let term = lexicon.term(node);
         let mut side = Self { all: Rc::default(), reversible: Rc::default() };
@@ -53,9 +54,18 @@ fn merged(known: &Rc<Occurrences>, more: &Rc<Occurrences>) -> Rc<Occurrences> {
 /// Documents by what [`ProximityRule`] costs them, cheapest first; a document counts with its first.
 type ByCost = [RoaringBitmap; DISTANCE_MAX as usize];
 
-/// The costs of `both` by pairs kept for the whole index. None if there are none to be kept of what most of
-/// these documents hold; what the others hold beside is read.
-fn by_kept(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> Result<Option<ByCost>> {
+/// Where one side follows the other, in any document.
+type Near = Arc<ByDistance>;
+
+/// The costs of `both` by pairs kept for the whole index, if `kept` has them. None if there are none to be kept of what
+/// most of these documents hold; what the others hold beside is read.
+fn by_kept(
+    lexicon: &Lexicon,
+    from: &Node,
+    to: &Node,
+    both: &RoaringBitmap,
+    kept: impl Fn(&Side, &Side) -> Result<Option<Near>>,
+) -> Result<Option<ByCost>> {
     let (lefts, rights) = (lexicon.sides(from), lexicon.sides(to));
     let (Some(left), Some(right)) = (lefts.one, rights.one) else { return Ok(None) };
     let mut others = lexicon.docs_with_places(from, lefts.rest, both)?;
@@ -63,10 +73,10 @@ fn by_kept(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> R
     if others.len() * 2 > both.len() {
         return Ok(None);
     }
-    let forward = lexicon.postings.near_docs(&left, &right)?;
+    let Some(forward) = kept(&left, &right)? else { return Ok(None) };
     let mut near: ByCost = std::array::from_fn(|at| &forward[at] & both);
     if let (Some(left), Some(right)) = (lefts.reversible, rights.reversible) {
-        let backward = lexicon.postings.near_docs(&right, &left)?;
+        let Some(backward) = kept(&right, &left)? else { return Ok(None) };
         // The wrong way round costs one more.
         for (docs, backward) in near[1..].iter_mut().zip(&*backward) {
             *docs |= backward & both;
@@ -79,20 +89,38 @@ fn by_kept(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> R
     Ok(Some(near))
 }
 
-/// The costs of `both`, read document by document.
-fn by_places(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> Result<ByCost> {
-    let left = Side::new(lexicon, from, Slot::Last, both)?;
-    let right = Side::new(lexicon, to, Slot::First, both)?;
-    let mut near: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
+/// Calls `take` with documents of `both` and what they cost, read document by document; one may come several times.
+fn each_by_places(
+    lexicon: &Lexicon,
+    from: &Node,
+    to: &Node,
+    both: &RoaringBitmap,
+    mut take: impl FnMut(u32, u32),
+) -> Result<()> {
+    let left = Standing::new(lexicon, from, Slot::Last, both)?;
+    let right = Standing::new(lexicon, to, Slot::First, both)?;
     for (docid, distance) in left.all.distances_to(&right.all) {
-        near[usize::from(distance) - 1].push(docid);
+        take(docid, u32::from(distance) - 1);
     }
     for (docid, distance) in right.reversible.distances_to(&left.reversible) {
-        if let Some(docids) = near.get_mut(usize::from(distance)) {
-            docids.push(docid);
+        if distance < DISTANCE_MAX {
+            take(docid, u32::from(distance));
         }
     }
+    Ok(())
+}
+
+fn by_places(lexicon: &Lexicon, from: &Node, to: &Node, both: &RoaringBitmap) -> Result<ByCost> {
+    let mut near: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
+    each_by_places(lexicon, from, to, both, |docid, cost| near[cost as usize].push(docid))?;
     Ok(near.map(|docids| docids.into_iter().collect()))
+}
+
+/// Documents of `universe` where the two may be near one another.
+fn may_be_near(lexicon: &Lexicon, from: &Node, to: &Node, universe: &RoaringBitmap) -> Result<RoaringBitmap> {
+    let mut both = universe & &*lexicon.node_docs(to)?;
+    both &= &*lexicon.node_docs(from)?;
+    lexicon.sharing_attribute(from, to, &both)
 }
 
 fn joining(node: &Node) -> u32 {
@@ -120,21 +148,48 @@ impl CostRule for ProximityRule {
         if limit < joining(to) {
             return Ok(Levels::new());
         }
-        let both = &*matching & &*lexicon.node_docs(from)? & universe;
-        let both = lexicon.sharing_attribute(from, to, &both)?;
+        let both = may_be_near(lexicon, from, to, universe)?;
         let apart = (joining(to) + u32::from(DISTANCE_MAX), matching);
         if lexicon.postings.nearness_is_by_attribute() {
-            let left = Side::new(lexicon, from, Slot::Last, &both)?;
-            let right = Side::new(lexicon, to, Slot::First, &both)?;
+            let left = Standing::new(lexicon, from, Slot::Last, &both)?;
+            let right = Standing::new(lexicon, to, Slot::First, &both)?;
             let together = left.all.sharing_attribute_with(&right.all);
             return Ok(vec![(joining(to), Arc::new(together)), apart]);
         }
-        let kept = match both.len() >= NEAR_DOCUMENTS_MIN {
-            true => by_kept(lexicon, from, to, &both)?,
-            false => None,
-        };
+        let kept = by_kept(lexicon, from, to, &both, |left, right| match both.len() >= NEAR_DOCUMENTS_MIN {
+            true => lexicon.postings.near_docs(left, right).map(Some),
+            false => lexicon.postings.near_docs_if_cheap(left, right, both.len()),
+        })?;
         let near = kept.map_or_else(|| by_places(lexicon, from, to, &both), Ok)?;
         Ok((joining(to)..).zip(near.map(Arc::new)).chain([apart]).collect())
+    }
+
+    fn column<'r>(
+        &self,
+        lexicon: &Lexicon,
+        from: Option<&Node>,
+        to: &Node,
+        rows: &'r Rows<'r>,
+    ) -> Result<Column<'r>> {
+        let neighbour = from.filter(|from| follows(Some(from), to));
+        let Some(from) = neighbour.filter(|_| !lexicon.postings.nearness_is_by_attribute()) else {
+            return Ok(rows.column_of(&self.levels(lexicon, from, to, rows.set(), ALL)?));
+        };
+        let mut column = rows.column();
+        column.all(&*lexicon.node_docs(to)?, joining(to) + u32::from(DISTANCE_MAX));
+        let both = may_be_near(lexicon, from, to, rows.set())?;
+        if both.is_empty() {
+            return Ok(column);
+        }
+        let if_cheap =
+            |left: &Side, right: &Side| lexicon.postings.near_docs_if_cheap(left, right, both.len());
+        match by_kept(lexicon, from, to, &both, if_cheap)? {
+            Some(near) => (joining(to)..).zip(&near).for_each(|(cost, docs)| column.all(docs, cost)),
+            None => each_by_places(lexicon, from, to, &both, |docid, cost| {
+                column.one(docid, joining(to) + cost);
+            })?,
+        }
+        Ok(column)
     }
 
     fn cost_max(&self, _: &Lexicon, from: Option<&Node>, to: &Node) -> u32 {

@@ -14,12 +14,15 @@ pub(super) struct Layout {
     pub(super) columns: Vec<(Option<NodeId>, NodeId)>,
     /// By source (0: the start), then by successor.
     by_edge: Vec<Vec<usize>>,
+    /// The nodes, if there is one way of reading them and none may be passed over.
+    pub(super) only_path: Option<Vec<NodeId>>,
 }
 
 impl Layout {
     /// The edges of `graph` as `rule` tells them apart.
     pub(super) fn new(rule: &dyn CostRule, graph: &Graph) -> Self {
-        let mut layout = Self { columns: Vec::new(), by_edge: Vec::new() };
+        let only_path = if rule.removal().is_none() { graph.only_path() } else { None };
+        let mut layout = Self { columns: Vec::new(), by_edge: Vec::new(), only_path };
         let mut known: FxHashMap<(Option<&Node>, &Node), usize> = FxHashMap::default();
         for from in std::iter::once(None).chain((0..graph.len()).map(Some)) {
             let columns = graph.after(from).iter().map(|&to| {
@@ -84,13 +87,17 @@ impl<'a> Solver<'a> {
         costs: &'a [u32],
     ) -> Self {
         let removal = rule.removal();
-        let groups = removal.and_then(|removal| removal.group.iter().flatten().max()).map_or(0, |last| *last);
-        Self { graph, layout, removal, costs, least: vec![None; (groups + 1) * graph.len()] }
+        Self { graph, layout, removal, costs, least: Vec::new() }
     }
 
     /// The first of the cheapest paths. A document that satisfies none gets the dearest cost of all and no
     /// path, so that it is last rather than lost.
     pub(super) fn solve(mut self) -> Solved {
+        if let Some(path) = &self.layout.only_path {
+            return self.read(path);
+        }
+        let groups = self.removal.and_then(|removal| removal.group.iter().flatten().max());
+        self.least = vec![None; (groups.map_or(0, |last| *last) + 1) * self.graph.len()];
         let cost = self.least_from(None, 0);
         let mut steps: Vec<Step> = Vec::new();
         let mut left = cost;
@@ -107,6 +114,19 @@ impl<'a> Solver<'a> {
             steps.push(step);
         }
         Solved { cost, steps }
+    }
+
+    /// Reads all of these, one after another.
+    fn read(&self, path: &[NodeId]) -> Solved {
+        let before = std::iter::once(0).chain(path.iter().map(|node| node + 1));
+        let costs =
+            before.map_while(|from| self.layout.by_edge[from].first().map(|&column| self.costs[column]));
+        let costs: SmallVec<[u32; STEPS_INLINE]> = costs.collect();
+        if costs.contains(&NEVER) {
+            return Solved { cost: NEVER, steps: Vec::new() };
+        }
+        let step = |(&node, &cost)| Step { node, successor: 0, read_at: Some(cost), cost, given_up: 0 };
+        Solved { cost: costs.iter().sum(), steps: path.iter().zip(&costs).map(step).collect() }
     }
 
     fn least_from(&mut self, from: Option<NodeId>, given_up: usize) -> u32 {

@@ -1,14 +1,12 @@
 //! Words closer to their place in the query come first.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use roaring::RoaringBitmap;
 
-use super::costs::CostRule;
+use super::costs::{CostRule, NEVER};
 use super::graph::{Graph, Node};
 use super::lexicon::Lexicon;
-use super::partition::Levels;
+use super::partition::{GatheredLevels, Levels};
+use super::rows::{Column, Prices, Rows};
 use super::score::{Rank, ScoreDetail};
 use crate::error::Result;
 
@@ -35,6 +33,20 @@ fn cost(node: &Node, position: u32) -> u32 {
     (0..node.width()).map(|further| offset_cost(offset + further)).sum()
 }
 
+impl WordPositionRule {
+    /// Says what reading `node` costs the documents of `universe` for which that is at most `limit`.
+    fn say(
+        lexicon: &Lexicon,
+        node: &Node,
+        universe: &RoaringBitmap,
+        limit: u32,
+        prices: &mut impl Prices,
+    ) -> Result<()> {
+        let cost = |position| Some(cost(node, position)).filter(|cost| *cost <= limit);
+        lexicon.position_costs(node, universe, cost, prices)
+    }
+}
+
 impl CostRule for WordPositionRule {
     fn levels(
         &self,
@@ -44,10 +56,21 @@ impl CostRule for WordPositionRule {
         universe: &RoaringBitmap,
         limit: u32,
     ) -> Result<Levels> {
-        let mut levels: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
-        let cost = |position| Some(cost(to, position)).filter(|cost| *cost <= limit);
-        lexicon.position_costs(to, universe, cost, |cost, docs| *levels.entry(cost).or_default() |= docs)?;
-        Ok(levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs))).collect())
+        let mut prices = GatheredLevels::of(universe);
+        Self::say(lexicon, to, universe, limit, &mut prices)?;
+        Ok(prices.into_levels())
+    }
+
+    fn column<'r>(
+        &self,
+        lexicon: &Lexicon,
+        _: Option<&Node>,
+        to: &Node,
+        rows: &'r Rows<'r>,
+    ) -> Result<Column<'r>> {
+        let mut column = rows.column();
+        Self::say(lexicon, to, rows.set(), NEVER, &mut column)?;
+        Ok(column)
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {

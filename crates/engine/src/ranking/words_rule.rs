@@ -33,6 +33,11 @@ impl CostRule for WordsRule {
         Ok(vec![(0, lexicon.node_docs(to)?)])
     }
 
+    /// Documents with all words are told by set algebra alone.
+    fn within(&self, lexicon: &Lexicon, graph: &Graph, limit: u32) -> Result<Option<RoaringBitmap>> {
+        (limit == 0).then(|| lexicon.match_set(graph, |_| false)).transpose()
+    }
+
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, _: &Node) -> u32 {
         0
     }

@@ -1,14 +1,15 @@
 //! What other rooms work out about a segment or a commit, kept as long as it is.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 /// One value per type, made when first asked for. What is kept is the asking room's business, and so
 /// is its bound.
 #[derive(Default)]
 pub struct Attachments {
-    kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    kept: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Attachments {
