@@ -3,20 +3,21 @@
 //! Each rule splits a universe into buckets, best first; each bucket is the universe of the next rule; what
 //! the last rule leaves together comes in docid order. Source: search-semantics §6.4, §8, §11, §17.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use roaring::RoaringBitmap;
 
 use super::attribute_rank_rule::AttributeRankRule;
-use super::costs::{CostBuckets, CostRule, Removal, take_part};
-use super::exact_attribute_rule;
+use super::costs::{CostBuckets, CostRule, Removal};
+use super::exact_attribute_rule::ExactAttributeRule;
 use super::exact_words_rule::ExactWordsRule;
 use super::graph::Graph;
 use super::lexicon::Lexicon;
 use super::matcher::Matcher;
 use super::proximity_rule::ProximityRule;
 use super::rules::{ByVector, Rule};
-use super::score::{MatchType, ScoreDetail};
+use super::score::ScoreDetail;
 use super::sort_rule::SortRule;
 use super::typo_rule::TypoRule;
 use super::vector_rule::VectorRule;
@@ -52,22 +53,42 @@ impl Sorted {
 
 /// A rule at work on a universe.
 struct Level<'a> {
-    /// What it has not yet given away.
-    universe: RoaringBitmap,
+    universe: Rc<RoaringBitmap>,
+    /// The bucket it gave away last, which `universe` still holds: most pages are full before it is asked for another.
+    given: Option<Rc<RoaringBitmap>>,
     buckets: Buckets<'a>,
+}
+
+impl Level<'_> {
+    /// What it has not yet given away.
+    fn left(&mut self) -> &mut Rc<RoaringBitmap> {
+        if let Some(given) = self.given.take() {
+            self.universe = Rc::new(if given.len() == self.universe.len() {
+                RoaringBitmap::new()
+            } else {
+                &*self.universe - &*given
+            });
+        }
+        &mut self.universe
+    }
+
+    /// The same for the last time.
+    fn into_left(mut self) -> RoaringBitmap {
+        Rc::unwrap_or_clone(std::mem::take(self.left()))
+    }
 }
 
 /// What a rule has left to give.
 enum Buckets<'a> {
     Costs(Box<CostBuckets>),
-    ExactAttribute { graph: Rc<Graph>, left: std::array::IntoIter<(MatchType, RoaringBitmap), 3> },
+    ExactAttribute { graph: Rc<Graph>, rule: Box<ExactAttributeRule> },
     Sort { graph: Rc<Graph>, rule: Box<SortRule<'a>> },
     Vector { graph: Rc<Graph>, rule: Box<VectorRule> },
 }
 
 /// Documents a rule holds equal.
 struct Bucket {
-    docs: RoaringBitmap,
+    docs: Rc<RoaringBitmap>,
     detail: ScoreDetail,
     /// What the next rule goes by.
     graph: Rc<Graph>,
@@ -112,40 +133,46 @@ impl<'a> BucketSort<'a> {
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
         let needs_scores = self.request.scored || self.request.threshold.is_some();
         // What the next rule is to start on, if it has not yet.
-        let mut next = Some((universe, Rc::new(graph.clone())));
+        let mut next = Some((Rc::new(universe), Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
                 if self.budget.is_spent() {
-                    return self.give_up(universe, levels, scores, &mut distinct, sorted);
+                    return self.give_up(
+                        Rc::unwrap_or_clone(universe),
+                        levels,
+                        scores,
+                        &mut distinct,
+                        sorted,
+                    );
                 }
                 let buckets = self.start(&rules[levels.len()], lexicon, graph, &universe)?;
-                levels.push(Level { universe, buckets });
+                levels.push(Level { universe, given: None, buckets });
             }
             let is_last = levels.len() == rules.len();
             let Some(level) = levels.last_mut() else { break };
-            let bucket = match level.universe.is_empty() || self.budget.is_spent() {
+            let left = Rc::clone(level.left());
+            let bucket = match left.is_empty() || self.budget.is_spent() {
                 true => None,
-                false => level.buckets.next(lexicon, &level.universe, !is_last)?,
+                false => level.buckets.next(lexicon, &left, !is_last)?,
             };
             // A bucket that was cut short is none.
-            if self.budget.is_spent() && !level.universe.is_empty() {
-                let level = levels.pop().map(|level| level.universe).unwrap_or_default();
-                return self.give_up(level, levels, scores, &mut distinct, sorted);
+            if self.budget.is_spent() && !left.is_empty() {
+                levels.pop();
+                return self.give_up(Rc::unwrap_or_clone(left), levels, scores, &mut distinct, sorted);
             }
             let Some(bucket) = bucket else {
                 levels.pop();
                 scores.pop();
                 continue;
             };
-            take_part(&mut level.universe, &bucket.docs);
+            level.given = Some(Rc::clone(&bucket.docs));
             scores.push(bucket.detail);
             if self.is_below_threshold(&scores) {
                 // Later buckets of this rule can only be worse.
-                sorted.candidates -= &bucket.docs;
-                sorted.candidates -= &level.universe;
+                sorted.candidates -= &*level.universe;
                 scores.pop();
             } else if is_last || (bucket.docs.len() == 1 && !needs_scores) {
-                self.take(bucket.docs, &scores, &mut levels, &mut distinct, sorted)?;
+                self.take(&bucket.docs, &scores, &mut levels, &mut distinct, sorted)?;
                 scores.pop();
             } else {
                 next = Some((bucket.docs, bucket.graph));
@@ -181,8 +208,8 @@ impl<'a> BucketSort<'a> {
         };
         let rule: Box<dyn CostRule> = match *rule {
             Rule::ExactAttribute => {
-                let left = exact_attribute_rule::buckets(lexicon, &graph, universe)?.into_iter();
-                return Ok(Buckets::ExactAttribute { graph, left });
+                let rule = Box::new(ExactAttributeRule::new(lexicon, &graph, universe)?);
+                return Ok(Buckets::ExactAttribute { graph, rule });
             }
             Rule::Words(strategy) => Box::new(WordsRule::new(Removal::new(strategy, &graph, lexicon)?)),
             Rule::Typo => Box::new(TypoRule),
@@ -191,25 +218,27 @@ impl<'a> BucketSort<'a> {
             Rule::WordPosition { unified } => Box::new(WordPositionRule { unified }),
             Rule::ExactWords | Rule::Sort(_) | Rule::Vector(_) => Box::new(ExactWordsRule),
         };
-        Ok(Buckets::Costs(Box::new(CostBuckets::new(rule, lexicon, graph, universe))))
+        Ok(Buckets::Costs(Box::new(CostBuckets::new(rule, lexicon, graph, universe.len()))))
     }
 
     /// Takes a final bucket; `distinct` drops documents from it, and from all that is still to come.
     fn take(
         &self,
-        mut docs: RoaringBitmap,
+        docs: &RoaringBitmap,
         scores: &[ScoreDetail],
         levels: &mut [Level],
         distinct: &mut Option<Distinct>,
         sorted: &mut Sorted,
     ) -> Result<()> {
+        let mut docs = Cow::Borrowed(docs);
         if let Some(distinct) = distinct {
             let (kept, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
             for level in levels {
-                level.universe -= &excluded;
+                let left = level.left();
+                *left = Rc::new(&**left - &excluded);
             }
             sorted.candidates -= &excluded;
-            docs = kept;
+            docs = Cow::Owned(kept);
         }
         let room = self.request.wanted - sorted.hits.len();
         let hits = docs.iter().take(room).map(|docid| RankedHit { docid, scores: scores.to_vec() });
@@ -247,11 +276,11 @@ impl<'a> BucketSort<'a> {
             } else {
                 // Documents excluded on the way have left the universes further out.
                 let docs = docs & &sorted.candidates;
-                self.take(docs, &scores, &mut levels, distinct, sorted)?;
+                self.take(&docs, &scores, &mut levels, distinct, sorted)?;
             }
             scores.pop();
             scores.pop();
-            left = levels.pop().map(|level| level.universe);
+            left = levels.pop().map(Level::into_left);
         }
         Ok(())
     }
@@ -274,20 +303,24 @@ impl Buckets<'_> {
             Self::Costs(costs) => {
                 let Some(lexicon) = lexicon else { return Ok(None) };
                 let next = costs.next(lexicon, universe, goes_on)?;
-                Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }))
+                Ok(next.map(|(docs, detail, graph)| Bucket {
+                    docs: Rc::new(docs),
+                    detail,
+                    graph: Rc::new(graph),
+                }))
             }
-            Self::ExactAttribute { graph, left } => Ok(left.find_map(|(found, docs)| {
-                let docs = docs & universe;
-                let detail = ScoreDetail::ExactAttribute(found);
-                (!docs.is_empty()).then(|| Bucket { docs, detail, graph: Rc::clone(graph) })
+            Self::ExactAttribute { graph, rule } => Ok(rule.next(universe).map(|(docs, detail)| Bucket {
+                docs: Rc::new(docs),
+                detail,
+                graph: Rc::clone(graph),
             })),
             Self::Vector { graph, rule } => {
                 let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
+                Ok(next.map(|(docs, detail)| Bucket { docs: Rc::new(docs), detail, graph: Rc::clone(graph) }))
             }
             Self::Sort { graph, rule } => {
                 let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
+                Ok(next.map(|(docs, detail)| Bucket { docs: Rc::new(docs), detail, graph: Rc::clone(graph) }))
             }
         }
     }

@@ -131,29 +131,18 @@ impl CostBucket {
     }
 }
 
-/// Takes away a part of a set.
-pub(super) fn take_part(set: &mut RoaringBitmap, part: &RoaringBitmap) {
-    if part.len() == set.len() {
-        set.clear();
-    } else {
-        *set -= part;
-    }
-}
-
 /// A rule at work: buckets in order of cost, worked out as far as they are asked for.
 pub(super) struct CostBuckets {
     rule: Box<dyn CostRule>,
     graph: Rc<Graph>,
     layout: Layout,
     cost_max: u32,
-    /// Documents in no bucket yet.
-    left: RoaringBitmap,
     ready: VecDeque<CostBucket>,
     /// Costs up to which buckets are worked out next; None: all are.
     limit: Option<u32>,
     /// Documents the universe has if it lost nothing but the buckets that were taken.
     expected: u64,
-    /// Whether all of `ready` is in the universe, and all of `left`.
+    /// Whether all of `ready` is in the universe.
     is_intact: bool,
 }
 
@@ -161,13 +150,8 @@ pub(super) struct CostBuckets {
 type Paths = BTreeMap<PathKey, Path>;
 
 impl CostBuckets {
-    /// Readies `rule` to split `universe` by the ways of reading in `graph`.
-    pub(super) fn new(
-        rule: Box<dyn CostRule>,
-        lexicon: &Lexicon,
-        graph: Rc<Graph>,
-        universe: &RoaringBitmap,
-    ) -> Self {
+    /// Readies `rule` to split `documents` documents by the ways of reading in `graph`.
+    pub(super) fn new(rule: Box<dyn CostRule>, lexicon: &Lexicon, graph: Rc<Graph>, documents: u64) -> Self {
         let layout = Layout::new(&*rule, &graph);
         let cost_max = cost_max(&*rule, lexicon, &graph);
         Self {
@@ -175,16 +159,15 @@ impl CostBuckets {
             graph,
             layout,
             cost_max,
-            left: universe.clone(),
             ready: VecDeque::new(),
             limit: Some(0),
-            expected: universe.len(),
+            expected: documents,
             is_intact: true,
         }
     }
 
     /// The cheapest documents of `universe`, what is said of them, and the ways they were read by, if somebody `goes_on`
-    /// by those. Whoever takes them takes them out of `universe`, which may have lost others too.
+    /// by those. Whoever takes them takes them out of `universe` before the next call; it may lose others too.
     pub(super) fn next(
         &mut self,
         lexicon: &Lexicon,
@@ -194,16 +177,11 @@ impl CostBuckets {
         self.is_intact &= universe.len() == self.expected;
         loop {
             let Some(bucket) = self.ready.pop_front() else {
-                let Some(limit) = self.limit else { return Ok(None) };
-                if !self.is_intact {
-                    self.left &= universe;
-                    self.is_intact = true;
-                }
-                if self.left.is_empty() {
-                    return Ok(None);
-                }
-                let limit = if self.left.len() < LAZY_DOCUMENTS_MIN { ALL } else { limit };
-                self.extend(lexicon, limit)?;
+                let Some(limit) = self.limit.filter(|_| !universe.is_empty()) else { return Ok(None) };
+                // All buckets there were have been taken: what the universe holds is in none.
+                self.is_intact = true;
+                let limit = if universe.len() < LAZY_DOCUMENTS_MIN { ALL } else { limit };
+                self.extend(lexicon, universe, limit)?;
                 // Looking again at what is left must not come to more than looking at it all at once.
                 self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
                 continue;
@@ -218,30 +196,32 @@ impl CostBuckets {
     }
 
     /// Works out the buckets that cost at most `limit`. Where there is no choice, all are in one.
-    fn extend(&mut self, lexicon: &Lexicon, limit: u32) -> Result<()> {
+    fn extend(&mut self, lexicon: &Lexicon, universe: &RoaringBitmap, limit: u32) -> Result<()> {
         if let (0, Some(path)) = (self.cost_max, &self.layout.only_path) {
             let nodes =
                 path.iter().map(|&node| self.rule.narrowed(lexicon, self.graph.node(node), 0)).collect();
-            let path = Path { nodes, claimed: std::mem::take(&mut self.left) };
+            let path = Path { nodes, claimed: universe.clone() };
             self.ready.push_back(CostBucket { cost: 0, paths: vec![path] });
             return Ok(());
         }
         let node = |id: NodeId| self.graph.node(id);
         let budget = lexicon.postings.budget();
         let columns = self.layout.columns.iter().map(|&(from, to)| (from.map(node), node(to)));
-        let cells = self.left.len().saturating_mul(self.layout.columns.len() as u64);
-        let by_rows = limit == ALL && self.left.len() < LAZY_DOCUMENTS_MIN && cells <= CELLS_MAX as u64;
+        let cells = universe.len().saturating_mul(self.layout.columns.len() as u64);
+        let by_rows = limit == ALL && universe.len() < LAZY_DOCUMENTS_MIN && cells <= CELLS_MAX as u64;
         let classes = if by_rows {
-            let rows = Rows::of(&self.left);
+            let rows = Rows::of(universe);
             let column = |(from, to)| self.rule.column(lexicon, from, to, &rows);
             let columns: Vec<Column> = columns.map(column).collect::<Result<_>>()?;
             rows.classes(&columns)
         } else {
-            let within = self.rule.within(lexicon, &self.graph, limit)?.map(|within| within & &self.left);
-            let asked = within.as_ref().unwrap_or(&self.left);
+            let within = self.rule.within(lexicon, &self.graph, limit)?.map(|within| within & universe);
+            let asked = within.as_ref().unwrap_or(universe);
             let levels = |(from, to)| self.rule.levels(lexicon, from, to, asked, limit);
             let columns: Vec<Levels> = columns.map(levels).collect::<Result<_>>()?;
-            partition::classes(asked, &columns, limit, budget)
+            // Where all nodes are read, what one does not cost within the limit does not come to it.
+            let all_read = limit < self.cost_max && self.layout.only_path.is_some();
+            partition::classes(asked, &columns, limit, all_read, budget)
         };
         let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
         for Class { costs, docs } in classes {
@@ -261,13 +241,7 @@ impl CostBuckets {
             let path = paths
                 .entry(key)
                 .or_insert_with(|| Path { nodes: nodes.collect(), claimed: RoaringBitmap::new() });
-            if !by_rows {
-                take_part(&mut self.left, &docs);
-            }
             path.claimed |= docs;
-        }
-        if by_rows {
-            self.left.clear();
         }
         let bucket = |(cost, paths): (u32, Paths)| CostBucket { cost, paths: paths.into_values().collect() };
         self.ready.extend(found.into_iter().map(bucket));

@@ -1,32 +1,46 @@
 //! Attributes that are the query come first, then those that begin with it.
 
+use std::borrow::Cow;
+
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 
 use super::graph::Graph;
 use super::lexicon::Lexicon;
-use super::score::MatchType;
+use super::score::{MatchType, ScoreDetail};
 use super::term::Classes;
 use crate::error::Result;
 use crate::postings::{Word, bucketed};
 
-/// The documents of `universe` in three buckets, best first. The first half of exactness.
+/// The first half of exactness: what is left of its buckets.
 ///
 /// The query must be readable word by word in its exact form. Each word must stand, in any attribute, where
 /// it stands in the query, and one attribute must hold them all; if it holds as many words as the query
 /// asks for, it is the query. Source: search-semantics §7.7.
-pub(super) fn buckets(
-    lexicon: &Lexicon,
-    graph: &Graph,
-    universe: &RoaringBitmap,
-) -> Result<[(MatchType, RoaringBitmap); 3]> {
-    let (exact, start) = match expected(lexicon, graph)? {
-        Some(expected) => candidates(lexicon, &expected, universe)?,
-        None => Default::default(),
-    };
-    let start = start - &exact;
-    let others = universe - &exact - &start;
-    Ok([(MatchType::Exact, exact), (MatchType::Start, start), (MatchType::None, others)])
+pub(super) struct ExactAttributeRule {
+    /// Best first; None: all that are in none before.
+    left: std::array::IntoIter<(MatchType, Option<RoaringBitmap>), 3>,
+}
+
+impl ExactAttributeRule {
+    /// Splits `universe`.
+    pub(super) fn new(lexicon: &Lexicon, graph: &Graph, universe: &RoaringBitmap) -> Result<Self> {
+        let (exact, start) = match expected(lexicon, graph)? {
+            Some(expected) => candidates(lexicon, &expected, universe)?,
+            None => Default::default(),
+        };
+        let buckets =
+            [(MatchType::Exact, Some(exact)), (MatchType::Start, Some(start)), (MatchType::None, None)];
+        Ok(Self { left: buckets.into_iter() })
+    }
+
+    /// The best documents of `universe`, which holds none of those that were given away.
+    pub(super) fn next(&mut self, universe: &RoaringBitmap) -> Option<(RoaringBitmap, ScoreDetail)> {
+        self.left.find_map(|(found, docs)| {
+            let docs = docs.map_or_else(|| universe.clone(), |docs| docs & universe);
+            (!docs.is_empty()).then_some((docs, ScoreDetail::ExactAttribute(found)))
+        })
+    }
 }
 
 /// What an attribute must hold to be the query.
@@ -72,12 +86,23 @@ fn candidates(
     universe: &RoaringBitmap,
 ) -> Result<(RoaringBitmap, RoaringBitmap)> {
     let postings = lexicon.postings;
+    let mut placed = Cow::Borrowed(universe);
+    let mut to_look_up: Vec<&(Word, u32)> = Vec::new();
+    for expected @ (word, position) in &expected.words {
+        match postings.word_positions(word, &placed)? {
+            Some(kept) => {
+                let docs = kept.at(bucketed(*position)).map(|docs| docs & &*placed);
+                placed = Cow::Owned(docs.unwrap_or_default());
+            }
+            None => to_look_up.push(expected),
+        }
+    }
     let mut by_field: FxHashMap<u16, RoaringBitmap> = FxHashMap::default();
     for (at, (word, _)) in expected.words.iter().enumerate() {
         let docs = postings.word_docs(word)?;
         if at == 0 {
             let searched = docs.fields().filter(|(field, _)| lexicon.searches(*field));
-            by_field = searched.map(|(field, docs)| (field, docs & universe)).collect();
+            by_field = searched.map(|(field, docs)| (field, docs & &*placed)).collect();
         } else {
             by_field.retain(|&field, all| {
                 docs.in_field(field).is_some_and(|docs| {
@@ -87,26 +112,21 @@ fn candidates(
             });
         }
     }
-    let mut placed = by_field.values().fold(RoaringBitmap::new(), |all, docs| all | docs);
-    for (word, position) in &expected.words {
-        if placed.is_empty() {
-            return Ok(Default::default());
-        }
-        if let Some(kept) = postings.word_positions(word, &placed)? {
-            placed = kept.at(bucketed(*position)).map_or_else(RoaringBitmap::new, |docs| docs & &placed);
-            continue;
-        }
-        let mut here = RoaringBitmap::new();
+    if !to_look_up.is_empty() {
+        placed = Cow::Owned(by_field.values().fold(RoaringBitmap::new(), |all, docs| all | docs));
+    }
+    for (word, position) in to_look_up {
+        let mut here = Vec::new();
         postings.visit_positions([word].into_iter(), &placed, |docid, _, positions| {
             if positions.iter().any(|&found| bucketed(found) == bucketed(*position)) {
-                here.insert(docid);
+                here.push(docid);
             }
         })?;
-        placed = here;
+        placed = Cow::Owned(here.into_iter().collect());
     }
     let (mut exact, mut start) = (RoaringBitmap::new(), RoaringBitmap::new());
     for (field, docs) in by_field {
-        let docs = docs & &placed;
+        let docs = docs & &*placed;
         if !docs.is_empty() {
             exact |= &docs & &*postings.field_length_docs(field, expected.length)?;
             start |= docs;

@@ -57,27 +57,34 @@ pub(super) struct Class {
 }
 
 /// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A class may come
-/// in several parts. Some are missing if `budget` runs out.
+/// in several parts. Those that are in no level of some column are left out if `all_read`. Some are missing if `budget`
+/// runs out.
 pub(super) fn classes(
     universe: &RoaringBitmap,
     columns: &[Levels],
     limit: u32,
+    all_read: bool,
     budget: &Budget,
 ) -> Vec<Class> {
     let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> =
         columns.iter().map(|levels| &levels[..levels.partition_point(|(cost, _)| *cost <= limit)]).collect();
-    let by_sets = (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns)).flatten();
+    let by_sets =
+        (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns, all_read)).flatten();
     by_sets.unwrap_or_else(|| by_rows(universe, &columns, budget))
 }
 
 /// None if there are very many classes.
-fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -> Option<Vec<Class>> {
+fn by_sets(
+    universe: &RoaringBitmap,
+    columns: &[&[(u32, Arc<RoaringBitmap>)]],
+    all_read: bool,
+) -> Option<Vec<Class>> {
     let mut classes = vec![Class { costs: Vec::new(), docs: universe.clone() }];
     for levels in columns {
         let mut split = Vec::with_capacity(classes.len());
         for Class { costs, mut docs } in classes {
             let with = |cost| costs.iter().copied().chain([cost]).collect();
-            for (cost, level) in *levels {
+            for (at, (cost, level)) in levels.iter().enumerate() {
                 let whole = is_dense(&docs) && docs.is_subset(level);
                 let here = if whole { RoaringBitmap::new() } else { &docs & &**level };
                 if whole || here.len() == docs.len() {
@@ -85,11 +92,13 @@ fn by_sets(universe: &RoaringBitmap, columns: &[&[(u32, Arc<RoaringBitmap>)]]) -
                     break;
                 }
                 if !here.is_empty() {
-                    docs -= &here;
+                    if !all_read || at + 1 < levels.len() {
+                        docs -= &here;
+                    }
                     split.push(Class { costs: with(*cost), docs: here });
                 }
             }
-            if !docs.is_empty() {
+            if !all_read && !docs.is_empty() {
                 split.push(Class { costs: with(NEVER), docs });
             }
             if split.len() > CLASSES_MAX {
@@ -160,7 +169,7 @@ mod tests {
                 .collect();
             let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
             let budget = Budget::until(Instant::now() + Duration::from_secs(60));
-            let sets = merged(by_sets(&universe, &columns).expect("there are few"));
+            let sets = merged(by_sets(&universe, &columns, false).expect("there are few"));
             prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns, &budget)));
             for (costs, docs) in &sets {
                 for docid in docs {

@@ -35,7 +35,7 @@ impl CostRule for WordsRule {
 
     /// Documents with all words are told by set algebra alone.
     fn within(&self, lexicon: &Lexicon, graph: &Graph, limit: u32) -> Result<Option<RoaringBitmap>> {
-        (limit == 0).then(|| lexicon.match_set(graph, |_| false)).transpose()
+        (limit == 0 && graph.only_path().is_none()).then(|| lexicon.match_set(graph, |_| false)).transpose()
     }
 
     fn cost_max(&self, _: &Lexicon, _: Option<&Node>, _: &Node) -> u32 {
