@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
@@ -61,6 +62,21 @@ impl<K: Hash + Eq, V: ?Sized> Generations<K, V> {
         }
     }
 }
+
+impl<K: Hash + Eq + Clone> Generations<K, AtomicU64> {
+    /// Adds to the number kept under `key` and returns it: how often something was done lately, or for how much.
+    pub(crate) fn count(&self, key: &K, more: u64) -> u64 {
+        let count = self.get(key).unwrap_or_else(|| {
+            let count = Arc::default();
+            self.insert(key.clone(), Arc::clone(&count), size_of::<AtomicU64>(), COUNTS_BYTES_MAX);
+            count
+        });
+        count.fetch_add(more, Ordering::Relaxed) + more
+    }
+}
+
+/// Bytes of a generation of counts: some thousands of them.
+const COUNTS_BYTES_MAX: usize = 1 << 20;
 
 /// What an entry takes beside its value: key, hash slot, counters.
 const ENTRY_BYTES: usize = 128;

@@ -1,5 +1,7 @@
 //! What is kept about a commit because it was expensive to put together.
 
+use std::sync::atomic::AtomicU64;
+
 use roaring::RoaringBitmap;
 
 use super::{ByDistance, FieldDocs, Occurrences, PositionDocs, Side};
@@ -15,6 +17,13 @@ pub(super) struct Cache {
     pub(super) common: Generations<Box<str>, bool>,
     /// Documents of all words with one beginning.
     pub(super) prefixes: Generations<Box<str>, FieldDocs>,
+    /// For how many documents positions of a word were read until now. What is read again and again is worked out for
+    /// the whole commit once that would have taken less.
+    pub(super) positions_read: Generations<Box<str>, AtomicU64>,
+    /// Likewise its places.
+    pub(super) places_read: Generations<Box<str>, AtomicU64>,
+    /// Likewise distances of two words.
+    pub(super) near_read: Generations<(Side, Side), AtomicU64>,
     /// Positions of frequent words and of short beginnings.
     pub(super) positions: Generations<Box<str>, PositionDocs>,
     /// Places of words that are not frequent.

@@ -15,10 +15,10 @@ pub const DISTANCE_MAX: u8 = 3;
 /// Documents that hold both words, from which distances are worked out for the whole index and kept.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
-/// Documents asked for, from which it is looked at how many hold both words.
+/// Documents read, from which it is looked at how many hold both words.
 const READ_DOCUMENTS_MIN: u64 = 32;
 
-/// What is kept of two words is worked out of their documents if it was asked for at least one in so many of those.
+/// What is kept of two words is worked out of their documents once one in so many of those was read.
 const READ_SHARE: u64 = 4;
 
 /// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
@@ -97,8 +97,8 @@ impl Postings {
         Ok(near)
     }
 
-    /// The same, if it is known or quickly worked out beside what it takes to read `asked` of the documents that hold
-    /// both.
+    /// The same, if it is known, or quickly worked out beside what it took to read some of the documents that hold
+    /// both: until now, and the `asked` ones of this time.
     pub fn near_docs_if_cheap(
         &self,
         left: &Side,
@@ -109,12 +109,17 @@ impl Postings {
         if let Some(known) = self.cache.near.get(&key) {
             return Ok(Some(known));
         }
-        if asked < READ_DOCUMENTS_MIN {
+        let read = self.cache.near_read.count(&key, asked);
+        // How many hold both is looked at each time that number has doubled.
+        if read < READ_DOCUMENTS_MIN || read.ilog2() == (read - asked).max(1).ilog2() {
             return Ok(None);
         }
         let both = self.docs_with_both(left, right)?;
-        if both.len() > asked * READ_SHARE || both.len() >= NEAR_DOCUMENTS_MIN {
+        if both.len() > read * READ_SHARE {
             return Ok(None);
+        }
+        if both.len() >= NEAR_DOCUMENTS_MIN {
+            return self.near_docs(left, right).map(Some);
         }
         let near = Arc::new(by_distance(
             self.side_occurrences(left, &both)?.distances_to(&self.side_occurrences(right, &both)?),

@@ -190,7 +190,7 @@ impl Postings {
         self.visit_lists(lists.into_iter(), universe, visit)
     }
 
-    /// All places of a word, read once; None if reading those in `universe` is as quick, or if it is a frequent one.
+    /// All places of a word, read once; None while reading those in `universe` is as quick, or if it is a frequent one.
     fn word_places(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
         let frequency = word.frequency_bound();
         if frequency > PLACES_FREQUENCY_MAX {
@@ -199,7 +199,7 @@ impl Postings {
         if let Some(known) = self.cache.places.get(&word.text) {
             return Ok(Some(known));
         }
-        if universe.len() * SKIP_COST < frequency {
+        if self.cache.places_read.count(&word.text, universe.len()) * SKIP_COST < frequency {
             return Ok(None);
         }
         let mut places = Vec::with_capacity(frequency as usize);

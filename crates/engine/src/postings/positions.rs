@@ -82,11 +82,14 @@ impl PositionSets {
 /// the safe side: looking up takes 0.2 µs, telling of a million a few milliseconds.
 const LOOK_UP_COST: u64 = 64;
 
+/// Postings of a list read from end to end in the time in which the positions of one document are looked up.
+const READ_COST: u64 = 16;
+
 /// Words in fewer documents are read anew each time.
 const KEPT_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
-    /// Positions of a frequent word, worked out once; None if reading its postings is as quick.
+    /// Positions of a frequent word, worked out once; None while reading its postings is as quick.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
         if frequency < KEPT_FREQUENCY_MIN {
@@ -96,7 +99,8 @@ impl Postings {
         if let Some(known) = self.cache.positions.get(&key) {
             return Ok(Some(known));
         }
-        if universe.len() * 16 < frequency {
+        let read = self.cache.positions_read.count(&key, universe.len());
+        if read * READ_COST < frequency {
             return Ok(None);
         }
         if frequency >= SHARED_POSITIONS_MIN {

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use roaring::RoaringBitmap;
 
@@ -340,7 +341,7 @@ impl Term {
         }
     }
 
-    /// All places of the several words of a class; None if they are in many documents, or looking into those of
+    /// All places of the several words of a class; None if they are in many documents, or while looking into those of
     /// `universe` is as quick.
     pub(super) fn places(
         &self,
@@ -358,7 +359,7 @@ impl Term {
         if let Some(places) = known.places.get(&key) {
             return Ok(Some(places));
         }
-        if universe.len() * CLASS_PLACES_SHARE < frequency {
+        if known.places_read.count(&key, universe.len()) * CLASS_PLACES_SHARE < frequency {
             return Ok(None);
         }
         let places = Arc::new(postings.occurrences(words.iter(), postings.snapshot().documents())?);
@@ -410,6 +411,8 @@ struct Known {
     docs: Generations<(Asked, Classes), FieldDocs>,
     /// Places of the words of a class.
     places: Generations<(Asked, Classes), Occurrences>,
+    /// For how many documents those were read until now.
+    places_read: Generations<(Asked, Classes), AtomicU64>,
     /// Documents that match by a word of some classes, of a term that was joined or not.
     matching: Generations<(Asked, Classes, bool), RoaringBitmap>,
     /// Documents of phrases in searchable attributes.
