@@ -47,6 +47,8 @@ pub struct SortBuckets {
     left: RoaringBitmap,
     kind: Kind,
     runs: Vec<Run>,
+    /// Runs whose next value is looked for when another bucket is: most pages are full with one.
+    behind: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +97,7 @@ impl Columns {
             left: self.live(universe),
             kind: Kind::Numbers,
             runs: Vec::new(),
+            behind: Vec::new(),
         };
         buckets.start()?;
         Ok(buckets)
@@ -111,6 +114,9 @@ impl SortBuckets {
             if self.kind == Kind::Without {
                 return Ok(Some((SortValue::None, std::mem::take(&mut self.left))));
             }
+            for run in std::mem::take(&mut self.behind) {
+                self.settle(run)?;
+            }
             let Some(best) = self.best() else {
                 self.kind = if self.kind == Kind::Numbers { Kind::Strings } else { Kind::Without };
                 self.start()?;
@@ -120,9 +126,13 @@ impl SortBuckets {
             let value = self.value(best)?;
             let mut bucket = RoaringBitmap::new();
             for run in 0..self.runs.len() {
-                // A value that is spelled in several ways comes several times.
                 while self.runs[run].head.as_ref().map(|head| &head.key) == key.as_ref() {
                     bucket |= self.runs[run].head.take().map(|head| head.docs).unwrap_or_default();
+                    if self.kind == Kind::Numbers {
+                        self.behind.push(run);
+                        break;
+                    }
+                    // A text that is spelled in several ways comes several times.
                     self.settle(run)?;
                 }
             }
