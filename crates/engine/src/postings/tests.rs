@@ -92,3 +92,33 @@ fn what_threads_read_together_is_what_there_is() {
         }
     }
 }
+
+/// Few documents at a time are read one by one, but not for ever.
+#[test]
+fn what_is_read_again_and_again_is_kept_and_says_the_same() {
+    const DOCUMENTS: usize = 3_000;
+    let documents: Vec<Json> =
+        (0..DOCUMENTS).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
+    let snapshot = snapshot_of(&[&documents[..]], Settings::default());
+    let budget = Budget::until(Instant::now() + Duration::from_secs(600));
+    let postings = Postings::open(&snapshot, Arc::new(budget)).unwrap();
+    let few = snapshot.documents().iter().take(20).collect();
+
+    let word = postings.word("the").unwrap().unwrap();
+    assert!(postings.word_positions(&word, &few).unwrap().is_none(), "a few are sooner read");
+    let kept = (0..DOCUMENTS).find_map(|_| postings.word_positions(&word, &few).unwrap()).unwrap();
+    let found: Found = kept.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
+    assert_eq!(found, expected_positions(DOCUMENTS, |word| word == "the"));
+
+    for (left, right) in [("the", "sea"), ("tide", "song")] {
+        let (first, second) = (Side::Word(left.into()), Side::Word(right.into()));
+        let near = |asked| postings.near_docs_if_cheap(&first, &second, asked).unwrap();
+        assert!(near(20).is_none(), "a few are sooner read");
+        let near = (0..DOCUMENTS).find_map(|_| near(20)).unwrap();
+        let mut seen = BTreeSet::new();
+        let least = near.iter().map(|docs| docs.iter().filter(|docid| seen.insert(*docid)).collect());
+        let mut found: Found = (1..).zip(least).collect();
+        found.retain(|_, docs: &mut BTreeSet<u32>| !docs.is_empty());
+        assert_eq!(found, expected_near(DOCUMENTS, |word| word == left, |word| word == right));
+    }
+}

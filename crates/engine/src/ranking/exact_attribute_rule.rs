@@ -44,15 +44,15 @@ impl ExactAttributeRule {
 }
 
 /// What an attribute must hold to be the query.
-struct Expected {
+struct Expected<'a> {
     /// Words by position in the query.
-    words: Vec<(Word, u32)>,
+    words: Vec<(Cow<'a, Word>, u32)>,
     /// Query positions covered.
     length: usize,
 }
 
 /// None if the query cannot be read in exact form from its first term on without a hole.
-fn expected(lexicon: &Lexicon, graph: &Graph) -> Result<Option<Expected>> {
+fn expected<'a>(lexicon: &'a Lexicon, graph: &Graph) -> Result<Option<Expected<'a>>> {
     let exact =
         |node: &super::graph::Node| lexicon.term(node).has_exact_form() && node.classes.meets(Classes::EXACT);
     let mut nodes: Vec<_> = graph.nodes().map(|(_, node)| node).filter(|node| exact(node)).collect();
@@ -66,12 +66,12 @@ fn expected(lexicon: &Lexicon, graph: &Graph) -> Result<Option<Expected>> {
         let (term, start) = (lexicon.term(node), *node.positions.start());
         expected.length += node.positions.clone().count();
         match &term.phrase {
-            None => expected.words.extend(term.exact().cloned().map(|word| (word, start))),
+            None => expected.words.extend(term.exact().map(|word| (Cow::Borrowed(word), start))),
             Some(slots) => {
                 for (text, position) in slots.iter().zip(start..) {
                     let Some(text) = text else { continue };
                     let Some(word) = lexicon.postings.word(text)? else { return Ok(None) };
-                    expected.words.push((word, position));
+                    expected.words.push((Cow::Owned(word), position));
                 }
             }
         }
@@ -82,12 +82,12 @@ fn expected(lexicon: &Lexicon, graph: &Graph) -> Result<Option<Expected>> {
 /// Documents one attribute of which is the query, and those one of which begins with it.
 fn candidates(
     lexicon: &Lexicon,
-    expected: &Expected,
+    expected: &Expected<'_>,
     universe: &RoaringBitmap,
 ) -> Result<(RoaringBitmap, RoaringBitmap)> {
     let postings = lexicon.postings;
     let mut placed = Cow::Borrowed(universe);
-    let mut to_look_up: Vec<&(Word, u32)> = Vec::new();
+    let mut to_look_up: Vec<&(Cow<Word>, u32)> = Vec::new();
     for expected @ (word, position) in &expected.words {
         match postings.word_positions(word, &placed)? {
             Some(kept) => {
@@ -117,7 +117,7 @@ fn candidates(
     }
     for (word, position) in to_look_up {
         let mut here = Vec::new();
-        postings.visit_positions([word].into_iter(), &placed, |docid, _, positions| {
+        postings.visit_positions([&**word].into_iter(), &placed, |docid, _, positions| {
             if positions.iter().any(|&found| bucketed(found) == bucketed(*position)) {
                 here.push(docid);
             }

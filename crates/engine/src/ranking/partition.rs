@@ -171,6 +171,9 @@ mod tests {
             let budget = Budget::until(Instant::now() + Duration::from_secs(60));
             let sets = merged(by_sets(&universe, &columns, false).expect("there are few"));
             prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns, &budget)));
+            let mut all_read = sets.clone();
+            all_read.retain(|costs, _| !costs.contains(&NEVER));
+            prop_assert_eq!(&all_read, &merged(by_sets(&universe, &columns, true).expect("there are fewer")));
             for (costs, docs) in &sets {
                 for docid in docs {
                     let least = |levels: &&[(u32, Arc<RoaringBitmap>)]| {

@@ -175,3 +175,35 @@ fn all_equal(costs: &[u32]) -> bool {
 fn set_of(docids: impl IntoIterator<Item = u32>) -> RoaringBitmap {
     RoaringBitmap::from_sorted_iter(docids).expect("docids ascend")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_document_costs_the_least_that_was_said(
+            rows in btree_set(0u32..400, 1..150),
+            said in vec((0u32..40, btree_set(0u32..400, 0..60), any::<bool>()), 0..12),
+        ) {
+            let set: RoaringBitmap = rows.iter().collect();
+            let rows_of_set = Rows::of(&set);
+            let mut column = rows_of_set.column();
+            for (cost, docs, together) in &said {
+                if *together {
+                    column.all(&docs.iter().collect(), *cost);
+                } else {
+                    docs.iter().for_each(|docid| column.one(*docid, *cost));
+                }
+            }
+            let least = |docid: &u32| {
+                let of_it = said.iter().filter(|(_, docs, _)| docs.contains(docid));
+                of_it.map(|(cost, _, _)| *cost).min().unwrap_or(NEVER)
+            };
+            prop_assert_eq!(column.costs, rows.iter().map(least).collect::<Vec<_>>());
+        }
+    }
+}
