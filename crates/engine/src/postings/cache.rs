@@ -33,7 +33,7 @@ pub(super) struct Cache {
     /// Documents by field and number of words there.
     pub(super) lengths: Generations<(FieldId, usize), RoaringBitmap>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.
-    pub(super) cuts: Generations<Box<str>, Option<usize>>,
+    pub(super) cuts: Generations<(Box<str>, Option<usize>), Option<usize>>,
 }
 
 /// Bytes of one generation of one cache of a commit; there are at most two of each.

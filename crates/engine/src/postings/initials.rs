@@ -6,7 +6,6 @@ use std::ops::Range;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
-use super::laid_out::least_distance;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::positions::{PositionDocs, PositionSets};
 use super::segment::{
@@ -15,7 +14,7 @@ use super::segment::{
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
-use crate::store::{DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
+use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
 use crate::threads::in_parallel;
 
 impl Segment<'_> {
@@ -111,10 +110,11 @@ impl Segment<'_> {
         (initials, initial): (&Initials, Initial),
         first: bool,
     ) -> Result<ByField<ByDistance>> {
+        let beside = if first { Beside::After } else { Beside::Before };
         let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
         let parts = in_parallel(&parts, |part| {
             let mut sets: Fields<[DocidSet; DISTANCE_MAX as usize]> = Fields::default();
-            let (mut reader, mut cursor, mut others) = (self.reader(), initials.cursor(), Vec::new());
+            let (mut reader, mut cursor) = (self.reader(), initials.cursor());
             let mut outcome = Ok(());
             let wanted = |doc: DocId| self.view.docids[doc as usize] != DELETED;
             for list in lists {
@@ -125,20 +125,18 @@ impl Segment<'_> {
                     self.positions,
                     wanted,
                     |doc, positions| {
-                        match cursor.attribute(doc, list.field) {
+                        let distance = match cursor.attribute(doc, list.field) {
                             Ok(Some(words)) => {
-                                // Nothing further on is near any of them.
-                                let enough =
-                                    positions.last().map_or(0, |last| last + u32::from(DISTANCE_MAX));
-                                words.positions(initial, enough, &mut others);
+                                words.distance(initial, positions, beside, u32::from(DISTANCE_MAX))
                             }
-                            Ok(None) => others.clear(),
-                            Err(error) => outcome = Err(error),
-                        }
-                        let (lefts, rights) =
-                            if first { (positions, &*others) } else { (&*others, positions) };
-                        if let Some(distance) = least_distance(lefts, rights) {
-                            sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
+                            Ok(None) => None,
+                            Err(error) => {
+                                outcome = Err(error);
+                                None
+                            }
+                        };
+                        if let Some(distance) = distance {
+                            sets[distance as usize - 1].add(self.view.docids[doc as usize]);
                         }
                     },
                 )?;

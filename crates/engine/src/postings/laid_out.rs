@@ -42,18 +42,9 @@ impl LaidOut {
     pub(super) fn least_distance(&self, doc: DocId, others: &[u32], laid_first: bool) -> Option<u8> {
         let mut laid = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
         let mut others = others.iter().copied().peekable();
-        near(if laid_first { least(&mut laid, others) } else { least(&mut others, laid) })
+        let least = if laid_first { least(&mut laid, others) } else { least(&mut others, laid) };
+        least.filter(|&distance| distance <= u32::from(DISTANCE_MAX)).map(|distance| distance as u8)
     }
-}
-
-/// The least distance, 1 to [`DISTANCE_MAX`], from one of `lefts` forward to one of `rights`, both ascending. None if
-/// it is greater.
-pub(super) fn least_distance(lefts: &[u32], rights: &[u32]) -> Option<u8> {
-    near(least(&mut lefts.iter().copied().peekable(), rights.iter().copied()))
-}
-
-fn near(distance: Option<u32>) -> Option<u8> {
-    distance.filter(|&distance| distance <= u32::from(DISTANCE_MAX)).map(|distance| distance as u8)
 }
 
 /// The least distance from one of `lefts` forward to one of `rights`.

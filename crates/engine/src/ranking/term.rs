@@ -83,8 +83,8 @@ pub(super) struct Term {
     /// It ends the query and may go on.
     pub(super) unfinished: bool,
     pub(super) synonyms: Vec<Slots>,
-    /// Whether it counts that it may be cut in two.
-    splits: bool,
+    /// The two words it is best cut into.
+    split: Option<Slots>,
     derived: Arc<Derived>,
 }
 
@@ -94,7 +94,6 @@ struct Derived {
     exact: Option<Word>,
     completions: Completions,
     misspellings: Misspellings,
-    split: Option<Slots>,
 }
 
 /// All that it depends on, in one commit.
@@ -164,7 +163,7 @@ impl Term {
         match class {
             Classes::EXACT => self.phrase.as_slice(),
             Classes::SYNONYMS => &self.synonyms,
-            Classes::SPLIT if self.splits => self.derived.split.as_slice(),
+            Classes::SPLIT => self.split.as_slice(),
             _ => &[],
         }
     }
@@ -211,6 +210,7 @@ impl<'a> Derivations<'a> {
     pub(super) fn of_word(&self, word: &str, unfinished: bool) -> Result<Term> {
         let mut term = self.derive(word, self.budget(word), unfinished)?;
         if term.text.len() <= WORD_BYTES_MAX {
+            term.split = self.split(word, None)?;
             term.synonyms = self.synonyms_of(&[word.to_owned()]);
         }
         Ok(term)
@@ -226,8 +226,8 @@ impl<'a> Derivations<'a> {
         let joins = u8::try_from(parts.len() - 1).unwrap_or(u8::MAX);
         let budget = self.budget(&text).saturating_sub(joins);
         let mut term = self.derive(&text, budget, unfinished)?;
-        let as_written: Slots = parts.iter().cloned().map(Some).collect();
-        term.splits = term.derived.split.as_ref() != Some(&as_written);
+        // Cut as it is written it would stand for its own words.
+        term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
         term.synonyms = self.synonyms_of(&[text]);
         term.synonyms.extend(self.synonyms_of(&parts));
         term.parts = Some(parts);
@@ -267,8 +267,12 @@ impl<'a> Derivations<'a> {
         Ok(term)
     }
 
+    fn split(&self, text: &str, but: Option<usize>) -> Result<Option<Slots>> {
+        let halves = self.postings.best_split(text, but)?;
+        Ok(halves.map(|(left, right)| vec![Some(left), Some(right)]))
+    }
+
     fn look_up(&self, Asked { text, budget, unfinished }: &Asked) -> Result<Derived> {
-        let split = self.postings.best_split(text)?;
         Ok(Derived {
             exact: self.postings.word(text)?,
             completions: if *unfinished { self.completions(text)? } else { Completions::default() },
@@ -278,7 +282,6 @@ impl<'a> Derivations<'a> {
                     self.postings.misspellings(text, *typos, *unfinished, ONE_TYPO_MAX, TWO_TYPOS_MAX)?
                 }
             },
-            split: split.map(|(left, right)| vec![Some(left), Some(right)]),
         })
     }
 
@@ -397,7 +400,7 @@ impl Term {
             phrase: None,
             unfinished: false,
             synonyms: Vec::new(),
-            splits: true,
+            split: None,
             derived: Arc::default(),
         }
     }

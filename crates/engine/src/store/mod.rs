@@ -23,7 +23,7 @@ pub use directory::{Change, Committed, IndexDirectory, Merge};
 pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
 pub use docid_set::{DocidSet, ascending};
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
-pub use initials::{Initial, InitialPlaces, Initials, Place, Words};
+pub use initials::{Beside, Initial, InitialPlaces, Initials, Place, Words};
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};

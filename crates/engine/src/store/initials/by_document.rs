@@ -71,16 +71,14 @@ impl Words<'_> {
     /// below `enough`.
     pub fn positions(self, initial: Initial, enough: u32, positions: &mut Vec<u32>) {
         positions.clear();
-        let (word, number) = (EACH_BYTE * u64::from(initial.word), EACH_BYTE * u64::from(initial.number));
         let mut first = 0;
         let (eights, rest) = self.codes.as_chunks::<8>();
         let mut last = [OTHER; 8];
         last[..rest.len()].copy_from_slice(rest);
         for codes in eights.iter().chain([&last]) {
             let eight = u64::from_le_bytes(*codes);
-            let wanted = zero_bytes(eight ^ word) | zero_bytes(eight ^ number);
-            let gaps = zero_bytes(!eight & (EACH_BYTE * u64::from(GAP)));
-            let mut marks = wanted | gaps;
+            let wanted = initial.among(eight);
+            let mut marks = wanted | gaps(eight);
             while marks != 0 {
                 let at = marks.trailing_zeros() / 8;
                 if wanted & marks & marks.wrapping_neg() != 0 {
@@ -96,6 +94,99 @@ impl Words<'_> {
             first += 8;
         }
     }
+
+    /// The least distance, up to `most`, which is 8 at most, from one of `positions`, which hold words and ascend, to a
+    /// word that begins so on that side of it.
+    pub fn distance(self, initial: Initial, positions: &[u32], beside: Beside, most: u32) -> Option<u32> {
+        let (mut at, mut passed) = (0, 0);
+        let mut least = None;
+        for &position in positions {
+            at = self.go_on(at, &mut passed, position as usize);
+            let (before, after) = self.codes.split_at(at);
+            let nearest_first = match beside {
+                Beside::After => eight(after.get(1..).unwrap_or_default()),
+                Beside::Before => last_eight(before),
+            };
+            let within = least.map_or(most, |least: u32| least - 1);
+            least = distance(nearest_first, initial, within).or(least);
+            if least == Some(1) {
+                break;
+            }
+        }
+        least
+    }
+
+    /// Where the code of the word at `position` lies, looked for from the code `at` on, before which gaps `passed` over
+    /// so many positions more than there are codes. The end if there is none.
+    fn go_on(self, mut at: usize, passed: &mut usize, position: usize) -> usize {
+        while at < self.codes.len() {
+            let mut gaps = gaps(eight(&self.codes[at..]));
+            while gaps != 0 {
+                let gap = at + gaps.trailing_zeros() as usize / 8;
+                if position <= gap + *passed {
+                    break;
+                }
+                *passed += usize::from(self.codes[gap] - GAP);
+                gaps &= gaps - 1;
+            }
+            if gaps != 0 || position < at + 8 + *passed {
+                return position.saturating_sub(*passed).clamp(at, self.codes.len());
+            }
+            at += 8;
+        }
+        self.codes.len()
+    }
+}
+
+/// The first eight codes, or all of them and then [`OTHER`].
+fn eight(codes: &[u8]) -> u64 {
+    if let Some(eight) = codes.first_chunk() {
+        return u64::from_le_bytes(*eight);
+    }
+    codes.iter().rev().fold(u64::from(OTHER), |eight, &code| eight << 8 | u64::from(code))
+}
+
+/// The last eight codes, or all of them and then [`OTHER`], the last one first.
+fn last_eight(codes: &[u8]) -> u64 {
+    if let Some(eight) = codes.last_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    codes.iter().fold(u64::from(OTHER), |eight, &code| eight << 8 | u64::from(code))
+}
+
+/// How far the first of eight codes that is an initial lies from the word they stand beside, if `within` so many positions.
+fn distance(eight: u64, initial: Initial, within: u32) -> Option<u32> {
+    let wanted = initial.among(eight);
+    let (mut marks, mut distance) = (wanted | gaps(eight), 1);
+    while marks != 0 {
+        let bit = marks.trailing_zeros();
+        if distance + bit / 8 > within {
+            break;
+        }
+        if wanted >> bit & 1 == 1 {
+            return Some(distance + bit / 8);
+        }
+        distance += (eight >> (bit / 8 * 8)) as u32 % 0x100 - u32::from(GAP);
+        marks &= marks - 1;
+    }
+    None
+}
+
+impl Initial {
+    /// The highest bit of each of eight codes that is this initial.
+    fn among(self, eight: u64) -> u64 {
+        let is = |code: u8| zero_bytes(eight ^ (EACH_BYTE * u64::from(code)));
+        is(self.word) | is(self.number)
+    }
+}
+
+/// On which side of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Where words come that are read before it.
+    Before,
+    /// Where words follow.
+    After,
 }
 
 /// A one in each byte.
@@ -105,6 +196,11 @@ const EACH_BYTE: u64 = 0x0101_0101_0101_0101;
 fn zero_bytes(eight: u64) -> u64 {
     let low = EACH_BYTE * 0x7f;
     !(((eight & low) + low) | eight | low)
+}
+
+/// The highest bit of every code that is a gap.
+fn gaps(eight: u64) -> u64 {
+    zero_bytes(!eight & (EACH_BYTE * u64::from(GAP)))
 }
 
 /// The initials of a segment.
@@ -193,12 +289,14 @@ impl<'a> Cursor<'a> {
         next_written(&mut self.rest)
     }
 
+    #[inline(always)]
     fn go_to(&mut self, doc: DocId) -> Result<&'a [u8]> {
         self.pass_to(doc)?;
         self.doc += 1;
         part(&mut self.rest)
     }
 
+    #[inline(always)]
     fn pass_to(&mut self, doc: DocId) -> Result<()> {
         if doc < self.doc || doc / STRIDE > self.doc / STRIDE {
             self.rest = self.initials.from(doc / STRIDE)?;
@@ -212,11 +310,12 @@ impl<'a> Cursor<'a> {
     }
 }
 
+#[cold]
 pub(super) fn damaged() -> Error {
     Error::internal("initials are damaged", "what they say of lengths is not so")
 }
 
-#[inline]
+#[inline(always)]
 fn number(rest: &mut &[u8]) -> Result<usize> {
     // Most are below 128, which is one byte.
     if let [byte @ 0x80..=0xff, others @ ..] = *rest {
@@ -226,6 +325,7 @@ fn number(rest: &mut &[u8]) -> Result<usize> {
     long_number(rest)
 }
 
+#[cold]
 fn long_number(rest: &mut &[u8]) -> Result<usize> {
     let (mut number, mut shift) = (0, 0);
     while let Some((&byte, others)) = rest.split_first() {
@@ -246,6 +346,7 @@ fn long_number(rest: &mut &[u8]) -> Result<usize> {
 const NUMBER_BITS_MAX: u32 = 28;
 
 /// Cuts off what a length goes before.
+#[inline(always)]
 fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = number(rest)?;
     let (part, others) = rest.split_at_checked(length).ok_or_else(damaged)?;
@@ -272,6 +373,7 @@ fn each_attribute<'a>(mut document: &'a [u8], mut take: impl FnMut(FieldId, Word
     Ok(())
 }
 
+#[inline(always)]
 fn next_attribute<'a>(document: &mut &'a [u8]) -> Result<Option<(FieldId, Words<'a>)>> {
     if document.is_empty() {
         return Ok(None);

@@ -10,6 +10,6 @@ mod by_letter;
 mod plugin;
 
 pub use alphabet::Initial;
-pub use by_document::{Initials, WordInitial, Words};
+pub use by_document::{Beside, Initials, WordInitial, Words};
 pub use by_letter::{InitialPlaces, Place};
 pub(super) use plugin::InitialsPlugin;
