@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::postings::{Budget, Postings, Side};
+use engine::postings::{Budget, Orders, Postings, Side};
 use engine::{Engine, Index, Limits};
 use roaring::RoaringBitmap;
 use serde_json::json;
@@ -79,11 +79,11 @@ fn lists(postings: &Postings, words: &[&str]) -> Vec<RoaringBitmap> {
     }
     let prefix = Side::Prefix((*last).into());
     for (left, right) in sides.iter().zip(sides.iter().skip(1)) {
-        lists.extend(postings.near_docs(left, right).expect("it reads").iter().cloned());
-        lists.extend(postings.near_docs(right, left).expect("it reads").iter().cloned());
+        lists.extend(postings.near_docs(left, right, Orders::Both).expect("it reads").iter().cloned());
+        lists.extend(postings.near_docs(right, left, Orders::Both).expect("it reads").iter().cloned());
         if right == &sides[sides.len() - 1] {
-            lists.extend(postings.near_docs(left, &prefix).expect("it reads").iter().cloned());
-            lists.extend(postings.near_docs(&prefix, left).expect("it reads").iter().cloned());
+            lists.extend(postings.near_docs(left, &prefix, Orders::Both).expect("it reads").iter().cloned());
+            lists.extend(postings.near_docs(&prefix, left, Orders::Both).expect("it reads").iter().cloned());
         }
     }
     lists
@@ -149,7 +149,7 @@ fn print_bytes(postings: &Postings) {
     let (mut pairs, mut bytes) = (0, 0);
     for left in &frequent {
         for right in &frequent {
-            let near = postings.near_docs(left, right).expect("it reads");
+            let near = postings.near_docs(left, right, Orders::Both).expect("it reads");
             pairs += usize::from(!near[0].is_empty());
             bytes += bytes_of(near[..1].to_vec());
         }

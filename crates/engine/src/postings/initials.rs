@@ -9,8 +9,9 @@ use tantivy::DocId;
 use super::nearness::{ByDistance, DISTANCE_MAX};
 use super::positions::{PositionDocs, PositionSets};
 use super::segment::{
-    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency, unite_near,
+    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency,
 };
+use super::segment_nearness::{NearSets, near_sets, unite_near};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
@@ -113,12 +114,12 @@ impl Segment<'_> {
         let beside = if first { Beside::After } else { Beside::Before };
         let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
         let parts = in_parallel(&parts, |part| {
-            let mut sets: Fields<[DocidSet; DISTANCE_MAX as usize]> = Fields::default();
+            let mut sets: Fields<NearSets> = Fields::default();
             let (mut reader, mut cursor) = (self.reader(), initials.cursor());
             let mut outcome = Ok(());
             let wanted = |doc: DocId| self.view.docids[doc as usize] != DELETED;
             for list in lists {
-                let sets = sets.of(list.field, || std::array::from_fn(|_| self.view.docid_set()));
+                let sets = sets.of(list.field, || near_sets(self.view));
                 reader.each_doc_with_positions(
                     &list.info,
                     part,
@@ -144,7 +145,7 @@ impl Segment<'_> {
             outcome?;
             Ok(sets.finish(|sets| sets.map(DocidSet::finish)))
         });
-        Ok(unite_near(parts.into_iter().collect::<Result<_>>()?))
+        Ok(unite_near(parts.into_iter().collect::<Result<Vec<_>>>()?))
     }
 
     /// Documents of the segment in so many parts.

@@ -22,6 +22,7 @@ mod positions;
 mod prefixes;
 mod searchable;
 mod segment;
+mod segment_nearness;
 
 pub use crate::store::buckets::bucketed;
 pub use budget::{Budget, OVERDRAFT};
@@ -33,6 +34,7 @@ pub use occurrences::Occurrences;
 pub use positions::PositionDocs;
 pub use searchable::Searchable;
 pub use segment::Side;
+pub use segment_nearness::Orders;
 
 use std::hash::Hash;
 use std::sync::Arc;

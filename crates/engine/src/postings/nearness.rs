@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::{FieldDocs, Occurrences, Postings, Reading, Side, Word};
+use super::{FieldDocs, Occurrences, Orders, Postings, Reading, Side, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::settings::ProximityPrecision;
@@ -76,25 +76,22 @@ impl Postings {
     }
 
     /// Documents of the index where `right` follows `left`: the first level a document is in tells its least
-    /// distance. Worked out once; meant for frequent words.
-    pub fn near_docs(&self, left: &Side, right: &Side) -> Result<Arc<ByDistance>> {
+    /// distance. Worked out once; meant for frequent words. With [`Orders::Both`] the other order is soon known too.
+    pub fn near_docs(&self, left: &Side, right: &Side, orders: Orders) -> Result<Arc<ByDistance>> {
         let key = (left.clone(), right.clone());
         if let Some(known) = self.cache.near.get(&key) {
             return Ok(known);
         }
-        self.share_segments(|segment| segment.kept_near(left, right).map(|_| ()))?;
+        self.share_segments(|segment| segment.kept_near(left, right, orders).map(|_| ()))?;
         let mut near = ByDistance::default();
         for segment in self.segments() {
-            segment.near(left, right, |field, distance, docs| {
+            segment.near(left, right, orders, |field, distance, docs| {
                 if self.searchable.weight(field).is_some() {
                     near[distance] |= &*docs;
                 }
             })?;
         }
-        let near = Arc::new(near);
-        let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
-        self.keep(&self.cache.near, key, Arc::clone(&near), bytes);
-        Ok(near)
+        Ok(self.keep_near(key, near))
     }
 
     /// The same, if it is known, or quickly worked out beside what it took to read some of the documents that hold
@@ -103,6 +100,7 @@ impl Postings {
         &self,
         left: &Side,
         right: &Side,
+        orders: Orders,
         asked: u64,
     ) -> Result<Option<Arc<ByDistance>>> {
         let key = (left.clone(), right.clone());
@@ -119,14 +117,20 @@ impl Postings {
             return Ok(None);
         }
         if both.len() >= NEAR_DOCUMENTS_MIN {
-            return self.near_docs(left, right).map(Some);
+            return self.near_docs(left, right, orders).map(Some);
         }
-        let near = Arc::new(by_distance(
-            self.side_occurrences(left, &both)?.distances_to(&self.side_occurrences(right, &both)?),
-        ));
+        let (lefts, rights) = (self.side_occurrences(left, &both)?, self.side_occurrences(right, &both)?);
+        if orders == Orders::Both {
+            self.keep_near((right.clone(), left.clone()), by_distance(rights.distances_to(&lefts)));
+        }
+        Ok(Some(self.keep_near(key, by_distance(lefts.distances_to(&rights)))))
+    }
+
+    fn keep_near(&self, key: (Side, Side), near: ByDistance) -> Arc<ByDistance> {
+        let near = Arc::new(near);
         let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
         self.keep(&self.cache.near, key, Arc::clone(&near), bytes);
-        Ok(Some(near))
+        near
     }
 
     /// Documents of which one searchable attribute holds both.
@@ -166,7 +170,8 @@ impl Postings {
         let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), &self.searchable);
         let both = anywhere(&left_docs) & anywhere(&right_docs) & universe;
         if both.len() >= NEAR_DOCUMENTS_MIN {
-            let near = self.near_docs(&Side::Word(left.text.clone()), &Side::Word(right.text.clone()))?;
+            let side = |word: &Word| Side::Word(word.text.clone());
+            let near = self.near_docs(&side(left), &side(right), Orders::Forward)?;
             let [first, second, third] = std::array::from_fn(|distance| &near[distance] & universe);
             let second = second - &first;
             let third = third - &first - &second;

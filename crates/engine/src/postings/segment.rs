@@ -15,9 +15,8 @@ use tantivy::postings::TermInfo;
 use tantivy::{DocId, InvertedIndexReader};
 
 use super::Budget;
-use super::laid_out::LaidOut;
 use super::list_reader::{ListReader, WHOLE};
-use super::nearness::{ByDistance, DISTANCE_MAX};
+use super::nearness::ByDistance;
 use super::occurrences::{Occurrences, pack};
 use super::positions::{PositionDocs, PositionSets};
 use crate::error::Result;
@@ -34,7 +33,7 @@ pub(super) struct SegmentCache {
     prefixes: Generations<Box<str>, Kept<PrefixDocs>>,
     positions: Generations<Key, Kept<ByField<PositionDocs>>>,
     places: Generations<Box<str>, Kept<Occurrences>>,
-    near: Generations<(Side, Side), Kept<ByField<ByDistance>>>,
+    pub(super) near: Generations<(Side, Side), Kept<ByField<ByDistance>>>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -59,7 +58,7 @@ pub enum Side {
 
 /// Something worked out when the segment had lost so many documents.
 pub(super) struct Kept<T> {
-    lost: u32,
+    pub(super) lost: u32,
     pub(super) value: T,
 }
 
@@ -107,18 +106,8 @@ const BYTES_PER_DOCUMENT: usize = 8;
 /// Postings of a beginning up to which its places are worked out for the whole segment.
 const PLACES_POSTINGS_MAX: u64 = 1 << 20;
 
-fn bitmap_bytes(docs: &RoaringBitmap) -> usize {
+pub(super) fn bitmap_bytes(docs: &RoaringBitmap) -> usize {
     docs.serialized_size() + size_of::<RoaringBitmap>()
-}
-
-/// Distances of several parts, field by field.
-pub(super) fn unite_near(parts: Vec<ByField<ByDistance>>) -> ByField<ByDistance> {
-    let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
-    for (field, near) in parts.into_iter().flatten() {
-        let found = found.entry(field).or_default();
-        found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
-    }
-    found.into_iter().collect()
 }
 
 /// Positions of several parts, field by field.
@@ -225,7 +214,7 @@ pub(super) struct Segment<'a> {
     pub(super) view: &'a SegmentView,
     index: &'a InvertedIndexReader,
     pub(super) positions: &'a FileSlice,
-    cache: Arc<SegmentCache>,
+    pub(super) cache: Arc<SegmentCache>,
     lost: u32,
     pub(super) budget: &'a Budget,
     /// That share what is to be read.
@@ -408,91 +397,8 @@ impl<'a> Segment<'a> {
         Ok(Some(kept))
     }
 
-    /// Live documents where `right` follows `left`, by least distance in a field. A document may come at
-    /// several distances.
-    pub(super) fn near(
-        &self,
-        left: &Side,
-        right: &Side,
-        mut take: impl FnMut(FieldId, usize, Cow<'_, RoaringBitmap>),
-    ) -> Result<()> {
-        let kept = self.kept_near(left, right)?;
-        for (field, near) in &kept.value {
-            near.iter().enumerate().for_each(|(at, docs)| take(*field, at, self.mask(kept.lost, docs)));
-        }
-        Ok(())
-    }
-
-    /// What [`Segment::near`] speaks of, deleted documents included.
-    pub(super) fn kept_near(&self, left: &Side, right: &Side) -> Result<Arc<Kept<ByField<ByDistance>>>> {
-        let bytes = |fields: &ByField<ByDistance>| -> usize {
-            fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
-        };
-        let key = (left.clone(), right.clone());
-        self.kept(&self.cache.near, key, bytes, || self.work_out_near(left, right))
-    }
-
-    /// The shorter side is laid out by document, the other one only read past it.
-    fn work_out_near(&self, left: &Side, right: &Side) -> Result<ByField<ByDistance>> {
-        for (side, other, other_is_first) in [(right, left, true), (left, right, false)] {
-            if let Some(initial) = self.initial_of(side) {
-                return self.near_initial(&self.lists(other)?, initial, other_is_first);
-            }
-        }
-        let (lefts, rights) = (self.lists(left)?, self.lists(right)?);
-        let left_is_laid = frequency(&lefts) <= frequency(&rights);
-        let (short, long) = if left_is_laid { (lefts, rights) } else { (rights, lefts) };
-        let mut laid: BTreeMap<FieldId, LaidOut> = BTreeMap::new();
-        for lists in short.chunk_by(|a, b| a.field == b.field) {
-            laid.insert(lists[0].field, self.lay_out(lists)?);
-        }
-        let parts = self.read_lists(&long, SHARED_POSITIONS_MIN, |lists| {
-            let mut sets: BTreeMap<FieldId, [DocidSet; DISTANCE_MAX as usize]> = BTreeMap::new();
-            let mut reader = self.reader();
-            for list in lists {
-                let Some(laid) = laid.get(&list.field) else { continue };
-                let sets =
-                    sets.entry(list.field).or_insert_with(|| std::array::from_fn(|_| self.view.docid_set()));
-                let wanted =
-                    |doc: DocId| self.view.docids[doc as usize] != DELETED && !laid.at(doc).is_empty();
-                reader.each_doc_with_positions(
-                    &list.info,
-                    &list.within,
-                    self.positions,
-                    wanted,
-                    |doc, positions| {
-                        if let Some(distance) = laid.least_distance(doc, positions, left_is_laid) {
-                            sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
-                        }
-                    },
-                )?;
-            }
-            let finished = |(field, sets): (_, [DocidSet; _])| (field, sets.map(DocidSet::finish));
-            Ok(sets.into_iter().map(finished).collect::<ByField<ByDistance>>())
-        })?;
-        Ok(unite_near(parts))
-    }
-
-    /// Positions of lists of one field by segment docid.
-    fn lay_out(&self, lists: &[List]) -> Result<LaidOut> {
-        let mut places = Vec::with_capacity(frequency(lists) as usize);
-        let mut reader = self.reader();
-        for list in lists {
-            reader.each_doc_with_positions(
-                &list.info,
-                &list.within,
-                self.positions,
-                |_| true,
-                |doc, positions| {
-                    places.extend(positions.iter().map(|&position| (doc, position as u16)));
-                },
-            )?;
-        }
-        Ok(LaidOut::new(places, self.view.reader.max_doc()))
-    }
-
     /// Postings lists of a side by field.
-    fn lists(&self, side: &Side) -> Result<Vec<List>> {
+    pub(super) fn lists(&self, side: &Side) -> Result<Vec<List>> {
         let mut lists = Vec::new();
         let mut take = |word: &str, field, info: &TermInfo| {
             lists.push(List { field, is_numeric: is_numeric(word), info: info.clone(), within: WHOLE });
@@ -510,7 +416,7 @@ impl<'a> Segment<'a> {
     }
 
     /// Has `read` read the lists, in several parts at once if they have `shared_from` postings.
-    fn read_lists<T: Send>(
+    pub(super) fn read_lists<T: Send>(
         &self,
         lists: &[List],
         shared_from: u64,
@@ -596,7 +502,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    fn mask<'d>(&self, lost: u32, docs: &'d RoaringBitmap) -> Cow<'d, RoaringBitmap> {
+    pub(super) fn mask<'d>(&self, lost: u32, docs: &'d RoaringBitmap) -> Cow<'d, RoaringBitmap> {
         if lost == self.lost { Cow::Borrowed(docs) } else { Cow::Owned(docs & &*self.view.live) }
     }
 
@@ -604,7 +510,7 @@ impl<'a> Segment<'a> {
         if kept.lost == self.lost { Docs::Kept(kept) } else { Docs::Masked(&kept.value & &*self.view.live) }
     }
 
-    fn kept<K: std::hash::Hash + Eq, T>(
+    pub(super) fn kept<K: std::hash::Hash + Eq, T>(
         &self,
         cache: &Generations<K, Kept<T>>,
         key: K,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use super::{Budget, Postings, Side, bucketed};
+use super::{Budget, Orders, Postings, Side, bucketed};
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
@@ -72,7 +72,9 @@ fn what_threads_read_together_is_what_there_is() {
         let found: Found = found.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
         assert_eq!(found, expected_positions(all, |word| word.starts_with('t')));
 
-        for (left, right) in [("the", "sea"), ("sea", "the"), ("t", "song"), ("the", "s")] {
+        // Each pair is read once, the second time its other order is known.
+        let pairs = [("the", "sea"), ("t", "song"), ("the", "s"), ("the", "the")];
+        for (left, right) in pairs.into_iter().flat_map(|(left, right)| [(left, right), (right, left)]) {
             let side = |text: &str| match text.len() {
                 1 => Side::Prefix(text.into()),
                 _ => Side::Word(text.into()),
@@ -80,9 +82,10 @@ fn what_threads_read_together_is_what_there_is() {
             let is = |text: &'static str| {
                 move |word: &str| if text.len() == 1 { word.starts_with(text) } else { word == text }
             };
+            let near = postings.near_docs(&side(left), &side(right), Orders::Both).unwrap();
             let mut seen = BTreeSet::new();
             let mut found = Found::new();
-            for (distance, docs) in (1..).zip(postings.near_docs(&side(left), &side(right)).unwrap().iter()) {
+            for (distance, docs) in (1..).zip(near.iter()) {
                 let least: BTreeSet<u32> = docs.iter().filter(|&docid| seen.insert(docid)).collect();
                 if !least.is_empty() {
                     found.insert(distance, least);
@@ -112,13 +115,16 @@ fn what_is_read_again_and_again_is_kept_and_says_the_same() {
 
     for (left, right) in [("the", "sea"), ("tide", "song")] {
         let (first, second) = (Side::Word(left.into()), Side::Word(right.into()));
-        let near = |asked| postings.near_docs_if_cheap(&first, &second, asked).unwrap();
+        let near = |asked| postings.near_docs_if_cheap(&first, &second, Orders::Both, asked).unwrap();
         assert!(near(20).is_none(), "a few are sooner read");
-        let near = (0..DOCUMENTS).find_map(|_| near(20)).unwrap();
-        let mut seen = BTreeSet::new();
-        let least = near.iter().map(|docs| docs.iter().filter(|docid| seen.insert(*docid)).collect());
-        let mut found: Found = (1..).zip(least).collect();
-        found.retain(|_, docs: &mut BTreeSet<u32>| !docs.is_empty());
-        assert_eq!(found, expected_near(DOCUMENTS, |word| word == left, |word| word == right));
+        let forward = (0..DOCUMENTS).find_map(|_| near(20)).unwrap();
+        let backward = postings.near_docs_if_cheap(&second, &first, Orders::Forward, 1).unwrap().unwrap();
+        for (near, left, right) in [(forward, left, right), (backward, right, left)] {
+            let mut seen = BTreeSet::new();
+            let least = near.iter().map(|docs| docs.iter().filter(|docid| seen.insert(*docid)).collect());
+            let mut found: Found = (1..).zip(least).collect();
+            found.retain(|_, docs: &mut BTreeSet<u32>| !docs.is_empty());
+            assert_eq!(found, expected_near(DOCUMENTS, |word| word == left, |word| word == right));
+        }
     }
 }

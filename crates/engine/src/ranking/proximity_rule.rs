@@ -13,7 +13,7 @@ use super::rows::{Column, Prices, Rows};
 use super::score::{Rank, ScoreDetail};
 use super::term::Classes;
 use crate::error::Result;
-use crate::postings::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences, Side};
+use crate::postings::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences, Orders, Side};
 
 /// A word costs by how far it stands from the one before it; the wrong way round costs one more.
 ///
@@ -64,7 +64,7 @@ fn by_kept(
     from: &Node,
     to: &Node,
     both: &RoaringBitmap,
-    kept: impl Fn(&Side, &Side) -> Result<Option<Near>>,
+    kept: impl Fn(&Side, &Side, Orders) -> Result<Option<Near>>,
 ) -> Result<Option<ByCost>> {
     let (lefts, rights) = (lexicon.sides(from), lexicon.sides(to));
     let (Some(left), Some(right)) = (lefts.one, rights.one) else { return Ok(None) };
@@ -73,10 +73,12 @@ fn by_kept(
     if others.len() * 2 > both.len() {
         return Ok(None);
     }
-    let Some(forward) = kept(&left, &right)? else { return Ok(None) };
+    let both_ways = lefts.reversible.as_ref() == Some(&left) && rights.reversible.as_ref() == Some(&right);
+    let orders = if both_ways { Orders::Both } else { Orders::Forward };
+    let Some(forward) = kept(&left, &right, orders)? else { return Ok(None) };
     let mut near: ByCost = std::array::from_fn(|at| &forward[at] & both);
     if let (Some(left), Some(right)) = (lefts.reversible, rights.reversible) {
-        let Some(backward) = kept(&right, &left)? else { return Ok(None) };
+        let Some(backward) = kept(&right, &left, Orders::Forward)? else { return Ok(None) };
         // The wrong way round costs one more.
         for (docs, backward) in near[1..].iter_mut().zip(&*backward) {
             *docs |= backward & both;
@@ -156,9 +158,11 @@ impl CostRule for ProximityRule {
             let together = left.all.sharing_attribute_with(&right.all);
             return Ok(vec![(joining(to), Arc::new(together)), apart]);
         }
-        let kept = by_kept(lexicon, from, to, &both, |left, right| match both.len() >= NEAR_DOCUMENTS_MIN {
-            true => lexicon.postings.near_docs(left, right).map(Some),
-            false => lexicon.postings.near_docs_if_cheap(left, right, both.len()),
+        let kept = by_kept(lexicon, from, to, &both, |left, right, orders| {
+            match both.len() >= NEAR_DOCUMENTS_MIN {
+                true => lexicon.postings.near_docs(left, right, orders).map(Some),
+                false => lexicon.postings.near_docs_if_cheap(left, right, orders, both.len()),
+            }
         })?;
         let near = kept.map_or_else(|| by_places(lexicon, from, to, &both), Ok)?;
         Ok((joining(to)..).zip(near.map(Arc::new)).chain([apart]).collect())
@@ -181,8 +185,9 @@ impl CostRule for ProximityRule {
         if both.is_empty() {
             return Ok(column);
         }
-        let if_cheap =
-            |left: &Side, right: &Side| lexicon.postings.near_docs_if_cheap(left, right, both.len());
+        let if_cheap = |left: &Side, right: &Side, orders| {
+            lexicon.postings.near_docs_if_cheap(left, right, orders, both.len())
+        };
         match by_kept(lexicon, from, to, &both, if_cheap)? {
             Some(near) => (joining(to)..).zip(&near).for_each(|(cost, docs)| column.all(docs, cost)),
             None => each_by_places(lexicon, from, to, &both, |docid, cost| {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::snapshot_of;
 use crate::indexing::layout;
-use crate::postings::{Budget, Occurrences, Postings, Reading, Side, Word, bucketed};
+use crate::postings::{Budget, Occurrences, Orders, Postings, Reading, Side, Word, bucketed};
 use crate::settings::Settings;
 use crate::store::{SegmentView, Snapshot, merge};
 
@@ -193,7 +193,7 @@ fn offsets_by_initial(
 
 fn near(postings: &Postings, left: &Side, right: &Side) -> BTreeMap<u32, u8> {
     let mut least = BTreeMap::new();
-    for (distance, docs) in (1..).zip(postings.near_docs(left, right).unwrap().iter()) {
+    for (distance, docs) in (1..).zip(postings.near_docs(left, right, Orders::Forward).unwrap().iter()) {
         for docid in docs {
             least.entry(docid).or_insert(distance);
         }
@@ -233,7 +233,11 @@ fn damaged_initials_are_an_error_and_no_panic() {
                 let _ = postings.prefix_docs(initial);
                 let _ = postings.prefix_positions(initial, 0, snapshot.documents());
                 let _ = postings.prefix_occurrences(initial, snapshot.documents());
-                let _ = postings.near_docs(&Side::Word("sea".into()), &Side::Prefix(initial.into()));
+                let _ = postings.near_docs(
+                    &Side::Word("sea".into()),
+                    &Side::Prefix(initial.into()),
+                    Orders::Both,
+                );
             }
         }
     }
