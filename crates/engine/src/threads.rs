@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Documents nest at most 128 deep (serde_json's limit), so this is generous.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -12,6 +13,40 @@ pub fn for_a_search() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
+}
+
+/// Runs `work` over parts that take a millisecond or few, on this thread and on those that wait for such. Gives the
+/// outcomes in order.
+pub fn with_helpers<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync) -> Vec<T> {
+    let Some(helpers) = helpers().filter(|_| parts.len() > 1) else {
+        return parts.iter().map(work).collect();
+    };
+    let outcomes: Vec<Mutex<Option<T>>> = parts.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    // Whoever comes first: where all helpers are busy, this thread does all of it.
+    let work_on = || {
+        while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < parts.len()) {
+            let outcome = work(&parts[at]);
+            *outcomes[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        }
+    };
+    helpers.in_place_scope(|scope| {
+        parts[1..].iter().for_each(|_| scope.spawn(|_| work_on()));
+        work_on();
+    });
+    let given = |outcome: Mutex<_>| outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcomes.into_iter().filter_map(given).collect()
+}
+
+/// Threads that are there before they are needed: to start one takes a quarter of a millisecond. None if there are none
+/// to be had.
+fn helpers() -> Option<&'static rayon::ThreadPool> {
+    static HELPERS: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
+    let start = || {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(for_a_search()).stack_size(STACK_BYTES);
+        threads.thread_name(|at| format!("siftd-help-{at}")).build().ok()
+    };
+    HELPERS.get_or_init(start).as_ref()
 }
 
 /// Runs `work` over parts, the last on this thread, each other on one of its own. Gives the outcomes in order.
@@ -90,3 +125,28 @@ fn give_way() {
 
 #[cfg(not(target_os = "linux"))]
 fn give_way() {}
+
+#[cfg(test)]
+mod tests {
+    use super::{in_parallel, with_helpers};
+
+    #[test]
+    fn outcomes_come_in_the_order_of_the_parts_from_within_helpers_too() {
+        let parts: Vec<u64> = (0..50).collect();
+        let squares: Vec<u64> = parts.iter().map(|part| part * part).collect();
+        let sums = |part: &u64| with_helpers(&parts, |other| part * other);
+        for row in [with_helpers(&parts, sums), in_parallel(&parts, sums)] {
+            let diagonal: Vec<u64> = row.iter().enumerate().map(|(at, products)| products[at]).collect();
+            assert_eq!(diagonal, squares);
+        }
+        assert!(with_helpers(&[] as &[u64], |part| *part).is_empty());
+    }
+
+    #[test]
+    fn a_panic_of_a_helper_is_one_of_whoever_asked_and_others_are_helped_after_it() {
+        let parts = [1, 2, 3];
+        let caught = std::panic::catch_unwind(|| with_helpers(&parts, |part| assert!(*part != 2, "no")));
+        assert!(caught.is_err());
+        assert_eq!(with_helpers(&parts, |part| part + 1), [2, 3, 4]);
+    }
+}
