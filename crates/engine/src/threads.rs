@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Documents nest at most 128 deep (serde_json's limit), so this is generous.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -13,40 +12,6 @@ pub fn for_a_search() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
-}
-
-/// Runs `work` over parts that take a millisecond or few, on this thread and on those that wait for such. Gives the
-/// outcomes in order.
-pub fn with_helpers<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync) -> Vec<T> {
-    let Some(helpers) = helpers().filter(|_| parts.len() > 1) else {
-        return parts.iter().map(work).collect();
-    };
-    let outcomes: Vec<Mutex<Option<T>>> = parts.iter().map(|_| Mutex::new(None)).collect();
-    let next = AtomicUsize::new(0);
-    // Whoever comes first: where all helpers are busy, this thread does all of it.
-    let work_on = || {
-        while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < parts.len()) {
-            let outcome = work(&parts[at]);
-            *outcomes[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        }
-    };
-    helpers.in_place_scope(|scope| {
-        parts[1..].iter().for_each(|_| scope.spawn(|_| work_on()));
-        work_on();
-    });
-    let given = |outcome: Mutex<_>| outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
-    outcomes.into_iter().filter_map(given).collect()
-}
-
-/// Threads that are there before they are needed: to start one takes a quarter of a millisecond. None if there are none
-/// to be had.
-fn helpers() -> Option<&'static rayon::ThreadPool> {
-    static HELPERS: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
-    let start = || {
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(for_a_search()).stack_size(STACK_BYTES);
-        threads.thread_name(|at| format!("siftd-help-{at}")).build().ok()
-    };
-    HELPERS.get_or_init(start).as_ref()
 }
 
 /// Runs `work` over parts, the last on this thread, each other on one of its own. Gives the outcomes in order.
@@ -128,25 +93,50 @@ fn give_way() {}
 
 #[cfg(test)]
 mod tests {
-    use super::{in_parallel, with_helpers};
+    use std::sync::mpsc;
+    use std::sync::{Condvar, Mutex, PoisonError};
+    use std::time::Duration;
+
+    use super::{for_a_search, in_parallel};
 
     #[test]
-    fn outcomes_come_in_the_order_of_the_parts_from_within_helpers_too() {
-        let parts: Vec<u64> = (0..50).collect();
-        let squares: Vec<u64> = parts.iter().map(|part| part * part).collect();
-        let sums = |part: &u64| with_helpers(&parts, |other| part * other);
-        for row in [with_helpers(&parts, sums), in_parallel(&parts, sums)] {
-            let diagonal: Vec<u64> = row.iter().enumerate().map(|(at, products)| products[at]).collect();
-            assert_eq!(diagonal, squares);
-        }
-        assert!(with_helpers(&[] as &[u64], |part| *part).is_empty());
+    fn outcomes_come_in_the_order_of_the_parts() {
+        assert_eq!(in_parallel(&[1, 2, 3], |part| part * part), [1, 4, 9]);
+        assert!(in_parallel(&[] as &[u64], |part| *part).is_empty());
     }
 
     #[test]
-    fn a_panic_of_a_helper_is_one_of_whoever_asked_and_others_are_helped_after_it() {
+    fn a_panic_in_a_part_is_one_of_whoever_asked() {
         let parts = [1, 2, 3];
-        let caught = std::panic::catch_unwind(|| with_helpers(&parts, |part| assert!(*part != 2, "no")));
-        assert!(caught.is_err());
-        assert_eq!(with_helpers(&parts, |part| part + 1), [2, 3, 4]);
+        assert!(std::panic::catch_unwind(|| in_parallel(&parts, |part| assert!(*part != 2, "no"))).is_err());
+    }
+
+    /// A search whose time is up must not wait until the parts of another one are done.
+    #[test]
+    fn nobody_waits_for_parts_of_others() {
+        let (released, changed) = (Mutex::new(false), Condvar::new());
+        let (started, starts) = mpsc::channel();
+        let (done, outcome) = mpsc::channel();
+        let wait = |_: &usize| {
+            started.send(()).unwrap();
+            let held = released.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(changed.wait_while(held, |released| !*released).unwrap_or_else(PoisonError::into_inner));
+        };
+        let parts = [0, 1];
+        std::thread::scope(|scope| {
+            let others = for_a_search() + 1;
+            for _ in 0..others {
+                scope.spawn(move || in_parallel(&parts, wait));
+            }
+            let all_started =
+                (0..others * parts.len()).all(|_| starts.recv_timeout(Duration::from_secs(60)).is_ok());
+            scope.spawn(move || done.send(in_parallel(&parts, |part| part + 1)));
+            let outcome = outcome.recv_timeout(Duration::from_secs(60));
+            // Before anything is asserted, or the others would never end.
+            *released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            changed.notify_all();
+            assert!(all_started);
+            assert_eq!(outcome, Ok(vec![1, 2]));
+        });
     }
 }

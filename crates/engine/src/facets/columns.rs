@@ -11,7 +11,7 @@ use super::ranks::Ranks;
 use super::strings::StringColumn;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
-use crate::threads::{shared_out, with_helpers};
+use crate::threads::{in_parallel, shared_out};
 
 /// Fields whose columns stay open per commit; beyond, all are opened anew.
 const FIELDS_OPEN_MAX: usize = 256;
@@ -75,7 +75,7 @@ pub(super) fn work_out<C: Sync>(
     let documents = |column: C| Some((due(&column).filter(|docs| *docs >= SHARED_DOCUMENTS_MIN)?, column));
     let large: Vec<(u32, C)> = columns.filter_map(documents).collect();
     if large.len() > 1 {
-        with_helpers(&shared_out(large), |share| share.iter().for_each(&work));
+        in_parallel(&shared_out(large), |share| share.iter().for_each(&work));
     }
 }
 

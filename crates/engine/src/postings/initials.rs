@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
 use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
-use crate::threads::with_helpers;
+use crate::threads::in_parallel;
 
 impl Segment<'_> {
     /// The initials of the segment, if `prefix` is one of them.
@@ -113,7 +113,7 @@ impl Segment<'_> {
     ) -> Result<ByField<ByDistance>> {
         let beside = if first { Beside::After } else { Beside::Before };
         let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
-        let parts = with_helpers(&parts, |part| {
+        let parts = in_parallel(&parts, |part| {
             let mut sets: Fields<NearSets> = Fields::default();
             let (mut reader, mut cursor) = (self.reader(), initials.cursor());
             let mut outcome = Ok(());

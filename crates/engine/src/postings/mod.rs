@@ -45,7 +45,7 @@ use tantivy::directory::FileSlice;
 use crate::error::Result;
 use crate::generations::Generations;
 use crate::store::Snapshot;
-use crate::threads::{shared_out, with_helpers};
+use crate::threads::{in_parallel, shared_out};
 use cache::COMMIT_BYTES_MAX;
 use segment::Segment;
 
@@ -129,7 +129,7 @@ impl Postings {
             return Ok(());
         }
         let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
-        with_helpers(&shared_out(large), |share| share.iter().try_for_each(work_on)).into_iter().collect()
+        in_parallel(&shared_out(large), |share| share.iter().try_for_each(work_on)).into_iter().collect()
     }
 
     /// How long reading may go on.

@@ -24,7 +24,7 @@ use crate::fields::FieldId;
 use crate::generations::Generations;
 use crate::store::schema::{self, is_numeric, parse_term};
 use crate::store::{DELETED, DocidSet, SegmentView};
-use crate::threads::{self, with_helpers};
+use crate::threads::{self, in_parallel};
 
 /// What is kept of a segment.
 #[derive(Default)]
@@ -426,7 +426,7 @@ impl<'a> Segment<'a> {
         if threads == 1 {
             return Ok(vec![read(lists)?]);
         }
-        with_helpers(&share_out(lists, threads, self.view.reader.max_doc()), |lists| read(lists))
+        in_parallel(&share_out(lists, threads, self.view.reader.max_doc()), |lists| read(lists))
             .into_iter()
             .collect()
     }

@@ -22,7 +22,7 @@ use super::limits::{
 use super::set::{Bounds, VectorSet};
 use crate::error::Result;
 use crate::store::ascending;
-use crate::threads::{self, with_helpers};
+use crate::threads::{self, in_parallel};
 
 /// Vectors that documents are compared with, under one embedder.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl Nearest {
         let docids = ascending(docids);
         let threads = if docids.len() < SHARED_SCAN_MIN { 1 } else { threads::for_a_search() };
         let parts: Vec<&[u32]> = docids.chunks(docids.len().div_ceil(threads)).collect();
-        let parts = with_helpers(&parts, |docids| {
+        let parts = in_parallel(&parts, |docids| {
             let mut bounds = Vec::with_capacity(docids.len());
             for some in docids.chunks(VECTORS_PER_LOOK) {
                 if !bounds.is_empty() && Instant::now() >= deadline {
