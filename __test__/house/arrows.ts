@@ -111,11 +111,19 @@ export function tsArrows(file: string, text: string): readonly Arrow[] {
 }
 
 const testModule = /^#\[cfg\(test\)\]\s+(?:pub(?:\(crate\))?\s+)?mod (\w+);$/gm
+const anyModule = /^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);$/gm
 
 /** Files that are only compiled for tests: what `#[cfg(test)] mod name;` names, as paths inside the house. */
-export function rustTestFiles(file: string, text: string): readonly string[] {
+export const rustTestFiles = (file: string, text: string): readonly string[] =>
+  named(file, text.matchAll(testModule))
+
+/** Files that a Rust file has compiled with it: what `mod name;` names, as paths inside the house. */
+export const rustModules = (file: string, text: string): readonly string[] =>
+  named(file, text.matchAll(anyModule))
+
+function named(file: string, modules: Iterable<RegExpMatchArray>): readonly string[] {
   const folder = /(^|\/)(lib|mod)\.rs$/.test(file) ? dirname(file) : file.replace(/\.rs$/, '')
-  return [...text.matchAll(testModule)].flatMap(([, name]) => {
+  return [...modules].flatMap(([, name]) => {
     const path = normalize(join(folder, name ?? ''))
       .split(sep)
       .join('/')

@@ -1,6 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { filesBelow, rustArrows, rustRooms, rustTestFiles, tsArrows, tsRooms, wrongArrows } from './arrows.js'
+import {
+  filesBelow,
+  rustArrows,
+  rustModules,
+  rustRooms,
+  rustTestFiles,
+  tsArrows,
+  tsRooms,
+  wrongArrows,
+} from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)
 const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
@@ -22,6 +31,16 @@ test('uses of crates/engine point up the table of rooms', async (t) => {
   const arrows = rooms.flatMap(({ path, text }) => rustArrows(path, text))
   t.true(arrows.length > 0, 'the uses are found at all')
   t.deepEqual(wrongArrows(arrows, rustRooms), [])
+})
+
+test('every Rust file is compiled with its crate', async (t) => {
+  for (const crate of ['engine', 'filter-grammar', 'node', 'script', 'script-node']) {
+    const files = await below(`crates/${crate}/src`, '.rs')
+    const compiled = new Set(['lib.rs', ...files.flatMap(({ path, text }) => rustModules(path, text))])
+    t.true(files.length > 0, `${crate} is found at all`)
+    const left = files.map(({ path }) => path).filter((path) => !compiled.has(path))
+    t.deepEqual(left, [], crate)
+  }
 })
 
 const tree = [
@@ -48,6 +67,7 @@ test('the checker reads every form of a Rust use, and leaves tests and comments 
     '#[cfg(test)]',
     'mod tests { use crate::indexing::apply; }',
   ].join('\n')
+  t.deepEqual(rustModules('a/mod.rs', 'pub(crate) mod b;\nmod tests { }'), ['a/b.rs', 'a/b/mod.rs'])
   t.deepEqual(rustTestFiles('lib.rs', '#[cfg(test)]\nmod fixture;'), ['fixture.rs', 'fixture/mod.rs'])
   t.deepEqual(rustTestFiles('a/b.rs', '#[cfg(test)]\nmod tests;'), ['a/b/tests.rs', 'a/b/tests/mod.rs'])
   t.deepEqual(wrongArrows(rustArrows('facets/mod.rs', text), rustRooms), [

@@ -9,7 +9,7 @@ use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::locales::FieldLocales;
-use super::{Locales, Token, TokenKind, chinese, latin};
+use super::{Locales, TakePieces, Token, TokenKind, chinese, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 
@@ -86,26 +86,34 @@ impl Analyzer {
 
     /// Hands over the tokens of `text` one by one.
     pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
-        self.each_wanted(text, locales, |_| true, take);
-    }
-
-    /// The same; words whose normalised text begins with a byte that is not wanted may come as they are written.
-    pub fn each_wanted<'t>(
-        &self,
-        text: &'t str,
-        locales: Locales<'_>,
-        is_wanted: impl Fn(u8) -> bool,
-        take: impl FnMut(Token<'t>),
-    ) {
-        let own_rules = self.rules.cuts.is_some() || locales.is_some();
-        if own_rules || !latin::is_latin(text) {
+        if !self.is_plain(text, locales) {
             return self.each_by_script(text, locales, take);
         }
         let normalize = |lemma, byte_start| self.latin_token(lemma, byte_start);
         match self.stop_words() {
-            Some(set) => latin::each(text, is_wanted, |word| set.contains(word), normalize, take),
-            None => latin::each(text, is_wanted, |_| false, normalize, take),
+            Some(set) => latin::each(text, |word| set.contains(word), normalize, take),
+            None => latin::each(text, |_| false, normalize, take),
         }
+    }
+
+    /// Hands over the pieces of `text`. Words whose normalised text begins with a byte that is wanted are taken as tokens,
+    /// and so may others be.
+    pub fn pieces<'t>(
+        &self,
+        text: &'t str,
+        locales: Locales<'_>,
+        is_wanted: impl Fn(u8) -> bool,
+        taker: &mut impl TakePieces<'t>,
+    ) {
+        if self.stop_words().is_some() || !self.is_plain(text, locales) {
+            return self.each(text, locales, |token| taker.take(token));
+        }
+        latin::pieces(text, is_wanted, |lemma, byte_start| self.latin_token(lemma, byte_start), taker);
+    }
+
+    /// Whether [`latin`] cuts `text` as it is to be cut.
+    fn is_plain(&self, text: &str, locales: Locales<'_>) -> bool {
+        self.rules.cuts.is_none() && locales.is_none() && latin::is_latin(text)
     }
 
     /// A piece of a Latin text as a token.

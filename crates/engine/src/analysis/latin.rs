@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use charabia::Script;
 use charabia::separators::{CONTEXT_SEPARATORS, DEFAULT_SEPARATORS};
 
-use super::{Token, TokenKind};
+use super::{Piece, TakePieces, Token, TokenKind};
 
 /// Characters above ASCII that may be in such a text: Latin letters, and the dashes and quotes between them.
 const OTHERS: [std::ops::RangeInclusive<char>; 2] = ['\u{80}'..='\u{24f}', '\u{2010}'..='\u{205f}'];
@@ -20,10 +20,10 @@ const OTHERS: [std::ops::RangeInclusive<char>; 2] = ['\u{80}'..='\u{24f}', '\u{2
 enum Class {
     /// Of a word.
     Inner,
-    /// Of a word, and becomes another letter.
-    Upper,
-    /// Parts words.
-    Separator(TokenKind),
+    /// Parts words that are neighbours.
+    Soft,
+    /// Parts words that are far apart.
+    Hard,
     /// Begins a character above ASCII.
     Lead,
 }
@@ -41,15 +41,13 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut classes = [Class::Inner; 256];
-    classes[b'A'.into()..=b'Z'.into()].fill(Class::Upper);
     classes[0x80..].fill(Class::Lead);
     let mut pairs = Vec::new();
     for separator in DEFAULT_SEPARATORS.iter().filter(|separator| separator.is_ascii()) {
-        let hard = CONTEXT_SEPARATORS.contains(separator);
-        let kind = if hard { TokenKind::Hard } else { TokenKind::Soft };
+        let is_hard = CONTEXT_SEPARATORS.contains(separator);
         match *separator.as_bytes() {
-            [byte] => classes[usize::from(byte)] = Class::Separator(kind),
-            [first, second] => pairs.push(([first, second], kind)),
+            [byte] => classes[usize::from(byte)] = if is_hard { Class::Hard } else { Class::Soft },
+            [first, second] => pairs.push(([first, second], separates(is_hard))),
             _ => debug_assert!(false, "{separator:?} is longer than two bytes"),
         }
     }
@@ -66,6 +64,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
 });
 
+fn separates(is_hard: bool) -> TokenKind {
+    if is_hard { TokenKind::Hard } else { TokenKind::Soft }
+}
+
 /// What is said of a character of [`OTHERS`]; false for any other.
 fn among(said: &[Vec<bool>; 2], char: char) -> bool {
     let place = OTHERS.iter().position(|range| range.contains(&char));
@@ -75,7 +77,11 @@ fn among(said: &[Vec<bool>; 2], char: char) -> bool {
 /// Whether [`each`] may be asked: printable ASCII, ends of lines, and beside letters of ASCII some above it.
 pub fn is_latin(text: &str) -> bool {
     if text.is_ascii() {
-        return text.bytes().all(is_printable);
+        // Without a way out in between, bytes are looked at many at a time.
+        return text
+            .as_bytes()
+            .chunks(BYTES_AT_ONCE)
+            .all(|bytes| bytes.iter().fold(true, |all, &byte| all & is_printable(byte)));
     }
     // Without a letter it would be of no script.
     text.bytes().any(|byte| byte.is_ascii_alphabetic())
@@ -85,88 +91,98 @@ pub fn is_latin(text: &str) -> bool {
         })
 }
 
+const BYTES_AT_ONCE: usize = 256;
+
 fn is_printable(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
+    (b' '..=b'~').contains(&byte) | (byte == b'\t') | (byte == b'\n') | (byte == b'\r')
 }
 
-/// Hands over the tokens of a text that [`is_latin`]. Words of ASCII are normalised if their first letter, in lower case,
-/// `is_wanted`. `is_stop_word` is asked about pieces as they are written; `normalize` makes tokens of those that are not
-/// ASCII, given where they begin.
+/// Hands over the tokens of a text that [`is_latin`]. `is_stop_word` is asked about pieces as they are written;
+/// `normalize` makes tokens of those that are not ASCII, given where they begin.
 pub fn each<'t>(
     text: &'t str,
-    is_wanted: impl Fn(u8) -> bool,
     is_stop_word: impl Fn(&str) -> bool,
     normalize: impl Fn(&'t str, usize) -> Token<'t>,
     mut take: impl FnMut(Token<'t>),
 ) {
-    let (table, bytes) = (&*TABLE, text.as_bytes());
-    let mut emit = |start: usize, end: usize, piece: Piece| {
+    cut(text, |start, end, form| {
         let lemma = &text[start..end];
-        take(match piece {
-            Piece::Other => normalize(lemma, start),
-            Piece::Ascii { kind, upper } => Token {
-                text: match upper && is_wanted(bytes[start].to_ascii_lowercase()) {
-                    true => Cow::Owned(lemma.to_ascii_lowercase()),
-                    false => Cow::Borrowed(lemma),
-                },
-                byte_start: start,
-                byte_end: end,
-                // A separator can be a stop word too.
-                kind: if is_stop_word(lemma) { TokenKind::StopWord } else { kind },
-                char_map: None,
-            },
+        take(match form {
+            Form::Other => normalize(lemma, start),
+            // A separator can be a stop word too.
+            Form::Ascii(_) if is_stop_word(lemma) => token(lemma, start, TokenKind::StopWord),
+            Form::Ascii(kind) => token(lemma, start, kind),
         });
-    };
-    const LOWER: Piece = Piece::Ascii { kind: TokenKind::Word, upper: false };
-    const UPPER: Piece = Piece::Ascii { kind: TokenKind::Word, upper: true };
-    let (mut start, mut word, mut at) = (0, LOWER, 0);
-    while at < bytes.len() {
-        let (length, separator) = match table.classes[usize::from(bytes[at])] {
-            // Most bytes are of words, and have others beside them.
-            Class::Inner => {
-                let inner = |&&byte: &&u8| table.classes[usize::from(byte)] == Class::Inner;
-                (1 + bytes[at + 1..].iter().take_while(inner).count(), None)
-            }
-            Class::Upper => {
-                if word == LOWER {
-                    word = UPPER;
-                }
-                (1, None)
-            }
-            Class::Separator(kind) => {
-                let pairs: &[_] = if table.begins_pair[usize::from(bytes[at])] { &table.pairs } else { &[] };
-                let pair = pairs.iter().find(|(pair, _)| bytes[at..].starts_with(pair));
-                let (length, kind) = pair.map_or((1, kind), |&(_, kind)| (2, kind));
-                (length, Some(Piece::Ascii { kind, upper: false }))
-            }
+    });
+}
+
+/// Hands over the pieces of such a text, without stop words: `taker` takes words whose normalised text may begin with a
+/// byte that `is_wanted`, and what is not ASCII; other pieces pass.
+pub fn pieces<'t>(
+    text: &'t str,
+    is_wanted: impl Fn(u8) -> bool,
+    normalize: impl Fn(&'t str, usize) -> Token<'t>,
+    taker: &mut impl TakePieces<'t>,
+) {
+    cut(text, |start, end, form| match form {
+        Form::Other => taker.take(normalize(&text[start..end], start)),
+        Form::Ascii(TokenKind::Word) if is_wanted(text.as_bytes()[start].to_ascii_lowercase()) => {
+            taker.take(token(&text[start..end], start, TokenKind::Word));
+        }
+        Form::Ascii(kind) => taker.pass(Piece { start: start as u32, end: end as u32, kind }),
+    });
+}
+
+/// A piece of ASCII as a token.
+fn token(lemma: &str, start: usize, kind: TokenKind) -> Token<'_> {
+    let has_upper = lemma.bytes().any(|byte| byte.is_ascii_uppercase());
+    let text = if has_upper { Cow::Owned(lemma.to_ascii_lowercase()) } else { Cow::Borrowed(lemma) };
+    Token { text, byte_start: start, byte_end: start + lemma.len(), kind, char_map: None }
+}
+
+/// How a piece becomes a token.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Of ASCII.
+    Ascii(TokenKind),
+    /// With other characters.
+    Other,
+}
+
+/// Cuts such a text: begin, end and form of its pieces.
+fn cut(text: &str, mut emit: impl FnMut(usize, usize, Form)) {
+    let (table, bytes) = (&*TABLE, text.as_bytes());
+    let (mut start, mut at, mut word) = (0, 0, Form::Ascii(TokenKind::Word));
+    loop {
+        while at < bytes.len() && table.classes[usize::from(bytes[at])] == Class::Inner {
+            at += 1;
+        }
+        let Some(&byte) = bytes.get(at) else { break };
+        let (length, separator) = match table.classes[usize::from(byte)] {
             Class::Lead => {
                 let char = text[at..].chars().next().unwrap_or_default();
-                let separates = among(&table.separators, char);
-                if !separates {
-                    word = Piece::Other;
+                if !among(&table.separators, char) {
+                    (word, at) = (Form::Other, at + char.len_utf8());
+                    continue;
                 }
-                (char.len_utf8(), separates.then_some(Piece::Other))
+                (char.len_utf8(), Form::Other)
+            }
+            class => {
+                let pairs: &[_] = if table.begins_pair[usize::from(byte)] { &table.pairs } else { &[] };
+                let pair = pairs.iter().find(|(pair, _)| bytes[at..].starts_with(pair));
+                let (length, kind) =
+                    pair.map_or((1, separates(class == Class::Hard)), |&(_, kind)| (2, kind));
+                (length, Form::Ascii(kind))
             }
         };
-        if let Some(separator) = separator {
-            if start < at {
-                emit(start, at, word);
-            }
-            emit(at, at + length, separator);
-            (start, word) = (at + length, LOWER);
+        if start < at {
+            emit(start, at, word);
         }
+        emit(at, at + length, separator);
         at += length;
+        (start, word) = (at, Form::Ascii(TokenKind::Word));
     }
     if start < at {
         emit(start, at, word);
     }
-}
-
-/// How a piece becomes a token.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Piece {
-    /// Of ASCII.
-    Ascii { kind: TokenKind, upper: bool },
-    /// With other characters.
-    Other,
 }

@@ -13,7 +13,7 @@ pub use analyzer::Analyzer;
 pub use chinese::{is_chinese_read, read_chinese};
 pub use facet::{normalize_facet, normalize_facet_search};
 pub use locales::{Language, Locales, parse_locales};
-pub use token::{Token, TokenKind};
+pub use token::{Piece, TakePieces, Token, TokenKind};
 
 #[cfg(test)]
 mod tests;

@@ -156,11 +156,29 @@ fn traced(token: &Token<'_>) -> (Token<'static>, Vec<usize>) {
     (Token { text, char_map, ..*token }, original)
 }
 
+#[derive(Default)]
+struct Seen<'t> {
+    pieces: Vec<Piece>,
+    tokens: Vec<Token<'t>>,
+}
+
+impl<'t> TakePieces<'t> for Seen<'t> {
+    fn pass(&mut self, piece: Piece) {
+        self.pieces.push(piece);
+    }
+
+    fn take(&mut self, token: Token<'t>) {
+        self.pieces.push(token.piece());
+        self.tokens.push(token);
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn latin_texts_are_cut_as_all_others(
         text in r"([A-Za-z0-9]{1,6}|[ -~\t\n\r]|[.,!?] |the|The|und der Die|[\u{80}-\u{24f}]|[\u{2010}-\u{205f}]|é|’|œuvre|[а-я東]){0,24}",
         stop in proptest::bool::ANY,
+        wanted in proptest::collection::vec(b'a'..=b'z', 0..4),
     ) {
         let stop_words = ["the", "der", "a", "B", "7", " ", ". ", "é", "e\u{301}", "’", "'", "..."];
         let stop_words = if stop { strings(&stop_words) } else { Vec::new() };
@@ -169,10 +187,23 @@ proptest::proptest! {
         analyzer.each_by_script(&text, None, |token| by_script.push(token));
         proptest::prop_assert_eq!(analyzer.tokens(&text, None), by_script);
 
-        let analyzer = analyzer.for_highlight();
+        let (unlike, analyzer) = (analyzer.clone(), analyzer.for_highlight());
         let mut by_script = Vec::new();
         analyzer.each_by_script(&text, None, |token| by_script.push(traced(&token)));
         let traced: Vec<_> = analyzer.tokens(&text, None).iter().map(traced).collect();
         proptest::prop_assert_eq!(traced, by_script);
+
+        for analyzer in [analyzer, unlike] {
+            let is_wanted = |byte| wanted.contains(&byte);
+            let mut seen = Seen::default();
+            analyzer.pieces(&text, None, is_wanted, &mut seen);
+            let tokens = analyzer.tokens(&text, None);
+            let pieces: Vec<_> = tokens.iter().map(Token::piece).collect();
+            proptest::prop_assert_eq!(seen.pieces, pieces);
+            proptest::prop_assert!(seen.tokens.iter().all(|token| tokens.contains(token)));
+            let mut have_to_come =
+                tokens.iter().filter(|token| token.is_word() && token.text.bytes().next().is_some_and(is_wanted));
+            proptest::prop_assert!(have_to_come.all(|token| seen.tokens.contains(token)));
+        }
     }
 }

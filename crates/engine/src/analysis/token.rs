@@ -13,7 +13,34 @@ pub enum TokenKind {
     Hard,
 }
 
-/// A piece of a text. The pieces of a text follow each other without gaps.
+impl TokenKind {
+    /// Whether it is a word, stop words included.
+    pub fn is_word(self) -> bool {
+        matches!(self, Self::Word | Self::StopWord)
+    }
+}
+
+/// Where a token lies in its text, in bytes, and what it is. The pieces of a text follow each other without gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Its first byte.
+    pub start: u32,
+    /// The byte after its last one.
+    pub end: u32,
+    /// What it is to the index.
+    pub kind: TokenKind,
+}
+
+/// Takes the pieces of a text, see [`Analyzer::pieces`](super::Analyzer::pieces).
+pub trait TakePieces<'t> {
+    /// A piece whose text nobody wants.
+    fn pass(&mut self, piece: Piece);
+
+    /// A piece that may be wanted.
+    fn take(&mut self, token: Token<'t>);
+}
+
+/// A piece of a text, normalised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token<'t> {
     /// Normalised.
@@ -31,7 +58,12 @@ pub struct Token<'t> {
 impl Token<'_> {
     /// Whether it is a word, stop words included.
     pub fn is_word(&self) -> bool {
-        matches!(self.kind, TokenKind::Word | TokenKind::StopWord)
+        self.kind.is_word()
+    }
+
+    /// Where it lies.
+    pub fn piece(&self) -> Piece {
+        Piece { start: self.byte_start as u32, end: self.byte_end as u32, kind: self.kind }
     }
 
     /// Whether it parts words.

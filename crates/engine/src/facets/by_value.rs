@@ -6,67 +6,98 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tantivy::DocId;
 use tantivy::columnar::{Cardinality, Column, ColumnIndex};
 
-/// Values are numbers from 0 on; the documents of a value ascend, each once. Deleted ones are among them.
-pub(super) struct ByValue {
-    /// Where the documents of a value begin, and one more for the end of the last.
-    starts: Vec<u32>,
-    docs: Vec<DocId>,
+/// How many documents each value has; values are numbers from 0 on. Deleted documents are among them.
+#[derive(Clone)]
+pub(super) struct Totals {
+    /// Documents of the values before each, and one more for those of all.
+    before: Arc<[u32]>,
 }
 
-impl ByValue {
+impl Totals {
     /// Of a column: `value_of` says the values of rows, below `len`.
-    pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &dyn Fn(&[u32], &mut Vec<u32>)) -> Self {
+    pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &ValueOf<'_>) -> Self {
         Self::of(len, |take| each_value(index, docs, len, value_of, take))
     }
 
-    /// `each` calls back with documents and their values below `len`, side by side, by ascending document. It is asked
-    /// twice: reading something again costs less than memory for what was read.
-    pub fn of(len: usize, each: impl Fn(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
-        let mut starts = vec![0u32; len + 1];
-        each(&mut |_, values| values.iter().for_each(|&value| starts[value as usize + 1] += 1));
+    /// `each` calls back with documents and their values below `len`, side by side.
+    pub fn of(len: usize, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
+        let mut before = vec![0u32; len + 1];
+        each(&mut |_, values| values.iter().for_each(|&value| before[value as usize + 1] += 1));
         for value in 0..len {
-            starts[value + 1] += starts[value];
+            before[value + 1] += before[value];
         }
-        let mut sorted = vec![0; starts[len] as usize];
-        each(&mut |docs, values| {
-            for (&doc, &value) in docs.iter().zip(values) {
-                let place = &mut starts[value as usize];
-                sorted[*place as usize] = doc;
-                *place += 1;
-            }
-        });
-        // Each place has moved on to where the next value begins.
-        starts.copy_within(..len, 1);
-        starts[0] = 0;
-        Self { starts, docs: sorted }
-    }
-
-    /// Documents of one value.
-    pub fn docs(&self, value: usize) -> &[DocId] {
-        &self.docs[self.starts[value] as usize..self.starts[value + 1] as usize]
+        Self { before: before.into() }
     }
 
     /// How many documents a value has.
     pub fn count(&self, value: usize) -> u32 {
-        self.starts[value + 1] - self.starts[value]
+        self.before[value + 1] - self.before[value]
+    }
+
+    fn all(&self) -> usize {
+        self.before[self.len()] as usize
+    }
+
+    fn len(&self) -> usize {
+        self.before.len() - 1
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * self.before.len()
+    }
+}
+
+/// The documents themselves: those of a value ascend, each once.
+pub(super) struct ByValue {
+    totals: Totals,
+    docs: Vec<DocId>,
+}
+
+impl ByValue {
+    /// Of a column whose values have been counted: reading it again costs less than memory for what was read.
+    pub fn new(totals: &Totals, index: &ColumnIndex, docs: u32, value_of: &ValueOf<'_>) -> Self {
+        Self::of(totals.clone(), |take| each_value(index, docs, totals.len(), value_of, take))
+    }
+
+    /// `each` calls back as it did when `totals` were counted, by ascending document.
+    pub fn of(totals: Totals, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
+        let mut next = totals.before.to_vec();
+        let mut sorted = vec![0; totals.all()];
+        each(&mut |docs, values| {
+            for (&doc, &value) in docs.iter().zip(values) {
+                let place = &mut next[value as usize];
+                sorted[*place as usize] = doc;
+                *place += 1;
+            }
+        });
+        Self { totals, docs: sorted }
+    }
+
+    /// Documents of one value.
+    pub fn docs(&self, value: usize) -> &[DocId] {
+        &self.docs[self.totals.before[value] as usize..self.totals.before[value + 1] as usize]
     }
 
     /// How many values there are.
     pub fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.totals.len()
     }
 
+    /// Beside those of the totals.
     pub fn bytes(&self) -> usize {
-        4 * (self.starts.len() + self.docs.len())
+        4 * self.docs.len()
     }
 }
+
+/// Appends the values of rows.
+pub(super) type ValueOf<'a> = dyn Fn(&[u32], &mut Vec<u32>) + 'a;
 
 /// Calls `take` with the first `docs` documents and their values, a value of a document once.
 fn each_value(
     index: &ColumnIndex,
     docs: u32,
     len: usize,
-    value_of: &dyn Fn(&[u32], &mut Vec<u32>),
+    value_of: &ValueOf<'_>,
     take: &mut dyn FnMut(&[DocId], &[u32]),
 ) {
     let repeats = index.get_cardinality() == Cardinality::Multivalued;
@@ -125,7 +156,7 @@ impl ByDocument {
     }
 
     /// Calls `visit` with document and value of every value of `docs`.
-    pub fn each(&self, docs: &[DocId], visit: &mut dyn FnMut(DocId, u32)) {
+    pub fn each(&self, docs: &[DocId], mut visit: impl FnMut(DocId, u32)) {
         for &doc in docs {
             let place = self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize;
             for &value in &self.values[place] {
@@ -179,6 +210,12 @@ pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dy
             }
         }
     }
+}
+
+/// A column whose values are numbers.
+pub(super) trait EachValue {
+    /// Calls `visit` with document and value, for every value of `docs`.
+    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32));
 }
 
 /// Calls `visit` with document and ordinal of every string of `docs`.

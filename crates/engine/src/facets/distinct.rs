@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::by_value::AllOrSome;
+use super::by_value::{AllOrSome, EachValue};
 use super::columns::{Columns, FieldColumns, Part};
 use super::ranks::{Ranks, ordered};
 use crate::error::Result;
@@ -151,14 +151,14 @@ impl Distinct {
         for (part, Part { segment, column }) in self.field.strings.iter().enumerate() {
             let view = self.columns.segment(*segment);
             let groups = column.groups()?;
-            column.each(AllOrSome::Some(&view.segment_docids(docs)), &mut |doc, ord| {
+            column.each(AllOrSome::Some(&view.segment_docids(docs)), |doc, ord| {
                 keys.push((view.docids[doc as usize], self.strings.rank(part, groups.of(ord))));
             });
         }
         let first = self.strings.len as u32;
         for (part, Part { segment, column }) in self.field.numbers.iter().enumerate() {
             let view = self.columns.segment(*segment);
-            column.each(AllOrSome::Some(&view.segment_docids(docs)), &mut |doc, value| {
+            column.each(AllOrSome::Some(&view.segment_docids(docs)), |doc, value| {
                 let rank = self.numbers.rank(part, value);
                 let rank = self.zeros.filter(|(minus, _)| *minus == rank).map_or(rank, |(_, zero)| zero);
                 keys.push((view.docids[doc as usize], first + rank));

@@ -6,12 +6,12 @@ use roaring::RoaringBitmap;
 use tantivy::DocId;
 use tantivy::columnar::{Cardinality, ColumnIndex};
 
-use super::by_value::AllOrSome;
+use super::by_value::{AllOrSome, EachValue};
 use super::columns::{Columns, FieldColumns, Part};
 use super::levels::{Levels, commonest};
 use super::numbers::NumberColumn;
 use super::ranks::Ranks;
-use super::strings::{StringColumn, split};
+use super::strings::{Groups, StringColumn, split};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};
@@ -70,24 +70,33 @@ impl Counts {
     }
 }
 
-/// Calls back with a document and a value, for every value of the documents asked for.
-type EachValue<'a> = dyn Fn(AllOrSome<'_>, &mut dyn FnMut(DocId, u32)) + 'a;
+/// The values of a column of strings that are told apart: groups of ordinals.
+struct ByGroup<'a> {
+    column: &'a StringColumn,
+    groups: &'a Groups,
+}
+
+impl EachValue for ByGroup<'_> {
+    fn each(&self, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
+        self.column.each(docs, |doc, ord| visit(doc, self.groups.of(ord)));
+    }
+}
 
 /// Values with the number of documents that have them, and the extremes of numbers.
 type Numbers = (Vec<(String, u64)>, Option<Stats>);
 
 /// A column as counting sees it: values are numbers below `len`.
-struct Counted<'a> {
+struct Counted<'a, V> {
     part: usize,
     segment: &'a SegmentView,
     index: &'a ColumnIndex,
     len: usize,
     /// Documents of a value, deleted ones among them; None if that is not known.
     total: Option<&'a dyn Fn(u32) -> u32>,
-    each: &'a EachValue<'a>,
+    values: &'a V,
 }
 
-impl Counted<'_> {
+impl<V: EachValue> Counted<'_, V> {
     /// Counts the documents of `candidates`, or those that are not among them if they are fewer.
     fn count(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let several = self.index.get_cardinality() == Cardinality::Multivalued;
@@ -103,11 +112,11 @@ impl Counted<'_> {
         let mut counts = vec![0u32; self.len];
         if several {
             let mut last = vec![DocId::MAX; self.len];
-            (self.each)(AllOrSome::Some(&docs), &mut |doc, value| {
+            self.values.each(AllOrSome::Some(&docs), |doc, value| {
                 counts[value as usize] += u32::from(std::mem::replace(&mut last[value as usize], doc) != doc);
             });
         } else {
-            (self.each)(AllOrSome::Some(&docs), &mut |_, value| counts[value as usize] += 1);
+            self.values.each(AllOrSome::Some(&docs), |_, value| counts[value as usize] += 1);
         }
         for (value, counted) in (0..).zip(counts) {
             let documents = total.map_or(counted, |total| total(value) - counted);
@@ -125,7 +134,7 @@ impl Counted<'_> {
     fn count_each(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let docs = self.segment.segment_docids(candidates);
         let mut last = vec![DocId::MAX; self.len];
-        (self.each)(AllOrSome::Some(&docs), &mut |doc, value| {
+        self.values.each(AllOrSome::Some(&docs), |doc, value| {
             if std::mem::replace(&mut last[value as usize], doc) != doc {
                 let rank = ranks.rank(self.part, value);
                 into.counts[rank as usize] += 1;
@@ -186,17 +195,17 @@ impl Columns {
         let ranks = field.number_ranks()?;
         let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
         if self.are_most(candidates) {
-            NumberColumn::sort_all(&field.numbers);
+            NumberColumn::count_all(&field.numbers);
         }
         for (part, Part { segment, column }) in field.numbers.iter().enumerate() {
-            let total = |value: u32| column.by_value().count(value as usize);
+            let total = |value: u32| column.totals().count(value as usize);
             let counted = Counted {
                 part,
                 segment: self.segment(*segment),
                 index: &column.column.index,
                 len: column.values().len(),
                 total: Some(&total),
-                each: &|docs, visit| column.each(docs, visit),
+                values: &**column,
             };
             counted.count(candidates, &ranks, &mut counts);
         }
@@ -244,12 +253,12 @@ impl Columns {
         let ranks = field.string_ranks()?;
         let mut counts = Counts::new(ranks.len, order == FacetOrder::Count);
         if self.are_most(candidates) {
-            StringColumn::sort_all(&field.strings);
+            StringColumn::count_all(&field.strings);
         }
         for (part, Part { segment, column }) in field.strings.iter().enumerate() {
             let groups = column.groups()?;
             let total = |group: u32| -> u32 {
-                groups.ords(group).map(|ord| column.by_ord().count(ord as usize)).sum()
+                groups.ords(group).map(|ord| column.totals().count(ord as usize)).sum()
             };
             let several = column.ords.index.get_cardinality() == Cardinality::Multivalued;
             let counted = Counted {
@@ -259,7 +268,7 @@ impl Columns {
                 len: groups.len,
                 // A document may have several spellings of a value.
                 total: if several && groups.vary() { None } else { Some(&total) },
-                each: &|docs, visit| column.each(docs, &mut |doc, ord| visit(doc, groups.of(ord))),
+                values: &ByGroup { column, groups: &groups },
             };
             counted.count(candidates, &ranks, &mut counts);
         }

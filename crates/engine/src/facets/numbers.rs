@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnValues};
 
-use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_block};
+use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_block};
 use super::columns::{Part, work_out};
 
 /// The numbers of a field in a segment.
@@ -12,6 +12,7 @@ pub(super) struct NumberColumn {
     pub column: Column<f64>,
     docs: u32,
     ranked: OnceLock<Ranked>,
+    totals: OnceLock<Totals>,
     by_value: OnceLock<ByValue>,
     by_document: OnceLock<ByDocument>,
     bytes: Arc<AtomicUsize>,
@@ -25,8 +26,15 @@ struct Ranked {
 
 impl NumberColumn {
     pub fn new(column: Column<f64>, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
-        let (ranked, by_value, by_document) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { column, docs, ranked, by_value, by_document, bytes: Arc::clone(bytes) }
+        Self {
+            column,
+            docs,
+            ranked: OnceLock::new(),
+            totals: OnceLock::new(),
+            by_value: OnceLock::new(),
+            by_document: OnceLock::new(),
+            bytes: Arc::clone(bytes),
+        }
     }
 
     /// Has several threads work out [`NumberColumn::values`].
@@ -35,6 +43,15 @@ impl NumberColumn {
         let due = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
         work_out(columns, due, |column| {
             column.ranked();
+        });
+    }
+
+    /// Has several threads work out [`NumberColumn::totals`].
+    pub fn count_all(parts: &[Part<Self>]) {
+        let columns = parts.iter().map(|part| &*part.column);
+        let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        work_out(columns, due, |column| {
+            column.totals();
         });
     }
 
@@ -60,25 +77,26 @@ impl NumberColumn {
         &self.ranked().values
     }
 
+    /// How many documents each index into [`NumberColumn::values`] has.
+    pub fn totals(&self) -> &Totals {
+        self.totals.get_or_init(|| {
+            let ranked = self.ranked();
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| ranked.of_rows(rows, values);
+            let totals = Totals::new(&self.column.index, self.docs, ranked.values.len(), &value_of);
+            account(&self.bytes, totals.bytes());
+            totals
+        })
+    }
+
     /// Documents by index into [`NumberColumn::values`].
     pub fn by_value(&self) -> &ByValue {
         self.by_value.get_or_init(|| {
             let ranked = self.ranked();
-            let value_of = |rows: &[u32], values: &mut Vec<u32>| {
-                values.extend(rows.iter().map(|&row| ranked.of_row[row as usize]));
-            };
-            let by_value = ByValue::new(&self.column.index, self.docs, ranked.values.len(), &value_of);
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| ranked.of_rows(rows, values);
+            let by_value = ByValue::new(self.totals(), &self.column.index, self.docs, &value_of);
             account(&self.bytes, by_value.bytes());
             by_value
         })
-    }
-
-    /// Calls `visit` with document and index of every value of `docs`.
-    pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
-        match (docs, self.by_document(docs)) {
-            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
-            _ => self.each_in_column(docs, visit),
-        }
     }
 
     /// Values by document, if there is such a table or it is worth its while.
@@ -94,13 +112,23 @@ impl NumberColumn {
         self.by_document.get()
     }
 
-    fn each_in_column(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
+    fn each_in_column(&self, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
         let of_row = &self.ranked().of_row;
         each_block(&self.column.index, docs, &mut |docs, rows| {
             for (&doc, &row) in docs.iter().zip(rows) {
                 visit(doc, of_row[row as usize]);
             }
         });
+    }
+}
+
+/// Indexes into its values.
+impl EachValue for NumberColumn {
+    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
+        match (docs, self.by_document(docs)) {
+            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
+            _ => self.each_in_column(docs, visit),
+        }
     }
 }
 
@@ -121,6 +149,10 @@ fn each_row(rows: &dyn ColumnValues<f64>, mut take: impl FnMut(&[f64])) {
 }
 
 impl Ranked {
+    fn of_rows(&self, rows: &[u32], values: &mut Vec<u32>) {
+        values.extend(rows.iter().map(|&row| self.of_row[row as usize]));
+    }
+
     fn new(rows: &dyn ColumnValues<f64>) -> Self {
         Self::by_table(rows).unwrap_or_else(|| Self::by_sorting(rows))
     }
@@ -131,20 +163,23 @@ impl Ranked {
         // Within what fits, a conversion there and back tells whole numbers without a call.
         let whole =
             |number: &f64| *number as i64 as f64 == *number && (*number != 0.0 || number.is_sign_positive());
-        let (mut least, mut most, mut are_whole) = (f64::INFINITY, f64::NEG_INFINITY, true);
-        each_row(rows, |read| {
-            are_whole = are_whole && read.iter().all(whole);
-            for &number in read {
-                (least, most) = (least.min(number), most.max(number));
-            }
-        });
+        let (least, most) = (rows.min_value(), rows.max_value());
         let fits = most - least < f64::from(rows.num_vals()) * TABLE_PER_ROW
             && most.abs().max(least.abs()) < 2f64.powi(53);
-        if !are_whole || !fits {
+        if !fits {
             return None;
         }
         let mut table = vec![0u32; (most - least) as usize + 1];
-        each_row(rows, |read| read.iter().for_each(|number| table[(number - least) as usize] = 1));
+        let mut are_whole = true;
+        each_row(rows, |read| {
+            are_whole = are_whole && read.iter().all(whole);
+            if are_whole {
+                read.iter().for_each(|number| table[(number - least) as usize] = 1);
+            }
+        });
+        if !are_whole {
+            return None;
+        }
         let mut values = Vec::new();
         for (offset, place) in table.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
             *place = values.len() as u32;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::by_value::{AllOrSome, ByValue};
+use super::by_value::{AllOrSome, ByValue, EachValue};
 use super::columns::{Columns, FieldColumns};
 use super::numbers::NumberColumn;
 use super::ranks::ordered;
@@ -206,7 +206,7 @@ impl SortBuckets {
         let values = self.size(part).1 as u32;
         let mut documents: Vec<(u32, u32)> = Vec::with_capacity(docs.len());
         let mut last = None;
-        let mut see = |doc: u32, value: u32| {
+        let see = |doc: u32, value: u32| {
             let place = if self.ascending { value } else { values - 1 - value };
             match documents.last_mut() {
                 Some((best, _)) if last == Some(doc) => *best = place.min(*best),
@@ -215,8 +215,8 @@ impl SortBuckets {
             last = Some(doc);
         };
         match self.kind {
-            Kind::Numbers => self.field.numbers[part].column.each(AllOrSome::Some(&docs), &mut see),
-            _ => self.field.strings[part].column.each(AllOrSome::Some(&docs), &mut see),
+            Kind::Numbers => self.field.numbers[part].column.each(AllOrSome::Some(&docs), see),
+            _ => self.field.strings[part].column.each(AllOrSome::Some(&docs), see),
         }
         Source::Listed { documents, taken: 0, ready: VecDeque::new() }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tantivy::DocId;
 
-use super::by_value::{AllOrSome, BLOCK, ByValue, each_block};
+use super::by_value::{AllOrSome, BLOCK, ByValue, Totals, each_block};
 use super::columns::{Columns, Part, work_out};
 use super::geo::{EARTH_RADIUS, GeoPoint, distance};
 use super::numbers::NumberColumn;
@@ -71,8 +71,10 @@ impl Places {
             });
         }
         let rows = (((docs / 2) as f64).sqrt() as usize).clamp(1, ROWS_MAX);
-        let mut places = Self { points, rows, cells: ByValue::of(0, |_| {}) };
-        places.cells = ByValue::of(2 * rows * rows + 1, |take| places.each_cell(docs, take));
+        let none = ByValue::of(Totals::of(0, |_| {}), |_| {});
+        let mut places = Self { points, rows, cells: none };
+        let totals = Totals::of(2 * rows * rows + 1, |take| places.each_cell(docs, take));
+        places.cells = ByValue::of(totals, |take| places.each_cell(docs, take));
         places
     }
 

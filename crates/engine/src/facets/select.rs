@@ -8,7 +8,7 @@ use roaring::RoaringBitmap;
 use tantivy::DocId;
 use tantivy::columnar::{Column, TermOrdHit};
 
-use super::by_value::{AllOrSome, each_ord};
+use super::by_value::{AllOrSome, EachValue, each_ord};
 use super::columns::{Columns, FieldColumns};
 use super::strings::{StringColumn, group_key};
 use crate::analysis::normalize_facet;
@@ -165,7 +165,7 @@ impl Columns {
             }
             for part in field.numbers.iter().filter(|part| part.segment == segment && !wanted.is_empty()) {
                 let values = part.column.values();
-                part.column.each(every, &mut |doc, value| {
+                part.column.each(every, |doc, value| {
                     // Adding zero takes the sign off it.
                     let number = values[value as usize] + 0.0;
                     let is_wanted = || wanted.binary_search_by(|value| value.total_cmp(&number)).is_ok();

@@ -15,7 +15,7 @@ use roaring::RoaringBitmap;
 use serde_json::Value;
 use tantivy::DocId;
 
-use super::by_value::AllOrSome;
+use super::by_value::{AllOrSome, EachValue};
 use super::columns::Columns;
 use super::geo::{EARTH_RADIUS, GeoPoint};
 use super::plane::{Border, Place, Polygon, is_closed};
@@ -278,18 +278,16 @@ impl Columns {
             for part in field.numbers.iter().filter(|part| part.segment == segment) {
                 let values = part.column.values();
                 let mut at = 0;
-                part.column.each(
-                    AllOrSome::All(self.segment(segment).reader.max_doc()),
-                    &mut |doc, value| {
-                        if side == 0 {
-                            borders.push((doc, [0.0; 4]));
-                        }
-                        if let Some((_, sides)) = borders.get_mut(at) {
-                            sides[side] = values[value as usize];
-                        }
-                        at += 1;
-                    },
-                );
+                let all = AllOrSome::All(self.segment(segment).reader.max_doc());
+                part.column.each(all, |doc, value| {
+                    if side == 0 {
+                        borders.push((doc, [0.0; 4]));
+                    }
+                    if let Some((_, sides)) = borders.get_mut(at) {
+                        sides[side] = values[value as usize];
+                    }
+                    at += 1;
+                });
             }
         }
         Ok(Arc::clone(kept.0.get_or_init(|| Arc::new(Borders(borders)))))

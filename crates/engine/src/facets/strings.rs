@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tantivy::DocId;
 use tantivy::columnar::{Column, Dictionary, StrColumn};
 
-use super::by_value::{AllOrSome, ByDocument, ByValue, account, each_ord};
+use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_ord};
 use super::columns::{Part, work_out};
 use super::ranks::Merged;
 use crate::analysis::normalize_facet;
@@ -18,6 +18,7 @@ pub(super) struct StringColumn {
     pub dictionary: Arc<Dictionary>,
     docs: u32,
     groups: Mutex<Option<Arc<Groups>>>,
+    totals: OnceLock<Totals>,
     by_ord: OnceLock<ByValue>,
     by_document: OnceLock<ByDocument>,
     /// How the groups of this column and of others that are not much smaller go together.
@@ -63,6 +64,7 @@ impl StringColumn {
             dictionary,
             docs,
             groups: Mutex::default(),
+            totals: OnceLock::new(),
             by_ord: OnceLock::new(),
             by_document: OnceLock::new(),
             merged: Mutex::default(),
@@ -110,26 +112,39 @@ impl StringColumn {
         });
     }
 
+    /// Has several threads work out [`StringColumn::totals`].
+    pub fn count_all(parts: &[Part<Self>]) {
+        let columns = parts.iter().map(|part| &*part.column);
+        let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        work_out(columns, due, |column| {
+            column.totals();
+        });
+    }
+
+    /// How many documents each ordinal has.
+    pub fn totals(&self) -> &Totals {
+        self.totals.get_or_init(|| {
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
+            let totals = Totals::new(&self.ords.index, self.docs, self.len(), &value_of);
+            account(&self.bytes, totals.bytes());
+            totals
+        })
+    }
+
     /// Documents by ordinal.
     pub fn by_ord(&self) -> &ByValue {
         self.by_ord.get_or_init(|| {
-            let value_of = |rows: &[u32], values: &mut Vec<u32>| {
-                let mut ords = vec![0; rows.len()];
-                self.ords.values.get_vals(rows, &mut ords);
-                values.extend(ords.iter().map(|&ord| ord as u32));
-            };
-            let by_ord = ByValue::new(&self.ords.index, self.docs, self.len(), &value_of);
+            let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
+            let by_ord = ByValue::new(self.totals(), &self.ords.index, self.docs, &value_of);
             account(&self.bytes, by_ord.bytes());
             by_ord
         })
     }
 
-    /// Calls `visit` with document and ordinal of every string of `docs`.
-    pub fn each(&self, docs: AllOrSome<'_>, visit: &mut dyn FnMut(DocId, u32)) {
-        match (docs, self.by_document(docs)) {
-            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
-            _ => each_ord(&self.ords, docs, visit),
-        }
+    fn ords_of(&self, rows: &[u32], values: &mut Vec<u32>) {
+        let mut ords = vec![0; rows.len()];
+        self.ords.values.get_vals(rows, &mut ords);
+        values.extend(ords.iter().map(|&ord| ord as u32));
     }
 
     /// Ordinals by document, if there is such a table or it is worth its while.
@@ -159,6 +174,16 @@ impl StringColumn {
             return Err(Error::internal("a column is damaged", format!("it has no ordinal {ord}")));
         }
         Ok(())
+    }
+}
+
+/// Its ordinals.
+impl EachValue for StringColumn {
+    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
+        match (docs, self.by_document(docs)) {
+            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
+            _ => each_ord(&self.ords, docs, visit),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::matches::{Match, Words};
-use crate::analysis::TokenKind;
+use super::matches::Match;
+use crate::analysis::{Piece, TokenKind};
 
 /// Farther apart is as bad as so many words. Source: search-semantics.md §16.4.
 const GAP_MAX: usize = 7;
@@ -13,40 +13,39 @@ const GAP_MAX: usize = 7;
 type Score = (usize, isize, isize);
 
 /// Bytes of the part of a text that is shown: `length` words around its best matches, or its beginning.
-pub(super) fn window(words: &Words<'_>, matches: &[Match], length: usize) -> Range<usize> {
-    let tokens = &words.tokens;
-    let end = tokens.last().map_or(0, |token| token.end as usize);
-    // Tokens before `left` and from `right` on are outside.
+pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Range<usize> {
+    let end = pieces.last().map_or(0, |token| token.end as usize);
+    // Pieces before `left` and from `right` on are outside.
     let (mut left, mut right, mut remaining);
     match best_run(matches, length) {
         None => (left, right, remaining) = (0, 0, length),
         Some((first, last)) => {
             let (first_word, last_word) = (*first.words.start(), *last.words.end());
-            left = words.places[first_word] as usize;
-            right = words.places[last_word] as usize + 1;
+            left = place_of(pieces, first_word);
+            right = place_of(pieces, last_word) + 1;
             let span = last_word - first_word + 1;
             if span > length {
-                let start = left.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
-                let last = words.places[first_word + length - 1] as usize;
-                return start..tokens[last].end as usize;
+                let start = left.checked_sub(1).map_or(0, |before| pieces[before].end as usize);
+                let last = place_of(pieces, first_word + length - 1);
+                return start..pieces[last].end as usize;
             }
             remaining = length - span;
         }
     }
     while remaining > 0 {
-        let before = left.checked_sub(1).map(|at| tokens[at].kind);
-        let after = tokens.get(right).map(|token| token.kind);
+        let before = left.checked_sub(1).map(|at| pieces[at].kind);
+        let after = pieces.get(right).map(|token| token.kind);
         match (before, after) {
             (None, None) => break,
             (Some(kind), None) => {
                 left -= 1;
-                remaining -= usize::from(is_word(kind));
+                remaining -= usize::from(kind.is_word());
             }
             (None, Some(kind)) => {
                 right += 1;
-                remaining -= usize::from(is_word(kind));
+                remaining -= usize::from(kind.is_word());
             }
-            (Some(before), Some(after)) => match (is_word(before), is_word(after)) {
+            (Some(before), Some(after)) => match (before.is_word(), after.is_word()) {
                 (true, true) => {
                     left -= 1;
                     remaining -= 1;
@@ -75,13 +74,15 @@ pub(super) fn window(words: &Words<'_>, matches: &[Match], length: usize) -> Ran
             },
         }
     }
-    let from = left.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
-    let to = tokens.get(right).map_or(end, |after| after.start as usize);
+    let from = left.checked_sub(1).map_or(0, |before| pieces[before].end as usize);
+    let to = pieces.get(right).map_or(end, |after| after.start as usize);
     from..to
 }
 
-fn is_word(kind: TokenKind) -> bool {
-    matches!(kind, TokenKind::Word | TokenKind::StopWord)
+/// Where the word of a number is among all pieces.
+fn place_of(pieces: &[Piece], word: usize) -> usize {
+    let mut words = (0..pieces.len()).filter(|&at| pieces[at].kind.is_word());
+    words.nth(word).unwrap_or_default()
 }
 
 /// First and last match of the best run that fits `length` words; the first match if none fits.

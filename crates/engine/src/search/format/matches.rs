@@ -4,30 +4,19 @@ use std::ops::{Range, RangeInclusive};
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analyzer, Locales, Token, TokenKind};
+use crate::analysis::{Analyzer, Locales, Piece, TakePieces, Token};
 use crate::ranking::{MatchKind, Matcher};
 
-/// Where a token is in its text, and what it is.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::search) struct Piece {
-    pub start: u32,
-    pub end: u32,
-    pub kind: TokenKind,
-}
-
 /// A text's words, counted. Of most no more is kept than where they are: nothing looks for them.
-#[derive(Default)]
 pub(in crate::search) struct Words<'t> {
-    /// All tokens, if the text is to be cropped.
-    pub tokens: Vec<Piece>,
-    /// Places of the words among the tokens.
-    pub places: Vec<u32>,
+    /// All pieces, if the text is to be cropped.
+    pub pieces: Option<Vec<Piece>>,
     /// Words that may match, each with its number.
     candidates: Vec<(usize, Token<'t>)>,
 }
 
 impl<'t> Words<'t> {
-    /// The words of `text`, which may be in `locales`, as far as `matching` looks for them, and its tokens if it
+    /// The words of `text`, which may be in `locales`, as far as `matching` looks for them, and its pieces if it
     /// `is_cropped`.
     pub fn of(
         analyzer: &Analyzer,
@@ -36,30 +25,37 @@ impl<'t> Words<'t> {
         matching: &Matching,
         is_cropped: bool,
     ) -> Self {
-        let mut words = Self::default();
-        if is_cropped {
-            // Words and what parts them, of five letters and one.
-            words.tokens.reserve(text.len() / 3 + 1);
-            words.places.reserve(text.len() / 6 + 1);
-        }
+        // Words and what parts them, of five letters and one.
+        let pieces = is_cropped.then(|| Vec::with_capacity(text.len() / 3 + 1));
+        let words = Self { pieces, candidates: Vec::new() };
         let is_wanted = |byte| matching.first_bytes.has(byte);
-        let mut count = 0;
-        analyzer.each_wanted(text, locales, is_wanted, |token| {
-            if is_cropped {
-                if token.is_word() {
-                    words.places.push(words.tokens.len() as u32);
-                }
-                let (start, end) = (token.byte_start as u32, token.byte_end as u32);
-                words.tokens.push(Piece { start, end, kind: token.kind });
-            }
-            if token.is_word() {
-                if token.text.bytes().next().is_some_and(is_wanted) {
-                    words.candidates.push((count, token));
-                }
-                count += 1;
-            }
-        });
-        words
+        let mut taking = Taking { words, count: 0, is_wanted };
+        analyzer.pieces(text, locales, is_wanted, &mut taking);
+        taking.words
+    }
+}
+
+struct Taking<'t, W> {
+    words: Words<'t>,
+    /// Words so far.
+    count: usize,
+    is_wanted: W,
+}
+
+impl<'t, W: Fn(u8) -> bool> TakePieces<'t> for Taking<'t, W> {
+    fn pass(&mut self, piece: Piece) {
+        self.count += usize::from(piece.kind.is_word());
+        if let Some(pieces) = &mut self.words.pieces {
+            pieces.push(piece);
+        }
+    }
+
+    fn take(&mut self, token: Token<'t>) {
+        let (piece, number) = (token.piece(), self.count);
+        self.pass(piece);
+        if token.is_word() && token.text.bytes().next().is_some_and(&self.is_wanted) {
+            self.words.candidates.push((number, token));
+        }
     }
 }
 
@@ -109,7 +105,8 @@ impl FirstBytes {
 struct Unfinished {
     /// Words, and whether they are misspellings: those are tried last.
     words: FxHashMap<String, bool>,
-    bytes_max: usize,
+    /// How long they are, in bytes, ascending.
+    lengths: Vec<usize>,
     /// Characters of the query word: no more of a match is marked.
     chars: usize,
     positions: RangeInclusive<u32>,
@@ -135,13 +132,17 @@ impl Matching {
             }
             term.words.iter().for_each(|(word, _)| matching.first_bytes.add(word));
             if term.unfinished {
-                let bytes_max = term.words.iter().map(|(word, _)| word.len()).max().unwrap_or(0);
+                let mut lengths: Vec<usize> = term.words.iter().map(|(word, _)| word.len()).collect();
+                lengths.sort_unstable();
+                lengths.dedup();
+                lengths.retain(|&length| length > 0);
                 let mut words = FxHashMap::default();
                 for (word, kind) in term.words {
                     words.entry(word).or_insert(kind == MatchKind::Typo);
                 }
                 let chars = term.text.chars().count();
-                matching.unfinished.push(Unfinished { words, bytes_max, chars, positions: term.positions });
+                let positions = term.positions;
+                matching.unfinished.push(Unfinished { words, lengths, chars, positions });
             } else {
                 for (word, _) in term.words {
                     matching.whole.entry(word).or_insert_with(|| term.positions.clone());
@@ -198,8 +199,8 @@ impl Matching {
             return Some(matched(token.byte_end, positions));
         }
         self.unfinished.iter().find_map(|term| {
-            let ends = text.char_indices().map(|(start, char)| start + char.len_utf8());
-            let beginnings = ends.take_while(|&end| end <= term.bytes_max).map(|end| &text[..end]);
+            let ends = term.lengths.iter().take_while(|&&end| end <= text.len());
+            let beginnings = ends.filter_map(|&end| text.get(..end));
             let words = beginnings.filter_map(|word| Some((*term.words.get(word)?, word)));
             // Of misspellings the shortest counts, as the reference tries them in order of the alphabet.
             let (_, word) = words.min()?;

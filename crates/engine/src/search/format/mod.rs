@@ -97,12 +97,11 @@ impl<'a> Formatter<'a> {
         };
         let format = self.format_of(leaf.path);
         let has_work = format.crop.is_some() || (format.highlight && !self.matching.is_empty());
-        if has_work {
-            write_text(&self.format(leaf.path, &text, format), out);
-        } else if leaf.raw.starts_with('"') {
-            out.extend_from_slice(leaf.raw.as_bytes());
-        } else {
-            write_text(&text, out);
+        let formatted = if has_work { self.format(leaf.path, &text, format) } else { None };
+        match formatted {
+            Some(formatted) => write_text(&formatted, out),
+            None if leaf.raw.starts_with('"') => out.extend_from_slice(leaf.raw.as_bytes()),
+            None => write_text(&text, out),
         }
     }
 
@@ -122,13 +121,17 @@ impl<'a> Formatter<'a> {
         format
     }
 
-    fn format(&self, path: &str, text: &str, format: Format) -> String {
+    /// None: the text stays as it is.
+    fn format(&self, path: &str, text: &str, format: Format) -> Option<String> {
         let words = self.words(path, text, format.crop.is_some());
         let matches = self.matching.find(&words);
-        let window = match format.crop {
-            Some(length) => crop::window(&words, &matches, length),
-            None => 0..text.len(),
+        let window = match (&words.pieces, format.crop) {
+            (Some(pieces), Some(length)) => crop::window(pieces, &matches, length),
+            _ => 0..text.len(),
         };
+        if window == (0..text.len()) && (matches.is_empty() || !format.highlight) {
+            return None;
+        }
         let marker = self.request.crop_marker.as_str();
         let mut formatted = String::with_capacity(window.len() + 2 * marker.len());
         if window.start > 0 {
@@ -150,7 +153,7 @@ impl<'a> Formatter<'a> {
         if window.end < text.len() {
             formatted.push_str(marker);
         }
-        formatted
+        Some(formatted)
     }
 
     fn words<'t>(&self, path: &str, text: &'t str, is_cropped: bool) -> Words<'t> {
