@@ -1,4 +1,5 @@
 /** How long, how much memory, how many bytes? Figures as a benchmark prints them. */
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -43,6 +44,34 @@ export async function processorSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Fewer ticks of the system's clock, a hundredth of a second each, say little of a share. */
+const TICKS_MIN = 20
+
+/**
+ * What a machine that others share kept for them.
+ * @returns a function that tells which share of the processors this system asked for and did not get since it was
+ * last asked, in whole percent; NaN where that is not told (other systems) or was too short a time to tell
+ */
+export function watchStolen(): () => number {
+  const read = () => {
+    try {
+      const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+      const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number)
+      const [, , , idle = 0, waiting = 0, , , stolen = 0] = ticks
+      return { wanted: ticks.reduce((sum, some) => sum + some, 0) - idle - waiting, stolen }
+    } catch {
+      return { wanted: Number.NaN, stolen: Number.NaN }
+    }
+  }
+  let before = read()
+  return () => {
+    const now = read()
+    const [wanted, stolen] = [now.wanted - before.wanted, now.stolen - before.stolen]
+    before = now
+    return wanted < TICKS_MIN ? Number.NaN : Math.round((100 * stolen) / wanted)
+  }
 }
 
 /** Waits until a process does next to nothing for two seconds: what goes on in the background begins a little later. */
