@@ -15,8 +15,16 @@ async function started(t: ExecutionContext, options: TestServerOptions = {}) {
   return { server: await startServer(t, { dumpDirectory, ...options }), dumpDirectory }
 }
 
-async function dumped(t: ExecutionContext, server: TestServer, directory: string): Promise<Entries> {
-  const task = await server.settle(t, server.post('/dumps'))
+async function dumped(
+  t: ExecutionContext,
+  server: TestServer,
+  directory: string,
+  asked = () => {},
+): Promise<Entries> {
+  const task = await server.settle(
+    t,
+    server.post('/dumps').finally(() => asked()),
+  )
   t.is(task.status, 'succeeded', JSON.stringify(task))
   t.regex(String(task.details.dumpUid), /^\d{8}-\d{9}$/)
   return entriesOf(t, join(directory, `${task.details.dumpUid}.dump`))
@@ -98,14 +106,27 @@ test('vectors go along, and secrets of embedders in clear', async (t) => {
 })
 
 test('tasks go along as they ended, those that wait with what they wait for', async (t) => {
-  const { server, dumpDirectory } = await started(t, { queueEngine: slowToPrepare })
+  let goOn: () => void = () => undefined
+  const asked = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  // No batch ends before the dump was asked for, which goes before those that wait then.
+  const waiting = (engine: Engine): Engine =>
+    changed(engine, {
+      prepare: async (...given) => {
+        await asked
+        return engine.prepare(...given)
+      },
+    })
+  const { server, dumpDirectory } = await started(t, { queueEngine: waiting })
+  t.teardown(goOn)
   const held = server.settle(t, server.post('/indexes/plants/documents', [{ id: 1 }]))
   const first = server.post('/indexes/birds/documents?customMetadata=kept', [{ id: 'b' }])
   await first
   await server.put('/indexes/fish/documents', 'id,n:number\nf,1.5\n', {
     headers: { 'content-type': 'text/csv' },
   })
-  const entries = await dumped(t, server, dumpDirectory)
+  const entries = await dumped(t, server, dumpDirectory, goOn)
   await held
   const tasks = linesOf(entries, 'tasks/queue.jsonl')
   t.deepEqual(
@@ -144,15 +165,6 @@ test('tasks go along as they ended, those that wait with what they wait for', as
     [0, 1],
   )
 })
-
-/** Batches take their time, so that others wait behind them. */
-const slowToPrepare = (engine: Engine): Engine =>
-  changed(engine, {
-    prepare: async (...given) => {
-      await new Promise((resolve) => setTimeout(resolve, 300))
-      return engine.prepare(...given)
-    },
-  })
 
 /** An engine with some methods of its own. */
 const changed = (engine: Engine, own: Partial<Engine>): Engine =>
