@@ -101,7 +101,7 @@ if (rust) {
 if (compiled) {
   // Its usual report leaves out how many passed as soon as one fails.
   const ava = (name, args, env) =>
-    step(name, process.execPath, [bin('ava/entrypoints/cli.mjs'), '--tap', ...args], {
+    step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
       counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
       env,
     })

@@ -1,0 +1,48 @@
+// The entry point of ava, whose TAP report of 6.4.1, the last version for Node 20, throws instead of telling what failed
+// if tests hang or if an error has a property that is undefined: then nobody learns which test it was. What fails is
+// written here, everything else as ava does.
+import { stripVTControlCharacters } from 'node:util'
+import { root } from './setup.mjs'
+
+const { default: TapReporter } = await import(`${root}/node_modules/ava/lib/reporters/tap.js`)
+const { writeTest } = TapReporter.prototype
+
+function writeFailure(reporter, title, lines) {
+  reporter.i += 1
+  const text = [`not ok ${reporter.i} - ${title}`, ...lines.flatMap((line) => line.split('\n'))].join(
+    '\n  # ',
+  )
+  reporter.reportStream.write(`${stripVTControlCharacters(text)}\n`)
+}
+
+/** Of an error as ava sends it from the process of a test: all that it tells is optional. */
+const linesOf = (error, logs = []) =>
+  [
+    ...logs,
+    error?.message,
+    ...(error?.formattedDetails ?? []).map(({ label, formatted }) => `${label}\n${formatted}`),
+    error?.formattedError,
+    error?.stack ?? error?.originalError?.stack,
+  ].filter((part) => typeof part === 'string' && part !== '')
+
+Object.assign(TapReporter.prototype, {
+  writeTest(event, flags) {
+    if (!event.err) return writeTest.call(this, event, flags)
+    writeFailure(this, this.prefixTitle(event.testFile, event.title), linesOf(event.err, event.logs))
+  },
+  writeCrash(event, title) {
+    this.crashCount += 1
+    writeFailure(this, title ?? event.err?.message ?? event.type, linesOf(event.err, event.logs))
+  },
+  writeTimeout({ pendingTests, period }) {
+    for (const [file, titles] of pendingTests) {
+      for (const title of titles) {
+        writeFailure(this, this.prefixTitle(file, title), [
+          `no test ended for ${period} ms, and this one had not`,
+        ])
+      }
+    }
+  },
+})
+
+await import(`${root}/node_modules/ava/entrypoints/cli.mjs`)
