@@ -81,11 +81,12 @@ impl Engine {
         self.index(id)
     }
 
-    /// Notes on the disk what texts have needed so far, for the next process to read it ahead. A note that cannot be
-    /// made is made the next time.
+    /// Notes on the disk what texts have needed so far, for the next process to read it ahead; nothing unless this engine
+    /// may write. A note that cannot be made is made the next time.
     pub fn remember(&self) {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let note = self.directory.join(CHINESE);
-        if analysis::is_chinese_read() && !note.exists() {
+        if lock.is_some() && analysis::is_chinese_read() && !note.exists() {
             let _ = File::create(note);
         }
     }
@@ -205,9 +206,17 @@ mod tests {
         let engine = Engine::open(directory.path(), limits).unwrap();
         let analyzer = Analyzer::new(&Settings::default()).unwrap();
         analyzer.each("人人生而自由", None, |_| ());
+        let note = directory.path().join(CHINESE);
         engine.remember();
-        assert!(directory.path().join(CHINESE).exists());
-        assert!(engine.list().unwrap().is_empty());
+        assert!(!note.exists(), "another process may be writing");
+        engine.index_to_write("a").unwrap();
+        engine.remember();
+        assert!(note.exists());
+        assert!(!engine.list().unwrap().contains(&CHINESE.to_owned()));
+        std::fs::remove_file(&note).unwrap();
+        engine.close();
+        engine.remember();
+        assert!(!note.exists(), "whose directory it is nobody knows any more");
         drop(engine);
         Engine::open(directory.path(), limits).unwrap();
     }
