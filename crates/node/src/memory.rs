@@ -4,6 +4,9 @@
 //! nothing of them. Memory that was used before has to be overwritten with zeros, all of it, and if it was given back
 //! to the system meanwhile each page has to be got again first: half of the time of a small commit. What comes from the
 //! system at once is zero as it is, and only pages that are used are ever got.
+//!
+//! Pages are small (`no_thp` in Cargo.toml). Huge ones, which the library asks for otherwise, are zeroed as a whole by
+//! the system when a thread touches the first byte of one: that took most of a first search.
 
 use std::alloc::{GlobalAlloc, Layout};
 
