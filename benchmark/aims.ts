@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { client, pace, startDaemon, untilFinished } from './daemon.js'
+import { client, pace, startDaemon, timesOf, untilFinished } from './daemon.js'
 import { bytesOnDisk, megabytes, percentiles, untilIdle, watchMemory, watchStolen } from './measure.js'
 
 const help = `npm run bench:aims -- [options]
@@ -43,8 +43,10 @@ type Body = Readonly<Record<string, unknown>>
 const PARTS = 10
 /** Times each search of the million is asked in a row. */
 const ROUNDS = 1_001
-/** Searches before those that are timed. */
-const WARM_UP_ROUNDS = 2_000
+/** Searches before those that are timed: the server answers twice as many a second once all of its code is compiled. */
+const WARM_UP_ROUNDS = 8_000
+/** As long goes each load before it is timed, for the same reason. */
+const WARM_UP_SECONDS = 8
 /** Documents of the million that are sent again, one after another. */
 const UPDATES = 100
 
@@ -144,26 +146,19 @@ class Daemon {
   /** Asks `bodies` over and over, `connections` at a time. */
   async loadOf(index: string, bodies: readonly Body[], connections: number): Promise<string> {
     const load = { port: this.port, index, bodies: bodies.map((body) => JSON.stringify(body)), connections }
-    await pace({ ...load, seconds: 3 })
+    await pace({ ...load, seconds: WARM_UP_SECONDS })
     const { perSecond, p50, p99 } = await pace({ ...load, seconds: Number(values.seconds) })
     return `${Math.round(perSecond)} /s, p50 ${p50}, p99 ${p99} ms`
   }
 
   /** Has the client and the server compile what searches take, by some of a word that nothing holds. */
   async warmUp(index: string): Promise<void> {
-    for (let round = 0; round < WARM_UP_ROUNDS; round++) await this.search(index, { q: 'qqqqqqqq' })
+    await timesOf(this.port, index, JSON.stringify({ q: 'qqqqqqqq' }), WARM_UP_ROUNDS)
   }
 
   /** Milliseconds of the same search asked over and over; the first is its own. */
   async times(index: string, body: Body) {
-    const times: number[] = []
-    const text = JSON.stringify(body)
-    for (let round = 0; round < ROUNDS; round++) {
-      const began = performance.now()
-      const reply = await this.call('POST', `/indexes/${index}/search`, text)
-      times.push(performance.now() - began)
-      if (reply.status !== 200) throw new Error(reply.text)
-    }
+    const times = await timesOf(this.port, index, JSON.stringify(body), ROUNDS)
     return { first: times[0]!, ...percentiles(times.slice(1)) }
   }
 }

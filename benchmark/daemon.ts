@@ -59,19 +59,50 @@ export interface Pace {
   readonly p99: number
 }
 
+const searchRequest = (index: string, body: string) => ({
+  method: 'POST' as const,
+  path: `/indexes/${index}/search`,
+  headers: { 'content-type': 'application/json' },
+  body,
+})
+
+function checked(result: autocannon.Result): autocannon.Result {
+  const { non2xx, errors } = result
+  if (non2xx + errors > 0) throw new Error(`${non2xx} searches were refused, ${errors} got no answer`)
+  return result
+}
+
 /** Searches as fast as they are answered. @throws Error if one of them is refused */
 export async function pace({ port, index, bodies, connections, seconds }: Load): Promise<Pace> {
-  const requests = bodies.map((body) => ({
-    method: 'POST' as const,
-    path: `/indexes/${index}/search`,
-    headers: { 'content-type': 'application/json' },
-    body,
-  }))
+  const requests = bodies.map((body) => searchRequest(index, body))
   const url = `http://127.0.0.1:${port}`
-  const result = await autocannon({ url, connections, duration: seconds, requests })
-  const { requests: asked, latency, non2xx, errors } = result
-  if (non2xx + errors > 0) throw new Error(`${non2xx} searches were refused, ${errors} got no answer`)
+  const { requests: asked, latency } = checked(
+    await autocannon({ url, connections, duration: seconds, requests }),
+  )
   return { perSecond: asked.average, searches: asked.total, p50: latency.p50, p99: latency.p99 }
+}
+
+/**
+ * One search over and over, the next when the one before is answered.
+ * @returns milliseconds of each, in order
+ * @throws Error if one of them is refused
+ */
+export async function timesOf(
+  port: number,
+  index: string,
+  body: string,
+  searches: number,
+): Promise<number[]> {
+  const times: number[] = []
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const options = { url: `http://127.0.0.1:${port}`, connections: 1, amount: searches }
+    const load = autocannon({ ...options, requests: [searchRequest(index, body)] }, (error, result) =>
+      error ? reject(error) : resolve(result),
+    )
+    load.on('response', (_client, _status, _bytes, milliseconds) => times.push(milliseconds))
+  })
+  checked(result)
+  return times
 }
 
 /** Waits for the task that `reply` announces; throws unless it succeeds. */
