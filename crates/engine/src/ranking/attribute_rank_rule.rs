@@ -40,6 +40,10 @@ impl CostRule for AttributeRankRule {
         Ok(levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs))).collect())
     }
 
+    fn levels_are_within(&self, lexicon: &Lexicon) -> bool {
+        lexicon.postings.searchable().weight_max() > 0
+    }
+
     fn cost_max(&self, lexicon: &Lexicon, _: Option<&Node>, to: &Node) -> u32 {
         u32::from(lexicon.postings.searchable().weight_max()) * to.width()
     }

@@ -48,6 +48,11 @@ pub(super) trait CostRule {
         limit: u32,
     ) -> Result<Levels>;
 
+    /// Whether those levels hold documents of `universe` alone.
+    fn levels_are_within(&self, _lexicon: &Lexicon) -> bool {
+        false
+    }
+
     /// The same for few documents, whatever they cost.
     fn column<'r>(
         &self,
@@ -221,7 +226,8 @@ impl CostBuckets {
             let columns: Vec<Levels> = columns.map(levels).collect::<Result<_>>()?;
             // Where all nodes are read, what one does not cost within the limit does not come to it.
             let all_read = limit < self.cost_max && self.layout.only_path.is_some();
-            partition::classes(asked, &columns, limit, all_read, budget)
+            let are_within = self.rule.levels_are_within(lexicon);
+            partition::classes(asked, &columns, limit, all_read, are_within, budget)
         };
         let mut found: BTreeMap<u32, Paths> = BTreeMap::new();
         for Class { costs, docs } in classes {

@@ -201,7 +201,7 @@ fn rank_within(
 ) -> Result<Ranked> {
     if let Some(nearest) = &request.vector {
         let rules = rules::by_vectors(snapshot.settings(), nearest, request.sort);
-        let universe = &request.universe & snapshot.documents();
+        let universe = present(&request.universe, snapshot.documents());
         let sorted =
             BucketSort::new(snapshot, request, &budget).run(None, &Graph::default(), &rules, universe)?;
         return Ok(sorted.into_ranked(Matcher::default(), false, 0));
@@ -211,7 +211,7 @@ fn rank_within(
     let within = within.as_deref();
     let query = parse(&postings, analyzer, request, within);
     let used_negative_operator = !query.negative_words.is_empty() || !query.negative_phrases.is_empty();
-    let mut universe = &request.universe & snapshot.documents();
+    let mut universe = present(&request.universe, snapshot.documents());
     universe -= ruled_out(&postings, &query, within, &universe)?;
 
     if query.terms.is_empty() {
@@ -234,6 +234,11 @@ fn rank_within(
     let rules = rules::with_words(snapshot.settings(), request.strategy, request.sort);
     let sorted = BucketSort::new(snapshot, request, &budget).run(Some(&lexicon), &graph, &rules, universe)?;
     Ok(sorted.into_ranked(matcher, used_negative_operator, query.terms.len()))
+}
+
+/// Those of `universe` that are there. Without a filter those are all, which is sooner seen than worked out.
+fn present(universe: &RoaringBitmap, documents: &RoaringBitmap) -> RoaringBitmap {
+    if universe == documents { universe.clone() } else { universe & documents }
 }
 
 fn parse(

@@ -57,19 +57,21 @@ pub(super) struct Class {
 }
 
 /// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A class may come
-/// in several parts. Those that are in no level of some column are left out if `all_read`. Some are missing if `budget`
-/// runs out.
+/// in several parts. Those that are in no level of some column are left out if `all_read`; `are_within`: levels hold
+/// documents of `universe` alone. Some are missing if `budget` runs out.
 pub(super) fn classes(
     universe: &RoaringBitmap,
     columns: &[Levels],
     limit: u32,
     all_read: bool,
+    are_within: bool,
     budget: &Budget,
 ) -> Vec<Class> {
     let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> =
         columns.iter().map(|levels| &levels[..levels.partition_point(|(cost, _)| *cost <= limit)]).collect();
-    let by_sets =
-        (universe.len() >= LAZY_DOCUMENTS_MIN).then(|| by_sets(universe, &columns, all_read)).flatten();
+    let by_sets = (universe.len() >= LAZY_DOCUMENTS_MIN)
+        .then(|| by_sets(universe, &columns, all_read, are_within))
+        .flatten();
     by_sets.unwrap_or_else(|| by_rows(universe, &columns, budget))
 }
 
@@ -78,6 +80,7 @@ fn by_sets(
     universe: &RoaringBitmap,
     columns: &[&[(u32, Arc<RoaringBitmap>)]],
     all_read: bool,
+    are_within: bool,
 ) -> Option<Vec<Class>> {
     let mut classes = vec![Class { costs: Vec::new(), docs: universe.clone() }];
     for levels in columns {
@@ -85,8 +88,17 @@ fn by_sets(
         for Class { costs, mut docs } in classes {
             let with = |cost| costs.iter().copied().chain([cost]).collect();
             for (at, (cost, level)) in levels.iter().enumerate() {
-                let whole = is_dense(&docs) && docs.is_subset(level);
-                let here = if whole { RoaringBitmap::new() } else { &docs & &**level };
+                // Nothing was taken from the universe yet: what the level has of it is the level.
+                let is_known = are_within && at == 0 && costs.is_empty();
+                let whole = match is_known {
+                    true => level.len() == docs.len(),
+                    false => is_dense(&docs) && docs.is_subset(level),
+                };
+                let here = match whole {
+                    true => RoaringBitmap::new(),
+                    false if is_known => RoaringBitmap::clone(level),
+                    false => &docs & &**level,
+                };
                 if whole || here.len() == docs.len() {
                     split.push(Class { costs: with(*cost), docs: std::mem::take(&mut docs) });
                     break;
@@ -169,11 +181,17 @@ mod tests {
                 .collect();
             let columns: Vec<&[(u32, Arc<RoaringBitmap>)]> = columns.iter().map(Vec::as_slice).collect();
             let budget = Budget::until(Instant::now() + Duration::from_secs(60));
-            let sets = merged(by_sets(&universe, &columns, false).expect("there are few"));
+            let sets = merged(by_sets(&universe, &columns, false, false).expect("there are few"));
             prop_assert_eq!(&sets, &merged(by_rows(&universe, &columns, &budget)));
             let mut all_read = sets.clone();
             all_read.retain(|costs, _| !costs.contains(&NEVER));
-            prop_assert_eq!(&all_read, &merged(by_sets(&universe, &columns, true).expect("there are fewer")));
+            prop_assert_eq!(&all_read, &merged(by_sets(&universe, &columns, true, false).expect("there are fewer")));
+            let within: Vec<Levels> = columns
+                .iter()
+                .map(|levels| levels.iter().map(|(cost, docs)| (*cost, Arc::new(&**docs & &universe))).collect())
+                .collect();
+            let within: Vec<&[(u32, Arc<RoaringBitmap>)]> = within.iter().map(Vec::as_slice).collect();
+            prop_assert_eq!(&sets, &merged(by_sets(&universe, &within, false, true).expect("as few")));
             for (costs, docs) in &sets {
                 for docid in docs {
                     let least = |levels: &&[(u32, Arc<RoaringBitmap>)]| {

@@ -61,6 +61,10 @@ impl CostRule for WordPositionRule {
         Ok(prices.into_levels())
     }
 
+    fn levels_are_within(&self, _: &Lexicon) -> bool {
+        true
+    }
+
     fn column<'r>(
         &self,
         lexicon: &Lexicon,
