@@ -21,6 +21,9 @@ export interface KeyStore {
   deleteKey(uid: string): Promise<void>
 }
 
+/** Of a date, what sorts as it does: zeros at the end are left out, and the `Z` after them sorts behind every digit. */
+const moment = (date: string): string => date.slice(0, -1)
+
 /** What a client says about a key it creates. `uid` null: a random one. */
 export interface NewKey {
   readonly uid: string | null
@@ -102,9 +105,7 @@ export class KeyBook {
   static async open(store: KeyStore, masterKey: string | null): Promise<KeyBook> {
     const book = new KeyBook(store, masterKey)
     const known = [...(await store.keys())]
-    known.sort(
-      (a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt) || (a.createdAt < b.createdAt ? -1 : 1),
-    )
+    known.sort((a, b) => (moment(a.createdAt) < moment(b.createdAt) ? -1 : 1))
     for (const record of known) book.#remember(record)
     if (known.length === 0) for (const key of defaultKeys) await book.create(key)
     return book
