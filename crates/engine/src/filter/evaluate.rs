@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use filter_grammar::{Filter, Operator, Point, Spanned, Text};
 use roaring::RoaringBitmap;
+use serde_json::Value as Json;
 
-use super::{Expression, Scope, describe_filterable, features_of, is_filterable_place};
+use super::{Expression, Scope, describe_filterable, features_of, is_filterable_place, parse};
 use crate::error::{Error, Result};
 use crate::facets::{Area, CIRCLE_CORNERS, Columns, GeoPoint};
 use crate::store::Snapshot;
@@ -55,6 +56,17 @@ pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -
     let documents = Arc::new(evaluation.expression(expression)?);
     kept.keep(key, &documents);
     Ok(documents)
+}
+
+/// The live documents that a request's filter selects, which is JSON as [`parse`] takes it; all if it has none.
+///
+/// # Errors
+/// Those of [`parse`] and [`select`].
+pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
+    match parse(filter, scope)? {
+        Some(expression) => select(snapshot, &expression, scope),
+        None => Ok(snapshot.shared_documents()),
+    }
 }
 
 impl std::fmt::Display for Expression {

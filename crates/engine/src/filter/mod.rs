@@ -7,7 +7,7 @@ mod evaluate;
 mod expression;
 mod rules;
 
-pub use evaluate::select;
+pub use evaluate::{passing, select};
 pub use expression::{Expression, check, parse};
 pub use rules::{Filterable, describe_filterable, features_of, is_filterable_place};
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -40,30 +41,38 @@ pub(super) struct BucketSort<'a> {
 #[derive(Default)]
 pub(super) struct Sorted {
     hits: Vec<RankedHit>,
-    candidates: RoaringBitmap,
+    candidates: Arc<RoaringBitmap>,
     degraded: bool,
 }
 
 impl Sorted {
     pub(super) fn into_ranked(self, matcher: Matcher, used_negative_operator: bool, terms: usize) -> Ranked {
         let Self { hits, candidates, degraded } = self;
+        let candidates = Arc::unwrap_or_clone(candidates);
         Ranked { hits, candidates, matcher, degraded, used_negative_operator, terms }
+    }
+
+    /// Documents that are not counted after all.
+    fn drop_candidates(&mut self, docs: &RoaringBitmap) {
+        if !docs.is_empty() {
+            *Arc::make_mut(&mut self.candidates) -= docs;
+        }
     }
 }
 
 /// A rule at work on a universe.
 struct Level<'a> {
-    universe: Rc<RoaringBitmap>,
+    universe: Arc<RoaringBitmap>,
     /// The bucket it gave away last, which `universe` still holds: most pages are full before it is asked for another.
-    given: Option<Rc<RoaringBitmap>>,
+    given: Option<Arc<RoaringBitmap>>,
     buckets: Buckets<'a>,
 }
 
 impl Level<'_> {
     /// What it has not yet given away.
-    fn left(&mut self) -> &mut Rc<RoaringBitmap> {
+    fn left(&mut self) -> &mut Arc<RoaringBitmap> {
         if let Some(given) = self.given.take() {
-            self.universe = Rc::new(if given.len() == self.universe.len() {
+            self.universe = Arc::new(if given.len() == self.universe.len() {
                 RoaringBitmap::new()
             } else {
                 &*self.universe - &*given
@@ -74,7 +83,7 @@ impl Level<'_> {
 
     /// The same for the last time.
     fn into_left(mut self) -> RoaringBitmap {
-        Rc::unwrap_or_clone(std::mem::take(self.left()))
+        Arc::unwrap_or_clone(std::mem::take(self.left()))
     }
 }
 
@@ -88,7 +97,7 @@ enum Buckets<'a> {
 
 /// Documents a rule holds equal.
 struct Bucket {
-    docs: Rc<RoaringBitmap>,
+    docs: Arc<RoaringBitmap>,
     detail: ScoreDetail,
     /// What the next rule goes by.
     graph: Rc<Graph>,
@@ -105,17 +114,17 @@ impl<'a> BucketSort<'a> {
         lexicon: Option<&Lexicon>,
         graph: &Graph,
         rules: &'a [Rule],
-        universe: RoaringBitmap,
+        universe: Arc<RoaringBitmap>,
     ) -> Result<Sorted> {
-        let mut sorted = Sorted { candidates: universe.clone(), ..Sorted::default() };
+        let mut sorted = Sorted { candidates: Arc::clone(&universe), ..Sorted::default() };
         if rules.is_empty() {
-            self.take_in_order(universe, &mut sorted)?;
+            self.take_in_order(&universe, &mut sorted)?;
         } else {
             self.sort(lexicon, graph, rules, universe, &mut sorted)?;
         }
         if let (true, Some(mut distinct)) = (self.request.exhaustive, self.distinct()?) {
-            let all = sorted.candidates.clone();
-            sorted.candidates = distinct.keep(&all, &all, usize::MAX)?.0;
+            let all = &sorted.candidates;
+            sorted.candidates = Arc::new(distinct.keep(all, all, usize::MAX)?.0);
         }
         Ok(sorted)
     }
@@ -125,7 +134,7 @@ impl<'a> BucketSort<'a> {
         lexicon: Option<&Lexicon>,
         graph: &Graph,
         rules: &'a [Rule],
-        universe: RoaringBitmap,
+        universe: Arc<RoaringBitmap>,
         sorted: &mut Sorted,
     ) -> Result<()> {
         let mut distinct = self.distinct()?;
@@ -133,12 +142,12 @@ impl<'a> BucketSort<'a> {
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
         let needs_scores = self.request.scored || self.request.threshold.is_some();
         // What the next rule is to start on, if it has not yet.
-        let mut next = Some((Rc::new(universe), Rc::new(graph.clone())));
+        let mut next = Some((universe, Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
                 if self.budget.is_spent() {
                     return self.give_up(
-                        Rc::unwrap_or_clone(universe),
+                        Arc::unwrap_or_clone(universe),
                         levels,
                         scores,
                         &mut distinct,
@@ -150,7 +159,7 @@ impl<'a> BucketSort<'a> {
             }
             let is_last = levels.len() == rules.len();
             let Some(level) = levels.last_mut() else { break };
-            let left = Rc::clone(level.left());
+            let left = Arc::clone(level.left());
             let bucket = match left.is_empty() || self.budget.is_spent() {
                 true => None,
                 false => level.buckets.next(lexicon, &left, !is_last)?,
@@ -158,18 +167,18 @@ impl<'a> BucketSort<'a> {
             // A bucket that was cut short is none.
             if self.budget.is_spent() && !left.is_empty() {
                 levels.pop();
-                return self.give_up(Rc::unwrap_or_clone(left), levels, scores, &mut distinct, sorted);
+                return self.give_up(Arc::unwrap_or_clone(left), levels, scores, &mut distinct, sorted);
             }
             let Some(bucket) = bucket else {
                 levels.pop();
                 scores.pop();
                 continue;
             };
-            level.given = Some(Rc::clone(&bucket.docs));
+            level.given = Some(Arc::clone(&bucket.docs));
             scores.push(bucket.detail);
             if self.is_below_threshold(&scores) {
                 // Later buckets of this rule can only be worse.
-                sorted.candidates -= &*level.universe;
+                sorted.drop_candidates(&level.universe);
                 scores.pop();
             } else if is_last || (bucket.docs.len() == 1 && !needs_scores) {
                 self.take(&bucket.docs, &scores, &mut levels, &mut distinct, sorted)?;
@@ -235,9 +244,9 @@ impl<'a> BucketSort<'a> {
             let (kept, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
             for level in levels {
                 let left = level.left();
-                *left = Rc::new(&**left - &excluded);
+                *left = Arc::new(&**left - &excluded);
             }
-            sorted.candidates -= &excluded;
+            sorted.drop_candidates(&excluded);
             docs = Cow::Owned(kept);
         }
         let room = self.request.wanted - sorted.hits.len();
@@ -247,14 +256,14 @@ impl<'a> BucketSort<'a> {
     }
 
     /// Without any rule, documents come by docid and are looked at only as far as the page reaches.
-    fn take_in_order(&self, universe: RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
+    fn take_in_order(&self, universe: &RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
         let wanted = self.request.wanted;
         let (kept, excluded) = match self.distinct()? {
-            Some(mut distinct) => distinct.keep(&universe, &universe, wanted)?,
+            Some(mut distinct) => distinct.keep(universe, universe, wanted)?,
             None => (universe.iter().take(wanted).collect(), RoaringBitmap::new()),
         };
         sorted.hits.extend(kept.into_iter().map(|docid| RankedHit { docid, scores: Vec::new() }));
-        sorted.candidates -= excluded;
+        sorted.drop_candidates(&excluded);
         Ok(())
     }
 
@@ -272,10 +281,10 @@ impl<'a> BucketSort<'a> {
         while let Some(docs) = left {
             scores.push(ScoreDetail::Skipped);
             if self.is_below_threshold(&scores) {
-                sorted.candidates -= docs;
+                sorted.drop_candidates(&docs);
             } else {
                 // Documents excluded on the way have left the universes further out.
-                let docs = docs & &sorted.candidates;
+                let docs = docs & &*sorted.candidates;
                 self.take(&docs, &scores, &mut levels, distinct, sorted)?;
             }
             scores.pop();
@@ -296,31 +305,35 @@ impl Buckets<'_> {
     fn next(
         &mut self,
         lexicon: Option<&Lexicon>,
-        universe: &RoaringBitmap,
+        universe: &Arc<RoaringBitmap>,
         goes_on: bool,
     ) -> Result<Option<Bucket>> {
         match self {
             Self::Costs(costs) => {
                 let Some(lexicon) = lexicon else { return Ok(None) };
                 let next = costs.next(lexicon, universe, goes_on)?;
-                Ok(next.map(|(docs, detail, graph)| Bucket {
-                    docs: Rc::new(docs),
-                    detail,
-                    graph: Rc::new(graph),
-                }))
+                Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }))
             }
             Self::ExactAttribute { graph, rule } => Ok(rule.next(universe).map(|(docs, detail)| Bucket {
-                docs: Rc::new(docs),
+                docs: Arc::new(docs),
                 detail,
                 graph: Rc::clone(graph),
             })),
             Self::Vector { graph, rule } => {
                 let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket { docs: Rc::new(docs), detail, graph: Rc::clone(graph) }))
+                Ok(next.map(|(docs, detail)| Bucket {
+                    docs: Arc::new(docs),
+                    detail,
+                    graph: Rc::clone(graph),
+                }))
             }
             Self::Sort { graph, rule } => {
                 let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket { docs: Rc::new(docs), detail, graph: Rc::clone(graph) }))
+                Ok(next.map(|(docs, detail)| Bucket {
+                    docs: Arc::new(docs),
+                    detail,
+                    graph: Rc::clone(graph),
+                }))
             }
         }
     }

@@ -15,8 +15,10 @@
 //! that is known to cost more than the limit so far cannot lie on a path within it. That is what keeps a
 //! page of a word in every third document from costing a look at each. Source: search-semantics §7.1.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -65,7 +67,7 @@ pub(super) trait CostRule {
     }
 
     /// Documents that some way of reading `graph` costs at most `limit`, if that is quickly told.
-    fn within(&self, _lexicon: &Lexicon, _graph: &Graph, _limit: u32) -> Result<Option<RoaringBitmap>> {
+    fn within(&self, _lexicon: &Lexicon, _graph: &Graph, _limit: u32) -> Result<Option<Arc<RoaringBitmap>>> {
         Ok(None)
     }
 
@@ -111,20 +113,20 @@ struct CostBucket {
 /// Nodes read, and the documents that claim them.
 struct Path {
     nodes: Vec<Node>,
-    claimed: RoaringBitmap,
+    claimed: Arc<RoaringBitmap>,
 }
 
 impl CostBucket {
     /// Its documents, of `universe` if that is given, and the paths by which they were claimed, if somebody `goes_on` by
     /// them.
-    fn into_parts(self, universe: Option<&RoaringBitmap>, goes_on: bool) -> (RoaringBitmap, Graph) {
+    fn into_parts(self, universe: Option<&RoaringBitmap>, goes_on: bool) -> (Arc<RoaringBitmap>, Graph) {
         let mut paths = self.paths;
         let mut docs = match paths.as_mut_slice() {
             [path] => std::mem::take(&mut path.claimed),
-            paths => paths.iter().fold(RoaringBitmap::new(), |docs, path| docs | &path.claimed),
+            paths => Arc::new(paths.iter().fold(RoaringBitmap::new(), |docs, path| docs | &*path.claimed)),
         };
         if let Some(universe) = universe {
-            docs &= universe;
+            docs = Arc::new(&*docs & universe);
         }
         if !goes_on {
             return (docs, Graph::default());
@@ -176,9 +178,9 @@ impl CostBuckets {
     pub(super) fn next(
         &mut self,
         lexicon: &Lexicon,
-        universe: &RoaringBitmap,
+        universe: &Arc<RoaringBitmap>,
         goes_on: bool,
-    ) -> Result<Option<(RoaringBitmap, ScoreDetail, Graph)>> {
+    ) -> Result<Option<(Arc<RoaringBitmap>, ScoreDetail, Graph)>> {
         self.is_intact &= universe.len() == self.expected;
         loop {
             let Some(bucket) = self.ready.pop_front() else {
@@ -201,11 +203,11 @@ impl CostBuckets {
     }
 
     /// Works out the buckets that cost at most `limit`. Where there is no choice, all are in one.
-    fn extend(&mut self, lexicon: &Lexicon, universe: &RoaringBitmap, limit: u32) -> Result<()> {
+    fn extend(&mut self, lexicon: &Lexicon, universe: &Arc<RoaringBitmap>, limit: u32) -> Result<()> {
         if let (0, Some(path)) = (self.cost_max, &self.layout.only_path) {
             let nodes =
                 path.iter().map(|&node| self.rule.narrowed(lexicon, self.graph.node(node), 0)).collect();
-            let path = Path { nodes, claimed: universe.clone() };
+            let path = Path { nodes, claimed: Arc::clone(universe) };
             self.ready.push_back(CostBucket { cost: 0, paths: vec![path] });
             return Ok(());
         }
@@ -220,7 +222,8 @@ impl CostBuckets {
             let columns: Vec<Column> = columns.map(column).collect::<Result<_>>()?;
             rows.classes(&columns)
         } else {
-            let within = self.rule.within(lexicon, &self.graph, limit)?.map(|within| within & universe);
+            let within =
+                self.rule.within(lexicon, &self.graph, limit)?.map(|within| Arc::new(&*within & &**universe));
             let asked = within.as_ref().unwrap_or(universe);
             let levels = |(from, to)| self.rule.levels(lexicon, from, to, asked, limit);
             let columns: Vec<Levels> = columns.map(levels).collect::<Result<_>>()?;
@@ -243,11 +246,10 @@ impl CostBuckets {
                 Some(self.rule.narrowed(lexicon, node(step.node), cost))
             });
             let key = solved.steps.iter().map(Step::order).collect();
-            let paths = found.entry(solved.cost.min(self.cost_max)).or_default();
-            let path = paths
-                .entry(key)
-                .or_insert_with(|| Path { nodes: nodes.collect(), claimed: RoaringBitmap::new() });
-            path.claimed |= docs;
+            match found.entry(solved.cost.min(self.cost_max)).or_default().entry(key) {
+                Entry::Vacant(path) => drop(path.insert(Path { nodes: nodes.collect(), claimed: docs })),
+                Entry::Occupied(mut path) => *Arc::make_mut(&mut path.get_mut().claimed) |= &*docs,
+            }
         }
         let bucket = |(cost, paths): (u32, Paths)| CostBucket { cost, paths: paths.into_values().collect() };
         self.ready.extend(found.into_iter().map(bucket));

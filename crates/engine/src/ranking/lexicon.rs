@@ -26,7 +26,7 @@ pub(super) struct Lexicon<'a> {
     /// Fields the request searches, ascending; None: all searchable ones.
     within: Option<&'a [FieldId]>,
     /// Documents anything is asked about.
-    universe: RoaringBitmap,
+    universe: Arc<RoaringBitmap>,
     /// It is all documents.
     is_whole: bool,
     docs: RefCell<FxHashMap<(usize, Classes), Arc<RoaringBitmap>>>,
@@ -66,7 +66,7 @@ impl<'a> Lexicon<'a> {
         postings: &'a Postings,
         terms: Vec<Term>,
         within: Option<&'a [FieldId]>,
-        universe: RoaringBitmap,
+        universe: Arc<RoaringBitmap>,
     ) -> Self {
         let is_whole = universe.len() == postings.snapshot().documents().len();
         Self {
@@ -116,7 +116,7 @@ impl<'a> Lexicon<'a> {
         let term = self.term(node);
         if self.within.is_none() {
             let docs = term.matching(node.classes, self.postings)?;
-            return Ok(if self.is_whole { docs } else { Arc::new(&*docs & &self.universe) });
+            return Ok(if self.is_whole { docs } else { Arc::new(&*docs & &*self.universe) });
         }
         let mut docs = RoaringBitmap::new();
         for class in node.classes.each().filter(|class| term.has_words(*class)) {
@@ -370,28 +370,38 @@ impl<'a> Lexicon<'a> {
 
     /// Documents of the universe that match at least one way of reading the query, where nodes that are
     /// `optional` may be passed over.
-    pub(super) fn match_set(&self, graph: &Graph, optional: impl Fn(usize) -> bool) -> Result<RoaringBitmap> {
-        // From the end backwards: documents that match the rest of the query after each node; None: all.
-        let mut rest: Vec<Option<RoaringBitmap>> = vec![None; graph.len()];
-        let onward = |from: Option<usize>, rest: &[Option<RoaringBitmap>]| -> Result<Option<RoaringBitmap>> {
+    pub(super) fn match_set(
+        &self,
+        graph: &Graph,
+        optional: impl Fn(usize) -> bool,
+    ) -> Result<Arc<RoaringBitmap>> {
+        /// Documents that match the rest of the query; None: all.
+        type Rest = Option<Arc<RoaringBitmap>>;
+        // From the end backwards, after each node.
+        let mut rest: Vec<Rest> = vec![None; graph.len()];
+        let onward = |from: Option<usize>, rest: &[Rest]| -> Result<Rest> {
             if graph.after(from).is_empty() {
                 return Ok(None);
             }
-            let mut docs = RoaringBitmap::new();
+            let mut docs = None;
             for &to in graph.after(from) {
-                match (optional(to), &rest[to]) {
+                let by_this = match (optional(to), &rest[to]) {
                     (true, None) => return Ok(None),
-                    (true, Some(rest)) => docs |= rest,
-                    (false, None) => docs |= &*self.node_docs(graph.node(to))?,
-                    (false, Some(rest)) => docs |= &*self.node_docs(graph.node(to))? & rest,
+                    (true, Some(rest)) => Arc::clone(rest),
+                    (false, None) => self.node_docs(graph.node(to))?,
+                    (false, Some(rest)) => Arc::new(&*self.node_docs(graph.node(to))? & &**rest),
+                };
+                match &mut docs {
+                    Some(docs) => *Arc::make_mut(docs) |= &*by_this,
+                    None => docs = Some(by_this),
                 }
             }
-            Ok(Some(docs))
+            Ok(docs)
         };
         for node in graph.backwards() {
             rest[node] = onward(Some(node), &rest)?;
         }
-        Ok(onward(None, &rest)?.unwrap_or_else(|| self.universe.clone()))
+        Ok(onward(None, &rest)?.unwrap_or_else(|| Arc::clone(&self.universe)))
     }
 
     /// How many documents of the universe match any node over each query term.

@@ -64,7 +64,7 @@ pub struct RankRequest<'a> {
     /// None or blank: every document matches.
     pub q: Option<&'a str>,
     /// Documents in play: those that pass the filter.
-    pub universe: RoaringBitmap,
+    pub universe: Arc<RoaringBitmap>,
     /// Which words may be missing.
     pub strategy: MatchingStrategy,
     /// Attributes or patterns words are looked for in; None: all searchable ones.
@@ -201,7 +201,7 @@ fn rank_within(
 ) -> Result<Ranked> {
     if let Some(nearest) = &request.vector {
         let rules = rules::by_vectors(snapshot.settings(), nearest, request.sort);
-        let universe = present(&request.universe, snapshot.documents());
+        let universe = present(&request.universe, snapshot);
         let sorted =
             BucketSort::new(snapshot, request, &budget).run(None, &Graph::default(), &rules, universe)?;
         return Ok(sorted.into_ranked(Matcher::default(), false, 0));
@@ -211,8 +211,11 @@ fn rank_within(
     let within = within.as_deref();
     let query = parse(&postings, analyzer, request, within);
     let used_negative_operator = !query.negative_words.is_empty() || !query.negative_phrases.is_empty();
-    let mut universe = present(&request.universe, snapshot.documents());
-    universe -= ruled_out(&postings, &query, within, &universe)?;
+    let mut universe = present(&request.universe, snapshot);
+    let ruled_out = ruled_out(&postings, &query, within, &universe)?;
+    if !ruled_out.is_empty() {
+        universe = Arc::new(&*universe - &ruled_out);
+    }
 
     if query.terms.is_empty() {
         let rules = rules::without_words(snapshot.settings(), request.sort);
@@ -224,21 +227,26 @@ fn rank_within(
     let (graph, terms) = Graph::new(&query.terms, &derivations)?;
     // Frequencies are those of the whole index, whatever the filter.
     let known = match request.strategy {
-        MatchingStrategy::Frequency => snapshot.documents(),
-        MatchingStrategy::All | MatchingStrategy::Last => &universe,
+        MatchingStrategy::Frequency => snapshot.shared_documents(),
+        MatchingStrategy::All | MatchingStrategy::Last => Arc::clone(&universe),
     };
-    let lexicon = Lexicon::new(&postings, terms, within, known.clone());
+    let lexicon = Lexicon::new(&postings, terms, within, known);
     let removal = Removal::new(request.strategy, &graph, &lexicon)?;
-    universe &= lexicon.match_set(&graph, |node| removal.group[node].is_some())?;
+    let matching = lexicon.match_set(&graph, |node| removal.group[node].is_some())?;
+    let universe = match request.strategy {
+        MatchingStrategy::Frequency => Arc::new(&*matching & &*universe),
+        MatchingStrategy::All | MatchingStrategy::Last => matching,
+    };
     let matcher = Matcher::new(&graph, lexicon.terms());
     let rules = rules::with_words(snapshot.settings(), request.strategy, request.sort);
     let sorted = BucketSort::new(snapshot, request, &budget).run(Some(&lexicon), &graph, &rules, universe)?;
     Ok(sorted.into_ranked(matcher, used_negative_operator, query.terms.len()))
 }
 
-/// Those of `universe` that are there. Without a filter those are all, which is sooner seen than worked out.
-fn present(universe: &RoaringBitmap, documents: &RoaringBitmap) -> RoaringBitmap {
-    if universe == documents { universe.clone() } else { universe & documents }
+/// Those of `universe` that are there. Without a filter those are all.
+fn present(universe: &Arc<RoaringBitmap>, snapshot: &Snapshot) -> Arc<RoaringBitmap> {
+    let documents = snapshot.shared_documents();
+    if Arc::ptr_eq(universe, &documents) { documents } else { Arc::new(&**universe & &*documents) }
 }
 
 fn parse(

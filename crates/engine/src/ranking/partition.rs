@@ -53,14 +53,14 @@ impl Prices for GatheredLevels<'_> {
 pub(super) struct Class {
     /// By column; [`NEVER`] where no level holds the documents.
     pub(super) costs: Vec<u32>,
-    pub(super) docs: RoaringBitmap,
+    pub(super) docs: Arc<RoaringBitmap>,
 }
 
 /// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A class may come
 /// in several parts. Those that are in no level of some column are left out if `all_read`; `are_within`: levels hold
 /// documents of `universe` alone. Some are missing if `budget` runs out.
 pub(super) fn classes(
-    universe: &RoaringBitmap,
+    universe: &Arc<RoaringBitmap>,
     columns: &[Levels],
     limit: u32,
     all_read: bool,
@@ -77,12 +77,12 @@ pub(super) fn classes(
 
 /// None if there are very many classes.
 fn by_sets(
-    universe: &RoaringBitmap,
+    universe: &Arc<RoaringBitmap>,
     columns: &[&[(u32, Arc<RoaringBitmap>)]],
     all_read: bool,
     are_within: bool,
 ) -> Option<Vec<Class>> {
-    let mut classes = vec![Class { costs: Vec::new(), docs: universe.clone() }];
+    let mut classes = vec![Class { costs: Vec::new(), docs: Arc::clone(universe) }];
     for levels in columns {
         let mut split = Vec::with_capacity(classes.len());
         for Class { costs, mut docs } in classes {
@@ -95,9 +95,9 @@ fn by_sets(
                     false => is_dense(&docs) && docs.is_subset(level),
                 };
                 let here = match whole {
-                    true => RoaringBitmap::new(),
-                    false if is_known => RoaringBitmap::clone(level),
-                    false => &docs & &**level,
+                    true => Arc::default(),
+                    false if is_known => Arc::clone(level),
+                    false => Arc::new(&*docs & &**level),
                 };
                 if whole || here.len() == docs.len() {
                     split.push(Class { costs: with(*cost), docs: std::mem::take(&mut docs) });
@@ -105,7 +105,7 @@ fn by_sets(
                 }
                 if !here.is_empty() {
                     if !all_read || at + 1 < levels.len() {
-                        docs -= &here;
+                        take_away(&mut docs, &here);
                     }
                     split.push(Class { costs: with(*cost), docs: here });
                 }
@@ -120,6 +120,14 @@ fn by_sets(
         classes = split;
     }
     Some(classes)
+}
+
+/// Takes `gone` out of `docs`, which others may hold too.
+fn take_away(docs: &mut Arc<RoaringBitmap>, gone: &RoaringBitmap) {
+    match Arc::get_mut(docs) {
+        Some(docs) => *docs -= gone,
+        None => *docs = Arc::new(&**docs - gone),
+    }
 }
 
 /// Whether a set is mostly bits: that these are part of others is seen without making the common part, which for lists
@@ -160,7 +168,7 @@ mod tests {
     fn merged(classes: Vec<Class>) -> Table {
         let mut table = Table::new();
         for Class { costs, docs } in classes {
-            *table.entry(costs).or_default() |= docs;
+            *table.entry(costs).or_default() |= &*docs;
         }
         table
     }
@@ -174,7 +182,7 @@ mod tests {
                 1..4,
             ),
         ) {
-            let universe: RoaringBitmap = universe.into_iter().collect();
+            let universe: Arc<RoaringBitmap> = Arc::new(universe.into_iter().collect());
             let columns: Vec<Levels> = columns
                 .into_iter()
                 .map(|levels| levels.into_iter().map(|(cost, docs)| (cost, Arc::new(docs.into_iter().collect()))).collect())
@@ -188,7 +196,7 @@ mod tests {
             prop_assert_eq!(&all_read, &merged(by_sets(&universe, &columns, true, false).expect("there are fewer")));
             let within: Vec<Levels> = columns
                 .iter()
-                .map(|levels| levels.iter().map(|(cost, docs)| (*cost, Arc::new(&**docs & &universe))).collect())
+                .map(|levels| levels.iter().map(|(cost, docs)| (*cost, Arc::new(&**docs & &*universe))).collect())
                 .collect();
             let within: Vec<&[(u32, Arc<RoaringBitmap>)]> = within.iter().map(Vec::as_slice).collect();
             prop_assert_eq!(&sets, &merged(by_sets(&universe, &within, false, true).expect("as few")));

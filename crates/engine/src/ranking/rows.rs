@@ -1,6 +1,7 @@
 //! Few documents, laid out one by one: what does each step cost each of them?
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
@@ -90,13 +91,16 @@ impl<'a> Rows<'a> {
         }
         let costs_of = |&row: &usize| columns.iter().map(|column| column.costs[row]).collect();
         if let [only] = examples.as_slice() {
-            return vec![Class { costs: costs_of(only), docs: self.set.clone().into_owned() }];
+            return vec![Class { costs: costs_of(only), docs: Arc::new(self.set.clone().into_owned()) }];
         }
         let mut docids: Vec<Vec<u32>> = vec![Vec::new(); examples.len()];
         for (&class, &docid) in classes.iter().zip(self.docids.iter()) {
             docids[class as usize].push(docid);
         }
-        let class = |(row, docids): (&usize, Vec<u32>)| Class { costs: costs_of(row), docs: set_of(docids) };
+        let class = |(row, docids): (&usize, Vec<u32>)| Class {
+            costs: costs_of(row),
+            docs: Arc::new(set_of(docids)),
+        };
         examples.iter().zip(docids).map(class).collect()
     }
 }

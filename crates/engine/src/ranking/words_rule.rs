@@ -1,5 +1,7 @@
 //! More of the query's words come first.
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 
 use super::costs::{CostRule, Removal};
@@ -34,7 +36,7 @@ impl CostRule for WordsRule {
     }
 
     /// Documents with all words are told by set algebra alone.
-    fn within(&self, lexicon: &Lexicon, graph: &Graph, limit: u32) -> Result<Option<RoaringBitmap>> {
+    fn within(&self, lexicon: &Lexicon, graph: &Graph, limit: u32) -> Result<Option<Arc<RoaringBitmap>>> {
         (limit == 0 && graph.only_path().is_none()).then(|| lexicon.match_set(graph, |_| false)).transpose()
     }
 

@@ -1,5 +1,7 @@
 //! Documents by id or listed, without a search.
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 
 use super::answer::{write_display, write_json};
@@ -22,10 +24,7 @@ const HIDDEN: [&str; 1] = ["_vectors"];
 pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     let request: DocumentsRequest = decode(request)?;
     let scope = Scope { code: "invalid_document_filter", index_uid: None, features: request.features };
-    let mut universe = match filter::parse(&request.filter, &scope)? {
-        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
-        None => snapshot.documents().clone(),
-    };
+    let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     if let Some(ids) = &request.ids {
         let mut wanted = RoaringBitmap::new();
         for id in ids {
@@ -39,7 +38,7 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
             }
             wanted.extend(snapshot.docid_of(id)?);
         }
-        universe &= wanted;
+        universe = Arc::new(&*universe & wanted);
     }
     let sort = parse_sort(
         request.sort.as_deref().unwrap_or_default(),

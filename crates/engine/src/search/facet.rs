@@ -205,10 +205,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         index_uid: Some(&request.index_uid),
         features: request.features,
     };
-    let mut universe = match filter::parse(&request.filter, &scope)? {
-        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
-        None => snapshot.documents().clone(),
-    };
+    let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     let distinct = settings.distinct_attribute.as_deref();
     let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
     let by_vector = request.hybrid.as_ref().is_some_and(|hybrid| hybrid.semantic_ratio > 0.0);

@@ -1,5 +1,7 @@
 //! Documents that have a place of their own on the page, whatever their rank.
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 
 use super::request::Pin;
@@ -20,13 +22,14 @@ impl Pins {
         snapshot: &Snapshot,
         pins: &[Pin],
         distinct: Option<&str>,
-        universe: &mut RoaringBitmap,
+        universe: &mut Arc<RoaringBitmap>,
     ) -> Result<Self> {
         let mut hits = Vec::new();
         let mut sharing = RoaringBitmap::new();
         for pin in pins {
             let Some(docid) = snapshot.docid_of(&pin.id)? else { continue };
-            if universe.remove(docid) {
+            if universe.contains(docid) {
+                Arc::make_mut(universe).remove(docid);
                 hits.push(RankedHit { docid, scores: vec![ScoreDetail::Pin { position: pin.position }] });
                 if let Some(path) = distinct {
                     // Asked anew for each: pinned documents do not shut each other out.
@@ -35,7 +38,9 @@ impl Pins {
                 }
             }
         }
-        *universe -= sharing;
+        if !sharing.is_empty() {
+            *Arc::make_mut(universe) -= sharing;
+        }
         hits.sort_by_key(position);
         Ok(Self { hits })
     }

@@ -158,10 +158,7 @@ pub(super) fn find(
         check_distinct(snapshot, &request.index_uid, distinct)?;
     }
     check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
-    let mut universe = match filter::parse(&request.filter, &scope)? {
-        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
-        None => snapshot.documents().clone(),
-    };
+    let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     let reachable = settings.pagination.max_total_hits;
     let window = request.paging.window(reachable);
     let exhaustive = request.paging.is_exhaustive();

@@ -26,7 +26,7 @@ pub fn similar(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<
     let embedder = embedder_named(snapshot, &request.embedder, "invalid_similar_embedder", uid)?;
     let mut universe = filtered(snapshot, &request, &request.filter, "invalid_similar_filter")?;
     let target = visible_target(snapshot, &request)?;
-    universe.remove(target);
+    Arc::make_mut(&mut universe).remove(target);
     let (ranked, total) = nearest(snapshot, &request, &embedder, target, universe, started)?;
     let asked = as_search(&request);
     let found = Found::of_page(ranked, request.offset, request.limit);
@@ -64,12 +64,9 @@ fn filtered(
     request: &SimilarRequest,
     filter: &serde_json::Value,
     code: &'static str,
-) -> Result<RoaringBitmap> {
+) -> Result<Arc<RoaringBitmap>> {
     let scope = Scope { code, index_uid: Some(&request.index_uid), features: request.features };
-    Ok(match filter::parse(filter, &scope)? {
-        Some(expression) => RoaringBitmap::clone(&*filter::select(snapshot, &expression, &scope)?),
-        None => snapshot.documents().clone(),
-    })
+    filter::passing(snapshot, filter, &scope)
 }
 
 fn visible_target(snapshot: &Snapshot, request: &SimilarRequest) -> Result<u32> {
@@ -88,7 +85,7 @@ fn nearest(
     request: &SimilarRequest,
     embedder: &Embedder,
     target: u32,
-    universe: RoaringBitmap,
+    universe: Arc<RoaringBitmap>,
     started: Instant,
 ) -> Result<(Ranked, u64)> {
     let set: Option<Arc<VectorSet>> = Vectors::of(snapshot).set(&embedder.name)?;
@@ -96,13 +93,13 @@ fn nearest(
     let dimensions = set.as_ref().map_or(1, |set| set.shape().dimensions.max(1));
     let vectors: Vec<Vec<f32>> = rows.chunks_exact(dimensions).map(<[f32]>::to_vec).collect();
     let mut total = universe.len();
-    let embedded = set.as_ref().map(|set| &universe & &set.flags().embedded).unwrap_or_default();
+    let embedded = set.as_ref().map(|set| &*universe & &set.flags().embedded).unwrap_or_default();
     let threshold = request.ranking_score_threshold;
     let within = request.offset.saturating_add(request.limit);
     let ask = RankRequest {
         q: None,
         // Without vectors of its own a document is like no other.
-        universe: if vectors.is_empty() { RoaringBitmap::new() } else { embedded },
+        universe: Arc::new(if vectors.is_empty() { RoaringBitmap::new() } else { embedded }),
         strategy: MatchingStrategy::All,
         search_on: None,
         locales: None,

@@ -25,7 +25,7 @@ pub struct Snapshot {
 
 struct Inner {
     segments: Vec<SegmentView>,
-    documents: RoaringBitmap,
+    documents: Arc<RoaringBitmap>,
     schema: Fields,
     parts: SnapshotParts,
     attachments: Attachments,
@@ -52,7 +52,9 @@ impl Snapshot {
             documents |= &*segment.live;
         }
         let (schema, attachments) = (layout.fields(), Attachments::default());
-        Self { inner: Arc::new(Inner { segments, documents, schema, parts, attachments }) }
+        Self {
+            inner: Arc::new(Inner { segments, documents: Arc::new(documents), schema, parts, attachments }),
+        }
     }
 
     /// Segments, in the order of the commit.
@@ -63,6 +65,11 @@ impl Snapshot {
     /// Docids of all documents of the index.
     pub fn documents(&self) -> &RoaringBitmap {
         &self.inner.documents
+    }
+
+    /// The same, to be held on to.
+    pub fn shared_documents(&self) -> Arc<RoaringBitmap> {
+        Arc::clone(&self.inner.documents)
     }
 
     /// All fields any document ever had.
@@ -145,7 +152,7 @@ impl Snapshot {
         Self {
             inner: Arc::new(Inner {
                 segments: inner.segments.clone(),
-                documents: inner.documents.clone(),
+                documents: Arc::clone(&inner.documents),
                 schema: inner.schema,
                 parts,
                 attachments: Attachments::default(),

@@ -79,9 +79,12 @@ impl Corpus {
     }
 
     /// What the first layout answers to a request made for all of its documents.
-    pub(super) fn ask_first<'a>(&self, request: impl FnOnce(RoaringBitmap) -> RankRequest<'a>) -> Ranked {
+    pub(super) fn ask_first<'a>(
+        &self,
+        request: impl FnOnce(Arc<RoaringBitmap>) -> RankRequest<'a>,
+    ) -> Ranked {
         let snapshot = &self.layouts[0].1;
-        rank(snapshot, &self.analyzer, &request(snapshot.documents().clone())).unwrap()
+        rank(snapshot, &self.analyzer, &request(snapshot.shared_documents())).unwrap()
     }
 
     /// Documents with one text each, in an attribute `t`.
@@ -123,8 +126,8 @@ impl Corpus {
 
     fn run_within(&self, snapshot: &Snapshot, ask: &Ask, budget: Budget) -> Result<Ranked> {
         let universe = match &ask.only {
-            Some(docids) => docids.iter().copied().collect(),
-            None => snapshot.documents().clone(),
+            Some(docids) => Arc::new(docids.iter().copied().collect()),
+            None => snapshot.shared_documents(),
         };
         let request = RankRequest {
             q: Some(ask.q),
