@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
@@ -280,6 +282,28 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     const second = await house(t, { directory: first.directory, driver })
     t.is(second.driver, driver)
   })
+
+  for (const [owner, life] of [
+    ['has ended, though its parent does not ask how', 'sleep 0 & echo $!; exec sleep 60'],
+    ['is about to end', 'sleep 60 & echo $!; wait; exec sleep 60'],
+  ] as const) {
+    test(`${driver}: a lock whose process ${owner} is taken over`, async (t) => {
+      const first = await house(t, { driver })
+      const lock = join(first.directory, 'tasks', 'lock')
+      const { space } = JSON.parse(await readFile(lock, 'utf8')) as { space: string }
+      await first.close()
+      const parent = spawn('sh', ['-c', life], { stdio: ['ignore', 'pipe', 'ignore'] })
+      t.teardown(() => parent.kill())
+      const [said] = (await once(parent.stdout, 'data')) as [Buffer]
+      const pid = Number(said.toString())
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+      await writeFile(lock, JSON.stringify({ pid, started: stat.split(' ')[21] ?? '', space }))
+      const second = house(t, { directory: first.directory, driver })
+      const killing = setTimeout(() => process.kill(pid), 700)
+      t.teardown(() => clearTimeout(killing))
+      t.is((await second).driver, driver)
+    })
+  }
 
   test(`${driver}: a damaged store is refused and left as it is`, async (t) => {
     const first = await house(t, { driver })

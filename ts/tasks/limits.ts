@@ -10,6 +10,10 @@ export const CHECKED_STORE_BYTES_MAX = 64 * 1024 ** 2
 /** How often the owner of a data directory says that it is alive. */
 export const HEARTBEAT_MS = 1_000
 
+/** How long the owner of a data directory may take to go: one that was just killed still gives back its memory. */
+export const LEAVING_OWNER_WATCH_MS = 1_000
+export const LEAVING_OWNER_POLL_MS = 20
+
 /** How long a lock of another host is watched before it counts as left behind. */
 export const FOREIGN_LOCK_WATCH_MS = 3_500
 

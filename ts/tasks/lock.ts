@@ -1,6 +1,12 @@
-import { readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { FOREIGN_LOCK_WATCH_MS, HEARTBEAT_MS } from './limits.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  FOREIGN_LOCK_WATCH_MS,
+  HEARTBEAT_MS,
+  LEAVING_OWNER_POLL_MS,
+  LEAVING_OWNER_WATCH_MS,
+} from './limits.js'
 
 /** The data directory belongs to another running process. */
 export class DirectoryInUseError extends Error {
@@ -20,7 +26,7 @@ interface Owner {
  * Makes this process the owner of the data kept beside `path` until the returned function is called or
  * the process ends, however it ends.
  *
- * A lock whose process is gone is taken over at once. One written from another host or container cannot
+ * A lock whose process is gone is taken over at once; one that is about to go is waited for. One written from another host or container cannot
  * be judged by its pid, so its heartbeat is watched for a few seconds.
  * @throws DirectoryInUseError if the owner lives
  */
@@ -69,19 +75,38 @@ function ownerIn(path: string): Owner | null {
 
 async function lives(owner: Owner, self: Owner, path: string): Promise<boolean> {
   if (owner.space !== self.space) return beats(path)
+  const end = Date.now() + LEAVING_OWNER_WATCH_MS
+  while (runs(owner)) {
+    if (owner.pid === self.pid || Date.now() >= end) return true
+    await sleep(LEAVING_OWNER_POLL_MS)
+  }
+  return false
+}
+
+function runs(owner: Owner): boolean {
   try {
     process.kill(owner.pid, 0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
-  return startOf(owner.pid) === owner.started
+  return startOf(owner.pid) === owner.started && !isDead(owner.pid)
+}
+
+/** Whether a process has ended and only waits for its parent to ask how; containers without an init leave it so for good. */
+function isDead(pid: number): boolean {
+  try {
+    // Its first thread ends first; the files it held are let go by the last.
+    return stateOf(pid)[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length === 1
+  } catch {
+    return false
+  }
 }
 
 async function beats(path: string): Promise<boolean> {
   const before = modified(path)
   const end = Date.now() + FOREIGN_LOCK_WATCH_MS
   while (Date.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, HEARTBEAT_MS / 4))
+    await sleep(HEARTBEAT_MS / 4)
     if (modified(path) !== before) return true
   }
   return false
@@ -95,13 +120,16 @@ function modified(path: string): number {
   }
 }
 
-function startOf(pid: number): string {
+const startOf = (pid: number): string => stateOf(pid)[19] ?? ''
+
+/** What the system tells of a process, from its state on; nothing where it does not. Source: proc_pid_stat(5). */
+function stateOf(pid: number): readonly string[] {
   try {
-    // The name in parentheses may hold blanks; the start time is the 20th field after it.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+    // The name in parentheses may hold blanks.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
-    return ''
+    return []
   }
 }
 
