@@ -308,33 +308,16 @@ impl Buckets<'_> {
         universe: &Arc<RoaringBitmap>,
         goes_on: bool,
     ) -> Result<Option<Bucket>> {
-        match self {
+        let (graph, next) = match self {
             Self::Costs(costs) => {
                 let Some(lexicon) = lexicon else { return Ok(None) };
                 let next = costs.next(lexicon, universe, goes_on)?;
-                Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }))
+                return Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }));
             }
-            Self::ExactAttribute { graph, rule } => Ok(rule.next(universe).map(|(docs, detail)| Bucket {
-                docs: Arc::new(docs),
-                detail,
-                graph: Rc::clone(graph),
-            })),
-            Self::Vector { graph, rule } => {
-                let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket {
-                    docs: Arc::new(docs),
-                    detail,
-                    graph: Rc::clone(graph),
-                }))
-            }
-            Self::Sort { graph, rule } => {
-                let next = rule.next(universe)?;
-                Ok(next.map(|(docs, detail)| Bucket {
-                    docs: Arc::new(docs),
-                    detail,
-                    graph: Rc::clone(graph),
-                }))
-            }
-        }
+            Self::ExactAttribute { graph, rule } => (graph, rule.next(universe)),
+            Self::Vector { graph, rule } => (graph, rule.next(universe)?),
+            Self::Sort { graph, rule } => (graph, rule.next(universe)?),
+        };
+        Ok(next.map(|(docs, detail)| Bucket { docs: Arc::new(docs), detail, graph: Rc::clone(graph) }))
     }
 }

@@ -112,7 +112,8 @@ fn candidates(
             });
         }
     }
-    if !to_look_up.is_empty() {
+    let is_looked_up = !to_look_up.is_empty();
+    if is_looked_up {
         placed = Cow::Owned(by_field.values().fold(RoaringBitmap::new(), |all, docs| all | docs));
     }
     for (word, position) in to_look_up {
@@ -126,7 +127,8 @@ fn candidates(
     }
     let (mut exact, mut start) = (RoaringBitmap::new(), RoaringBitmap::new());
     for (field, docs) in by_field {
-        let docs = docs & &*placed;
+        // Otherwise they are in it since they were read.
+        let docs = if is_looked_up { docs & &*placed } else { docs };
         if !docs.is_empty() {
             exact |= &docs & &*postings.field_length_docs(field, expected.length)?;
             start |= docs;

@@ -22,16 +22,21 @@ pub(super) type Levels = Vec<(u32, Arc<RoaringBitmap>)>;
 pub(super) struct GatheredLevels<'a> {
     universe: &'a RoaringBitmap,
     sets: BTreeMap<u32, RoaringBitmap>,
+    /// Not yet cut down to the universe: sets that are united first are cut down once.
+    uncut: BTreeMap<u32, RoaringBitmap>,
     one_by_one: FxHashMap<u32, Vec<u32>>,
 }
 
 impl<'a> GatheredLevels<'a> {
     /// Of documents of `universe`.
     pub(super) fn of(universe: &'a RoaringBitmap) -> Self {
-        Self { universe, sets: BTreeMap::new(), one_by_one: FxHashMap::default() }
+        Self { universe, sets: BTreeMap::new(), uncut: BTreeMap::new(), one_by_one: FxHashMap::default() }
     }
 
     pub(super) fn into_levels(mut self) -> Levels {
+        for (cost, docs) in self.uncut {
+            *self.sets.entry(cost).or_default() |= docs & self.universe;
+        }
         for (cost, docids) in self.one_by_one {
             *self.sets.entry(cost).or_default() |= docids.into_iter().collect::<RoaringBitmap>();
         }
@@ -45,7 +50,11 @@ impl Prices for GatheredLevels<'_> {
     }
 
     fn all(&mut self, docs: &RoaringBitmap, cost: u32) {
-        *self.sets.entry(cost).or_default() |= docs & self.universe;
+        if docs.len() < self.universe.len() {
+            *self.uncut.entry(cost).or_default() |= docs;
+        } else {
+            *self.sets.entry(cost).or_default() |= docs & self.universe;
+        }
     }
 }
 
@@ -174,6 +183,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn gathered_levels_hold_what_was_said_of_the_universe(
+            universe in proptest::collection::btree_set(0u32..300, 0..80),
+            sets in proptest::collection::vec((proptest::collection::btree_set(0u32..300, 0..120), 0u32..6), 0..8),
+            ones in proptest::collection::vec((0u32..300, 0u32..6), 0..20),
+        ) {
+            let universe: RoaringBitmap = universe.into_iter().collect();
+            let mut gathered = GatheredLevels::of(&universe);
+            let mut expected: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
+            for (docs, cost) in sets {
+                let docs = docs.into_iter().collect();
+                gathered.all(&docs, cost);
+                *expected.entry(cost).or_default() |= docs & &universe;
+            }
+            // One by one they are told of the universe alone.
+            for (docid, cost) in ones.into_iter().filter(|(docid, _)| universe.contains(*docid)) {
+                gathered.one(docid, cost);
+                expected.entry(cost).or_default().insert(docid);
+            }
+            let levels: Vec<(u32, RoaringBitmap)> =
+                gathered.into_levels().into_iter().map(|(cost, docs)| (cost, RoaringBitmap::clone(&docs))).collect();
+            prop_assert_eq!(levels, Vec::from_iter(expected));
+        }
+
         #[test]
         fn sets_and_rows_give_the_same_classes(
             universe in proptest::collection::btree_set(0u32..300, 1..80),
