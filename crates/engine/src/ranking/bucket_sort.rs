@@ -318,6 +318,6 @@ impl Buckets<'_> {
             Self::Vector { graph, rule } => (graph, rule.next(universe)?),
             Self::Sort { graph, rule } => (graph, rule.next(universe)?),
         };
-        Ok(next.map(|(docs, detail)| Bucket { docs: Arc::new(docs), detail, graph: Rc::clone(graph) }))
+        Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
     }
 }

@@ -1,6 +1,7 @@
 //! Attributes that are the query come first, then those that begin with it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
@@ -20,6 +21,8 @@ use crate::postings::{Word, bucketed};
 pub(super) struct ExactAttributeRule {
     /// Best first; None: all that are in none before.
     left: std::array::IntoIter<(MatchType, Option<RoaringBitmap>), 3>,
+    /// Documents there were at the start.
+    documents: u64,
 }
 
 impl ExactAttributeRule {
@@ -31,13 +34,21 @@ impl ExactAttributeRule {
         };
         let buckets =
             [(MatchType::Exact, Some(exact)), (MatchType::Start, Some(start)), (MatchType::None, None)];
-        Ok(Self { left: buckets.into_iter() })
+        Ok(Self { left: buckets.into_iter(), documents: universe.len() })
     }
 
     /// The best documents of `universe`, which holds none of those that were given away.
-    pub(super) fn next(&mut self, universe: &RoaringBitmap) -> Option<(RoaringBitmap, ScoreDetail)> {
+    pub(super) fn next(
+        &mut self,
+        universe: &Arc<RoaringBitmap>,
+    ) -> Option<(Arc<RoaringBitmap>, ScoreDetail)> {
+        let is_intact = universe.len() == self.documents;
         self.left.find_map(|(found, docs)| {
-            let docs = docs.map_or_else(|| universe.clone(), |docs| docs & universe);
+            let docs = match docs {
+                None => Arc::clone(universe),
+                Some(docs) if is_intact => Arc::new(docs),
+                Some(docs) => Arc::new(docs & &**universe),
+            };
             (!docs.is_empty()).then_some((docs, ScoreDetail::ExactAttribute(found)))
         })
     }

@@ -57,13 +57,14 @@ type ByCost = [RoaringBitmap; DISTANCE_MAX as usize];
 /// Where one side follows the other, in any document.
 type Near = Arc<ByDistance>;
 
-/// The costs of `both` by pairs kept for the whole index, if `kept` has them. None if there are none to be kept of what
-/// most of these documents hold; what the others hold beside is read.
+/// The costs of `both` by pairs kept for the whole index, if `kept` has them; those above `limit` may be left out. None if
+/// there are none to be kept of what most of these documents hold; what the others hold beside is read.
 fn by_kept(
     lexicon: &Lexicon,
     from: &Node,
     to: &Node,
     both: &RoaringBitmap,
+    limit: u32,
     kept: impl Fn(&Side, &Side, Orders) -> Result<Option<Near>>,
 ) -> Result<Option<ByCost>> {
     let (lefts, rights) = (lexicon.sides(from), lexicon.sides(to));
@@ -76,11 +77,15 @@ fn by_kept(
     let both_ways = lefts.reversible.as_ref() == Some(&left) && rights.reversible.as_ref() == Some(&right);
     let orders = if both_ways { Orders::Both } else { Orders::Forward };
     let Some(forward) = kept(&left, &right, orders)? else { return Ok(None) };
-    let mut near: ByCost = std::array::from_fn(|at| &forward[at] & both);
-    if let (Some(left), Some(right)) = (lefts.reversible, rights.reversible) {
+    let asked = (limit as usize).saturating_add(1).min(forward.len());
+    let mut near = ByCost::default();
+    for (docs, forward) in near[..asked].iter_mut().zip(&*forward) {
+        *docs = forward & both;
+    }
+    if let (1.., Some(left), Some(right)) = (limit, lefts.reversible, rights.reversible) {
         let Some(backward) = kept(&right, &left, Orders::Forward)? else { return Ok(None) };
         // The wrong way round costs one more.
-        for (docs, backward) in near[1..].iter_mut().zip(&*backward) {
+        for (docs, backward) in near[1..asked].iter_mut().zip(&*backward) {
             *docs |= backward & both;
         }
     }
@@ -158,7 +163,7 @@ impl CostRule for ProximityRule {
             let together = left.all.sharing_attribute_with(&right.all);
             return Ok(vec![(joining(to), Arc::new(together)), apart]);
         }
-        let kept = by_kept(lexicon, from, to, &both, |left, right, orders| {
+        let kept = by_kept(lexicon, from, to, &both, limit - joining(to), |left, right, orders| {
             match both.len() >= NEAR_DOCUMENTS_MIN {
                 true => lexicon.postings.near_docs(left, right, orders).map(Some),
                 false => lexicon.postings.near_docs_if_cheap(left, right, orders, both.len()),
@@ -188,7 +193,7 @@ impl CostRule for ProximityRule {
         let if_cheap = |left: &Side, right: &Side, orders| {
             lexicon.postings.near_docs_if_cheap(left, right, orders, both.len())
         };
-        match by_kept(lexicon, from, to, &both, if_cheap)? {
+        match by_kept(lexicon, from, to, &both, ALL, if_cheap)? {
             Some(near) => (joining(to)..).zip(&near).for_each(|(cost, docs)| column.all(docs, cost)),
             None => each_by_places(lexicon, from, to, &both, |docid, cost| {
                 column.one(docid, joining(to) + cost);

@@ -1,5 +1,7 @@
 //! Documents come by the values of a field, or by distance.
 
+use std::sync::Arc;
+
 use roaring::RoaringBitmap;
 
 use super::SortCriterion;
@@ -40,11 +42,14 @@ impl<'a> SortRule<'a> {
     }
 
     /// The next documents of `universe`, which may have lost some since the start.
-    pub(super) fn next(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, ScoreDetail)>> {
+    pub(super) fn next(
+        &mut self,
+        universe: &RoaringBitmap,
+    ) -> Result<Option<(Arc<RoaringBitmap>, ScoreDetail)>> {
         while let Some((docs, detail)) = self.next_bucket()? {
             let docs = docs & universe;
             if !docs.is_empty() {
-                return Ok(Some((docs, detail)));
+                return Ok(Some((Arc::new(docs), detail)));
             }
         }
         Ok(None)

@@ -1,5 +1,6 @@
 //! Documents come by the distance of their vectors; those without any come last.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use roaring::RoaringBitmap;
@@ -26,14 +27,17 @@ impl VectorRule {
     }
 
     /// The next documents of `universe`, which may have lost some since the start.
-    pub(super) fn next(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, ScoreDetail)>> {
+    pub(super) fn next(
+        &mut self,
+        universe: &Arc<RoaringBitmap>,
+    ) -> Result<Option<(Arc<RoaringBitmap>, ScoreDetail)>> {
         while let Some((docs, similarity)) = self.neighbours.next_bucket(universe)? {
-            let docs = docs & universe;
+            let docs = docs & &**universe;
             if !docs.is_empty() {
-                return Ok(Some((docs, ScoreDetail::Vector { similarity: Some(similarity) })));
+                return Ok(Some((Arc::new(docs), ScoreDetail::Vector { similarity: Some(similarity) })));
             }
         }
-        let rest = (!universe.is_empty()).then(|| universe.clone());
+        let rest = (!universe.is_empty()).then(|| Arc::clone(universe));
         Ok(rest.map(|docs| (docs, ScoreDetail::Vector { similarity: None })))
     }
 }
