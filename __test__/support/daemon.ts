@@ -15,6 +15,8 @@ export interface TestDaemon {
   readonly port: number
   /** Ends it as if the power had gone. */
   kill(): Promise<void>
+  /** Asks it to stop and waits until it has. */
+  stop(): Promise<void>
   /** Sends a signal and waits for nothing. */
   signal(name: NodeJS.Signals): void
 }
@@ -54,6 +56,10 @@ export async function startDaemon(
     child.kill('SIGKILL')
     await gone
   }
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await gone
+  }
   t.teardown(kill)
   const call = async (method: string, path: string, body?: unknown): Promise<Reply> => {
     const headers = { 'content-type': 'application/json' }
@@ -65,5 +71,5 @@ export async function startDaemon(
     if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { call, port, kill, signal: (name) => void child.kill(name) }
+  return { call, port, kill, stop, signal: (name) => void child.kill(name) }
 }

@@ -59,6 +59,8 @@ export interface Run {
   readonly startedAt: Micros
   /** Aborted when a cancelation matched one of the tasks. */
   readonly signal: AbortSignal
+  /** Aborted then and when the process is about to stop: others, who may be out of reach, are waited for no longer. */
+  readonly outside: AbortSignal
   /** Says what is being done now, for progress and trace. @param place absent: as batches usually go */
   step(name: string, place?: Place): void
   /** How far the step has come, for progress. @param unit such as `document` */
@@ -103,7 +105,7 @@ export interface Effects {
 /**
  * Carries out a batch up to and including its engine commit.
  * Failures of tasks are outcomes.
- * @throws Interrupted if `run.signal` fired before the commit began
+ * @throws Interrupted if `run.signal` fired before the commit began, or `run.outside` while others were waited for
  */
 export async function execute(
   picked: PickedBatch,
@@ -301,7 +303,7 @@ interface Plan {
 async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
-  { signal, requests, step }: Run,
+  { outside, requests, step }: Run,
   { engine, spool, embedders }: Surroundings,
 ): Promise<Plan> {
   const operations: Operation[] = []
@@ -347,11 +349,11 @@ async function planOf(
           const before = settings ?? (await currentSettings())
           const merged = mergeSettings(before, content.patch)
           if (Object.keys(merged.embedders).length > 0) step('preparing')
-          settings = await embedders.settled(before, merged, { signal, counts: requests })
+          settings = await embedders.settled(before, merged, { signal: outside, counts: requests })
           operations.push({ taskUid, kind: 'settings', settings, remakes: remakesBetween(before, settings) })
           isRisky = askDocuments(content.patch)
         } catch (error) {
-          if (signal.aborted) throw new Interrupted()
+          if (outside.aborted) throw new Interrupted()
           if (!(error instanceof ApiError)) throw error
           decided.push(failed(task, error.toJSON()))
         }
@@ -413,7 +415,7 @@ async function commitOf(
 
   async function embedded(): Promise<readonly VectorPage[]> {
     run.step('embedding')
-    const { signal, requests: counts } = run
+    const { outside: signal, requests: counts } = run
     try {
       return await vectorsFor(prepared, { engine, embedders, signal, counts, count: run.count })
     } catch (error) {
@@ -647,7 +649,7 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   const { engine, catalogue, exportIndex } = around
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
-  const target = { url, apiKey, payloadBytesMax, signal: run.signal }
+  const target = { url, apiKey, payloadBytesMax, signal: run.outside }
   const sent: Record<string, object> = {}
   try {
     const works = exportedIndexes(content, catalogue.rows())
@@ -658,7 +660,7 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
       sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }
     }
   } catch (error) {
-    throw run.signal.aborted ? new Interrupted() : error
+    throw run.outside.aborted ? new Interrupted() : error
   }
   return effects({ outcomes: [succeeded(task, { indexes: sent })] })
 }

@@ -54,7 +54,7 @@ export interface OpenedTasks {
   readonly driver: DriverName
   /** Begins to work on the queue. Until then tasks are accepted and wait. */
   start(): void
-  /** Stops after the step under way, then closes the store. The engine is its owner's to close. */
+  /** Stops after the step under way, or at once where that waits for others, then closes the store. The engine is its owner's to close. */
   close(): Promise<void>
 }
 

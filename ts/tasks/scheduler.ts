@@ -61,7 +61,7 @@ export class Scheduler {
   /** Interrupts the running batch if it holds one of these tasks; it is given up unless it is committing. */
   interrupt(uids: readonly number[]): void {
     const running = this.#running
-    if (running !== null && uids.some((uid) => running.taskUids.has(uid))) running.controller.abort()
+    if (running !== null && uids.some((uid) => running.taskUids.has(uid))) running.interrupt()
   }
 
   isIndexing(indexUid: string): boolean {
@@ -74,9 +74,10 @@ export class Scheduler {
     return running === null || running.batchUid !== batchUid ? null : progressOf(await running.steps())
   }
 
-  /** Lets the running step end, then stops. */
+  /** Lets the running step end, unless it waits for others, then stops. What it gave up is done at the next start. */
   async close(): Promise<void> {
     this.#closing = true
+    this.#running?.waitNoLonger()
     this.wake()
     await this.#loop
     await Promise.all(this.#left.values())
@@ -131,6 +132,7 @@ export class Scheduler {
     if (picked === null) return false
     const running = new Running(this.#nextBatchUid++, picked.batch, this.#around.clock)
     this.#running = running
+    if (this.#closing) running.waitNoLonger()
     try {
       await this.#carryOut(running, picked.batch, picked.tasks)
     } finally {
@@ -178,7 +180,8 @@ export class Scheduler {
     return {
       batchUid: running.batchUid,
       startedAt: running.startedAt,
-      signal: running.controller.signal,
+      signal: running.signal,
+      outside: running.outside,
       step: (name, place) => running.enter(name, place),
       count: (unit, finished, total) => running.count(unit, finished, total),
       follow: (inner) => running.follow(inner),
@@ -277,8 +280,9 @@ class Running {
   readonly indexUid: string | null
   readonly taskUids: ReadonlySet<number>
   readonly startedAt: Micros
-  readonly controller = new AbortController()
   readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
+  readonly #interruption = new AbortController()
+  readonly #impatience = new AbortController()
   readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
   #isWriting = false
@@ -291,6 +295,23 @@ class Running {
     this.batchUid = batchUid
     this.indexUid = picked.indexUid
     this.taskUids = new Set(picked.tasks.map(({ uid }) => uid))
+  }
+
+  get signal(): AbortSignal {
+    return this.#interruption.signal
+  }
+
+  get outside(): AbortSignal {
+    return this.#impatience.signal
+  }
+
+  interrupt(): void {
+    this.#interruption.abort()
+    this.waitNoLonger()
+  }
+
+  waitNoLonger(): void {
+    this.#impatience.abort()
   }
 
   enter(name: string, place?: Place): void {
