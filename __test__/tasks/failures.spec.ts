@@ -288,6 +288,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     ['has ended, though its parent does not ask how', 'sleep 0.2 & echo $!; exec sleep 60', 'Z'],
     ['is about to end', 'sleep 0.7 & echo $!; wait; exec sleep 60', 'S'],
   ] as const
+  // Elsewhere the system does not tell in which state a process is.
   for (const [owner, life, state] of process.platform === 'linux' ? lives : []) {
     test(`${driver}: a lock whose process ${owner} is taken over`, async (t) => {
       const first = await house(t, { driver })
