@@ -24,7 +24,7 @@ export interface Corpus {
   readonly films: readonly Film[]
 }
 
-/** Reads NDJSON, gzip-compressed if the name ends in `.gz`. */
+/** Reads NDJSON, gzip-compressed if the name ends in `.gz`. @throws Error if there is no such file */
 export async function readCorpus(path: string): Promise<Corpus> {
   const raw = await readFile(path)
   const bytes = path.endsWith('.gz') ? gunzipSync(raw) : raw
@@ -43,7 +43,7 @@ export const benchSettings = {
 }
 
 /** Deterministic 32-bit generator (mulberry32): the same requests on every machine. */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

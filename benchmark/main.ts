@@ -1,23 +1,29 @@
 /**
- * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback]`
+ * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback] [--save]`
  *
  * Native next to fallback over the same films: each trial in a fresh process, the same requests, the same
- * hits checked. There is no answer cache to switch off. Prints a table for ARCHITECTURE.md.
+ * hits checked. No answer is cached but in the row that says so.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { cpus } from 'node:os'
+import { rmSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readCorpus, requestsFrom } from './corpus.js'
 import { type HttpTrialResult, httpTrial } from './http-trial.js'
+import { madeFilms } from './made-films.js'
 import { megabytes } from './measure.js'
+import { type Figure, saveRun } from './results.js'
 import type { TrialResult } from './trial.js'
 
 const help = `npm run bench -- [options]
 
-  --documents FILE   films as NDJSON, .gz allowed   (default ../shared/data/movies.ndjson.gz)
+  --documents FILE   films as NDJSON, .gz allowed   (default: 36,000 films made by the benchmark)
   --requests N       requests per workload          (default 50)
   --engines LIST     native, fallback or both       (default native,fallback)
+  --save             adds the figures to benchmark/runs and RESULTS.md
 
 Examples
   npm run bench
@@ -26,9 +32,10 @@ Examples
 
 const { values } = parseArgs({
   options: {
-    documents: { type: 'string', default: '../shared/data/movies.ndjson.gz' },
+    documents: { type: 'string' },
     requests: { type: 'string', default: '50' },
     engines: { type: 'string', default: 'native,fallback' },
+    save: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -37,10 +44,18 @@ if (values.help) {
   process.exit(0)
 }
 
+/** Films made when no file is named; as many as the real corpus of the project's references. */
+const MADE_FILMS = 36_000
+
+const scratch = await mkdtemp(join(tmpdir(), 'siftd-bench-'))
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
+const documents = values.documents ?? join(scratch, 'made-films.ndjson')
+if (values.documents === undefined) await writeFile(documents, madeFilms(MADE_FILMS))
+
 function inProcess(engine: string): Promise<TrialResult> {
   const script = fileURLToPath(new URL('./trial.js', import.meta.url))
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, engine, values.documents, values.requests], {
+    const child = spawn(process.execPath, [script, engine, documents, values.requests], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const chunks: Buffer[] = []
@@ -53,7 +68,7 @@ function inProcess(engine: string): Promise<TrialResult> {
   })
 }
 
-const corpus = await readCorpus(values.documents)
+const corpus = await readCorpus(documents)
 const requests = requestsFrom(corpus.films, Number(values.requests))
 const engines = values.engines.split(',')
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim()
@@ -69,10 +84,16 @@ for (const engine of engines) {
   overHttp.push(await httpTrial(engine, corpus, requests))
 }
 
-const row = (label: string, cells: readonly string[]) =>
+const figures: Figure[] = []
+const print = (label: string, cells: readonly string[]) =>
   console.log(`| ${label.padEnd(46)} | ${cells.map((cell) => cell.padEnd(28)).join(' | ')} |`)
-row('', engines)
-row(
+const row = (label: string, cells: readonly string[]) => {
+  print(label, cells)
+  const measured = Object.fromEntries(engines.map((engine, at) => [engine, cells[at] ?? '']))
+  figures.push({ table: `${corpus.name}, ${corpus.films.length} documents`, label, measured })
+}
+print('', engines)
+print(
   '---',
   engines.map(() => '---'),
 )
@@ -110,7 +131,7 @@ for (const workload of Object.keys(trials[0]?.searches ?? {})) {
 const loads = [
   ['HTTP, 1 connection', 'oneConnection'],
   ['HTTP, 8 connections', 'eightConnections'],
-  ['HTTP, 8 connections, answers kept', 'eightConnectionsKept'],
+  ['HTTP, 8 connections, cached answers', 'eightConnectionsKept'],
 ] as const
 for (const [label, name] of loads) {
   row(
@@ -131,3 +152,4 @@ if (first && second) {
   for (const at of differing.slice(0, 10)) console.log(`  differs: ${JSON.stringify(requests[at]?.body)}`)
   process.exitCode = differing.length > 0 ? 1 : 0
 }
+if (values.save) await saveRun('native and fallback', figures)

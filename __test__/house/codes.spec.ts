@@ -52,13 +52,13 @@ test('the README names every platform that has a binary', (t) => {
   )
 })
 
-test('ARCHITECTURE says of every dependency what it is for', (t) => {
-  const architecture = readFileSync(new URL('ARCHITECTURE.md', root), 'utf8')
+test('docs/dependencies.md says of every dependency what it is for', (t) => {
+  const page = readFileSync(new URL('docs/dependencies.md', root), 'utf8')
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
   t.deepEqual(
-    Object.keys(dependencies).filter((name) => !architecture.includes(name)),
+    Object.keys(dependencies).filter((name) => !page.includes(name)),
     [],
   )
 })

@@ -1,4 +1,4 @@
-//! What does a layout of words cost, and what does it buy? Behind the table in ARCHITECTURE.md; by command:
+//! What does a layout of words cost, and what does it buy? Behind docs/decisions/0002; by command:
 //!
 //! `cargo run -p engine --example layouts -- DOCUMENTS.ndjson`
 //!

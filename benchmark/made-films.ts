@@ -1,0 +1,60 @@
+/** Films made from chance alone, the same ones every time: a corpus for clones that have no other data. */
+import { generator } from './corpus.js'
+
+const GENRES = ['Drama', 'Comedy', 'Action', 'Horror', 'Romance', 'Western', 'Science Fiction', 'History']
+const ONSETS = [
+  'b',
+  'c',
+  'd',
+  'f',
+  'g',
+  'h',
+  'l',
+  'm',
+  'n',
+  'p',
+  'r',
+  's',
+  't',
+  'v',
+  'w',
+  'st',
+  'tr',
+  'gr',
+  '',
+]
+const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ea', 'oo']
+const CODAS = ['', 'n', 'r', 's', 't', 'l', 'm', 'ck', 'nd']
+/** Words of real films: 36,273 of them hold about sixty thousand. */
+const WORDS = 60_000
+
+/**
+ * NDJSON of `count` films with title, year, cast, genres and overview. Words follow Zipf's law, as those of
+ * real texts do: the most frequent one stands in nearly every overview.
+ */
+export function madeFilms(count: number): Buffer {
+  const random = generator(7)
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+  const syllable = () => pick(ONSETS) + pick(VOWELS) + pick(CODAS)
+  const words = Array.from({ length: WORDS }, (_, rank) => {
+    const syllables = 1 + Math.floor(random() * (rank < 100 ? 1 : 3))
+    return Array.from({ length: syllables }, syllable).join('')
+  })
+  // The inverse of Zipf's distribution function, near enough: rank = WORDS ^ uniform.
+  const word = () => words[Math.floor(WORDS ** random()) - 1] ?? words[0]!
+  const text = (length: number) => Array.from({ length }, word).join(' ')
+  const capital = (some: string) => some.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase())
+  const lines: string[] = []
+  for (let id = 1; id <= count; id++) {
+    const film = {
+      id,
+      title: capital(text(1 + Math.floor(random() * 5))),
+      year: 1900 + Math.floor(random() * 124),
+      cast: Array.from({ length: 1 + Math.floor(random() * 5) }, () => capital(text(2))),
+      genres: [...new Set([pick(GENRES), pick(GENRES)])],
+      overview: `${capital(text(1))} ${text(20 + Math.floor(random() * 60))}.`,
+    }
+    lines.push(JSON.stringify(film))
+  }
+  return Buffer.from(`${lines.join('\n')}\n`)
+}

@@ -1,0 +1,99 @@
+/**
+ * Here are the figures of a run: keep them as JSON in `runs/`, and show the newest ones in RESULTS.md.
+ *
+ * A run file holds every run of one benchmark at one commit, so that RESULTS.md can say how far they lie apart.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+
+/** One line of a table. */
+export interface Figure {
+  readonly table: string
+  readonly label: string
+  /** Value per column, such as `{ siftd: '1.9 s' }` or `{ native: '2.1 s', fallback: '5.8 s' }`. */
+  readonly measured: Readonly<Record<string, string>>
+  /** Fixed texts beside it, such as `{ reference: '11.5 s', aim: '1.15 s' }`. */
+  readonly beside?: Readonly<Record<string, string>>
+}
+
+interface Run {
+  readonly date: string
+  readonly machine: string
+  readonly figures: readonly Figure[]
+}
+
+interface RunFile {
+  readonly benchmark: string
+  readonly commit: string
+  readonly runs: readonly Run[]
+}
+
+const RUNS = 'benchmark/runs'
+const RESULTS = 'benchmark/RESULTS.md'
+
+/** Adds the figures of a run to the file of its commit, and writes RESULTS.md anew. Run in the checkout's root. */
+export async function saveRun(benchmark: string, figures: readonly Figure[]): Promise<void> {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim()
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`
+  const path = join(RUNS, `${benchmark}-${commit}.json`)
+  await mkdir(RUNS, { recursive: true })
+  const before = await readFile(path, 'utf8').then(
+    (text) => (JSON.parse(text) as RunFile).runs,
+    () => [],
+  )
+  const runs = [...before, { date: new Date().toISOString(), machine, figures }]
+  await writeFile(path, `${JSON.stringify({ benchmark, commit, runs } satisfies RunFile, null, 1)}\n`)
+  await writeResults()
+}
+
+/** RESULTS.md from the newest run file of each benchmark. */
+async function writeResults(): Promise<void> {
+  const names = (await readdir(RUNS)).filter((name) => name.endsWith('.json'))
+  const files = await Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(join(RUNS, name), 'utf8')) as RunFile),
+  )
+  const newest = new Map<string, RunFile>()
+  for (const file of files) {
+    const other = newest.get(file.benchmark)
+    if (other === undefined || lastDate(file) > lastDate(other)) newest.set(file.benchmark, file)
+  }
+  const parts = [...newest.values()]
+    .sort((a, b) => (a.benchmark < b.benchmark ? -1 : 1))
+    .map((file) => section(file))
+  const head = [
+    '# Results',
+    '',
+    'Written by `npm run bench -- --save` and `npm run bench:aims -- --save`; raw runs are in `runs/`. Figures of several',
+    'runs at one commit stand side by side. Loads are asked by a client on the same cores, without cached answers.',
+  ]
+  await writeFile(RESULTS, `${[...head, ...parts].join('\n')}\n`)
+}
+
+const lastDate = ({ runs }: RunFile): string => runs.at(-1)?.date ?? ''
+
+function section({ benchmark, commit, runs }: RunFile): string {
+  const last = runs.at(-1)
+  if (last === undefined) return ''
+  const lines = ['', `## ${benchmark}`, '', `Commit ${commit}, ${last.date.slice(0, 10)}, ${last.machine}.`]
+  for (const table of new Set(last.figures.map((figure) => figure.table))) {
+    const figures = last.figures.filter((figure) => figure.table === table)
+    const columns = [...new Set(figures.flatMap(({ measured }) => Object.keys(measured)))]
+    const fixed = [...new Set(figures.flatMap(({ beside = {} }) => Object.keys(beside)))]
+    lines.push('', line([table, ...columns, ...fixed]), line([table, ...columns, ...fixed].map(() => '---')))
+    for (const { label, beside = {} } of figures) {
+      const cells = columns.map((column) => {
+        const values = runs.map(
+          (run) =>
+            run.figures.find((other) => other.table === table && other.label === label)?.measured[column],
+        )
+        return values.filter((value) => value !== undefined).join(' / ')
+      })
+      lines.push(line([label, ...cells, ...fixed.map((name) => beside[name] ?? '')]))
+    }
+  }
+  return lines.join('\n')
+}
+
+const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
