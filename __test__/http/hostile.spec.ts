@@ -203,3 +203,43 @@ test('headers and paths of every size are answered or refused, never more', asyn
   const types = await server.post('/indexes', '{}', { headers: { 'content-type': 'x'.repeat(10_000) } })
   t.is(types.body.code, 'invalid_content_type')
 })
+
+test('100,000 characters that begin a number, a size, a sort or a URL are read once', async (t) => {
+  const server = await startServer(t, { features: ['network'] })
+  await server.settle(t, server.post(upload, [{ id: 1 }]))
+  const [blanks, digits, slashes] = [' ', '1', '/'].map((character) => character.repeat(100_000))
+  await checkRefusals(t, server, [
+    { path: '/export', body: { payloadSize: `1${blanks}x` }, code: 'invalid_export_payload_size' },
+    { path: upload, body: `id:number\n${digits}x`, headers: csv, code: 'malformed_payload' },
+    { path: '/indexes/a/search', body: { filter: `id > ${digits}x` }, code: 'invalid_search_filter' },
+    {
+      method: 'GET',
+      path: `/indexes/a/search?rankingScoreThreshold=${digits?.slice(0, 15_000)}x`,
+      code: 'invalid_search_ranking_score_threshold',
+    },
+    { method: 'GET', path: `/indexes/a/search?sort=${','.repeat(15_000)}(`, code: 'invalid_search_sort' },
+  ])
+  const url = `http://example.com${slashes}x`
+  t.is((await server.patch('/network', { remotes: { far: { url } } })).status, 200)
+  t.is(
+    (await server.settle(t, server.post(upload, `id:number\n${digits}`, { headers: csv }))).status,
+    'failed',
+  )
+})
+
+test('sorts of a parameter are cut at commas, but not within the parentheses of a point', async (t) => {
+  const server = await startServer(t)
+  await server.settle(t, server.put('/indexes/a/settings/sortable-attributes', ['_geo', 'n']))
+  const documents = [
+    { id: 1, n: 1, _geo: { lat: 1, lng: 1 } },
+    { id: 2, n: 1, _geo: { lat: 2, lng: 2 } },
+    { id: 3, n: 2, _geo: { lat: 3, lng: 3 } },
+  ]
+  await server.settle(t, server.post(upload, documents))
+  const sort = encodeURIComponent('n:asc, _geoPoint(3, 3):asc')
+  const { hits } = (await server.get(`/indexes/a/search?sort=${sort}`)).body
+  t.deepEqual(
+    hits.map(({ id }) => id),
+    [2, 1, 3],
+  )
+})

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../errors/index.js'
+import { withoutTrailing } from '../parse/index.js'
 import { isGlobal } from './actions.js'
 
 /** An API key as stored; its value is computed. Dates are RFC 3339. */
@@ -202,7 +203,8 @@ export class KeyBook {
   #now(): string {
     const micros = Math.max(this.#lastMicros + 1, Date.now() * 1000)
     this.#lastMicros = micros
-    const millis = new Date(Math.floor(micros / 1000)).toISOString().slice(0, -1)
-    return `${`${millis}${String(micros % 1000).padStart(3, '0')}`.replace(/\.?0+$/, '')}Z`
+    const second = new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19)
+    const digits = withoutTrailing(String(micros % 1_000_000).padStart(6, '0'), '0')
+    return `${second}${digits === '' ? '' : `.${digits}`}Z`
   }
 }

@@ -9,6 +9,7 @@ import {
   type OutboundRequest,
   retrying,
 } from '../outbound/index.js'
+import { withoutTrailing } from '../parse/index.js'
 import type { ExportTarget } from '../tasks/index.js'
 import {
   ANSWER_BYTES_MAX,
@@ -73,7 +74,7 @@ export class TargetInstance {
         () =>
           this.#attempt({
             method,
-            url: `${url.replace(/\/+$/, '')}${path}`,
+            url: `${withoutTrailing(url, '/')}${path}`,
             headers: { ...headers, ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }) },
             ...(body !== undefined && { body }),
             timeoutMs: typeof body === 'string' || body === undefined ? REQUEST_MS_MAX : UPLOAD_MS_MAX,

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors/index.js'
+import { shortInteger } from './literals.js'
 
 /**
  * A JSON value as it was written: keys in payload order, numbers as their own text.
@@ -141,7 +142,9 @@ const U64_MAX = 18446744073709551615n
 
 /** Whether a number token is an unsigned 64-bit integer. */
 export function isUnsigned(text: string): boolean {
-  return /^\d+$/.test(text) && (text.length < 20 || BigInt(text) <= U64_MAX)
+  if (!/^\d+$/.test(text)) return false
+  const value = shortInteger(text)
+  return value !== null && value <= U64_MAX
 }
 
 function malformed(reason: string): ApiError {

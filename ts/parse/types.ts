@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
 import { found, isUnsigned, type JsonNode, readJsonText, toValue } from './json.js'
+import { isDecimal } from './literals.js'
 import { namedSchema, orNull, type Schema } from './schema.js'
 import { choices } from './suggestion.js'
 
@@ -116,7 +117,7 @@ export function number(
       return check(Number(node.text), node.text, at)
     },
     text(text, at) {
-      if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) {
+      if (!isDecimal(text)) {
         throw badValue(`could not read \`${text}\` as a number`, at)
       }
       return check(Number(text), text, at)

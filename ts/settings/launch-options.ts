@@ -198,7 +198,7 @@ function readArgument(
 
 function unknownArgument(arg: string): LaunchError {
   const flags = specs.flatMap(([name, spec]) => namesOf(name, spec))
-  const flag = arg.replace(/^-+/, '').replace(/=.*$/s, '')
+  const flag = arg.replace(/^-+/, '').split('=', 1)[0] ?? ''
   const [hint] = /did you mean `([^`]+)`/.exec(choices(flag, flags)) ?? []
   const suffix = hint === undefined ? '' : `, ${hint}?`.replace('`', '`--')
   return new LaunchError(`unknown option \`${arg}\`${suffix} (see --help)`, 2)

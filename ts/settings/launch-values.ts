@@ -139,7 +139,7 @@ const unitBytes: Readonly<Record<string, number>> = {
 
 /** `2048`, `20MB`, `1.5 GiB`: bytes, undefined for any other text. */
 export function readBytes(given: string): number | undefined {
-  const [, digits, unit] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(given) ?? []
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(given.trim()) ?? []
   const factor = unitBytes[(unit || 'b').toLowerCase()]
   if (digits === undefined || factor === undefined) return undefined
   const bytes = Math.floor(Number(digits) * factor)

@@ -44,8 +44,8 @@ export function storeFault(error: unknown): StoreFault {
   const message = error instanceof Error ? error.message : String(error)
   if (/database or disk is full|ENOSPC|EDQUOT/i.test(message)) return 'full'
   if (/database is locked/i.test(message)) return 'busy'
-  if (/malformed|not a database|disk I\/O error.*corrupt/i.test(message)) return 'corrupt'
-  if (/disk I\/O error/i.test(message)) return 'io'
+  if (/malformed|not a database/i.test(message)) return 'corrupt'
+  if (/disk I\/O error/i.test(message)) return /corrupt/i.test(message) ? 'corrupt' : 'io'
   return 'other'
 }
 

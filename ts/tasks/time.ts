@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../parse/index.js'
+
 /** Microseconds since 1970, the resolution of every date of the store: still exact as a number. */
 export type Micros = number
 
@@ -9,7 +11,7 @@ export function now(): Micros {
 /** RFC 3339 in UTC; a fraction only if there is one, without trailing zeros. */
 export function formatDate(at: Micros): string {
   const micros = ((at % 1_000_000) + 1_000_000) % 1_000_000
-  const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0').replace(/0+$/, '')}`
+  const fraction = micros === 0 ? '' : `.${withoutTrailing(String(micros).padStart(6, '0'), '0')}`
   return `${formatSecond((at - micros) / 1_000_000)}${fraction}Z`
 }
 

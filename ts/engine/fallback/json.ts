@@ -5,6 +5,8 @@
  * Objects are maps here and numbers remember how they print.
  */
 
+import { shortInteger } from '../../parse/index.js'
+
 /** A number and the text it prints as: integers of 64 bits exactly, all others as the shortest double. */
 export class JsonNumber {
   readonly text: string
@@ -57,8 +59,9 @@ export function floatText(value: number): string {
 export function numberFrom(literal: string, offset = 0): JsonNumber {
   if (/^-?\d+$/.test(literal)) {
     if (literal.length < 16 && literal !== '-0') return new JsonNumber(literal, Number(literal))
-    const exact = BigInt(literal)
-    if (exact !== 0n && exact >= I64_MIN && exact <= U64_MAX) return new JsonNumber(literal, Number(literal))
+    const exact = shortInteger(literal)
+    if (exact !== null && exact !== 0n && exact >= I64_MIN && exact <= U64_MAX)
+      return new JsonNumber(literal, Number(literal))
   }
   const value = Number(literal)
   if (!Number.isFinite(value)) throw new JsonError('number out of range', offset)

@@ -6,6 +6,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
+import { isDecimal, shortInteger } from '../../parse/index.js'
 import type { Failure, Payload, PayloadReport } from '../engine.js'
 import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from './json.js'
 
@@ -349,19 +350,19 @@ function cell(text: string, { name, type }: CsvColumn, row: number): Json {
   if (type === 'boolean' && (trimmed === 'true' || trimmed === 'false')) return trimmed === 'true'
   if (type === 'number') {
     if (/^[+-]?(nan|inf|infinity)$/i.test(trimmed)) return null
-    if (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(trimmed)) return csvNumber(trimmed)
+    if (isDecimal(trimmed)) return csvNumber(trimmed)
   }
   throw malformed('csv', `cannot read \`${text}\` of column \`${name}\` as a ${type}`, `at line ${row}`)
 }
 
 /** Integers of signed 64 bits stay integers, everything else becomes a double. */
 function csvNumber(text: string): Json {
-  const integer = /^[+-]?\d+$/.test(text) ? BigInt(text) : null
+  const integer = shortInteger(text)
   if (integer !== null && BigInt.asIntN(64, integer) === integer)
     return new JsonNumber(integer.toString(), Number(integer))
   const value = Number(text)
   if (!Number.isFinite(value)) return null
-  return numberFrom(integer === null ? exponentForm(value) : `${text.replace(/^\+/, '')}`)
+  return numberFrom(integer === null ? exponentForm(value) : integer.toString())
 }
 
 /** A literal that `numberFrom` reads as a double even if it has no fraction. */

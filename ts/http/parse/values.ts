@@ -93,7 +93,26 @@ export const sortList: Type<readonly string[]> = {
   expected: strings.expected,
   schema: strings.schema,
   json: (node, at) => strings.json(node, at),
-  text: (text) => text.split(/,(?![^(]*\))/).map((one) => one.trim()),
+  text: (text) => splitAtCommas(text).map((one) => one.trim()),
+}
+
+/** `text` cut at its commas, except those after which a `)` comes before any `(`. */
+function splitAtCommas(text: string): string[] {
+  const parts: string[] = []
+  let end = text.length
+  let isInside = false
+  // Read from its end, what follows a comma is known when the comma is met.
+  for (let at = text.length - 1; at >= 0; at--) {
+    const character = text[at]
+    if (character === ')') isInside = true
+    else if (character === '(') isInside = false
+    else if (character === ',' && !isInside) {
+      parts.push(text.slice(at + 1, end))
+      end = at
+    }
+  }
+  parts.push(text.slice(0, end))
+  return parts.reverse()
 }
 
 /** A UUID of any version, in any case, as lower-case text. */

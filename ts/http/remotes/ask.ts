@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
 import { type Outbound, OutboundError, retrying } from '../../outbound/index.js'
-import { type JsonNode, readJson } from '../parse/index.js'
+import { type JsonNode, readJson, withoutTrailing } from '../parse/index.js'
 import { type FederatedPart, readPart } from './answer.js'
 import { QUOTED_CHARS_MAX, REMOTE_ATTEMPTS_MAX, REMOTE_PAUSE_MS_MAX } from './limits.js'
 import type { Remote } from './network-book.js'
@@ -58,7 +58,7 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
   try {
     const { status, body: bytes } = await outbound.call({
       method: 'POST',
-      url: `${remote.url.replace(/\/+$/, '')}/multi-search`,
+      url: `${withoutTrailing(remote.url, '/')}/multi-search`,
       headers: {
         'content-type': 'application/json',
         [PROXY_HEADER]: 'true',

@@ -28,7 +28,7 @@ const payloadSize: Type<number> = {
   schema: { type: ['string', 'integer'] },
   json: (node, at) => (node.kind === 'string' ? payloadSize.text(node.value, at) : integer().json(node, at)),
   text(text, at) {
-    const parts = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*$/i.exec(text)
+    const parts = /^(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?$/i.exec(text.trim())
     if (parts === null) throw badValue(`could not read \`${text}\` as a size such as \`24MiB\``, at)
     const power = ['', 'k', 'm', 'g', 't'].indexOf((parts[2]?.[0] ?? '').toLowerCase())
     const base = parts[2]?.length === 2 ? 1024 : 1000

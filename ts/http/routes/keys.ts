@@ -22,6 +22,7 @@ import {
   string,
   type Type,
   uuid,
+  withoutTrailing,
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 
@@ -45,7 +46,9 @@ function readDate(text: string): string | null {
 function canonical(date: string): string {
   return date
     .replace(/[t ]/, 'T')
-    .replace(/\.(\d{1,9})\d*/, (_, digits: string) => `.${digits}`.replace(/\.?0+$/, ''))
+    .replace(/\.(\d{1,9})\d*/, (_, digits: string) =>
+      withoutTrailing(withoutTrailing(`.${digits}`, '0'), '.'),
+    )
     .replace(/(z|[+-]00:00)$/, 'Z')
 }
 

@@ -1,4 +1,5 @@
 /** Where is this document? Source: spec/documents.md §4.4. */
+import { isDecimal } from '../../../parse/index.js'
 import type { GeoPoint } from '../index-data.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
 
@@ -9,7 +10,7 @@ function degrees(value: Json | undefined, name: string): number {
   const number =
     value instanceof JsonNumber
       ? value.value
-      : typeof value === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(value)
+      : typeof value === 'string' && isDecimal(value)
         ? Number(value)
         : Number.NaN
   if (Number.isFinite(number)) return number

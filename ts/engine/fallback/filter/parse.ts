@@ -15,6 +15,7 @@
  */
 
 import type { ErrorCode } from '../../../errors/index.js'
+import { isDecimal } from '../../../parse/index.js'
 
 export type Comparison = '=' | '!=' | '>' | '>=' | '<' | '<='
 
@@ -164,7 +165,6 @@ const BLANKS = ' \t\r\n'
 const BLANK = /^[ \t\r\n]*$/
 const WORD = /[\p{L}\p{N}_\-.]+/uy
 const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
-const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 function lexemes(text: string): Lexeme[] {
   const found: Lexeme[] = []
@@ -526,7 +526,7 @@ class ExpressionParser {
   private number(): number {
     const token = this.token
     const text = this.operand('a number')
-    if (!NUMERIC.test(text)) throw this.error(`expected a number, found \`${text}\``, token)
+    if (!isDecimal(text)) throw this.error(`expected a number, found \`${text}\``, token)
     return Number(text)
   }
 
@@ -540,6 +540,6 @@ class ExpressionParser {
 /** A finite number as filters read it, null if `text` is none. */
 export const numberIn = (text: string): number | null => {
   const trimmed = text.trim()
-  const value = NUMERIC.test(trimmed) ? Number(trimmed) : Number.NaN
+  const value = isDecimal(trimmed) ? Number(trimmed) : Number.NaN
   return Number.isFinite(value) ? value : null
 }

@@ -1,0 +1,30 @@
+/** A decimal number with an optional sign, fraction and exponent. */
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** Whether `text` is a decimal number such as `-1`, `2.`, `.5` or `1e-9`. */
+export const isDecimal = (text: string): boolean => DECIMAL.test(text)
+
+/** Digits of the largest 64-bit integers, signed and unsigned. */
+const INTEGER_DIGITS_MAX = 20
+
+/**
+ * The integer that `text` stands for, null if it is none or has more digits than 64 bits need: reading digits
+ * takes time that grows with the square of their number.
+ * @param text digits with an optional sign; leading zeros do not count
+ */
+export function shortInteger(text: string): bigint | null {
+  if (!/^[+-]?\d+$/.test(text)) return null
+  const signed = text.startsWith('-') || text.startsWith('+')
+  let start = signed ? 1 : 0
+  while (text[start] === '0') start += 1
+  if (text.length - start > INTEGER_DIGITS_MAX) return null
+  const size = BigInt(text.slice(start))
+  return text.startsWith('-') ? -size : size
+}
+
+/** `text` without the run of `character` at its end. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end -= 1
+  return text.slice(0, end)
+}
