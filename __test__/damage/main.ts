@@ -1,0 +1,50 @@
+/**
+ * npm run damage -- --engine native|fallback [--faults N] [--seed S] [--jobs J] [--only NUMBER] [--directory D]
+ *
+ * Damages copies of a data directory file by file and prints what a server did with each kind of damage.
+ * Ends with 1 if anything was wrong in silence, hung, or showed a stack trace instead of a line.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { damageTrial } from './damage.js'
+import { outcomeTable } from './table.js'
+import { failing } from './trial.js'
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'fallback' },
+    faults: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: '2' },
+    only: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    /** Where the world stays, so that a fault meets the same bytes again. */
+    directory: { type: 'string' },
+  },
+})
+const { engine, only } = values
+const directory = values.directory ?? (await mkdtemp(join(tmpdir(), 'siftd-damage-')))
+const started = Date.now()
+const verdicts = await damageTrial({
+  engine,
+  directory,
+  seed: Number(values.seed),
+  jobs: Number(values.jobs),
+  numbers: only === undefined ? Array(Number(values.faults)).keys() : only.split(',').map(Number),
+  told: ({ fault, done, class: found, reasons }) => {
+    const isFailing = failing.has(found)
+    if (!isFailing && only === undefined && !values.verbose) return
+    console.log(`${fault.number} (${fault.ending}) ${fault.path}: ${done}: ${found}`)
+    for (const reason of only === undefined ? reasons.slice(0, 4) : reasons) console.log(`    ${reason}`)
+  },
+})
+console.log(outcomeTable(verdicts))
+const failures = verdicts.filter((verdict) => failing.has(verdict.class))
+const seconds = Math.round((Date.now() - started) / 1000)
+console.log(`${engine}: ${verdicts.length} faults in ${seconds} s, ${failures.length} of them failures`)
+const again = `npm run damage -- --engine ${engine} --seed ${values.seed} --directory ${directory} --only`
+if (failures.length > 0) console.log(`again: ${again} ${failures.map(({ fault }) => fault.number).join()}`)
+else if (values.directory === undefined) await rm(directory, { recursive: true, force: true })
+process.exitCode = failures.length > 0 ? 1 : 0

@@ -1,0 +1,41 @@
+import { fileDamages } from './faults.js'
+import { type Class, classes, type Verdict } from './trial.js'
+
+/** Counts of outcomes by kind of file and damage, one letter for each class of outcome. */
+export function outcomeTable(verdicts: readonly Verdict[]): string {
+  const kinds = [...new Set(verdicts.map(({ fault }) => fault.kind))].toSorted()
+  const cell = (kind: string, damage: string): string => {
+    const found = verdicts.filter(({ fault }) => fault.kind === kind && fault.damage === damage)
+    const counts = classes.map(
+      (one) => [one, found.filter((verdict) => verdict.class === one).length] as const,
+    )
+    return counts.flatMap(([one, count]) => (count === 0 ? [] : [`${letters[one]}${count}`])).join(' ')
+  }
+  const rows = [
+    ['', ...fileDamages],
+    ...kinds.map((kind) => [kind, ...fileDamages.map((damage) => cell(kind, damage))]),
+  ]
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const lines = rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  )
+  const totals = classes.map((one) => {
+    const count = verdicts.filter((verdict) => verdict.class === one).length
+    return `${letters[one]} ${one}: ${count}`
+  })
+  return `${lines.join('\n')}\n${totals.join(', ')}`
+}
+
+const letters: Readonly<Record<Class, string>> = {
+  harmless: 'h',
+  'made anew': 'a',
+  told: 't',
+  refused: 'r',
+  'without effect': '-',
+  'stack trace': 'S',
+  hang: 'H',
+  'wrong in silence': 'W',
+}

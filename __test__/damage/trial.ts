@@ -1,0 +1,233 @@
+/** One damaged data directory: what a server does with it. */
+import { cp, readdir, readFile, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type LogLine, logLines, ServerProcess } from '../support/server-process.js'
+import { type Fact, type Facts, factsOf, type Questions } from './facts.js'
+import { type Fault, inflict } from './faults.js'
+import { START_MS_MAX, STOP_MS_MAX, type World } from './world.js'
+
+/** What came of a fault, from the best to the worst. */
+export const classes = [
+  'harmless',
+  'made anew',
+  'told',
+  'refused',
+  'without effect',
+  'stack trace',
+  'hang',
+  'wrong in silence',
+] as const
+
+export type Class = (typeof classes)[number]
+
+/** Classes that fail a trial. */
+export const failing: ReadonlySet<Class> = new Set<Class>(['stack trace', 'hang', 'wrong in silence'])
+
+export interface Verdict {
+  readonly fault: Fault
+  /** What was done to the file. */
+  readonly done: string
+  readonly class: Class
+  /** Why, one line each. */
+  readonly reasons: readonly string[]
+}
+
+/** What undamaged copies of a world answer. */
+export interface Expectations {
+  readonly questions: Questions
+  /** With the tasks that waited carried out. */
+  readonly after: Facts
+  /** With the tasks that waited failed. */
+  readonly before: Facts
+  /** Messages that a start over undamaged data logs as well. */
+  readonly usualMessages: ReadonlySet<string>
+}
+
+/** Damages a copy of a world below `scratch`, starts a server over it, asks everything, stops it. */
+export async function trial(
+  world: World,
+  expected: Expectations,
+  fault: Fault,
+  { seed, scratch }: { readonly seed: number; readonly scratch: string },
+): Promise<Verdict> {
+  const copy = join(scratch, `fault-${fault.number}`)
+  await rm(copy, { recursive: true, force: true })
+  await cp(world.directories[fault.ending], copy, { recursive: true })
+  const done = await inflict(fault, copy, world, seed)
+  try {
+    if (done === null) {
+      return { fault, done: 'nothing', class: 'without effect', reasons: ['no such damage to this file'] }
+    }
+    const damaged = await namesBelow(copy)
+    const damagedBytes = await bytesOf(join(copy, fault.path))
+    const outcome = await run(copy, expected)
+    const judged = judge(outcome, expected, fault)
+    const lost = await lostData(copy, damaged, fault, judged.class)
+    if (lost.length > 0) {
+      return { fault, done, class: 'wrong in silence', reasons: [...lost, ...judged.reasons] }
+    }
+    const isAnew = judged.class === 'harmless' && (await bytesOf(join(copy, fault.path))) !== damagedBytes
+    return { fault, done, class: isAnew ? 'made anew' : judged.class, reasons: judged.reasons }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+    await rm(`${copy}.config`, { recursive: true, force: true })
+  }
+}
+
+/** What a server did with a directory. */
+export type Outcome =
+  | { readonly kind: 'ended'; readonly code: number | null; readonly errors: string }
+  | { readonly kind: 'hung'; readonly when: string; readonly errors: string }
+  | { readonly kind: 'answered'; readonly facts: Facts; readonly errors: string; readonly exit: unknown }
+
+/** Starts a server over a directory, asks it everything and stops it. */
+export async function run(data: string, { questions }: Pick<Expectations, 'questions'>): Promise<Outcome> {
+  // The directory has to tell by itself which engine wrote it.
+  const started = await ServerProcess.start({ data, engine: 'auto', startMsMax: START_MS_MAX })
+  if (started.kind === 'ended') return started
+  if (started.kind === 'hung') return { ...started, when: 'while it started' }
+  const { server } = started
+  let facts: Facts
+  try {
+    facts = await factsOf(server, questions)
+  } catch (error) {
+    await server.kill()
+    return { kind: 'hung', when: String(error), errors: server.errors }
+  }
+  const exit = await server.stop(STOP_MS_MAX)
+  return { kind: 'answered', facts, errors: server.errors, exit }
+}
+
+interface Judgement {
+  readonly class: Class
+  readonly reasons: readonly string[]
+}
+
+function judge(outcome: Outcome, expected: Expectations, fault: Fault): Judgement {
+  if (outcome.kind === 'hung') {
+    return { class: 'hang', reasons: [outcome.when, ...lastLines(outcome.errors)] }
+  }
+  if (outcome.kind === 'ended') {
+    const lines = outcome.errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
+    const isOneLine = lines.length === 1 && lines[0]!.startsWith('siftd: ') && outcome.code === 1
+    return { class: isOneLine ? 'refused' : 'stack trace', reasons: lines }
+  }
+  if (outcome.exit !== 0) {
+    const reason = `the stop ended with ${outcome.exit}`
+    return { class: outcome.exit === 'hung' ? 'hang' : 'wrong in silence', reasons: [reason] }
+  }
+  const warnings = logLines(outcome.errors).filter(
+    ({ level, msg }) => (level === 'WARN' || level === 'ERROR') && !expected.usualMessages.has(msg),
+  )
+  const reasons: string[] = []
+  let isWrong = false
+  let isTold = false
+  for (const difference of differences(expected, outcome.facts)) {
+    const { name, index, told } = difference
+    if (told !== null) {
+      isTold = true
+      reasons.push(`${name}: ${told}`)
+    } else if (warnings.some((line) => names(line, fault, index))) {
+      isTold = true
+      reasons.push(`${name}: differs, and the log says why`)
+    } else {
+      isWrong = true
+      reasons.unshift(`WRONG ${name}: ${difference.shown}`)
+    }
+  }
+  reasons.push(...warnings.map(({ text }) => text.slice(0, 400)))
+  return { class: isWrong ? 'wrong in silence' : isTold ? 'told' : 'harmless', reasons }
+}
+
+/** Whether a log line tells of the damage: by the file, its index, or the task store as a whole. */
+function names({ text }: LogLine, { path }: Fault, index: string | null): boolean {
+  const [top, id] = path.split('/')
+  if (text.includes(path) || (index !== null && text.includes(`"${index}"`))) return true
+  if (top === 'tasks') return /tasks\.db|task store/.test(text)
+  return top === 'indexes' && id !== undefined && text.includes(id)
+}
+
+interface Difference {
+  readonly name: string
+  readonly index: string | null
+  /** The code that says so, null if it is not told. */
+  readonly told: string | null
+  readonly shown: string
+}
+
+function differences({ before, after }: Expectations, found: Facts): readonly Difference[] {
+  const failed = new Set(
+    [...found].flatMap(([name, { code, index }]) =>
+      name.startsWith('task ') && code !== null && after.get(name)?.code === null ? [index] : [],
+    ),
+  )
+  const all: Difference[] = []
+  for (const name of new Set([...after.keys(), ...found.keys()])) {
+    const wanted = after.get(name)
+    const fact = found.get(name)
+    const index = fact?.index ?? wanted?.index ?? null
+    if (isSame(wanted, fact)) continue
+    // An index whose task was told as failed is as it was before that task.
+    if (failed.has(index) && isSame(before.get(name), fact)) continue
+    const told = fact !== undefined && fact.code !== null && fact.code !== wanted?.code ? fact.code : null
+    all.push({ name, index, told, shown: contrast(wanted, fact) })
+  }
+  // The number of indexes is told by each of them, and an index left out of a sum by its code.
+  const broken = new Set(all.flatMap(({ told, index }) => (told === null || index === null ? [] : [index])))
+  return all.map((difference) =>
+    broken.has(difference.index ?? '') && found.get(difference.name) === undefined
+      ? { ...difference, told: 'left out, other routes tell why' }
+      : difference,
+  )
+}
+
+const isSame = (wanted: Fact | undefined, found: Fact | undefined): boolean =>
+  wanted?.status === found?.status && wanted?.code === found?.code && wanted?.value === found?.value
+
+/** Both values from a little before where they part. */
+function contrast(wanted: Fact | undefined, found: Fact | undefined): string {
+  const [left, right] = [wanted, found].map((fact) =>
+    fact === undefined ? 'nothing' : `${fact.status} ${fact.code ?? ''} ${fact.value}`,
+  )
+  const length = Math.max(left!.length, right!.length)
+  let at = 0
+  while (at < length && left![at] === right![at]) at++
+  const cut = (text: string) => text.slice(Math.max(0, at - 40), at + 120)
+  return `expected ${cut(left!)} | found ${cut(right!)}`
+}
+
+/** One line for each path that the server removed although it had no reason to. */
+async function lostData(
+  copy: string,
+  damaged: ReadonlySet<string>,
+  { path }: Fault,
+  judged: Class,
+): Promise<string[]> {
+  const left = await namesBelow(copy)
+  const setAside = [...left].filter((name) => name.startsWith('lost/'))
+  const gone = [...damaged].filter(
+    (name) => !left.has(name) && !setAside.some((other) => other.includes(basename(name))),
+  )
+  const [top, id] = path.split('/')
+  const isData = (name: string) => {
+    // A refused start changes nothing, but closing a database may write its log back into it.
+    if (judged === 'refused') return !/(\.db-(wal|shm)|\/lock)$/.test(name)
+    // What is left of a damaged index may be what it is repaired from.
+    if (judged === 'told' && top === 'indexes' && id !== undefined && name.startsWith(`indexes/${id}/`)) {
+      return !name.endsWith('/lock')
+    }
+    return /^indexes\/[0-9a-f-]+$/.test(name)
+  }
+  return gone.filter(isData).map((name) => `LOST ${name} was deleted`)
+}
+
+async function namesBelow(directory: string): Promise<ReadonlySet<string>> {
+  return new Set(await readdir(directory, { recursive: true }))
+}
+
+/** The bytes of a file, null for what is none. */
+async function bytesOf(path: string): Promise<string | null> {
+  return readFile(path, 'latin1').catch(() => null)
+}
+
+const lastLines = (errors: string): readonly string[] => errors.trimEnd().split('\n').slice(-3)

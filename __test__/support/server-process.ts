@@ -1,0 +1,178 @@
+/** The daemon as a child process of a trial that outlives single tests. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+/** What a server answered. */
+export interface HttpAnswer {
+  readonly status: number
+  /** Parsed where it is JSON, else its text. */
+  readonly body: unknown
+}
+
+/** One JSON line of the log. */
+export interface LogLine {
+  readonly level: string
+  readonly msg: string
+  readonly text: string
+}
+
+export interface ServerProcessSetup {
+  readonly data: string
+  readonly engine: string
+  readonly args?: readonly string[]
+  /** In addition to that of this process. */
+  readonly env?: NodeJS.ProcessEnv
+  /** How long it may take until it listens or ends. */
+  readonly startMsMax: number
+}
+
+/** How a start ended. */
+export type Started =
+  | { readonly kind: 'listening'; readonly server: ServerProcess }
+  | { readonly kind: 'ended'; readonly code: number | null; readonly errors: string }
+  | { readonly kind: 'hung'; readonly errors: string }
+
+/** Guards every instance of a trial; keys derived from it are the same in all of them. */
+export const MASTER_KEY = 'master-key-of-a-trial'
+
+const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+/** Longest time an answer may take on a busy machine before it counts as a hang. */
+const ANSWER_MS_MAX = 30_000
+
+/** A server that listens. */
+export class ServerProcess {
+  readonly #child: ChildProcess
+  readonly #url: string
+  readonly #errors: () => string
+  readonly exited: Promise<number | null>
+  #code: number | null | undefined
+
+  private constructor(
+    child: ChildProcess,
+    url: string,
+    errors: () => string,
+    exited: Promise<number | null>,
+  ) {
+    this.#child = child
+    this.#url = url
+    this.#errors = errors
+    this.exited = exited
+    exited.then((code) => {
+      this.#code = code
+    })
+  }
+
+  static async start(setup: ServerProcessSetup): Promise<Started> {
+    const { data, engine, args = [], env, startMsMax } = setup
+    const options = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', engine, '--no-analytics']
+    const child = spawn(
+      process.execPath,
+      [main, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
+      // The copy of the instance's uid outside the data directory would repair what a trial damages.
+      {
+        env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    )
+    let errors = ''
+    const exited = new Promise<number | null>((resolve) => {
+      child.once('close', (code) => resolve(code))
+    })
+    const url = new Promise<string>((resolve) => {
+      child.stderr?.on('data', (chunk: Buffer) => {
+        errors += chunk.toString()
+        const listening = /Server listening on: +"([^"]+)"/.exec(errors)
+        if (listening !== null) resolve(listening[1]!)
+      })
+    })
+    const wait = new AbortController()
+    const outcome = await Promise.race([
+      url,
+      exited.then((code) => ({ code })),
+      sleep(startMsMax, null, { signal: wait.signal }).catch(() => null),
+    ])
+    wait.abort()
+    if (typeof outcome === 'string') {
+      return { kind: 'listening', server: new ServerProcess(child, outcome, () => errors, exited) }
+    }
+    if (outcome !== null) return { kind: 'ended', code: outcome.code, errors }
+    child.kill('SIGKILL')
+    await exited
+    return { kind: 'hung', errors }
+  }
+
+  get hasEnded(): boolean {
+    return this.#code !== undefined
+  }
+
+  get exitCode(): number | null | undefined {
+    return this.#code
+  }
+
+  /** Everything written to stderr so far. */
+  get errors(): string {
+    return this.#errors()
+  }
+
+  get log(): readonly LogLine[] {
+    return logLines(this.errors)
+  }
+
+  /** @throws if there is no answer in time, or the connection breaks */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    given: { readonly contentType?: string; readonly key?: string } = {},
+  ): Promise<HttpAnswer> {
+    const { contentType = 'application/json', key = MASTER_KEY } = given
+    const sent =
+      body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body), contentType }
+    const answer = await fetch(`${this.#url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': contentType }),
+      },
+      ...(sent.body !== undefined && { body: sent.body }),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    })
+    const text = await answer.text()
+    try {
+      return { status: answer.status, body: JSON.parse(text) }
+    } catch {
+      return { status: answer.status, body: text }
+    }
+  }
+
+  /** Ends it as if the power had gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.exited
+  }
+
+  /** Asks it to stop. @returns its exit code, or 'hung' if it had to be killed after `msMax` */
+  async stop(msMax: number): Promise<number | null | 'hung'> {
+    this.#child.kill('SIGTERM')
+    const wait = new AbortController()
+    const late = sleep(msMax, 'hung' as const, { signal: wait.signal }).catch(() => 'hung' as const)
+    const code = await Promise.race([this.exited, late])
+    wait.abort()
+    if (code === 'hung') await this.kill()
+    return code
+  }
+}
+
+/** The JSON lines of what a server wrote to stderr. */
+export function logLines(errors: string): readonly LogLine[] {
+  return errors.split('\n').flatMap((text) => {
+    if (!text.startsWith('{')) return []
+    try {
+      const { level, msg } = JSON.parse(text) as { level?: unknown; msg?: unknown }
+      return [{ level: String(level), msg: String(msg), text }]
+    } catch {
+      return []
+    }
+  })
+}
