@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
 import { loadAddon } from '../../ts/engine/addon.js'
 import { checkRefusals } from '../support/refusals.js'
@@ -84,6 +85,47 @@ edits('what a function gets wrong is told by the task and changes nothing', asyn
   t.is(missing.error.code, 'index_not_found')
   t.is((await server.get('/indexes/ghost')).status, 404)
   t.deepEqual(await stored(server), [{ id: 1, n: 1 }])
+})
+
+edits('a function that would take memory without bound fails before it does', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, s: 'x'.repeat(100_000) }]))
+  const variables = Array.from({ length: 60 }, (_, at) => `let v${at} = ""; v${at}.pad(9000000, 'x');`).join(
+    '',
+  )
+  for (const source of ['doc.s.replace("x", doc.s)', variables, 'let x = []; loop { x = [x]; }']) {
+    const task = await server.settle(t, server.post(path, { function: source }))
+    t.is(task.error?.code, 'edit_documents_by_function_error', source.slice(0, 40))
+  }
+})
+
+edits('a function under way ends when its task is canceled', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(t, server.post('/indexes/a/documents', [{ id: 1 }]))
+  const { body } = await server.post(path, {
+    function: 'let a = []; a.pad(900000, 1); loop { a.contains(2); }',
+  })
+  while ((await server.get(`/tasks/${body.taskUid}`)).body.status === 'enqueued') await setTimeout(5)
+  await server.settle(t, server.post(`/tasks/cancel?uids=${body.taskUid}`))
+  t.is((await server.get(`/tasks/${body.taskUid}`)).body.status, 'canceled')
+})
+
+edits('documents that grow are edited in as many pages as it takes', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(
+    t,
+    server.post(
+      '/indexes/a/documents',
+      Array.from({ length: 6 }, (_, id) => ({ id })),
+    ),
+  )
+  const task = await server.settle(
+    t,
+    server.post(path, { function: 'let s = ""; s.pad(8000000, \'x\'); doc.s = s' }),
+  )
+  t.is(task.status, 'succeeded', JSON.stringify(task))
+  t.is(task.details.editedDocuments, 6)
+  t.true(JSON.stringify((await server.get('/indexes/a/documents/5')).body).length > 8_000_000)
 })
 
 edits('a function that does not compile is refused at once', async (t) => {

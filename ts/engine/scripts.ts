@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
 import { loadAddon } from './addon.js'
+import type { StopSignal } from './engine.js'
 
 /** Documents, and the Rhai script to run over each of them. */
 export interface ScriptPage {
@@ -19,21 +20,28 @@ export interface EditedPage {
   readonly changed: Uint8Array
   /** Ids of documents to delete. */
   readonly deleted: readonly string[]
+  /** Documents that the script was run over, from the first of the page: fewer than all once changes are large. */
+  readonly documents: number
 }
 
 /**
- * Runs scripts off the main thread, bounded in time, steps, depth and size.
+ * Runs scripts off the main thread, bounded in time, steps, depth and memory.
  * Rejects with `bad_request` for a script that does not compile, `edit_documents_by_function_error` for one
- * that fails.
+ * that fails or that `stop` ended.
  */
-export type RunScript = (page: ScriptPage) => Promise<EditedPage>
+export type RunScript = (page: ScriptPage, stop?: StopSignal) => Promise<EditedPage>
 
 interface Addon {
-  editPage(page: Uint8Array): Promise<Reply>
+  editPage(page: Uint8Array, stop: StopFlag): Promise<Reply>
+  readonly StopFlag: new () => StopFlag
+}
+interface StopFlag {
+  set(): void
 }
 interface Reply {
   readonly changed?: Uint8Array
   readonly deleted: readonly string[]
+  readonly documents: number
   readonly code?: string
   readonly message?: string
 }
@@ -42,13 +50,22 @@ interface Reply {
 export function loadScripts(): RunScript | { readonly reasons: readonly string[] } {
   const loaded = loadAddon('script')
   if (!loaded.ok) return { reasons: loaded.reasons }
-  const { editPage } = loaded.addon as Addon
-  return async ({ documents, ...page }) => {
+  const { editPage, StopFlag } = loaded.addon as Addon
+  return async ({ documents, ...page }, stop) => {
     // The listing is JSON already: it is set into the page as it is.
     const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"documents":`)
-    const reply = await editPage(Buffer.concat([head, documents, Buffer.from('}')]))
+    const flag = new StopFlag()
+    const end = (): void => flag.set()
+    stop?.addEventListener('abort', end)
+    if (stop?.aborted) end()
+    const whole = Buffer.concat([head, documents, Buffer.from('}')])
+    const reply = await editPage(whole, flag).finally(() => stop?.removeEventListener('abort', end))
     if (reply.code === undefined)
-      return { changed: reply.changed ?? new Uint8Array(), deleted: reply.deleted }
+      return {
+        changed: reply.changed ?? new Uint8Array(),
+        deleted: reply.deleted,
+        documents: reply.documents,
+      }
     if (reply.code === 'internal') throw new Error(reply.message)
     throw new ApiError(reply.code as ErrorCode, reply.message ?? '')
   }

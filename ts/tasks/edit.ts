@@ -21,7 +21,9 @@ export interface EditSurroundings {
   readonly engine: Engine
   readonly spool: Spool
   readonly runScript: RunScript
-  /** Throws when the task was canceled; asked between pages. */
+  /** Aborted when the task was canceled or the process is about to stop: the function ends then. */
+  readonly signal: AbortSignal
+  /** Throws when the task is to be interrupted; asked between pages, and when a function failed. */
   readonly checkpoint: () => void
   /** How far it has come. */
   count(unit: string, finished: number, total: number): void
@@ -36,7 +38,7 @@ export async function editDocuments(
   edit: Edit,
   taskUid: number,
   row: CatalogueRow,
-  { engine, spool, runScript, checkpoint, count }: EditSurroundings,
+  { engine, spool, runScript, signal, checkpoint, count }: EditSurroundings,
 ): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
   const { path } = spool.slot('ndjson')
   const deadline = Date.now() + TASK_MS_MAX
@@ -45,27 +47,28 @@ export async function editDocuments(
   let changedBytes = 0
   const file = await open(path, 'wx')
   try {
-    for (let offset = 0; offset === 0 || offset < total; offset += PAGE_DOCUMENTS) {
+    for (let offset = 0; offset === 0 || offset < total; ) {
       checkpoint()
       const documents = await engine.documents(row.id, listing(row.uid, edit.filter, offset))
       total = totalOf(documents)
       count('document', offset, total)
       const { function: source, context } = edit
       const timeMsMax = Math.max(0, deadline - Date.now())
-      const page = await runScript({
-        function: source,
-        context,
-        primaryKey: row.primaryKey,
-        timeMsMax,
-        documents,
-      })
+      const { primaryKey } = row
+      const script = { function: source, context, primaryKey, timeMsMax, documents }
+      const page = await runScript(script, signal)
       await file.appendFile(page.changed)
       changedBytes += page.changed.length
       for (const id of page.deleted) deleted.push(id)
+      if (total === 0) break
+      if (page.documents === 0) throw new Error('a script was run over none of the documents of a page')
+      offset += page.documents
     }
   } catch (error) {
     await file.close()
     await spool.remove(path)
+    // A function that was stopped has failed of that, which is no fault of its own.
+    checkpoint()
     throw error
   }
   await file.close()

@@ -476,12 +476,12 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
   run.step('running the function', { finished: 0, total: 3 })
+  const { count, outside: signal } = run
   const checkpoint = (): void => {
-    if (run.signal.aborted) throw new Interrupted()
+    if (signal.aborted) throw new Interrupted()
   }
   const edit = contentOf(task, 'edit')
-  const { count } = run
-  const surroundings = { engine, spool, runScript, checkpoint, count }
+  const surroundings = { engine, spool, runScript, signal, checkpoint, count }
   const operation = await editDocuments(edit, task.row.uid, row, surroundings)
   try {
     const report = await commitOf(row.id, uid, [operation], run, around)

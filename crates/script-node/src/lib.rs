@@ -1,6 +1,8 @@
 //! Decode, call, encode: the napi binding of the scripts.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi::{Env, Task};
@@ -14,15 +16,40 @@ pub struct Reply {
     pub changed: Option<Buffer>,
     /// Ids of documents to delete.
     pub deleted: Vec<String>,
+    /// Documents the script was run over, from the first of the page.
+    pub documents: u32,
     /// Of the API's error table, `internal` included.
     pub code: Option<String>,
     /// Shown as is, unless the code is `internal`.
     pub message: Option<String>,
 }
 
+/// What a script under way is stopped by.
+#[napi]
+#[derive(Default)]
+pub struct StopFlag {
+    flag: Arc<AtomicBool>,
+}
+
+#[napi]
+impl StopFlag {
+    /// A flag that is not set.
+    #[napi(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has the script end at its next look.
+    #[napi]
+    pub fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A page on its way through libuv's pool.
 pub struct Editing {
     page: Vec<u8>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Task for Editing {
@@ -30,24 +57,30 @@ impl Task for Editing {
     type JsValue = Reply;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        let outcome = catch_unwind(AssertUnwindSafe(|| script::edit_page(&self.page)));
+        let outcome =
+            catch_unwind(AssertUnwindSafe(|| script::edit_page(&self.page, Some(Arc::clone(&self.stop)))));
         outcome.map_err(|_| napi::Error::from_reason("a script panicked"))
     }
 
     fn resolve(&mut self, _env: Env, outcome: Self::Output) -> napi::Result<Self::JsValue> {
         Ok(match outcome {
-            Ok(EditedPage { changed, deleted }) => {
-                Reply { changed: Some(changed.into()), deleted, code: None, message: None }
+            Ok(EditedPage { changed, deleted, documents }) => {
+                let documents = u32::try_from(documents).unwrap_or(u32::MAX);
+                Reply { changed: Some(changed.into()), deleted, documents, code: None, message: None }
             }
-            Err(Failure { code, message }) => {
-                Reply { changed: None, deleted: Vec::new(), code: Some(code.into()), message: Some(message) }
-            }
+            Err(Failure { code, message }) => Reply {
+                changed: None,
+                deleted: Vec::new(),
+                documents: 0,
+                code: Some(code.into()),
+                message: Some(message),
+            },
         })
     }
 }
 
 /// `page`: `Page` of the crate `script` as UTF-8 JSON.
 #[napi]
-pub fn edit_page(page: Uint8Array) -> AsyncTask<Editing> {
-    AsyncTask::new(Editing { page: page.to_vec() })
+pub fn edit_page(page: Uint8Array, stop: &StopFlag) -> AsyncTask<Editing> {
+    AsyncTask::new(Editing { page: page.to_vec(), stop: Arc::clone(&stop.flag) })
 }

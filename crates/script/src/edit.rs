@@ -1,32 +1,21 @@
 //! One script, one document.
 //!
 //! Scripts are Rhai. They see `doc` and `context` and nothing else: no files, no clock, no randomness, no
-//! modules. What they may use of time and memory is bounded below, so that a script that never ends, or that
+//! modules. What they may use of time and memory is bounded by `limits`, so that a script that never ends, or that
 //! builds something endless, fails like any other faulty script.
 
-use std::time::Instant;
+use std::rc::Rc;
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 use serde_json::{Map, Number, Value};
 
 use crate::Failure;
-
-/// Bytes of a script.
-const SCRIPT_BYTES_MAX: usize = 100_000;
-/// Steps of the interpreter per document.
-const STEPS_MAX: u64 = 1_000_000;
-/// Functions calling functions.
-const CALLS_MAX: usize = 32;
-/// Nested expressions, outside of functions and inside.
-const EXPRESSION_DEPTHS_MAX: (usize, usize) = (64, 32);
-/// Bytes of all strings of a value.
-const STRING_BYTES_MAX: usize = 10_000_000;
-/// Elements of an array or object, those nested in it included.
-const ELEMENTS_MAX: usize = 1_000_000;
-/// Levels of an edited document.
-const DEPTH_MAX: usize = 128;
-/// Bytes of names and strings of an edited document: strings are shared inside a script, but not in JSON.
-const DOCUMENT_BYTES_MAX: usize = 10_000_000;
+use crate::bounded;
+use crate::limits::{
+    CALLS_MAX, DEPTH_MAX, DOCUMENT_BYTES_MAX, ELEMENTS_MAX, EXPRESSION_DEPTHS_MAX, FUNCTIONS_MAX,
+    MEMORY_BYTES_MAX, SCRIPT_BYTES_MAX, STEPS_MAX, STRING_BYTES_MAX, VARIABLES_MAX,
+};
+use crate::meter::{Exceeded, Meter};
 
 const RUNTIME: &str = "edit_documents_by_function_error";
 
@@ -35,6 +24,7 @@ pub struct Script {
     engine: Engine,
     ast: AST,
     context: Dynamic,
+    meter: Rc<Meter>,
 }
 
 /// What a script made of a document.
@@ -49,26 +39,27 @@ pub enum Edited {
 }
 
 impl Script {
-    /// Compiles a script that must be done with all its documents by `deadline`.
+    /// Compiles a script, of which `meter` bounds what it uses.
     ///
     /// # Errors
     /// `bad_request` if it does not compile.
     pub fn compile(
         function: &str,
         context: Option<&Map<String, Value>>,
-        deadline: Instant,
+        meter: Meter,
     ) -> Result<Self, Failure> {
         if function.len() > SCRIPT_BYTES_MAX {
             let message =
                 format!("the function has {} bytes, the most are {SCRIPT_BYTES_MAX}", function.len());
             return Err(Failure::new("bad_request", message));
         }
-        let engine = sandbox(deadline);
+        let meter = Rc::new(meter);
+        let engine = sandbox(&meter);
         let ast = engine.compile(function).map_err(|error| {
             Failure::new("bad_request", format!("the function does not compile: {error}"))
         })?;
-        let context = context.map_or(Dynamic::UNIT, object_to_script);
-        Ok(Self { engine, ast, context })
+        let context = context.map_or(Ok(Dynamic::UNIT), |context| object_to_script(context, &meter))?;
+        Ok(Self { engine, ast, context, meter })
     }
 
     /// Runs the script over one document.
@@ -77,10 +68,22 @@ impl Script {
     /// `edit_documents_by_function_error` if it fails, exceeds its limits or leaves something that is no
     /// document.
     pub fn run(&self, document: &Map<String, Value>) -> Result<Edited, Failure> {
+        self.meter.begin().map_err(failed)?;
+        let edited = self.edit(document);
+        // What was exceeded counts for more than what came of it.
+        self.meter.end().map_err(failed)?;
+        edited
+    }
+
+    fn edit(&self, document: &Map<String, Value>) -> Result<Edited, Failure> {
         let mut scope = Scope::new();
         scope.push_constant_dynamic("context", self.context.clone());
-        scope.push_dynamic("doc", object_to_script(document));
-        self.engine.run_ast_with_scope(&mut scope, &self.ast).map_err(|error| failed(reason(&error)))?;
+        scope.push_dynamic("doc", object_to_script(document, &self.meter)?);
+        let run = self.engine.run_ast_with_scope(&mut scope, &self.ast);
+        if let Some(exceeded) = self.meter.exceeded() {
+            return Err(failed(exceeded));
+        }
+        run.map_err(|error| failed(reason(&error)))?;
         let edited = scope.get_value::<Dynamic>("doc").unwrap_or(Dynamic::UNIT);
         if edited.is_unit() {
             return Ok(Edited::Deleted);
@@ -89,9 +92,11 @@ impl Script {
         let Some(fields) = edited.read_lock::<rhai::Map>() else {
             return Err(failed(format!("`doc` must stay an object or become `()`, but it is now a {kind}")));
         };
-        let mut reader = Reader { bytes_left: DOCUMENT_BYTES_MAX };
-        let edited = reader.object(&fields, Some(document), 0)?;
-        Ok(if edited == *document { Edited::Unchanged } else { Edited::Changed(edited) })
+        self.meter.outcome(|| {
+            let mut reader = Reader { bytes_left: DOCUMENT_BYTES_MAX };
+            let edited = reader.object(&fields, Some(document), 0)?;
+            Ok(if edited == *document { Edited::Unchanged } else { Edited::Changed(edited) })
+        })
     }
 }
 
@@ -101,16 +106,15 @@ pub fn failed(reason: impl std::fmt::Display) -> Failure {
 }
 
 fn reason(error: &EvalAltResult) -> String {
-    match error {
-        EvalAltResult::ErrorTerminated(..) => "it took too long over all documents".to_owned(),
+    match error.unwrap_inner() {
         EvalAltResult::ErrorTooManyOperations(_) => {
             format!("it took more than {STEPS_MAX} steps for one document")
         }
-        other => other.to_string(),
+        _ => error.to_string(),
     }
 }
 
-fn sandbox(deadline: Instant) -> Engine {
+fn sandbox(meter: &Rc<Meter>) -> Engine {
     let mut engine = Engine::new();
     engine
         .set_max_operations(STEPS_MAX)
@@ -119,37 +123,53 @@ fn sandbox(deadline: Instant) -> Engine {
         .set_max_string_size(STRING_BYTES_MAX)
         .set_max_array_size(ELEMENTS_MAX)
         .set_max_map_size(ELEMENTS_MAX)
-        .set_max_functions(100)
-        .set_max_variables(1_000)
+        .set_max_functions(FUNCTIONS_MAX)
+        .set_max_variables(VARIABLES_MAX)
         .disable_symbol("eval")
         // Neither the terminal nor the time of the server is the script's to use.
         .on_print(|_| {})
         .on_debug(|_, _, _| {})
         .register_fn("sleep", |_: i64| {})
         .register_fn("sleep", |_: f64| {});
-    engine.on_progress(move |steps| {
-        let looks_at_the_clock = steps % 1024 == 0;
-        let is_late = looks_at_the_clock && Instant::now() > deadline;
-        is_late.then_some(Dynamic::UNIT)
-    });
+    bounded::register(&mut engine);
+    // The count of steps that comes along begins anew in each callback of a native function, so the meter has its own.
+    let meter = Rc::clone(meter);
+    engine.on_progress(move |_| meter.step().is_err().then_some(Dynamic::UNIT));
     engine
 }
 
-fn object_to_script(object: &Map<String, Value>) -> Dynamic {
-    let fields: rhai::Map =
-        object.iter().map(|(name, value)| (name.as_str().into(), to_script(value))).collect();
-    Dynamic::from_map(fields)
+/// # Errors
+/// The document takes more memory than a script may use.
+fn object_to_script(object: &Map<String, Value>, meter: &Meter) -> Result<Dynamic, Failure> {
+    let mut fields = rhai::Map::new();
+    for (name, value) in object {
+        fields.insert(name.as_str().into(), to_script(value, meter)?);
+    }
+    Ok(Dynamic::from_map(fields))
 }
 
-fn to_script(value: &Value) -> Dynamic {
-    match value {
+fn to_script(value: &Value, meter: &Meter) -> Result<Dynamic, Failure> {
+    Ok(match value {
         Value::Null => Dynamic::UNIT,
         Value::Bool(flag) => Dynamic::from_bool(*flag),
         Value::Number(number) => number_to_script(number),
+        Value::String(text) if meter.used().saturating_add(text.len()) > MEMORY_BYTES_MAX => {
+            return Err(failed(Exceeded::Memory));
+        }
         Value::String(text) => text.as_str().into(),
-        Value::Array(items) => Dynamic::from_array(items.iter().map(to_script).collect()),
-        Value::Object(object) => object_to_script(object),
-    }
+        Value::Array(items) => {
+            let memory = size_of::<Dynamic>().saturating_mul(items.len());
+            if meter.used().saturating_add(memory) > MEMORY_BYTES_MAX {
+                return Err(failed(Exceeded::Memory));
+            }
+            let mut array = rhai::Array::with_capacity(items.len());
+            for item in items {
+                array.push(to_script(item, meter)?);
+            }
+            Dynamic::from_array(array)
+        }
+        Value::Object(object) => object_to_script(object, meter)?,
+    })
 }
 
 /// Integers beyond 64 signed bits are floats to a script.
@@ -249,17 +269,37 @@ fn float_from_script(float: f64, before: Option<&Value>) -> Result<Value, Failur
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::limits::STACK_BYTES;
+    use crate::memory;
 
     fn object(text: &str) -> Map<String, Value> {
         serde_json::from_str(text).expect("an object")
     }
 
     fn run(function: &str, document: &str) -> Result<Edited, Failure> {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        Script::compile(function, Some(&object(r#"{"by": 2}"#)), deadline)?.run(&object(document))
+        run_until(function, document, Instant::now() + Duration::from_secs(60), None)
+    }
+
+    /// As pages run: in a thread of its own.
+    fn run_until(
+        function: &str,
+        document: &str,
+        deadline: Instant,
+        stop: Option<Arc<AtomicBool>>,
+    ) -> Result<Edited, Failure> {
+        let edit = move || {
+            let meter = Meter::new(deadline, stop);
+            Script::compile(function, Some(&object(r#"{"by": 2}"#)), meter)?.run(&object(document))
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, edit);
+            thread.expect("a thread").join().expect("no panic")
+        })
     }
 
     fn code(outcome: Result<Edited, Failure>) -> String {
@@ -327,5 +367,183 @@ mod tests {
         assert_eq!(code(run(&long, "{}")), "bad_request");
         let nested = format!("{}1{}", "(".repeat(50_000), ")".repeat(50_000));
         assert_eq!(code(run(&nested[..99_000], "{}")), "bad_request");
+    }
+
+    fn refusal(function: &str) -> String {
+        match run(function, r#"{"a":1}"#) {
+            Ok(edited) => format!("{edited:?}").chars().take(200).collect(),
+            Err(error) => error.message,
+        }
+    }
+
+    #[test]
+    fn native_functions_that_multiply_are_refused_before_they_run() {
+        let long = "let s = \"x\"; s.pad(100000, 'x');";
+        let half = "let s = \"x\"; s.pad(5000000, 'x');";
+        let cases = [
+            format!("{long} s.replace(\"x\", s)"),
+            format!("{long} s.replace('x', s)"),
+            format!("{long} s.replace(\"\", s)"),
+            format!("{half} s.to_chars()"),
+            format!("{half} s.split(\"\")"),
+            format!("{half} s.split('x')"),
+            format!("{half} s.split(\"x\", 4000000)"),
+            format!("{half} s.split('x', 4000000)"),
+            format!("{half} s.split_rev(\"x\")"),
+            format!("{half} s.split_rev('x')"),
+            format!("{half} s.split_rev(\"x\", 4000000)"),
+            format!("{half} s.split_rev('x', 4000000)"),
+            "let s = \"x\"; s.pad(4000000, \"x \"); s.split()".to_owned(),
+            "let s = \"x\"; s.pad(20000000, \"ab\")".to_owned(),
+            "let a = []; a.pad(2000000, 1)".to_owned(),
+            "let a = []; a.pad(1000, [1]); let b = []; b.pad(1001, a)".to_owned(),
+            "let s = \"x\"; s.pad(1000000, 'x'); let a = []; a.pad(11, s)".to_owned(),
+            "blob(2000000)".to_owned(),
+            "let b = blob(); b.pad(2000000, 1)".to_owned(),
+            "let s = \"[0\"; s.pad(400000, \",0\"); parse_json(`{\"a\":` + s + \"]}\")".to_owned(),
+        ];
+        for function in cases {
+            let refusal = refusal(&function);
+            assert!(refusal.contains("too large") || refusal.contains("exceeds"), "{function}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn all_values_of_a_script_share_one_budget() {
+        let strings = (0..60).map(|at| format!("let s{at} = \"\"; s{at}.pad(9000000, 'x');"));
+        let arrays = (0..10).map(|at| format!("let a{at} = []; a{at}.pad(999999, {at});"));
+        let blobs = (0..100).map(|at| format!("let b{at} = blob(999999, {at});"));
+        let functions = [
+            strings.collect::<String>(),
+            arrays.collect(),
+            blobs.collect(),
+            "fn f(a, n) { if n == 0 { return; } a.push(n); f(a, n - 1) } let a = []; a.pad(900000, 1); f(a, 20)".into(),
+            "let f = |x| x; loop { f = f.curry(f); }".into(),
+        ];
+        for function in functions {
+            let refusal = refusal(&function);
+            let shown: String = function.chars().take(80).collect();
+            assert!(refusal.contains("67108864 bytes"), "{shown}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn what_a_run_took_is_given_back() {
+        let edit = || {
+            let meter = Meter::new(Instant::now() + Duration::from_secs(60), None);
+            let text = "let s = \"\"; s.pad(3000000, \"\\\"\"); let a = [s, s, s]; doc.b = a.to_debug(); doc.c = #{a: a}.to_json()";
+            let script = Script::compile(text, None, meter).expect("it compiles");
+            let before = memory::held();
+            let outcome = script.run(&object("{}"));
+            drop(outcome);
+            memory::held() - before
+        };
+        assert!(edit() < 1 << 20);
+    }
+
+    #[test]
+    fn values_nest_no_deeper_than_the_stack_carries() {
+        let functions = [
+            "let x = []; loop { x = [x]; }",
+            "let x = #{}; loop { x = #{a: x}; }",
+            "let x = []; loop { x = [take(x)]; }",
+            "let a = [[]]; loop { a.push([a.pop()]); }",
+            "let a = [[]]; loop { a.push([a.shift()]); }",
+            "let a = [[]]; loop { a.push([a.remove(0)]); }",
+            "let a = [[]]; loop { a.push([a.drain(0, 1)]); }",
+            "let a = [[]]; loop { a.push([a.drain(0..1)]); }",
+            "let a = [[]]; loop { a.push([a.split(0)]); }",
+            "let m = #{a: 1}; loop { m.a = #{a: m.remove(\"a\")}; }",
+            "fn deepen() { loop { this.push([this.pop()]); } } let a = [[]]; a.deepen()",
+            "let f = |x| x; loop { f = Fn(\"g\").curry(f); } fn g(x) { x }",
+            "let a = [1]; loop { a = a.map(|x| [a]); }",
+        ];
+        for function in functions {
+            assert_eq!(code(run(function, "{}")), RUNTIME, "{function}");
+        }
+    }
+
+    #[test]
+    fn native_loops_end_in_time() {
+        let functions = [
+            "let a = []; a.pad(900000, 1); a.sort(|x, y| { let n = 0; for i in 0..1000 { n += i; } n })",
+            "let a = []; a.pad(900000, 1); loop { a.push(1); a.pop(); }",
+            "let a = []; a.pad(900000, 1); a.dedup(|x, y| { for i in 0..1000 {} false })",
+            "let a = []; a.pad(900, 1); let b = []; b.pad(900, a); loop { b.contains(a); b.to_string(); }",
+            "let s = \"\"; s.pad(9000000, 'x'); loop { s.index_of(\"y\"); s.to_upper(); }",
+            "let a = []; a.pad(900000, 1); a.map(|x| { for i in 0..1000 {} })",
+            "let a = []; a.pad(900000, 1); loop { a.reduce(|sum, x| sum + x, 0); }",
+        ];
+        for function in functions {
+            let started = Instant::now();
+            let outcome = run_until(function, "{}", started + Duration::from_millis(100), None);
+            assert_eq!(code(outcome), RUNTIME, "{function}");
+            assert!(started.elapsed() < Duration::from_secs(9), "{function}: {:?}", started.elapsed());
+        }
+        let endless = run("let s = \"a\"; s.pad(10, \"\"); doc.s = s", "{}").expect("it ends");
+        assert_eq!(endless, Edited::Changed(object(r#"{"s":"a"}"#)));
+    }
+
+    #[test]
+    fn a_script_ends_when_its_task_is_stopped() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let outcome = std::thread::scope(|scope| {
+            let (deadline, flag) = (Instant::now() + Duration::from_secs(60), Arc::clone(&stop));
+            let run = scope.spawn(move || run_until("loop { sleep(1) }", "{}", deadline, Some(flag)));
+            stop.store(true, Ordering::Relaxed);
+            run.join().expect("no panic")
+        });
+        assert_eq!(outcome.unwrap_err().message, "the function failed: it was stopped");
+    }
+
+    #[test]
+    fn values_that_hold_each_other_fail_the_script_that_made_them() {
+        for function in [
+            "let x = #{}; let f = || x; let a = []; a.pad(200000, 1); x = #{f: f, a: a};",
+            "let x = []; let f = || x; let a = []; a.pad(200000, 1); x = [f, a];",
+        ] {
+            assert!(refusal(function).contains("never be freed"), "{}", refusal(function));
+        }
+    }
+
+    #[test]
+    fn bounded_functions_give_what_those_of_the_interpreter_give() {
+        let cases = [
+            ("let s = \"a-b-c\"; s.replace(\"-\", \"--\"); s", "\"a--b--c\""),
+            ("let s = \"aba\"; s.replace('a', 'é'); s", "\"ébé\""),
+            ("let s = \"ab\"; s.replace(\"\", \"-\"); s", "\"-a-b-\""),
+            ("let s = \"ab\"; s.pad(7, \"xyz\"); s", "\"abxyzxy\""),
+            ("\"a b  c\".split()", "[\"a\",\"b\",\"c\"]"),
+            ("\"a,b,,c\".split(\",\")", "[\"a\",\"b\",\"\",\"c\"]"),
+            ("\"a,b,,c\".split(',', 2)", "[\"a\",\"b,,c\"]"),
+            ("\"a,b,,c\".split_rev(',', 2)", "[\"c\",\"a,b,\"]"),
+            ("\"a,b\".split(',', 0)", "[\"a,b\"]"),
+            ("\"\".split(\",\")", "[\"\"]"),
+            ("\"\".split()", "[\"\"]"),
+            ("\"ab\".split(\"\")", "[\"\",\"a\",\"b\",\"\"]"),
+            ("\"hé\".to_chars()", "[\"h\",\"é\"]"),
+            ("\"hello\".split(2)", "[\"he\",\"llo\"]"),
+            ("let a = [3, 1, 2, 1]; a.sort(|x, y| x - y); a", "[1,1,2,3]"),
+            ("let a = [3, 1, 2]; a.sort(|x, y| x > y); a", "[3,2,1]"),
+            ("let a = [3, 1, 2]; a.sort(); a", "[1,2,3]"),
+            ("[[2, 1], [1, 2], [1, 1]].order(|x, y| x[0] - y[0])", "[[1,2],[1,1],[2,1]]"),
+            ("let a = [1, 1, 2, 2, 1]; a.dedup(); a", "[1,2,1]"),
+            ("let a = [1, \"1\", [1], [1]]; a.dedup(); a", "[1,\"1\",[1]]"),
+            ("let a = [1, 3, 2]; a.dedup(|x, y| x % 2 == y % 2); a", "[1,2]"),
+            ("let a = [1, 2, 3]; [a.pop(), a.shift(), a.remove(-1), a.pop()]", "[3,1,2,null]"),
+            ("let a = [1, 2, 3, 4]; [a.drain(1, 2), a]", "[[2,3],[1,4]]"),
+            ("let a = [1, 2, 3, 4]; [a.drain(1..3), a]", "[[2,3],[1,4]]"),
+            ("let a = [1, 2, 3, 4]; [a.drain(-2, 9), a.split(1), a]", "[[3,4],[2],[1]]"),
+            ("let m = #{a: 1, b: 2}; [m.remove(\"a\"), m.remove(\"z\"), m]", "[1,null,{\"b\":2}]"),
+            ("let x = [1]; [take(x), x]", "[[1],null]"),
+            ("parse_json(`{\"a\": [1, null]}`)", "{\"a\":[1,null]}"),
+        ];
+        for (expression, expected) in cases {
+            let function = format!("doc = #{{v: {{ {expression} }} }}");
+            let Edited::Changed(document) = run(&function, "{}").expect(expression) else {
+                panic!("{expression} changed nothing")
+            };
+            assert_eq!(document["v"].to_string(), expected, "{expression}");
+        }
     }
 }

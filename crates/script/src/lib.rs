@@ -2,13 +2,25 @@
 //!
 //! Knows neither indexes nor Node: pages of documents go in as JSON, what changed comes out.
 
+mod bounded;
 mod edit;
+mod limits;
+mod memory;
+mod meter;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-pub use edit::{Edited, Script};
+use edit::{Edited, Script};
+use limits::{PAGE_BYTES_MAX, STACK_BYTES};
+use meter::Meter;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+/// Bounds what scripts take: see [`memory`].
+#[global_allocator]
+static ALLOCATOR: memory::Counted = memory::Counted;
 
 /// A mistake of the user: a code of the API's table, and a message to be shown as is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,17 +65,30 @@ pub struct EditedPage {
     pub changed: Vec<u8>,
     /// Ids of those that shall not exist any more.
     pub deleted: Vec<String>,
+    /// Documents the script was run over, from the first: not all once those that changed are large together.
+    pub documents: usize,
 }
 
-/// Runs a script over a page of documents.
+/// Runs a script over a page of documents, until `stop` is set.
 ///
 /// # Errors
 /// `bad_request` for a script that does not compile, else `edit_documents_by_function_error`.
-pub fn edit_page(page: &[u8]) -> Result<EditedPage, Failure> {
+pub fn edit_page(page: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<EditedPage, Failure> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("script".to_owned()).stack_size(STACK_BYTES);
+        let edited = thread
+            .spawn_scoped(scope, move || edit_in_thread(page, stop))
+            .map_err(|error| Failure::new("internal", format!("no thread for a script: {error}")))?
+            .join();
+        edited.unwrap_or_else(|_| Err(Failure::new("internal", "a script panicked")))
+    })
+}
+
+fn edit_in_thread(page: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<EditedPage, Failure> {
     let page: Page = serde_json::from_slice(page)
         .map_err(|error| Failure::new("internal", format!("a page does not parse: {error}")))?;
     let deadline = Instant::now() + Duration::from_millis(page.time_ms_max);
-    let script = Script::compile(&page.function, page.context.as_ref(), deadline)?;
+    let script = Script::compile(&page.function, page.context.as_ref(), Meter::new(deadline, stop))?;
     let mut edited = EditedPage::default();
     for document in &page.documents.results {
         let id = page.primary_key.as_deref().and_then(|key| id_in(document, key)).unwrap_or_default();
@@ -75,6 +100,10 @@ pub fn edit_page(page: &[u8]) -> Result<EditedPage, Failure> {
                 edited.changed.extend_from_slice(Value::Object(after).to_string().as_bytes());
                 edited.changed.push(b'\n');
             }
+        }
+        edited.documents += 1;
+        if edited.changed.len() >= PAGE_BYTES_MAX {
+            break;
         }
     }
     Ok(edited)
@@ -114,7 +143,7 @@ mod tests {
             r#"{{"function":{},"context":null,"primaryKey":"{primary_key}","timeMsMax":60000,"documents":{{"results":{documents}}}}}"#,
             Value::from(function)
         );
-        edit_page(page.as_bytes())
+        edit_page(page.as_bytes(), None)
     }
 
     #[test]
@@ -124,6 +153,16 @@ mod tests {
         let page = page.expect("it runs");
         assert_eq!(page.deleted, ["1"]);
         assert_eq!(String::from_utf8(page.changed).unwrap(), "{\"id\":\"b\",\"n\":42}\n");
+        assert_eq!(page.documents, 3);
+    }
+
+    #[test]
+    fn a_page_ends_before_its_changes_outgrow_memory() {
+        let documents: Vec<Value> = (0..20).map(|id| serde_json::json!({ "id": id })).collect();
+        let function = "let s = \"\"; s.pad(9000000, 'x'); doc.s = s";
+        let page = edited(function, "id", &Value::Array(documents).to_string()).expect("it runs");
+        assert_eq!(page.documents, 4);
+        assert_eq!(page.changed.iter().filter(|byte| **byte == b'\n').count(), 4);
     }
 
     #[test]
