@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { encodeRequest } from '../../ts/engine/encoding.js'
 import type {
+  BareEngine,
   BatchReport,
-  Engine,
   IndexId,
   Operation,
   OperationOutcome,
@@ -17,7 +17,7 @@ import type { DocumentRequest, DocumentsRequest, Paging, SearchRequest } from '.
 import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
 
 /** Opens an engine over a directory. */
-export type OpenEngine = (directory: string) => Promise<Engine>
+export type OpenEngine = (directory: string) => Promise<BareEngine>
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 export type Document = Readonly<Record<string, unknown>>
@@ -108,13 +108,13 @@ export type Task = Operation extends infer O ? (O extends Operation ? Omit<O, 't
 
 /** An engine in a directory of its own, which goes with it. */
 export class TestEngine {
-  engine: Engine
+  engine: BareEngine
   readonly directory: string
   private readonly openEngine: OpenEngine
   private batches = 0
   private files = 0
 
-  private constructor(engine: Engine, directory: string, openEngine: OpenEngine) {
+  private constructor(engine: BareEngine, directory: string, openEngine: OpenEngine) {
     this.engine = engine
     this.directory = directory
     this.openEngine = openEngine

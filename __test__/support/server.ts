@@ -92,6 +92,8 @@ export interface TestServer {
   settle(t: ExecutionContext, accepted: Promise<TestAnswer>): Promise<TestBody>
   /** Cuts every connection and takes no new one. */
   vanish(): Promise<void>
+  /** Closes everything, so that the data directory can be opened again; done anyway when the test ends. */
+  stop(): Promise<void>
 }
 
 /** Which engine the tests run on. */
@@ -173,18 +175,25 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     app.server.closeAllConnections()
     await app.close()
   }
+  let stopped: Promise<void> | null = null
+  const stop = (): Promise<void> => {
+    stopped ??= (async () => {
+      await vanish()
+      await webhooks.close()
+      await outbound.close()
+      await queue.close()
+      await engine.close()
+    })()
+    return stopped
+  }
   t.teardown(async () => {
-    await vanish()
-    await webhooks.close()
-    await outbound.close()
-    await queue.close()
-    await engine.close()
+    await stop()
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
-  return { ...clientOf(port, masterKey), vanish }
+  return { ...clientOf(port, masterKey), vanish, stop }
 }
 
-function clientOf(port: number, masterKey: string | undefined): Omit<TestServer, 'vanish'> {
+function clientOf(port: number, masterKey: string | undefined): Omit<TestServer, 'vanish' | 'stop'> {
   const request = (
     method: string,
     path: string,

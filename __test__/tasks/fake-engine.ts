@@ -74,6 +74,8 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
 
   return {
     kind: 'fallback',
+    damage: () => null,
+    condemn: () => undefined,
     hooks,
     commits,
     read,

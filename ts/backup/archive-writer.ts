@@ -44,6 +44,15 @@ export class ArchiveWriter {
 
   /** Adds an entry of unknown length. */
   async addLong(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+    const add = await this.hold(path, chunks)
+    await add()
+  }
+
+  /**
+   * Reads an entry of unknown length, of which nothing is in the archive until the returned function is called. It has
+   * to be called before the next long entry is read.
+   */
+  async hold(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<() => Promise<void>> {
     const kept: Buffer[] = []
     let bytes = 0
     let file: FileHandle | null = null
@@ -57,13 +66,22 @@ export class ArchiveWriter {
         file ??= await open(this.#paths.entry, 'wx', PRIVATE)
         for (const part of kept.splice(0)) await file.writeFile(part)
       }
-      await this.#addEntry(path, bytes, file === null ? kept : createReadStream(this.#paths.entry))
-    } finally {
-      if (file !== null) {
-        await file.close()
-        await rm(this.#paths.entry, { force: true })
+    } catch (error) {
+      if (file !== null) await this.#removeEntry(file)
+      throw error
+    }
+    return async () => {
+      try {
+        await this.#addEntry(path, bytes, file === null ? kept : createReadStream(this.#paths.entry))
+      } finally {
+        if (file !== null) await this.#removeEntry(file)
       }
     }
+  }
+
+  async #removeEntry(file: FileHandle): Promise<void> {
+    await file.close()
+    await rm(this.#paths.entry, { force: true })
   }
 
   /** Resolves once the archive is whole and would survive a power cut under its name. */

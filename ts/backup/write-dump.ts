@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
+import type { IndexSettings } from '../settings/index.js'
 import type { DumpedBatch, DumpedTask, DumpSource, IndexEntry, WriteDump } from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
 import { documentPages } from './document-pages.js'
@@ -144,16 +145,32 @@ async function* batchLines(batches: AsyncIterable<DumpedBatch>): AsyncGenerator<
 async function addIndex(archive: ArchiveWriter, source: DumpSource, index: IndexEntry): Promise<void> {
   const { uid, primaryKey, createdAt, updatedAt } = index
   const place = `indexes/${uid}`
+  const content = await readIndex()
+  if (content === null) return
+  const { settings, addDocuments } = content
   await archive.add(`${place}/metadata.json`, json({ uid, primaryKey, createdAt, updatedAt }))
   // Secrets stay in clear: without them the other instance could not work.
-  const settings = await source.engine.settings(index.id)
   await archive.add(`${place}/settings.json`, json(settingsAsSet(settings)))
   const lengths = learnedLengths(settings)
   if (Object.keys(lengths).length > 0) await archive.add(`${place}/embedders.json`, json(lengths))
-  const fragments = fragmentEmbedders(settings)
-  await archive.addLong(`${place}/documents.jsonl`, documents())
+  await addDocuments()
 
-  async function* documents(): AsyncGenerator<Buffer> {
+  /** Read before anything is written: null for an index that turns out to be damaged, of which nothing is. */
+  async function readIndex() {
+    try {
+      const settings = await source.engine.settings(index.id)
+      const addDocuments = await archive.hold(`${place}/documents.jsonl`, documents(settings))
+      return { settings, addDocuments }
+    } catch (error) {
+      const damage = source.engine.damage(index.id)
+      if (damage === null) throw error
+      source.leaveOut(index, damage)
+      return null
+    }
+  }
+
+  async function* documents(settings: IndexSettings): AsyncGenerator<Buffer> {
+    const fragments = fragmentEmbedders(settings)
     let finished = 0
     for await (const page of documentPages(source.engine, index)) {
       if (source.signal.aborted) return

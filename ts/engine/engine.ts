@@ -218,6 +218,8 @@ export interface IndexStats extends IndexSizes {
 export interface Damage {
   readonly path: string
   readonly reason: string
+  /** The file only saves time, and is made again without it. */
+  readonly isHarmless?: boolean
 }
 
 /** Tells a search that nobody waits for it any more. An `AbortSignal` is one. */
@@ -233,8 +235,9 @@ export interface StopSignal {
  * Every method may reject with `EngineError` (the caller's mistake, code of the table); any other
  * rejection is ours and shows as `internal`. Requests and answers cross as UTF-8 JSON whose shapes are
  * in `requests.ts`; arrays given may be reused by the caller once the call returned its promise.
+ * An index whose files do not decode, or are gone, is refused with `index_damaged`.
  */
-export interface Engine {
+export interface BareEngine {
   readonly kind: 'native' | 'fallback'
 
   /** Format, document count and first error of a spooled body, read as a stream off the main thread. */
@@ -328,4 +331,13 @@ export interface Engine {
   list(): Promise<readonly IndexId[]>
 
   close(): Promise<void>
+}
+
+/** An engine that remembers which indexes are damaged, and refuses them with `index_damaged` until they are dropped. */
+export interface Engine extends BareEngine {
+  /** What is known to be wrong with an index, naming the file; null: nothing. An index nobody used is not known. */
+  damage(index: IndexId): string | null
+
+  /** Makes an index known as damaged, for reasons the engine cannot see. @param damage names the file, if there is one */
+  condemn(index: IndexId, damage: string): void
 }

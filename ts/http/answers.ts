@@ -121,7 +121,7 @@ export const batch = namedSchema(
 
 export const index = namedSchema(
   'Index',
-  record({ uid: text, createdAt: date, updatedAt: date, primaryKey: orNull(text) }),
+  record({ uid: text, createdAt: date, updatedAt: date, primaryKey: orNull(text), damage: text }, ['damage']),
 )
 
 /** Bytes, or text with a unit where that was asked for. */
@@ -146,12 +146,16 @@ export const indexStats = namedSchema(
 
 export const instanceStats = namedSchema(
   'Stats',
-  record({
-    databaseSize: size,
-    usedDatabaseSize: size,
-    lastUpdate: orNull(date),
-    indexes: mapTo(indexStats),
-  }),
+  record(
+    {
+      databaseSize: size,
+      usedDatabaseSize: size,
+      lastUpdate: orNull(date),
+      indexes: mapTo(indexStats),
+      damagedIndexes: mapTo(text),
+    },
+    ['damagedIndexes'],
+  ),
 )
 
 const enabled = record({ enabled: flag })

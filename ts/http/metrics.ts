@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { taskStatuses, taskTypes } from '../tasks/index.js'
+import type { IndexStats } from '../engine/index.js'
+import { type IndexEntry, taskStatuses, taskTypes } from '../tasks/index.js'
 import type { SearchQueue } from './search-queue.js'
 import type { Services } from './services.js'
 
@@ -75,12 +76,14 @@ const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `
 async function readGauges(services: Measured, registry: Registry): Promise<void> {
   const { engine, tasks, searches, options } = services
   const indexes = tasks.indexes()
-  const stats = await Promise.all(indexes.map(async ({ uid, id }) => [uid, await engine.stats(id)] as const))
+  const stats = (await Promise.all(indexes.map(statsOf))).filter((found) => found !== null)
   const bytes = stats.reduce((sum, [, one]) => sum + one.indexSize, await tasks.bytes())
   const updated = tasks.lastUpdate()
+  const damaged = indexes.filter(({ id }) => engine.damage(id) !== null).length
   set('db_size_bytes', 'bytes on disk', bytes)
   set('used_db_size_bytes', 'bytes on disk in use', bytes)
   set('index_count', 'indexes', indexes.length)
+  set('damaged_index_count', 'indexes that are known to be damaged', damaged)
   set(
     'last_update',
     'when an index last changed, in Unix seconds',
@@ -105,6 +108,16 @@ async function readGauges(services: Measured, registry: Registry): Promise<void>
   for (const type of taskTypes) counts.set({ kind: 'types', value: type }, await count({ types: [type] }))
   for (const { uid } of indexes)
     counts.set({ kind: 'indexes', value: uid }, await count({ indexUids: [uid] }))
+
+  /** null for an index that is damaged. */
+  async function statsOf({ uid, id }: IndexEntry): Promise<readonly [string, IndexStats] | null> {
+    try {
+      return [uid, await engine.stats(id)]
+    } catch (error) {
+      if (engine.damage(id) !== null) return null
+      throw error
+    }
+  }
 
   function set(name: string, help: string, value: number): void {
     fresh(name, help, []).set(value)

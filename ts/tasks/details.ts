@@ -17,6 +17,8 @@ export interface Counters {
   readonly updatedRules?: number
   /** By index uid. */
   readonly indexes?: Readonly<Record<string, object>>
+  /** Indexes left out by uid, with what is wrong with them. */
+  readonly damagedIndexes?: Readonly<Record<string, string>>
 }
 
 /** `details` while a task waits or runs; null for types that have none. */

@@ -56,6 +56,8 @@ export interface DumpSource {
   step(name: string, place: Place): void
   /** How far the step has come. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
+  /** Says that an index is not in the dump. @param damage why */
+  leaveOut(index: IndexEntry, damage: string): void
 }
 
 /**
@@ -69,6 +71,7 @@ export async function dumpSource(
   strategy: string,
   run: Run,
   { engine, store, spool, catalogue, rules }: Surroundings,
+  leaveOut: DumpSource['leaveOut'],
 ): Promise<DumpSource> {
   const newest = await store.call('tasks', [{}, { limit: 0, from: null, reverse: false }])
   const lastUid = taskRows(newest.rows, false)[0]?.uid ?? -1
@@ -99,6 +102,7 @@ export async function dumpSource(
     signal: run.signal,
     step: run.step,
     count: run.count,
+    leaveOut,
   }
 }
 

@@ -598,7 +598,7 @@ async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Prom
 async function deleteIndex(
   tasks: readonly PendingTask[],
   run: Run,
-  { engine, catalogue }: Surroundings,
+  { engine, catalogue, log }: Surroundings,
 ): Promise<Unfinished> {
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
@@ -606,13 +606,23 @@ async function deleteIndex(
     return effects({ outcomes: tasks.map((task) => failed(task, notFound(uid))) })
   }
   if (row !== null) await run.released(row.id)
-  const present = row === null ? 0 : (await engine.stats(row.id)).numberOfDocuments
+  const present = row === null ? 0 : await documentsIn(row)
   const outcomes = tasks.map((task) => succeeded(task, swallowed(task, present)))
   return effects({
     outcomes,
     removed: row === null ? [] : [uid],
     dropped: row === null ? [] : [row.id],
   })
+
+  /** What cannot be counted can be deleted all the same. */
+  async function documentsIn({ id }: CatalogueRow): Promise<number> {
+    try {
+      return (await engine.stats(id)).numberOfDocuments
+    } catch (error) {
+      log.warn({ err: error, indexUid: uid }, 'the documents of an index were deleted without being counted')
+      return 0
+    }
+  }
 }
 
 /** What a task of a deleted index counted; only the deletion itself removed something. */
@@ -646,23 +656,31 @@ async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<U
 
 /** Copies indexes one after another. What was sent before a failure stays where it is. */
 async function exportIndexes(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
-  const { engine, catalogue, exportIndex } = around
+  const { engine, catalogue, exportIndex, log } = around
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
   const target = { url, apiKey, payloadBytesMax, signal: run.outside }
   const sent: Record<string, object> = {}
+  const leftOut: Record<string, string> = {}
   try {
     const works = exportedIndexes(content, catalogue.rows())
     for (const [finished, work] of works.entries()) {
       run.step(`exporting ${work.index.uid}`, { finished, total: works.length })
       const { filter, overrideSettings } = work
-      const matched = await exportIndex(engine, work, target)
-      sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }
+      try {
+        const matched = await exportIndex(engine, work, target)
+        sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }
+      } catch (error) {
+        const damage = engine.damage(work.index.id)
+        if (damage === null) throw error
+        leftOut[work.index.uid] = damage
+        log.warn({ indexUid: work.index.uid, damage }, 'a damaged index is not exported')
+      }
     }
   } catch (error) {
     throw run.outside.aborted ? new Interrupted() : error
   }
-  return effects({ outcomes: [succeeded(task, { indexes: sent })] })
+  return effects({ outcomes: [succeeded(task, { indexes: sent, ...damagedOnes(leftOut) })] })
 }
 
 /** Writes a dump of everything there is. */
@@ -672,9 +690,14 @@ async function createDump(
   run: Run,
   around: Surroundings,
 ): Promise<Unfinished> {
+  const leftOut: Record<string, string> = {}
   try {
-    const dumpUid = await around.writeDump(await dumpSource(strategy, run, around))
-    return effects({ outcomes: [succeeded(task, { dumpUid })] })
+    const source = await dumpSource(strategy, run, around, ({ uid }, damage) => {
+      leftOut[uid] = damage
+      around.log.warn({ indexUid: uid, damage, batchUid: run.batchUid }, 'a damaged index is not in the dump')
+    })
+    const dumpUid = await around.writeDump(source)
+    return effects({ outcomes: [succeeded(task, { dumpUid, ...damagedOnes(leftOut) })] })
   } catch (error) {
     if (run.signal.aborted) throw new Interrupted()
     if (error instanceof ApiError) throw error
@@ -682,6 +705,10 @@ async function createDump(
     throw new ApiError('dump_process_failed', `the dump failed: ${messageOf(error)}`)
   }
 }
+
+/** Index uid → what is wrong with it, for indexes that a task left out. */
+const damagedOnes = (leftOut: Readonly<Record<string, string>>): Counters =>
+  Object.keys(leftOut).length === 0 ? {} : { damagedIndexes: leftOut }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

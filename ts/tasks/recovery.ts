@@ -1,4 +1,4 @@
-import type { BatchReport } from '../engine/index.js'
+import { type BatchReport, EngineError } from '../engine/index.js'
 import { errorBody } from '../errors/index.js'
 import { countersOf, type Effects, type Outcome, type Surroundings, updatedIndex } from './execute.js'
 import { RESTORED_BATCH_UIDS } from './limits.js'
@@ -29,7 +29,7 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
-    const report = await engine.lastCommit(row.id)
+    const report = await newestReport(row)
     if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
     nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
     const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
@@ -58,6 +58,17 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
   const orphans = await spool.removeOrphans(new Set(await store.call('payloads', [])))
   if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
   return nextBatchUid
+
+  /** null for an index without a commit, and for a damaged one: its tasks fail when they run. */
+  async function newestReport({ uid, id }: CatalogueRow): Promise<BatchReport | null> {
+    try {
+      return await engine.lastCommit(id)
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== 'index_damaged') throw error
+      log.warn({ indexUid: uid, damage: engine.damage(id) }, 'an index with waiting tasks is damaged')
+      return null
+    }
+  }
 }
 
 function recovered(

@@ -137,6 +137,8 @@ export function engine(
   }
   return {
     kind: 'fallback',
+    damage: () => null,
+    condemn: () => undefined,
     async prepare(index, batch) {
       if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)
       const own = ++ticket

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ use fs4::fs_std::FileExt as _;
 
 use crate::analysis;
 use crate::error::{Context, Error, Result};
-use crate::index::{Index, Limits};
+use crate::index::{Damage, Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, Patience};
 use crate::store::Snapshot;
@@ -49,14 +50,19 @@ impl Engine {
     /// The index of that name, opened if it is not.
     ///
     /// # Errors
-    /// Internal if the name is none or the directory is damaged.
+    /// `index_damaged` if what lies in the directory does not decode; internal if the name is none.
     pub fn index(&self, id: &str) -> Result<Arc<Index>> {
         let path = self.path_of(id)?;
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(id) {
             return Ok(Arc::clone(index));
         }
-        let index = Arc::new(Index::open(&path, self.limits)?);
+        // Code of other crates may panic over bytes that it did not write.
+        let opened = catch_unwind(AssertUnwindSafe(|| Index::open(&path, self.limits)));
+        let opened = opened.unwrap_or_else(|_| {
+            Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
+        });
+        let index = Arc::new(opened.map_err(Error::or_damaged)?);
         indexes.insert(id.to_owned(), Arc::clone(&index));
         Ok(index)
     }
@@ -150,6 +156,20 @@ impl Engine {
         match federation {
             Some(federation) => search::federated_search(&indexed, federation, patience),
             None => search::multi_search(&indexed, patience),
+        }
+    }
+
+    /// Everything of an index that does not decode; see [`Index::verify`].
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn verify(&self, id: &str) -> Result<Vec<Damage>> {
+        match self.index(id) {
+            Ok(index) => index.verify(),
+            Err(Error::User(error)) => {
+                Ok(vec![Damage { path: self.path_of(id)?.display().to_string(), reason: error.message }])
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -56,12 +56,7 @@ impl Error {
     /// counts too. `path` lies on that disk.
     pub fn or_full_disk(self, path: &Path) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
-        let mut reason: Option<&(dyn StdError + 'static)> = Some(&**source);
-        let mut named = false;
-        while let Some(cause) = reason {
-            named |= io_error_of(cause).is_some_and(|io| io.kind() == std::io::ErrorKind::StorageFull);
-            reason = cause.source();
-        }
+        let named = io_errors_of(&**source).any(|io| io.kind() == std::io::ErrorKind::StorageFull);
         if named || fs4::available_space(path).is_ok_and(|bytes| bytes < ROOM_BYTES_MIN) {
             return Self::user(
                 "no_space_left_on_device",
@@ -69,6 +64,18 @@ impl Error {
             );
         }
         self
+    }
+
+    /// The same error, unless files are the reason that do not decode or are gone: then one that says so. What the
+    /// system refused, such as one file more, says nothing about them.
+    pub fn or_damaged(self) -> Self {
+        let Self::Internal { source, .. } = &self else { return self };
+        let is_refusal =
+            |io: &std::io::Error| io.raw_os_error().is_some() && io.kind() != std::io::ErrorKind::NotFound;
+        if io_errors_of(&**source).any(is_refusal) {
+            return self;
+        }
+        Self::user("index_damaged", self.to_string())
     }
 
     /// The code of the API's table this error shows as.
@@ -80,12 +87,29 @@ impl Error {
     }
 }
 
+/// The errors of the system among an error and all its reasons.
+fn io_errors_of<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e std::io::Error> {
+    std::iter::successors(Some(error), |&cause| reason_of(cause)).filter_map(io_error_of)
+}
+
+/// An I/O error that wraps another error gives that one's reason as its own.
+fn reason_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
+    match io_error_of(cause).and_then(std::io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => cause.source(),
+    }
+}
+
 /// tantivy does not give the errors it wraps as their source.
 fn io_error_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e std::io::Error> {
     use tantivy::TantivyError;
-    use tantivy::directory::error::OpenWriteError;
+    use tantivy::directory::error::{OpenReadError, OpenWriteError};
+    if let Some(OpenReadError::IoError { io_error, .. }) = cause.downcast_ref() {
+        return Some(&**io_error);
+    }
     match cause.downcast_ref::<TantivyError>() {
         Some(TantivyError::IoError(io)) => Some(&**io),
+        Some(TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })) => Some(&**io_error),
         Some(TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. })) => Some(&**io_error),
         _ => cause.downcast_ref::<std::io::Error>(),
     }

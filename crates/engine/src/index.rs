@@ -138,12 +138,12 @@ impl Index {
     /// The newest commit, for reading.
     ///
     /// # Errors
-    /// Internal if there is none: whoever asks has a catalogue that says otherwise.
+    /// `index_damaged` if there is none: a catalogue says otherwise, or it would not be asked for.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
         committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| {
-            Error::internal(format!("{} cannot be read", self.path.display()), "nothing was committed yet")
+            Error::user("index_damaged", format!("{} is damaged: it has no commit", self.path.display()))
         })
     }
 

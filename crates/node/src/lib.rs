@@ -356,7 +356,7 @@ impl EngineHandle {
     /// Resolves to an array of `Damage`.
     #[napi]
     pub fn verify<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
-        self.background(env, move |engine| json(&engine.index(&index)?.verify()?))
+        self.background(env, move |engine| json(&engine.verify(&index)?))
     }
 
     /// Removes an index. Resolves to nothing.

@@ -1,7 +1,8 @@
 /** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
 import { Worker } from 'node:worker_threads'
-import type { Answer, Engine, StopSignal } from '../engine.js'
+import type { Answer, BareEngine, Engine, StopSignal } from '../engine.js'
 import { EngineError } from '../engine-error.js'
+import { guarding } from '../guarded.js'
 import type { FallbackOptions } from './local-engine.js'
 import type { AnswerMessage, Call, CallMessage } from './protocol.js'
 import { StopFlag } from './stop-flag.js'
@@ -83,13 +84,13 @@ export function openFallback({
   const worker = new EngineWorker({ directory }, log)
   const forward =
     <C extends Call>(call: C) =>
-    (...args: Parameters<Engine[C]>): ReturnType<Engine[C]> =>
+    (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> =>
       // The worker runs the same interface, so its answer has the type of the call.
-      worker.call(call, args) as ReturnType<Engine[C]>
+      worker.call(call, args) as ReturnType<BareEngine[C]>
   /** A signal cannot cross to the worker; a flag in shared memory can be set while it works. */
   const stoppable =
     <C extends 'search' | 'multiSearch'>(call: C) =>
-    async (...args: Parameters<Engine[C]>): Promise<Answer> => {
+    async (...args: Parameters<BareEngine[C]>): Promise<Answer> => {
       const stop: unknown = args.at(-1)
       if (!isStopSignal(stop)) return (await worker.call(call, args)) as Answer
       const flag = new StopFlag()
@@ -102,7 +103,7 @@ export function openFallback({
         stop.removeEventListener('abort', giveUp)
       }
     }
-  return Promise.resolve({
+  const bare: BareEngine = {
     kind: 'fallback',
     inspect: forward('inspect'),
     checkFilter: forward('checkFilter'),
@@ -127,5 +128,6 @@ export function openFallback({
     drop: forward('drop'),
     list: forward('list'),
     close: () => worker.close(),
-  })
+  }
+  return Promise.resolve(guarding(bare, log))
 }

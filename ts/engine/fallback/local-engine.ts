@@ -10,10 +10,10 @@ import type { IndexSettings } from '../../settings/index.js'
 import { decodeRequest } from '../encoding.js'
 import type {
   Answer,
+  BareEngine,
   Batch,
   BatchReport,
   Damage,
-  Engine,
   IndexedRequest,
   IndexId,
   IndexSizes,
@@ -63,7 +63,7 @@ export interface FallbackOptions {
   readonly directory: string
 }
 
-export class LocalEngine implements Engine {
+export class LocalEngine implements BareEngine {
   readonly kind = 'fallback'
   private readonly directory: string
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
@@ -94,10 +94,10 @@ export class LocalEngine implements Engine {
     return opening
   }
 
-  /** @throws if there is no such directory: reading must not create one */
+  /** @throws DamagedFileError if there is no such directory: reading must not create one */
   private async existing(index: IndexId): Promise<OpenIndex> {
     if (!this.indexes.has(index) && !(await isDirectory(this.path(index))))
-      throw new Error(`there is no index directory ${this.path(index)}`)
+      throw new DamagedFileError(this.path(index), 'there is no such directory')
     return this.opened(index)
   }
 
@@ -297,7 +297,10 @@ export class LocalEngine implements Engine {
           for (const { source } of documents) JSON.parse(Buffer.from(source).toString())
         }),
       )),
-      ...(await damage(snapshot, () => readSnapshot(snapshot))),
+      ...(await damage(snapshot, () => readSnapshot(snapshot))).map((found) => ({
+        ...found,
+        isHarmless: true,
+      })),
     ]
   }
 

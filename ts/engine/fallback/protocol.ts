@@ -1,9 +1,9 @@
 /** What the proxy and its worker say to each other. */
 import type { ErrorCode } from '../../errors/index.js'
-import type { Engine } from '../engine.js'
+import type { BareEngine } from '../engine.js'
 
-/** Calls that cross to the worker: all of `Engine` but its name. */
-export type Call = Exclude<keyof Engine, 'kind'>
+/** Calls that cross to the worker: all of `BareEngine` but its name. */
+export type Call = Exclude<keyof BareEngine, 'kind'>
 
 export interface CallMessage {
   readonly id: number

@@ -3,6 +3,7 @@ import { codes, type ErrorCode } from '../../errors/index.js'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type {
   Answer,
+  BareEngine,
   Batch,
   BatchReport,
   Damage,
@@ -20,6 +21,7 @@ import type {
   WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
+import { guarding } from '../guarded.js'
 import type { EngineSetup } from '../setup.js'
 import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'
 
@@ -29,8 +31,9 @@ import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding
  */
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
-  const { directory, indexingMemoryBytes, indexingThreads } = setup
-  return new NativeEngine(new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads }))
+  const { directory, indexingMemoryBytes, indexingThreads, log } = setup
+  const handle = new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads })
+  return guarding(new NativeEngine(handle), log)
 }
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
@@ -78,7 +81,7 @@ async function answer(reply: Promise<Reply>): Promise<Answer> {
   return timeAt === undefined ? answered : { ...answered, timeAt }
 }
 
-class NativeEngine implements Engine {
+class NativeEngine implements BareEngine {
   readonly kind = 'native'
   private readonly handle: EngineHandle
   private closing: Promise<void> | null = null

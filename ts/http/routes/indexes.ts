@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
+import type { Engine } from '../../engine/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
@@ -107,7 +108,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     const visible = tasks
       .indexes()
       .filter(({ uid }) => visibleIndexes === null || matchesAny(visibleIndexes, uid))
-    const results = visible.slice(offset, offset + limit).map(indexView)
+    const results = visible.slice(offset, offset + limit).map((entry) => indexView(engine, entry))
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 
@@ -119,7 +120,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 
   serve(app, services, get, ({ reply, indexUid }) =>
-    sendJson(reply, indexView(requireIndex(tasks, requireIndexUid(indexUid)))),
+    sendJson(reply, indexView(engine, requireIndex(tasks, requireIndexUid(indexUid)))),
   )
 
   serve(app, services, update, async ({ request, reply, access, indexUid, body }) => {
@@ -165,6 +166,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 }
 
-function indexView({ uid, createdAt, updatedAt, primaryKey }: IndexEntry): Readonly<Record<string, unknown>> {
-  return { uid, createdAt, updatedAt, primaryKey }
+/** An index that is known to be damaged has a member more, which says how. */
+function indexView(engine: Engine, entry: IndexEntry): Readonly<Record<string, unknown>> {
+  const { uid, id, createdAt, updatedAt, primaryKey } = entry
+  const damage = engine.damage(id)
+  return { uid, createdAt, updatedAt, primaryKey, ...(damage !== null && { damage }) }
 }

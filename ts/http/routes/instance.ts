@@ -75,25 +75,33 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     raise(services, request, 'statsSeen', { per_index_uid: false })
     const { visibleIndexes } = access
     const indexes: Record<string, unknown> = {}
+    const damagedIndexes: Record<string, string> = {}
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null
     for (const entry of tasks.indexes()) {
       const stats = await statsUnlessGone(entry, options)
-      if (stats === null) continue
-      const { view, bytes: indexBytes } = stats
+      const damage = stats === null ? services.engine.damage(entry.id) : null
+      if (stats === null && damage === null) continue
       // Sizes cover the whole instance, whatever the key may see.
-      bytes += indexBytes
+      bytes += stats?.bytes ?? 0
       if (visibleIndexes !== null && !matchesAny(visibleIndexes, entry.uid)) continue
-      indexes[entry.uid] = view
+      if (stats !== null) indexes[entry.uid] = stats.view
+      else if (damage !== null) damagedIndexes[entry.uid] = damage
       if (visibleIndexes !== null && (lastUpdate === null || isLater(entry.updatedAt, lastUpdate))) {
         lastUpdate = entry.updatedAt
       }
     }
     const shown = size(bytes, options.sizeFormat)
-    return sendJson(reply, { databaseSize: shown, usedDatabaseSize: shown, lastUpdate, indexes })
+    return sendJson(reply, {
+      databaseSize: shown,
+      usedDatabaseSize: shown,
+      lastUpdate,
+      indexes,
+      ...(Object.keys(damagedIndexes).length > 0 && { damagedIndexes }),
+    })
   })
 
-  /** null for an index that was deleted while the list was gone through. */
+  /** null for an index that is damaged, or was deleted while the list was gone through. */
   async function statsUnlessGone(
     entry: IndexEntry,
     options: StatsOptions,
@@ -101,7 +109,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     try {
       return await indexStats(services, entry, options)
     } catch (error) {
-      if (hasMoved(tasks, entry)) return null
+      if (hasMoved(tasks, entry) || services.engine.damage(entry.id) !== null) return null
       throw error
     }
   }

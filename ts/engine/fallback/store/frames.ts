@@ -8,17 +8,16 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
+import { EngineError } from '../../engine-error.js'
 
 export const FRAME_HEAD_BYTES = 13
 /** Bytes read at once while frames are small. */
 const WINDOW_BYTES = 1024 * 1024
 
-/** A file of ours that does not check out; `path` says which. */
-export class DamagedFileError extends Error {
-  readonly path: string
+/** A file of ours that does not check out, or is gone; the message says which. */
+export class DamagedFileError extends EngineError {
   constructor(path: string, reason: string) {
-    super(`${path} is damaged: ${reason}`)
-    this.path = path
+    super('index_damaged', `${path} is damaged: ${reason}`)
   }
 }
 

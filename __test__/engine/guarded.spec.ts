@@ -1,0 +1,60 @@
+import test from 'ava'
+import type { BareEngine, Damage } from '../../ts/engine/engine.js'
+import { guarding } from '../../ts/engine/guarded.js'
+
+const silent = { error: () => undefined }
+const request = Buffer.from('{}')
+
+/** An engine whose searches fail, and that finds `damages` if it is asked for them. */
+function failing(fault: string, damages: readonly Damage[]) {
+  let verified = 0
+  const engine = {
+    kind: 'fallback',
+    search: () => Promise.reject(new Error(fault)),
+    verify: async () => {
+      verified++
+      return damages
+    },
+    drop: async () => undefined,
+  } as unknown as BareEngine
+  return { guarded: guarding(engine, silent), verified: () => verified }
+}
+
+test('after a fault that nothing explains, files that do not decode are the reason', async (t) => {
+  const { guarded, verified } = failing('it panicked', [{ path: '/data/x/segment', reason: 'bad checksum' }])
+  t.is(guarded.damage('x'), null)
+  for (let tries = 0; tries < 3; tries++)
+    await t.throwsAsync(guarded.search('x', request), {
+      code: 'index_damaged',
+      message: /\/data\/x\/segment/,
+    })
+  t.is(verified(), 1)
+  t.regex(guarded.damage('x') ?? '', /segment is damaged: bad checksum/)
+  await guarded.drop('x')
+  t.is(guarded.damage('x'), null)
+})
+
+test('a fault over files that are whole stays a fault, and they are read once', async (t) => {
+  const harmless = { path: '/data/x/snapshot', reason: 'cut', isHarmless: true }
+  const { guarded, verified } = failing('a bug', [harmless])
+  for (let tries = 0; tries < 3; tries++)
+    await t.throwsAsync(guarded.search('x', request), { message: 'a bug' })
+  t.is(verified(), 1)
+  t.is(guarded.damage('x'), null)
+})
+
+test('what the system refused is never taken for damage', async (t) => {
+  const { guarded, verified } = failing('EMFILE: too many open files', [{ path: '/x', reason: 'unread' }])
+  await t.throwsAsync(guarded.search('x', request), { message: /EMFILE/ })
+  t.is(verified(), 0)
+})
+
+test('a condemned index is refused without asking the engine, others are not', async (t) => {
+  const { guarded } = failing('a bug', [])
+  guarded.condemn('x', 'its newest commit is gone')
+  await t.throwsAsync(guarded.search('x', request), {
+    code: 'index_damaged',
+    message: /newest commit is gone/,
+  })
+  await t.throwsAsync(guarded.search('y', request), { message: 'a bug' })
+})

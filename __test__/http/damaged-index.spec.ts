@@ -1,0 +1,143 @@
+/**
+ * What becomes of an instance when the files of one of its indexes are damaged?
+ *
+ * 1. The server starts, and every other index works.
+ * 2. What needs the damaged one fails with `index_damaged` and names the file; its tasks fail likewise.
+ * 3. It is shown as damaged, and left out of sums, dumps and metrics.
+ * 4. It can be swapped, deleted and made anew.
+ */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { entriesOf, tempDir } from '../backup/archives.js'
+import { startServer, type TestServer, testEngine } from '../support/server.js'
+
+const films = Array.from({ length: 20 }, (_, id) => ({ id, title: `film ${id}` }))
+
+/** Damages the files below the directory of one index. */
+type Harm = (directory: string) => Promise<void>
+
+const turned: Harm = async (directory) => {
+  const names = (await readdir(directory)).filter((name) => name.startsWith('commit'))
+  const name = names.sort().at(-1) ?? ''
+  const bytes = await readFile(join(directory, name))
+  // Of the native engine the manifest, which lies at the end; of the other one the first of two commits.
+  bytes[name === 'commits.log' ? 40 : bytes.length - 60]! ^= 0x10
+  await writeFile(join(directory, name), bytes)
+}
+
+const gone: Harm = (directory) => rm(directory, { recursive: true })
+
+/** A server over one healthy index and one that was damaged while it was down. */
+async function damaged(t: ExecutionContext, harm: Harm) {
+  const directory = await tempDir(t)
+  const dumpDirectory = join(directory, 'dumps')
+  const before = await startServer(t, { directory })
+  const known = new Set<string>()
+  let id = ''
+  for (const uid of ['books', 'films']) {
+    await before.settle(t, before.put(`/indexes/${uid}/settings/filterable-attributes`, '["title"]'))
+    await before.settle(t, before.post(`/indexes/${uid}/documents`, films))
+    const [added = ''] = (await readdir(join(directory, 'indexes'))).filter(
+      (name) => name.includes('-') && !known.has(name),
+    )
+    known.add(added)
+    id = added
+  }
+  await before.stop()
+  await harm(join(directory, 'indexes', id))
+  return {
+    server: await startServer(t, { directory, dumpDirectory, features: ['metrics'] }),
+    dumpDirectory,
+    id,
+  }
+}
+
+const check = (
+  t: ExecutionContext,
+  body: { readonly code: string; readonly message: string },
+  id: string,
+) => {
+  t.is(body.code, 'index_damaged', body.message)
+  t.true(body.message.includes(id), body.message)
+  t.regex(body.message, /restore .* or import a dump, or delete the index/)
+}
+
+for (const [name, harm] of [
+  ['a file that does not decode', turned],
+  ['a directory that is gone', gone],
+] as const) {
+  test.serial(`${testEngine}: an index with ${name} is refused by its code, others work`, async (t) => {
+    const { server, id } = await damaged(t, harm)
+    const refused = [
+      await server.get('/indexes/films/search?q=film'),
+      await server.get('/indexes/films/documents'),
+      await server.get('/indexes/films/documents/1'),
+      await server.get('/indexes/films/settings'),
+      await server.get('/indexes/films/stats'),
+      await server.post('/multi-search', { queries: [{ indexUid: 'books' }, { indexUid: 'films' }] }),
+    ]
+    for (const { status, body } of refused) {
+      t.is(status, 500)
+      check(t, body, id)
+    }
+    const writes = [
+      server.post('/indexes/films/documents', films),
+      server.delete('/indexes/films/documents'),
+      server.put('/indexes/films/settings/stop-words', '["a"]'),
+      server.post('/indexes/films/compact'),
+    ]
+    for (const write of writes) {
+      const task = await server.settle(t, write)
+      t.is(task.status, 'failed', JSON.stringify(task))
+      check(t, task.error, id)
+    }
+    t.is((await server.settle(t, server.post('/indexes/books/documents', films))).status, 'succeeded')
+    t.is((await server.get('/indexes/books/search?q=film&limit=3')).body.hits.length, 3)
+  })
+
+  test.serial(`${testEngine}: an index with ${name} is shown, and left out of sums and dumps`, async (t) => {
+    const { server, dumpDirectory, id } = await damaged(t, harm)
+    const stats = await server.get('/stats')
+    t.is(stats.status, 200)
+    t.deepEqual(Object.keys(stats.body.indexes as object), ['books'])
+    t.regex((stats.body.damagedIndexes as { films: string }).films, new RegExp(id))
+    const { results } = (await server.get('/indexes')).body
+    t.deepEqual(
+      results.map(({ uid, damage }) => [uid, typeof damage]),
+      [
+        ['books', 'undefined'],
+        ['films', 'string'],
+      ],
+    )
+    t.is((await server.get('/indexes/films')).body.damage, results[1]?.damage)
+    const metrics = (await server.get('/metrics')).bytes.toString()
+    t.regex(metrics, /index_docs_count\{index="books"\} 20/)
+    t.notRegex(metrics, /index_docs_count\{index="films"\}/)
+    t.regex(metrics, /damaged_index_count 1/)
+    const dump = await server.settle(t, server.post('/dumps'))
+    t.is(dump.status, 'succeeded')
+    t.deepEqual(Object.keys(dump.details.damagedIndexes as object), ['films'])
+    const entries = await entriesOf(t, join(dumpDirectory, `${dump.details.dumpUid}.dump`))
+    const indexes = [...entries.keys()].filter((path) => path.startsWith('indexes/'))
+    t.true(indexes.length > 0 && indexes.every((path) => path.startsWith('indexes/books/')), indexes.join())
+  })
+
+  test.serial(`${testEngine}: an index with ${name} is swapped, deleted and made anew`, async (t) => {
+    const { server } = await damaged(t, harm)
+    await refill(t, server, 'fresh')
+    const pair = [{ indexes: ['films', 'fresh'] }]
+    t.is((await server.settle(t, server.post('/swap-indexes', pair))).status, 'succeeded')
+    t.is((await server.get('/indexes/films/search?q=film&limit=3')).body.hits.length, 3)
+    t.is((await server.settle(t, server.delete('/indexes/fresh'))).status, 'succeeded')
+    t.is((await server.get('/indexes/fresh')).body.code, 'index_not_found')
+    await refill(t, server, 'fresh')
+    t.deepEqual(Object.keys((await server.get('/stats')).body.indexes as object), ['books', 'films', 'fresh'])
+    t.is((await server.get('/stats')).body.damagedIndexes, undefined)
+  })
+}
+
+async function refill(t: ExecutionContext, server: TestServer, uid: string): Promise<void> {
+  t.is((await server.settle(t, server.post(`/indexes/${uid}/documents`, films))).status, 'succeeded')
+  t.is((await server.get(`/indexes/${uid}/search?q=film&limit=3`)).body.hits.length, 3)
+}

@@ -1,0 +1,128 @@
+/** Here is an index: can what it answers be trusted? Damaged ones are remembered, and refused until they are dropped. */
+import type { BareEngine, Damage, Engine, IndexId, Prepared } from './engine.js'
+import { EngineError } from './engine-error.js'
+
+interface GuardLog {
+  error(facts: object, message: string): void
+}
+
+/** Failures of the system, which say nothing about what the files hold. */
+const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|24|28|122)\b/
+
+/**
+ * The same engine, which uses no index that is known to be damaged.
+ *
+ * 1. An index that does not open, or that the caller condemned, is refused with `index_damaged` from then on. Only
+ *    `drop` still takes it, and what asks for no content.
+ * 2. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
+ */
+export function guarding(engine: BareEngine, log: GuardLog): Engine {
+  const damaged = new Map<IndexId, string>()
+  /** Indexes whose files were read after a fault, and found to be whole; a commit makes new files. */
+  const examined = new Set<IndexId>()
+  /** Indexes whose batch was abandoned: a failure of its commit has its reason. */
+  const abandoned = new Set<IndexId>()
+  let isClosed = false
+
+  function condemn(index: IndexId, damage: string): void {
+    if (damaged.has(index)) return
+    damaged.set(index, damage)
+    log.error({ index, damage }, 'an index is damaged: it is refused until it is restored or deleted')
+  }
+
+  function refuse(index: IndexId): void {
+    const damage = damaged.get(index)
+    if (damage !== undefined) throw damageError(damage)
+  }
+
+  /** Reads all files of an index to find out whether they are the reason of `fault`. */
+  async function examine(index: IndexId, fault: Error): Promise<void> {
+    if (isClosed || examined.has(index) || abandoned.has(index) || SYSTEM_FAULT.test(fault.message)) return
+    examined.add(index)
+    const damages = await engine.verify(index).catch(() => [])
+    const found = damages.find(({ isHarmless, reason }) => isHarmless !== true && !SYSTEM_FAULT.test(reason))
+    if (found !== undefined) condemn(index, damageText(found))
+  }
+
+  async function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>): Promise<T> {
+    for (const index of indexes) refuse(index)
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof EngineError) {
+        const [only] = indexes
+        if (error.code === 'index_damaged' && only !== undefined && indexes.length === 1)
+          condemn(only, error.message)
+        else if (error.code !== 'index_damaged') throw error
+      } else if (error instanceof Error) {
+        for (const index of new Set(indexes)) await examine(index, error)
+      }
+      for (const index of indexes) refuse(index)
+      throw error
+    }
+  }
+
+  return {
+    kind: engine.kind,
+    damage: (index) => damaged.get(index) ?? null,
+    condemn,
+    inspect: (payload) => engine.inspect(payload),
+    checkFilter: (request) => engine.checkFilter(request),
+    prepare(index, batch) {
+      abandoned.delete(index)
+      return guarded([index], () => engine.prepare(index, batch))
+    },
+    work: (prepared, from) => guarded([prepared.index], () => engine.work(prepared, from)),
+    async commit(prepared, vectors) {
+      const report = await guarded([prepared.index], () => engine.commit(prepared, vectors))
+      examined.delete(prepared.index)
+      return report
+    },
+    progress: (index) => engine.progress(index),
+    abandon(prepared: Prepared) {
+      abandoned.add(prepared.index)
+      return engine.abandon(prepared)
+    },
+    lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
+    settings: (index) => guarded([index], () => engine.settings(index)),
+    search: (index, request, stop) => guarded([index], () => engine.search(index, request, stop)),
+    multiSearch: (requests, federation, stop) =>
+      guarded(
+        requests.map(({ index }) => index),
+        () => engine.multiSearch(requests, federation, stop),
+      ),
+    facetSearch: (index, request, stop) => guarded([index], () => engine.facetSearch(index, request, stop)),
+    similar: (index, request) => guarded([index], () => engine.similar(index, request)),
+    documents: (index, request) => guarded([index], () => engine.documents(index, request)),
+    document: (index, request) => guarded([index], () => engine.document(index, request)),
+    stats: (index) => guarded([index], () => engine.stats(index)),
+    sizes: (index) => guarded([index], () => engine.sizes(index)),
+    fields: (index) => guarded([index], () => engine.fields(index)),
+    snapshot: (index, directory) => guarded([index], () => engine.snapshot(index, directory)),
+    verify: (index) => engine.verify(index),
+    async drop(index) {
+      await engine.drop(index)
+      damaged.delete(index)
+      examined.delete(index)
+      abandoned.delete(index)
+    },
+    list: () => engine.list(),
+    close() {
+      isClosed = true
+      return engine.close()
+    },
+  }
+}
+
+/** The file that is damaged, and how. */
+function damageText({ path, reason }: Damage): string {
+  return reason.includes(path) ? reason : `${path} is damaged: ${reason}`
+}
+
+/** What whoever uses a damaged index is told. @param damage names the file */
+function damageError(damage: string): EngineError {
+  return new EngineError(
+    'index_damaged',
+    `the index is damaged (${damage}): stop the server and restore its data directory, or import a dump, or delete the index and add its documents again`,
+  )
+}
