@@ -193,6 +193,70 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
   )
 })
 
+for (const { name, outcomes, expected } of [
+  {
+    name: 'no deletion of all documents',
+    outcomes: [{ taskUid: 3, touched: true }],
+    expected: 'enqueued' as const,
+  },
+  {
+    name: 'only a deletion of all documents before it',
+    outcomes: [
+      { taskUid: 1, touched: true, deletedDocuments: 0 },
+      { taskUid: 3, touched: true },
+    ],
+    expected: 'enqueued' as const,
+  },
+  {
+    name: 'a deletion of all documents behind it',
+    outcomes: [{ taskUid: 3, touched: true, deletedDocuments: 0 }],
+    expected: 'succeeded' as const,
+  },
+])
+  test(`an addition that a found commit does not name, with ${name}, is ${expected} at the next start`, async (t) => {
+    const { tasks, start, directory, close } = await house(t)
+    start()
+    await ended(tasks, (await tasks.enqueue(create('ferries', 'id'))).taskUid)
+    await close()
+
+    const held = await house(t, { directory })
+    await held.tasks.enqueue(clear('ferries')) // 1
+    await add(held.tasks, 'ferries', [{ id: 9 }]) // 2
+    await held.tasks.enqueue(expected === 'succeeded' ? clear('ferries') : deleteIds('ferries', '1')) // 3
+    const file = join(directory, 'indexes', held.tasks.index('ferries')?.id ?? '', 'index.json')
+    await held.close()
+    const lastCommit = { batchUid: 7, outcomes, primaryKey: 'id', documents: 0 }
+    const state = JSON.parse(await readFile(file, 'utf8')) as object
+    await writeFile(file, JSON.stringify({ ...state, lastCommit }))
+
+    const again = await house(t, { directory })
+    t.is((await again.tasks.get(2, null))?.status, expected)
+    t.is((await again.tasks.get(3, null))?.status, 'succeeded')
+  })
+
+test('additions in front of a clear fail with the commit that clears, and nothing is gone', async (t) => {
+  const { tasks, start, hooks, engine } = await house(t)
+  start()
+  await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
+  const held = gate(t)
+  hooks.prepare = () => held.passed
+  await tasks.enqueue(deleteIds('ferries', '7')) // 1
+  await add(tasks, 'ferries', [{ id: 3 }]) // 2
+  await tasks.enqueue(clear('ferries')) // 3
+  hooks.commit = (batch) => {
+    if (batch.operations.some(({ kind }) => kind === 'clear')) diskFull()
+  }
+  held.open()
+  for (const uid of [2, 3]) {
+    const task = await ended(tasks, uid)
+    t.is(task.status, 'failed')
+    t.is(task.error?.code, 'no_space_left_on_device')
+  }
+  t.is((await tasks.get(2, null))?.details?.indexedDocuments, 0)
+  const { documents } = await engine.read(tasks.index('ferries')?.id ?? '')
+  t.deepEqual(Object.keys(documents), ['1', '2'])
+})
+
 const alone = [
   { name: 'a primary key that was set', task: update('ferries', { primaryKey: 'code' }), uid: 'ferries' },
   {

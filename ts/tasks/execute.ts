@@ -252,7 +252,11 @@ async function changeIndex(
   let outcomes = plan.decided
   try {
     if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
-    outcomes = [...outcomes, ...running.map((task) => outcomeIn(report, task))]
+    outcomes = [
+      ...outcomes,
+      ...running.map((task) => outcomeIn(report, task)),
+      ...plan.overtaken.map((task) => succeeded(task, { indexedDocuments: 0 })),
+    ]
   } catch (error) {
     if (error instanceof Interrupted) {
       // Nothing refers to the directory of an index that never came into being.
@@ -264,7 +268,7 @@ async function changeIndex(
       throw error
     }
     const body = failureBody(error, log, run.batchUid)
-    outcomes = [...outcomes, ...running.map((task) => failed(task, body))]
+    outcomes = [...outcomes, ...[...running, ...plan.overtaken].map((task) => failed(task, body))]
     // An index asked for by a task that fails comes into being all the same, empty.
     if (row === null) report = await createdEmpty()
   }
@@ -295,7 +299,10 @@ async function changeIndex(
 /** What of a batch the engine has to do, and what is settled without it. The rest of it has to wait. */
 interface Plan {
   readonly operations: readonly Operation[]
+  /** Tasks that failed, whatever the engine does. */
   readonly decided: readonly Outcome[]
+  /** Additions in front of a deletion of all documents: they succeed or fail with the commit that deletes them. */
+  readonly overtaken: readonly PendingTask[]
   /** Whether a task asked for the index to exist. */
   readonly creates: boolean
 }
@@ -308,6 +315,7 @@ async function planOf(
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
+  const overtaken = new Set<PendingTask>()
   const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
   let exists = row !== null
   let settings: IndexSettings | null = null
@@ -323,10 +331,7 @@ async function planOf(
     exists = true
     switch (content.kind) {
       case 'documents': {
-        if (position < lastClear) {
-          decided.push(succeeded(task, { indexedDocuments: 0 }))
-          break
-        }
+        if (position < lastClear) overtaken.add(task)
         const { method, primaryKey, skipCreation } = content
         const { payload: stored } = content
         const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
@@ -344,7 +349,7 @@ async function planOf(
         operations.push({ taskUid, kind: 'clear' })
         break
       case 'settings': {
-        if (isRisky) return plan()
+        if (isRisky) return plan(position)
         try {
           const before = settings ?? (await currentSettings())
           const merged = mergeSettings(before, content.patch)
@@ -363,10 +368,19 @@ async function planOf(
         throw new TypeError(`task ${taskUid} of kind ${content.kind} cannot share a commit`)
     }
   }
-  return plan()
+  return plan(tasks.length)
 
-  function plan(): Plan {
-    return { operations, decided, creates: tasks.some(mayCreate) }
+  /** @param end position of the first task that has to wait */
+  function plan(end: number): Plan {
+    // Additions are carried out if the deletion behind them has to wait: it may be canceled until then.
+    if (lastClear >= end) overtaken.clear()
+    const uids = new Set([...overtaken].map(({ row: { uid } }) => uid))
+    return {
+      operations: operations.filter(({ taskUid }) => !uids.has(taskUid)),
+      decided,
+      overtaken: [...overtaken],
+      creates: tasks.some(mayCreate),
+    }
   }
 }
 

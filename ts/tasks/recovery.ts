@@ -77,7 +77,11 @@ function recovered(
   tasks: readonly PendingTask[],
   finishedAt: Micros,
 ): Effects {
-  const outcomes = tasks.flatMap((task) => outcomeOf(task, report))
+  const reported = new Set(report.outcomes.map(({ taskUid }) => taskUid))
+  const lastClear = tasks.findLast(
+    ({ row: { uid }, content }) => content.kind === 'clear' && reported.has(uid),
+  )
+  const outcomes = tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null))
   const [first] = outcomes
   // It is always alone in its batch.
   if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
@@ -93,7 +97,8 @@ function recovered(
   }
 }
 
-function outcomeOf(task: PendingTask, report: BatchReport): Outcome[] {
+/** @param lastClear uid of the last task of the batch that deleted all documents; null if none did */
+function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | null): Outcome[] {
   const { uid } = task.row
   const base = { task, canceledBy: null, newIndexUid: null }
   const outcome = report.outcomes.find(({ taskUid }) => taskUid === uid)
@@ -105,9 +110,9 @@ function outcomeOf(task: PendingTask, report: BatchReport): Outcome[] {
         : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
     ]
   }
-  // An addition in front of a clear never reached the engine. Anything else that is missing failed before
-  // the commit; it fails again when it runs.
-  return task.content.kind === 'documents'
+  // An addition in front of a deletion of all documents never reached the engine. Anything else that is missing failed
+  // before the commit; it fails again when it runs.
+  return task.content.kind === 'documents' && lastClear !== null && uid < lastClear
     ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]
     : []
 }
