@@ -166,6 +166,19 @@ const past: Readonly<Record<string, DumpedTask>> = {
     },
     { indexUid: null },
   ),
+  'a deletion by a filter of another writer': ended('documentDeletion', {
+    providedIds: 0,
+    deletedDocuments: 1,
+    originalFilter: 'a = 1',
+  }),
+  'a swap of another writer': ended('indexSwap', { swaps: 'gone' }, { indexUid: null }),
+  'a change of a rule of another writer': ended(
+    'dsrUpdate',
+    { rule: { actions: 'gone' } },
+    { indexUid: '.meili_dsr' },
+  ),
+  'an upgrade': ended('upgradeDatabase', { upgradeFrom: 'v1.1.0', upgradeTo: 'v1.2.0' }, { indexUid: null }),
+  'a change of the network': ended('networkTopologyChange', { movedDocuments: 3 }, { indexUid: null }),
   'a rule': ended('dsrUpdate', { rule: { active: true }, updatedRules: 1 }, { indexUid: '.meili_dsr' }),
   'all rules gone': ended('dsrClear', { deletedDocuments: 2 }, { indexUid: '.meili_dsr' }),
 }
@@ -240,7 +253,7 @@ const waiting: Readonly<Record<string, readonly [TaskType, TaskContent]>> = {
       kind: 'export',
       url: 'http://x.test',
       apiKey: 'k',
-      payloadBytesMax: 1000,
+      payloadBytesMax: 20_000_000_000,
       indexes: [{ pattern: 'a*', filter: 'b = 1', overrideSettings: true }],
     },
   ],

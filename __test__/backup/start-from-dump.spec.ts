@@ -559,7 +559,7 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     ],
     /indexes\/a: /,
   ],
-  'holds a key without an uid': [[metadata, { path: 'keys.jsonl', content: '{}' }], /keys\.jsonl:1: uid/],
+  'holds a key without an uid': [[metadata, { path: 'keys.jsonl', content: '{}' }], /keys\.jsonl:1\.uid/],
   'holds a task of no kind': [
     [metadata, { path: 'tasks/queue.jsonl', content: task({ type: 'wonder' }) }],
     /tasks\/queue\.jsonl:1: type/,

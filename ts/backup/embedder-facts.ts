@@ -7,7 +7,8 @@
 import { type EmbedderFields, embedderAsSet, type IndexSettings, type Known } from '../settings/index.js'
 import type { Unpacked } from './archive-reader.js'
 import { jsonOf, linesOf } from './entries.js'
-import { fieldsOf, mapOf, uidOf } from './fields.js'
+import { fieldsOf } from './fields.js'
+import { lengthsForm } from './instance-forms.js'
 import { VECTORLESS_LINES_MAX } from './limits.js'
 
 type Lengths = Readonly<Record<string, number>>
@@ -39,11 +40,8 @@ export async function withLengths(
     .filter(([, { source, dimensions }]) => source !== 'openAi' && dimensions === undefined)
     .map(([name]) => name)
   if (unknown.length === 0) return settings
-  const told = mapOf(
-    (await jsonOf(unpacked, `${place}/embedders.json`)) ?? {},
-    `${place}/embedders.json`,
-    uidOf,
-  )
+  const at = `${place}/embedders.json`
+  const told = lengthsForm.read((await jsonOf(unpacked, at)) ?? {}, at)
   const missing = new Set(unknown.filter((name) => told[name] === undefined))
   const lengths = { ...(await lengthsIn(unpacked, `${place}/documents.jsonl`, missing)), ...told }
   const embedders = unknown.map((name): readonly [string, EmbedderFields] => {

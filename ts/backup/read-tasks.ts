@@ -1,64 +1,9 @@
 /** Here is a line of an archive: which task or batch is it? The way back of `task-lines.ts`. */
-
-import type { Payload } from '../engine/index.js'
-import { isErrorCode } from '../errors/index.js'
-import { readJsonText, readNode } from '../parse/index.js'
-import { settingsBody, settingsChange } from '../settings/index.js'
-import {
-  type DumpedBatch,
-  type DumpedTask,
-  type Task,
-  type TaskContent,
-  type TaskType,
-  taskStatuses,
-} from '../tasks/index.js'
-import { DumpError } from './dump-error.js'
-import {
-  booleanOf,
-  dateOf,
-  type Fields,
-  fieldsOf,
-  indexUidOf,
-  listOf,
-  mapOf,
-  oneOf,
-  orNull,
-  textOf,
-  uidOf,
-  unexpected,
-} from './fields.js'
-import { decodeRoaring } from './roaring.js'
-import { RULES_INDEX, rulePatchOf } from './rules.js'
-
-/** What the upload of a waiting task has become. */
-export interface Upload {
-  readonly payload: Payload
-  readonly bytes: number
-}
-
-/** Variant of a line's `type` → type of the task. */
-const types: Readonly<Record<string, TaskType>> = {
-  documentImport: 'documentAdditionOrUpdate',
-  documentDeletion: 'documentDeletion',
-  documentDeletionByFilter: 'documentDeletion',
-  documentClear: 'documentDeletion',
-  documentEdition: 'documentEdition',
-  settings: 'settingsUpdate',
-  indexCreation: 'indexCreation',
-  indexDeletion: 'indexDeletion',
-  indexUpdate: 'indexUpdate',
-  indexSwap: 'indexSwap',
-  taskCancelation: 'taskCancelation',
-  tasksDeletion: 'taskDeletion',
-  dumpCreation: 'dumpCreation',
-  snapshotCreation: 'snapshotCreation',
-  export: 'export',
-  upgradeDatabase: 'upgradeDatabase',
-  indexCompaction: 'indexCompaction',
-  networkTopologyChange: 'networkTopologyChange',
-  dsrUpdate: 'dsrUpdate',
-  dsrClear: 'dsrClear',
-}
+import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
+import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
+import { RULES_INDEX } from './rules.js'
+import { batchForm, errorForm } from './task-forms.js'
+import { contentOf, typeByVariant, type Upload } from './task-kinds.js'
 
 /**
  * A line of `tasks/queue.jsonl`. @param upload gives the upload of a waiting task
@@ -72,11 +17,11 @@ export async function taskOf(
   const line = fieldsOf(value, at)
   const uid = uidOf(line.uid, `${at}: uid`)
   const [variant, fields] = variantOf(line.type, `${at}: type`)
-  const type = types[variant]
+  const type = typeByVariant[variant]
   if (type === undefined) throw unexpected(variant, `${at}: type`, 'a type of tasks')
   const status = oneOf(line.status, `${at}: status`, taskStatuses)
   const isWaiting = status === 'enqueued' || status === 'processing'
-  const content = isWaiting ? await contentOf(uid, variant, fields, at, upload) : null
+  const content = isWaiting ? await contentOf(variant, fields, at, () => upload(uid)) : null
   const { details, error, customMetadata } = line
   const task: Task = {
     uid,
@@ -86,7 +31,7 @@ export async function taskOf(
     type,
     canceledBy: orNull(line.canceledBy, `${at}: canceledBy`, uidOf),
     ...(details !== undefined && details !== null && { details: detailsOf(type, details, `${at}: details`) }),
-    error: orNull(error, `${at}: error`, errorOf),
+    error: orNull(error, `${at}: error`, errorForm.read),
     duration: null,
     enqueuedAt: dateOf(line.enqueuedAt, `${at}: enqueuedAt`),
     startedAt: isWaiting ? null : orNull(line.startedAt, `${at}: startedAt`, dateOf),
@@ -109,23 +54,11 @@ function newIndexUidOf(line: Fields, { type, status, details }: Task): string | 
 
 /** A line of `batches/queue.jsonl`. @throws DumpError */
 export function batchOf(value: unknown, at: string): DumpedBatch {
-  const line = fieldsOf(value, at)
-  const startedAt = dateOf(line.startedAt, `${at}: startedAt`)
-  const arrival = orNull(line.enqueuedAt, `${at}: enqueuedAt`, fieldsOf)
-  const { stopReason } = line
+  const { enqueuedAt, stopReason, ...batch } = batchForm.read(value, at)
   return {
-    batch: {
-      uid: uidOf(line.uid, `${at}: uid`),
-      progress: null,
-      details: fieldsOf(line.details ?? {}, `${at}: details`),
-      stats: fieldsOf(line.stats ?? {}, `${at}: stats`),
-      duration: null,
-      startedAt,
-      finishedAt: dateOf(line.finishedAt, `${at}: finishedAt`),
-      batchStrategy: typeof stopReason === 'string' ? stopReason : 'unspecified',
-    },
-    oldestEnqueuedAt: arrival === null ? startedAt : dateOf(arrival.oldest, `${at}: enqueuedAt.oldest`),
-    newestEnqueuedAt: arrival === null ? startedAt : dateOf(arrival.earliest, `${at}: enqueuedAt.earliest`),
+    batch: { ...batch, progress: null, duration: null, batchStrategy: stopReason },
+    oldestEnqueuedAt: enqueuedAt?.oldest ?? batch.startedAt,
+    newestEnqueuedAt: enqueuedAt?.earliest ?? batch.startedAt,
   }
 }
 
@@ -135,19 +68,6 @@ function variantOf(value: unknown, at: string): readonly [string, Fields] {
   const [entry, ...others] = Object.entries(fieldsOf(value, at))
   if (entry === undefined || others.length > 0) throw unexpected(value, at, 'an object with one key')
   return [entry[0], fieldsOf(entry[1] ?? {}, `${at}.${entry[0]}`)]
-}
-
-function errorOf(value: unknown, at: string): NonNullable<Task['error']> {
-  const { message, code, type, link } = fieldsOf(value, at)
-  const known = textOf(code, `${at}.code`)
-  if (!isErrorCode(known)) throw unexpected(code, `${at}.code`, 'a code of the table')
-  const types = ['invalid_request', 'internal', 'auth', 'system'] as const
-  return {
-    message: textOf(message, `${at}.message`),
-    code: known,
-    type: oneOf(type, `${at}.type`, types),
-    link: textOf(link, `${at}.link`),
-  }
 }
 
 function detailsOf(type: TaskType, value: unknown, at: string): Fields {
@@ -166,122 +86,3 @@ function detailsOf(type: TaskType, value: unknown, at: string): Fields {
 
 const camelCase = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-async function contentOf(
-  uid: number,
-  variant: string,
-  fields: Fields,
-  line: string,
-  upload: (uid: number) => Promise<Upload>,
-): Promise<TaskContent> {
-  const at = `${line}: type.${variant}`
-  switch (variant) {
-    case 'documentImport': {
-      const { payload, bytes } = await upload(uid)
-      const method = oneOf(fields.method, `${at}.method`, ['ReplaceDocuments', 'UpdateDocuments'])
-      return {
-        kind: 'documents',
-        method: method === 'ReplaceDocuments' ? 'replace' : 'update',
-        payload,
-        payloadBytes: bytes,
-        receivedDocuments: uidOf(fields.documents_count, `${at}.documents_count`),
-        primaryKey: orNull(fields.primary_key, `${at}.primary_key`, textOf),
-        skipCreation: fields.skip_creation === true,
-        mayCreateIndex: booleanOf(fields.allow_index_creation, `${at}.allow_index_creation`),
-      }
-    }
-    case 'documentDeletion':
-      return { kind: 'deleteByIds', ids: listOf(fields.documents_ids, `${at}.documents_ids`, textOf) }
-    case 'documentDeletionByFilter':
-      return { kind: 'deleteByFilter', filter: fields.filter ?? null }
-    case 'documentClear':
-      return { kind: 'clear' }
-    case 'documentEdition':
-      return {
-        kind: 'edit',
-        function: textOf(fields.function, `${at}.function`),
-        filter: fields.filter ?? null,
-        context: orNull(fields.context, `${at}.context`, fieldsOf),
-      }
-    case 'settings': {
-      const sent = readNode(readJsonText(JSON.stringify(fields.settings ?? {})), settingsBody)
-      return {
-        kind: 'settings',
-        ...settingsChange(sent, everyFeature),
-        isReset: booleanOf(fields.is_deletion, `${at}.is_deletion`),
-        mayCreateIndex: booleanOf(fields.allow_index_creation, `${at}.allow_index_creation`),
-      }
-    }
-    case 'indexCreation':
-      return { kind: variant, primaryKey: orNull(fields.primary_key, `${at}.primary_key`, textOf) }
-    case 'indexUpdate':
-      return {
-        kind: variant,
-        primaryKey: orNull(fields.primary_key, `${at}.primary_key`, textOf),
-        newUid: orNull(fields.uid ?? fields.new_index_uid, `${at}.uid`, textOf),
-      }
-    case 'indexSwap':
-      return { kind: variant, swaps: listOf(fields.swaps, `${at}.swaps`, swapOf) }
-    case 'taskCancelation':
-    case 'tasksDeletion':
-      return {
-        kind: variant === 'taskCancelation' ? variant : 'taskDeletion',
-        query: textOf(fields.query, `${at}.query`),
-        tasks: numbersOf(fields.tasks, `${at}.tasks`),
-      }
-    case 'dsrUpdate':
-      return {
-        kind: variant,
-        uid: textOf(fields.uid, `${at}.uid`),
-        patch: orNull(fields.patch, `${at}.patch`, rulePatchOf),
-      }
-    case 'export':
-      return {
-        kind: variant,
-        url: textOf(fields.url, `${at}.url`),
-        apiKey: orNull(fields.api_key, `${at}.api_key`, textOf),
-        payloadBytesMax: orNull(fields.payload_size, `${at}.payload_size`, uidOf),
-        indexes: Object.entries(mapOf(fields.indexes, `${at}.indexes`, exportedOf)).map(
-          ([pattern, rest]) => ({
-            pattern,
-            ...rest,
-          }),
-        ),
-      }
-    case 'indexDeletion':
-    case 'indexCompaction':
-    case 'dumpCreation':
-    case 'snapshotCreation':
-    case 'dsrClear':
-      return { kind: variant }
-    default:
-      throw new DumpError(
-        `${line}: a waiting task of the type ${variant} cannot be carried out by this version`,
-      )
-  }
-}
-
-const everyFeature = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
-
-function swapOf(value: unknown, at: string) {
-  const { indexes, rename } = fieldsOf(value, at)
-  const [a, b, ...others] = listOf(indexes, `${at}.indexes`, textOf)
-  if (a === undefined || b === undefined || others.length > 0)
-    throw unexpected(indexes, `${at}.indexes`, 'two index uids')
-  return { indexes: [a, b] as const, rename: rename === true }
-}
-
-function exportedOf(value: unknown, at: string) {
-  const { filter = null, overrideSettings, override_settings } = fieldsOf(value, at)
-  return { filter, overrideSettings: (overrideSettings ?? override_settings) === true }
-}
-
-function numbersOf(value: unknown, at: string): readonly number[] {
-  const bytes = Buffer.from(listOf(value, at, uidOf))
-  try {
-    return decodeRoaring(bytes)
-  } catch (error) {
-    if (error instanceof RangeError) throw new DumpError(`${at}: ${error.message}`)
-    throw error
-  }
-}

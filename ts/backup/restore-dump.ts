@@ -3,17 +3,18 @@ import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
-import type { StoredKey, StoredWebhook } from '../tasks/index.js'
 import { openRestore, type Restore } from '../tasks/index.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
-import { booleanOf, fieldsOf, listOf, mapOf, orNull, textOf, unexpected } from './fields.js'
-import { keyOf } from './key-lines.js'
+import { fieldsOf, unexpected } from './fields.js'
+import { featuresForm, networkForm, webhooksForm } from './instance-forms.js'
+import { keyForm } from './key-lines.js'
 import { TRANSACTION_ROWS } from './limits.js'
-import { batchOf, taskOf, type Upload } from './read-tasks.js'
+import { batchOf, taskOf } from './read-tasks.js'
 import { indexesIn, indexUidIn, restoreIndex } from './restore-index.js'
-import { RULES_INDEX, ruleOf } from './rules.js'
+import { RULES_INDEX, ruleForm } from './rules.js'
+import type { Upload } from './task-kinds.js'
 
 export interface RestoreRequest {
   /** The dump. */
@@ -88,7 +89,7 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
   const known = new Set<string>()
   for await (const { value, at } of linesOf(unpacked, 'keys.jsonl')) {
-    const key: StoredKey = keyOf(value, at)
+    const key = keyForm.read(value, at)
     if (known.has(key.uid)) throw new DumpError(`${at}: the key ${key.uid} stands there twice`)
     known.add(key.uid)
     await queue.key(key)
@@ -97,70 +98,33 @@ async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
 
 /** Experimental features, and the instances that know of each other: this one is not yet one of them. */
 async function restoreSwitches(unpacked: Unpacked, queue: Restore): Promise<void> {
-  const features = mapOf(
-    (await jsonOf(unpacked, 'experimental-features.json')) ?? {},
-    'experimental-features.json',
-    booleanOf,
-  )
-  await queue.value('experimentalFeatures', { ...features, legacySearch: null })
+  const features = await jsonOf(unpacked, 'experimental-features.json')
+  await queue.value('experimentalFeatures', {
+    ...featuresForm.read(features ?? {}, 'experimental-features.json'),
+    legacySearch: null,
+  })
   const network = await jsonOf(unpacked, 'network.json')
   if (network === undefined) return
-  const at = 'network.json'
-  const { remotes, shards, version } = fieldsOf(network, at)
-  await queue.value('network', {
-    self: null,
-    remotes: mapOf(remotes ?? {}, `${at}: remotes`, remoteOf),
-    shards: mapOf(shards ?? {}, `${at}: shards`, shardOf),
-    leader: null,
-    version: textOf(version, `${at}: version`),
-  })
-}
-
-function remoteOf(value: unknown, at: string): object {
-  const { url, searchApiKey, writeApiKey } = fieldsOf(value, at)
-  return {
-    url: urlOf(url, `${at}.url`),
-    searchApiKey: orNull(searchApiKey, `${at}.searchApiKey`, textOf),
-    writeApiKey: orNull(writeApiKey, `${at}.writeApiKey`, textOf),
-  }
-}
-
-const shardOf = (value: unknown, at: string): object => ({
-  remotes: listOf(fieldsOf(value, at).remotes, `${at}.remotes`, textOf),
-})
-
-function urlOf(value: unknown, at: string): string {
-  const text = textOf(value, at)
-  if (URL.canParse(text)) return text
-  throw unexpected(value, at, 'an absolute URL')
+  await queue.value('network', { ...networkForm.read(network, 'network.json'), self: null, leader: null })
 }
 
 async function restoreWebhooks(unpacked: Unpacked, queue: Restore): Promise<void> {
-  const entry = await jsonOf(unpacked, 'webhooks.json')
+  const at = 'webhooks.json'
+  const entry = await jsonOf(unpacked, at)
   if (entry === undefined) return
-  const webhooks = mapOf(
-    fieldsOf(entry, 'webhooks.json').webhooks ?? {},
-    'webhooks.json: webhooks',
-    webhookOf,
-  )
-  for (const [uuid, webhook] of Object.entries(webhooks)) {
-    if (!isUuid(uuid)) throw unexpected(uuid, 'webhooks.json: webhooks', 'UUIDs')
+  for (const [uuid, webhook] of Object.entries(webhooksForm.read(entry, at).webhooks)) {
+    if (!isUuid(uuid)) throw unexpected(uuid, `${at}.webhooks`, 'UUIDs')
     await queue.webhook({ uuid, ...webhook })
   }
 }
 
-function webhookOf(value: unknown, at: string): Omit<StoredWebhook, 'uuid'> {
-  const { url, headers } = fieldsOf(value, at)
-  return { url: urlOf(url, `${at}.url`), headers: mapOf(headers ?? {}, `${at}.headers`, textOf) }
-}
-
 async function restoreRules(unpacked: Unpacked, queue: Restore): Promise<void> {
-  const rules: Record<string, Rule> = {}
+  const rules = new Map<string, Rule>()
   for await (const { value, at } of linesOf(unpacked, `indexes/${RULES_INDEX}/documents.jsonl`)) {
-    const rule = ruleOf(value, at)
-    rules[rule.uid] = rule
+    const rule = ruleForm.read(value, at)
+    rules.set(rule.uid, rule)
   }
-  await queue.rules(rules)
+  await queue.rules(Object.fromEntries(rules))
 }
 
 /** All tasks, then all batches. */

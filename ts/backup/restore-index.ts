@@ -17,7 +17,8 @@ import type { Unpacked } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
 import { withLengths } from './embedder-facts.js'
 import { bytesOf, requiredJsonOf } from './entries.js'
-import { dateOf, fieldsOf, indexUidOf, orNull, textOf } from './fields.js'
+import { fieldsOf, indexUidOf } from './fields.js'
+import { indexMetadataForm } from './instance-forms.js'
 import { COMMIT_BYTES } from './limits.js'
 import type { RestoreRequest } from './restore-dump.js'
 
@@ -42,10 +43,7 @@ export async function restoreIndex(
 ): Promise<void> {
   const place = `indexes/${folder}`
   const at = `${place}/metadata.json`
-  const metadata = fieldsOf(await requiredJsonOf(unpacked, at), at)
-  const uid = indexUidOf(metadata.uid, `${at}: uid`)
-  const primaryKey = orNull(metadata.primaryKey, `${at}: primaryKey`, textOf)
-  const createdAt = dateOf(metadata.createdAt, `${at}: createdAt`)
+  const { uid, primaryKey, createdAt } = indexMetadataForm.read(await requiredJsonOf(unpacked, at), at)
   const documents = unpacked.get(`${place}/documents.jsonl`)
   if (documents === undefined) throw new DumpError(`it has no ${place}/documents.jsonl`)
 

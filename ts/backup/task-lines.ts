@@ -1,5 +1,6 @@
 /** Here is a task or a batch: which line of an archive is it? Source: spec/operations.md §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
+import { batchForm, errorForm } from './task-forms.js'
 import { kindLine } from './task-kinds.js'
 
 /** The one key under which details of a type stand; a deletion of documents has several. */
@@ -35,7 +36,7 @@ export function taskLine(dumped: DumpedTask): object {
     type: kindLine(dumped),
     ...(canceledBy !== null && { canceledBy }),
     ...(task.details !== undefined && { details: detailsLine(task.type, task.details) }),
-    ...(error !== null && { error }),
+    ...(error !== null && { error: errorForm.write(error) }),
     enqueuedAt: task.enqueuedAt,
     ...(startedAt !== null && { startedAt }),
     ...(finishedAt !== null && { finishedAt }),
@@ -45,19 +46,18 @@ export function taskLine(dumped: DumpedTask): object {
   }
 }
 
-/** A line of `batches/queue.jsonl`. */
-export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): object {
+/** A line of `batches/queue.jsonl`. Only finished batches are dumped. */
+export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): unknown {
   const { uid, details, stats, startedAt, finishedAt, batchStrategy } = batch
-  return {
+  return batchForm.write({
     uid,
     details,
     stats,
     startedAt,
-    finishedAt,
-    // The names are the API's: `earliest` is the newest.
+    finishedAt: finishedAt ?? startedAt,
     enqueuedAt: { earliest: newestEnqueuedAt, oldest: oldestEnqueuedAt },
     stopReason: batchStrategy,
-  }
+  })
 }
 
 function detailsLine(type: TaskType, details: Readonly<Record<string, unknown>>): object {

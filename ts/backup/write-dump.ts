@@ -9,8 +9,17 @@ import { ArchiveWriter } from './archive-writer.js'
 import { documentPages } from './document-pages.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
-import { keyLine } from './key-lines.js'
-import { RULES_INDEX } from './rules.js'
+import {
+  featuresForm,
+  indexMetadataForm,
+  lengthsForm,
+  networkForm,
+  type StoredFeatures,
+  type StoredNetwork,
+  webhooksForm,
+} from './instance-forms.js'
+import { keyForm } from './key-lines.js'
+import { RULES_INDEX, ruleForm } from './rules.js'
 import { batchLine, taskLine } from './task-lines.js'
 
 export interface DumpSetup {
@@ -22,7 +31,7 @@ export interface DumpSetup {
 }
 
 /** The network of an instance that has never been told of one. */
-const noNetwork = {
+const noNetwork: StoredNetwork = {
   self: null,
   remotes: {},
   shards: {},
@@ -101,7 +110,7 @@ async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup
 
   enter('dump the api keys')
   const keys = await source.keys()
-  await archive.add('keys.jsonl', keys.map((key) => `${json(keyLine(key))}\n`).join(''))
+  await archive.add('keys.jsonl', keys.map((key) => `${json(keyForm.write(key))}\n`).join(''))
 
   enter('dump the tasks')
   await archive.addLong('tasks/queue.jsonl', taskLines(source))
@@ -120,12 +129,14 @@ async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup
   if (source.rules.length > 0) await addRules(archive, source)
 
   enter('dump the experimental features')
-  await archive.add('experimental-features.json', json((await source.value('experimentalFeatures')) ?? {}))
-  await archive.add('network.json', json((await source.value('network')) ?? noNetwork))
+  const features = ((await source.value('experimentalFeatures')) ?? {}) as StoredFeatures
+  await archive.add('experimental-features.json', json(featuresForm.write(features)))
+  const network = ((await source.value('network')) ?? noNetwork) as StoredNetwork
+  await archive.add('network.json', json(networkForm.write(network)))
 
   enter('dump the webhooks')
   const hooks = (await source.webhooks()).map(({ uuid, url, headers }) => [uuid, { url, headers }] as const)
-  await archive.add('webhooks.json', json({ webhooks: Object.fromEntries(hooks) }))
+  await archive.add('webhooks.json', json(webhooksForm.write({ webhooks: Object.fromEntries(hooks) })))
 }
 
 const json = (value: unknown): string => JSON.stringify(value)
@@ -148,11 +159,15 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
   const content = await readIndex()
   if (content === null) return
   const { settings, addDocuments } = content
-  await archive.add(`${place}/metadata.json`, json({ uid, primaryKey, createdAt, updatedAt }))
+  await archive.add(
+    `${place}/metadata.json`,
+    json(indexMetadataForm.write({ uid, primaryKey, createdAt, updatedAt })),
+  )
   // Secrets stay in clear: without them the other instance could not work.
   await archive.add(`${place}/settings.json`, json(settingsAsSet(settings)))
   const lengths = learnedLengths(settings)
-  if (Object.keys(lengths).length > 0) await archive.add(`${place}/embedders.json`, json(lengths))
+  if (Object.keys(lengths).length > 0)
+    await archive.add(`${place}/embedders.json`, json(lengthsForm.write(lengths)))
   await addDocuments()
 
   /** Read before anything is written: null for an index that turns out to be damaged, of which nothing is. */
@@ -185,13 +200,13 @@ async function addRules(archive: ArchiveWriter, { rules, startedAt }: DumpSource
   const place = `indexes/${RULES_INDEX}`
   const at = startedAt.toISOString()
   const metadata = { uid: RULES_INDEX, primaryKey: 'uid', createdAt: at, updatedAt: at }
-  await archive.add(`${place}/metadata.json`, json(metadata))
+  await archive.add(`${place}/metadata.json`, json(indexMetadataForm.write(metadata)))
   await archive.add(`${place}/settings.json`, json({}))
   await archive.addLong(`${place}/documents.jsonl`, lines(rules))
 }
 
 async function* lines(rules: readonly Rule[]): AsyncGenerator<string> {
-  for (const rule of rules) yield `${json(rule)}\n`
+  for (const rule of rules) yield `${json(ruleForm.write(rule))}\n`
 }
 
 /** Windows refuses to open a directory; its file systems journal names by themselves. */

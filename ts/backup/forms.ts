@@ -1,0 +1,112 @@
+/**
+ * How does a value stand in an archive? A form answers for both ways, so that what is written is read back.
+ *
+ * A form writes nothing that it does not read. Reading may accept more, since other writers make archives too.
+ */
+import {
+  booleanOf,
+  dateOf,
+  type Fields,
+  fieldsOf,
+  listOf,
+  mapOf,
+  oneOf,
+  orNull,
+  textOf,
+  uidOf,
+  unexpected,
+} from './fields.js'
+
+export interface Form<T> {
+  /** The value as JSON; undefined leaves its field out. */
+  write(value: T): unknown
+  /** @param at the position inside the archive, for messages @throws DumpError */
+  read(value: unknown, at: string): T
+}
+
+/** A value that stands in an archive as it is. */
+export const asItIs = <T>(read: (value: unknown, at: string) => T): Form<T> => ({
+  write: (value) => value,
+  read,
+})
+
+export const text = asItIs(textOf)
+export const boolean = asItIs(booleanOf)
+export const date = asItIs(dateOf)
+export const uid = asItIs(uidOf)
+export const object = asItIs(fieldsOf)
+export const number = asItIs((value, at): number => {
+  if (typeof value === 'number') return value
+  throw unexpected(value, at, 'a number')
+})
+/** A number of bytes, which may exceed what a uid can be. */
+export const byteCount = asItIs((value, at): number => {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw unexpected(value, at, 'a number of bytes')
+})
+export const url = asItIs((value, at): string => {
+  const found = textOf(value, at)
+  if (URL.canParse(found)) return found
+  throw unexpected(value, at, 'an absolute URL')
+})
+/** Any JSON; null for what is absent. */
+export const anything = asItIs((value): unknown => value ?? null)
+
+export const choice = <T extends string>(names: readonly T[]): Form<T> =>
+  asItIs((value, at) => oneOf(value, at, names))
+
+/** null, which other writers may leave out. */
+export const nullable = <T>({ write, read }: Form<T>): Form<T | null> => ({
+  write: (value) => (value === null ? null : write(value)),
+  read: (value, at) => orNull(value, at, read),
+})
+
+/** A field that may be absent; other writers may say null instead. */
+export const optional = <T>({ write, read }: Form<T>): Form<T | undefined> => ({
+  write: (value) => (value === undefined ? undefined : write(value)),
+  read: (value, at) => orNull(value, at, read) ?? undefined,
+})
+
+/** A field that other writers may leave out or say null for; then it reads as `otherwise`. */
+export const defaulted = <T>({ write, read }: Form<T>, otherwise: T): Form<T> => ({
+  write,
+  read: (value, at) => (value === undefined || value === null ? otherwise : read(value, at)),
+})
+
+export const list = <T>({ write, read }: Form<T>): Form<readonly T[]> => ({
+  write: (values) => values.map(write),
+  read: (value, at) => listOf(value, at, read),
+})
+
+/** An object of any keys. */
+export const map = <T>({ write, read }: Form<T>): Form<Readonly<Record<string, T>>> => ({
+  write: (values) => Object.fromEntries(Object.entries(values).map(([key, one]) => [key, write(one)])),
+  read: (value, at) => mapOf(value, at, read),
+})
+
+/**
+ * An object of known keys, written in the order of `fields`; other keys are passed over.
+ * @param names of the fields that an archive calls otherwise
+ */
+export function record<T extends object>(
+  fields: { readonly [K in keyof Required<T>]: Form<T[K]> },
+  names: { readonly [K in keyof T]?: string } = {},
+): Form<T> {
+  const forms = Object.entries(fields) as [keyof T & string, Form<unknown>][]
+  const nameOf = (key: keyof T & string): string => names[key] ?? key
+  return {
+    write: (value) => given(forms.map(([key, form]) => [nameOf(key), form.write(value[key])])),
+    read: (value, at) => {
+      const found: Fields = fieldsOf(value, at)
+      return given(
+        forms.map(([key, form]) => {
+          const name = nameOf(key)
+          return [key, form.read(Object.hasOwn(found, name) ? found[name] : undefined, `${at}.${name}`)]
+        }),
+      ) as T
+    },
+  }
+}
+
+const given = (entries: readonly (readonly [string, unknown])[]): Fields =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined))
