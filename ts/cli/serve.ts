@@ -8,6 +8,7 @@ import {
   defaultHttpOptions,
   type Feature,
   type HttpOptions,
+  memoryBounds,
   openFeatures,
 } from '../http/index.js'
 import { openOutbound } from '../outbound/index.js'
@@ -195,8 +196,9 @@ function launchWebhook({
     : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
 }
 
-function httpOptions(options: LaunchOptions, { cores }: Machine): HttpOptions {
+function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): HttpOptions {
   return {
+    ...memoryBounds(memoryBytes),
     payloadBytesMax: options.httpPayloadSizeLimit,
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,

@@ -1,4 +1,5 @@
 import { codes, type ErrorCode, type ErrorType } from './codes.js'
+import { MESSAGE_CHARS_MAX } from './limits.js'
 
 /** The four keys of every error body, also found in `task.error` and `remoteErrors`. */
 export interface ErrorBody {
@@ -16,7 +17,7 @@ export class ApiError extends Error {
   readonly status: number
 
   constructor(code: ErrorCode, message: string, status: number = codes[code].status) {
-    super(message)
+    super(message.length > MESSAGE_CHARS_MAX ? `${message.slice(0, MESSAGE_CHARS_MAX)}…` : message)
     this.code = code
     this.status = status
   }

@@ -33,6 +33,7 @@ const special = {
   too_many_open_files: { type: 'system', status: 422 },
   no_space_left_on_device: { type: 'system', status: 422 },
   too_many_search_requests: { type: 'system', status: 503 },
+  too_many_requests: { type: 'system', status: 503 },
   database_size_limit_reached: { type: 'internal', status: 500 },
   invalid_store_file: { type: 'internal', status: 500 },
   index_damaged: { type: 'internal', status: 500 },

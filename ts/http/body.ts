@@ -2,10 +2,34 @@ import { createWriteStream } from 'node:fs'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
-import { type JsonNode, readJson, readNode, type Type } from './parse/index.js'
+import type { BodyBudget, BodyShare } from './body-budget.js'
+import { ByteCollector } from './byte-collector.js'
+import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, WHOLE_BYTES_MAX } from './limits.js'
+import { type JsonNode, readJson, readJsonInSlices, readNode, type Type } from './parse/index.js'
 import { noteGarbage } from './young-garbage.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the JSON body of a request takes of the memory that all bodies may take together. */
+    shareOfBodies(request: FastifyRequest): BodyShare
+  }
+}
+
+/** Bounds the memory of all JSON bodies. A body counts until the answer to its request is made. */
+export function boundBodies(app: FastifyInstance, budget: BodyBudget): void {
+  const shares = new WeakMap<FastifyRequest, BodyShare>()
+  app.decorate('shareOfBodies', (request: FastifyRequest) => {
+    const share = budget.open()
+    shares.set(request, share)
+    return share
+  })
+  const release = async (request: FastifyRequest): Promise<void> => shares.get(request)?.release()
+  app.addHook('onSend', release)
+  // A client that hangs up while its body is read gets no answer.
+  app.addHook('onResponse', release)
+}
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
@@ -25,19 +49,50 @@ export function mimeType(request: FastifyRequest): string {
  * `missing_payload`, `malformed_payload`, or what `type` refuses
  */
 export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, type: Type<T>): Promise<T> {
-  return readNode(await jsonNode(request, bytesMax), type)
+  const { node, long } = await received(request, bytesMax)
+  const value = readNode(node, type)
+  // What the route does with a long body has a turn of the event loop of its own.
+  await long?.slice()
+  return value
 }
 
 /** As `jsonBody`, leaving the fields to the caller. */
 export async function jsonNode(request: FastifyRequest, bytesMax: number): Promise<JsonNode> {
+  return (await received(request, bytesMax)).node
+}
+
+/** A body that has been parsed. */
+interface Received {
+  readonly node: JsonNode
+  /** What it takes of the memory, if it is so long that it was parsed in slices. */
+  readonly long: BodyShare | null
+}
+
+async function received(request: FastifyRequest, bytesMax: number): Promise<Received> {
   requireJson(request)
-  const chunks: Buffer[] = []
-  const collect = async (decoded: Readable): Promise<void> => {
-    for await (const chunk of decoded) chunks.push(chunk as Buffer)
-  }
-  if (isShort(request, bytesMax)) await collectShort(request, chunks)
-  else await readDecoded(request, bytesMax, collect)
-  return readJson(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+  const limits = bodyLimits(request.routeOptions.url ?? '')
+  const accepted = Math.min(bytesMax, limits.bytesMax)
+  if (isShort(request, accepted)) return { node: readJson(await collectShort(request), limits), long: null }
+  const share = request.server.shareOfBodies(request)
+  const body = await collectLong(request, accepted, share)
+  if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), long: null }
+  const node = await readJsonInSlices(body, limits, (valuesRead) => {
+    share.take(valuesRead * VALUE_BYTES)
+    return share.slice()
+  })
+  return { node, long: share }
+}
+
+async function collectLong(request: FastifyRequest, bytesMax: number, share: BodyShare): Promise<Buffer> {
+  const collector = new ByteCollector()
+  await readDecoded(request, bytesMax, async (decoded) => {
+    for await (const chunk of decoded as AsyncIterable<Buffer>) {
+      share.take(chunk.length)
+      collector.push(chunk)
+      noteGarbage(chunk.length)
+    }
+  })
+  return collector.bytes()
 }
 
 /**
@@ -81,14 +136,8 @@ function requireJson(request: FastifyRequest): void {
 
 /** The body if it is announced to be at most `bytesMax` and not compressed, else null and nothing is read. */
 export async function shortBody(request: FastifyRequest, bytesMax: number): Promise<Buffer | null> {
-  if (!isShort(request, bytesMax)) return null
-  const chunks: Buffer[] = []
-  await collectShort(request, chunks)
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+  return isShort(request, bytesMax) ? collectShort(request) : null
 }
-
-/** Bodies announced to be at most this long are read without any stream in between. */
-const SHORT_BYTES_MAX = 16_384
 
 /** Most bodies are small searches; they need neither decoding nor a limit that could be reached. */
 function isShort(request: FastifyRequest, bytesMax: number): boolean {
@@ -96,12 +145,13 @@ function isShort(request: FastifyRequest, bytesMax: number): boolean {
   return announced <= Math.min(SHORT_BYTES_MAX, bytesMax) && decoderOf(request) === undefined
 }
 
-function collectShort(request: FastifyRequest, chunks: Buffer[]): Promise<void> {
+function collectShort(request: FastifyRequest): Promise<Buffer> {
+  const collector = new ByteCollector()
   return new Promise((resolve, reject) => {
     const cutOff = (): void => reject(new ApiError('bad_request', 'the body ended before it was complete'))
     request.raw
-      .on('data', (chunk: Buffer) => chunks.push(chunk))
-      .once('end', resolve)
+      .on('data', (chunk: Buffer) => collector.push(chunk))
+      .once('end', () => resolve(collector.bytes()))
       .once('aborted', cutOff)
       .once('error', cutOff)
   })
@@ -127,7 +177,11 @@ async function readDecoded(
   if (decoder === undefined && Number(request.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
 
   const raw = request.raw
-  const limit = limiter(bytesMax)
+  const idle = setTimeout(() => {
+    const seconds = BODY_IDLE_MS_MAX / 1000
+    fail(new ApiError('bad_request', `nothing of the body arrived for ${seconds} seconds`, 408))
+  }, BODY_IDLE_MS_MAX)
+  const limit = limiter(bytesMax, idle)
   const decode = decoder?.()
   const out = decode === undefined ? limit : decode.pipe(limit)
   // Errors do not travel along pipes. The socket is not destroyed: it still has to carry the answer.
@@ -147,13 +201,17 @@ async function readDecoded(
     decode?.destroy()
     raw.resume()
     throw error
+  } finally {
+    clearTimeout(idle)
   }
 }
 
-function limiter(bytesMax: number): Transform {
+/** Lets `bytesMax` bytes pass, and starts `idle` anew with each chunk. */
+function limiter(bytesMax: number, idle: NodeJS.Timeout): Transform {
   let bytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      idle.refresh()
       bytes += chunk.length
       if (bytes > bytesMax) done(tooLarge(bytesMax))
       else done(null, chunk)

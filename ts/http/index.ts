@@ -3,4 +3,10 @@ export { type Feature, type FeatureFlags, type Features, featureNames, openFeatu
 export { isIndexUid } from './parse/index.js'
 export { readSearch } from './search-body.js'
 export { buildServer } from './server.js'
-export { defaultHttpOptions, type HttpOptions, type Services, type Version } from './services.js'
+export {
+  defaultHttpOptions,
+  type HttpOptions,
+  memoryBounds,
+  type Services,
+  type Version,
+} from './services.js'

@@ -1,5 +1,8 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import { boundBodies } from './body.js'
+import { BodyBudget } from './body-budget.js'
+import { UNREAD_COUNTED_BYTES_MIN, UNREAD_MS_MAX } from './limits.js'
 import { openMetrics } from './metrics.js'
 import { collectOperations } from './openapi.js'
 import { NetworkBook } from './remotes/index.js'
@@ -8,6 +11,7 @@ import { routes } from './routes/index.js'
 import { SearchQueue } from './search-queue.js'
 import type { Services } from './services.js'
 import { refuseGarbage, sendError, setUpTransport } from './transport.js'
+import { UnreadAnswers } from './unread-answers.js'
 
 /** Longest path parameter: as long as any path can get, since the platform takes no longer request heads. */
 const PARAM_CHARS_MAX = 16_384
@@ -45,6 +49,8 @@ export function buildServer(services: Services): FastifyInstance {
   // Not among fastify's options.
   app.server.headersTimeout = HEAD_MS_MAX
   setUpTransport(app)
+  boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
+  boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, UNREAD_MS_MAX))
   logRequests(app)
   app.addHook('onRequest', async (request) => {
     // A lone star expresses no wish: without the header nothing is compressed.
@@ -64,4 +70,13 @@ export function buildServer(services: Services): FastifyInstance {
   }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
+}
+
+/** Watches answers too long for the buffers of the system until their clients have read them. */
+function boundUnreadAnswers(app: FastifyInstance, unread: UnreadAnswers): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (Buffer.isBuffer(payload) && payload.length >= UNREAD_COUNTED_BYTES_MIN)
+      unread.add(reply.raw, payload.length)
+    done()
+  })
 }

@@ -8,6 +8,7 @@ import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
+import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
 import type { Metrics } from './metrics.js'
 import type { ApiDocument } from './openapi.js'
 import type { NetworkBook } from './remotes/index.js'
@@ -17,6 +18,10 @@ import type { SearchQueue } from './search-queue.js'
 export interface HttpOptions {
   /** Bytes of a request body once decompressed; exactly this many still pass. */
   readonly payloadBytesMax: number
+  /** Bytes of memory that all JSON bodies under way may take together. */
+  readonly bodiesBytesMax: number
+  /** Bytes of all answers that are made and not read yet. */
+  readonly unreadBytesMax: number
   /** Searches running at the same time. */
   readonly searchesRunningMax: number
   /** Searches waiting for their turn; 0 refuses as soon as all turns are taken. */
@@ -27,13 +32,24 @@ export interface HttpOptions {
   readonly remoteSearchMsMax: number
 }
 
-/** Defaults of the options above. Source: the service's option table. */
+/** Defaults of the options above. Source: the service's option table, and `limits.ts`. */
 export const defaultHttpOptions: HttpOptions = {
   payloadBytesMax: 100_000_000,
+  bodiesBytesMax: BODIES_BYTES_MAX,
+  unreadBytesMax: UNREAD_BYTES_MAX,
   searchesRunningMax: 8,
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,
   remoteSearchMsMax: 25_000,
+}
+
+/** The bounds of what requests may hold in the memory together, of so many bytes for the whole process. */
+export function memoryBounds(memoryBytes: number): Pick<HttpOptions, 'bodiesBytesMax' | 'unreadBytesMax'> {
+  const share = Math.floor(memoryBytes * MEMORY_SHARE)
+  return {
+    bodiesBytesMax: Math.min(BODIES_BYTES_MAX, share),
+    unreadBytesMax: Math.min(UNREAD_BYTES_MAX, share),
+  }
 }
 
 /** Which build answers; unknown parts are the word `unknown`. */

@@ -154,7 +154,8 @@ export function list<T>(item: Type<T>): Type<readonly T[]> {
     schema: { type: 'array', items: item.schema },
     json(node, at) {
       if (node.kind !== 'array') throw wrongType(this.expected, node, at)
-      return node.items.map((one, i) => item.json(one, { ...at, path: `${at.path}[${i}]` }))
+      const { path, code } = at
+      return node.items.map((one, i) => item.json(one, { path: `${path}[${i}]`, code }))
     },
     text(text, at) {
       if (text === '') return []
@@ -195,8 +196,9 @@ export function mapOf<T>(item: Type<T>): Type<ReadonlyMap<string, T>> {
     schema: { type: 'object', additionalProperties: item.schema },
     json(node, at) {
       if (node.kind !== 'object') throw wrongType(this.expected, node, at)
+      const { path, code } = at
       return new Map(
-        node.entries.map(([key, value]) => [key, item.json(value, { ...at, path: `${at.path}.${key}` })]),
+        node.entries.map(([key, value]) => [key, item.json(value, { path: `${path}.${key}`, code })]),
       )
     },
     text(text, at) {

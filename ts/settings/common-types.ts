@@ -15,8 +15,15 @@ import {
 export const strings: Type<readonly string[]> = list(string)
 
 /** Ascending by UTF-8 bytes. */
-export const byBytes = (left: string, right: string): number =>
-  Buffer.compare(Buffer.from(left), Buffer.from(right))
+export function byBytes(left: string, right: string): number {
+  if (left === right) return 0
+  // Only where surrogates meet the characters above them do UTF-16 and UTF-8 order differently.
+  if (surrogate.test(left) || surrogate.test(right))
+    return Buffer.compare(Buffer.from(left), Buffer.from(right))
+  return left < right ? -1 : 1
+}
+
+const surrogate = /[\ud800-\udfff]/
 
 /** Sorted by bytes, each once. */
 export const asSet = (words: readonly string[]): readonly string[] => [...new Set(words)].sort(byBytes)
