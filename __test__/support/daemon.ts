@@ -13,6 +13,11 @@ export interface Reply {
 export interface TestDaemon {
   call(method: string, path: string, body?: unknown): Promise<Reply>
   readonly port: number
+  readonly pid: number
+  /** What it wrote to its log so far. */
+  log(): string
+  /** Whether it has ended, by itself or not. */
+  ended(): boolean
   /** Ends it as if the power had gone. */
   kill(): Promise<void>
   /** Asks it to stop and waits until it has. */
@@ -36,7 +41,7 @@ const freePort = () =>
  * @param env in addition to that of the tests
  */
 export async function startDaemon(
-  t: ExecutionContext,
+  t: Pick<ExecutionContext, 'teardown'>,
   data: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -71,5 +76,14 @@ export async function startDaemon(
     if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { call, port, kill, stop, signal: (name) => void child.kill(name) }
+  return {
+    call,
+    port,
+    pid: child.pid ?? 0,
+    log: () => log,
+    ended: () => child.exitCode !== null || child.signalCode !== null,
+    kill,
+    stop,
+    signal: (name) => void child.kill(name),
+  }
 }

@@ -1,0 +1,571 @@
+/** Sends requests to a server, watches it from outside, and says what must not have happened. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { codes } from '../../ts/errors/index.js'
+import type { Answer } from './answers.js'
+import { type Client, mayDo } from './clients.js'
+import { type Case, corpus } from './corpus.js'
+import { childrenOf, forgetPeak, memoryOf } from './figures.js'
+import { apiOf, type Generated, Generator, type Operation } from './generate.js'
+import { type HostileRequest, shown } from './request.js'
+import type { Exchange } from './send.js'
+import { Target, type Task, type TrialEngine, UnansweredError } from './target.js'
+import { type Observation, startWatch, type Watch } from './watch.js'
+
+export interface Bounds {
+  /** The longest time for which the server may answer nothing, in milliseconds. */
+  readonly stopMsMax: number
+  /** How much anonymous memory may grow by, while a request is under way and after it. */
+  readonly growthBytesMax: number
+}
+
+export const defaultBounds: Bounds = { stopMsMax: 250, growthBytesMax: 150_000_000 }
+
+export interface Finding {
+  readonly what: string
+  readonly name: string
+  /** What was sent, and before it in the same trial; enough to send it again. */
+  readonly requests: readonly HostileRequest[]
+  readonly engine: TrialEngine
+  readonly seed: number
+}
+
+/** What a case cost, for the report. */
+export interface Cost {
+  readonly name: string
+  readonly ms: number
+  readonly stopMs: number
+  /** Growth of anonymous memory at its most, sampled. */
+  readonly growthBytes: number
+  /** Growth of the peak of resident memory, as the system counts it. */
+  readonly peakBytes: number
+  /** Whether the server ended meanwhile; another has taken its place. */
+  readonly isDead: boolean
+}
+
+/** Requests before a finding that are saved with it. */
+const BEFORE_MAX = 40
+/** Milliseconds that garbage may take to go. */
+const SETTLE_MS_MAX = 8_000
+/** Milliseconds after which a request whose client hung up has been taken, if it is taken at all. */
+const HUNG_UP_MS = 100
+/** After so many requests everything is made as it was. */
+const REFRESH_EVERY = 400
+/** Bytes of an answer above which it is a finding whatever it says. */
+const ANSWER_BYTES_MAX = 110_000_000
+
+export class Trial {
+  readonly findings: Finding[] = []
+  readonly costs: Cost[] = []
+  readonly counts = { requests: 0, accepted: 0, refused: 0, tasks: 0, failedTasks: 0, unanswered: 0 }
+  readonly #before: HostileRequest[] = []
+  #watch: Watch
+  #lastState = ''
+
+  private constructor(
+    private target: Target,
+    watch: Watch,
+    private readonly seed: number,
+    private readonly bounds: Bounds,
+    private readonly directory: string | null,
+    private readonly say: (line: string) => void,
+  ) {
+    this.#watch = watch
+  }
+
+  /** @param directory where findings are saved; null saves none */
+  static async start(
+    engine: TrialEngine,
+    seed: number,
+    {
+      bounds = defaultBounds,
+      directory = null as string | null,
+      say = (_line: string): void => undefined,
+    } = {},
+  ): Promise<Trial> {
+    const target = await Target.start(engine)
+    return new Trial(target, await watchOf(target), seed, bounds, directory, say)
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch.close()
+    const children = childrenOf(this.target.daemon.pid)
+    if (!this.target.daemon.ended()) await this.target.daemon.stop()
+    for (const child of children) {
+      if (memoryOf(child) !== null) await this.#find(`process ${child} outlived its server`, 'the end', [])
+    }
+    await this.target.stop()
+  }
+
+  /** Runs the cases whose name holds `part`. */
+  async corpus(part = ''): Promise<void> {
+    for (const one of corpus) {
+      if (one.name.includes(part)) await this.#unlessGone(one.name, one.requests, () => this.#case(one))
+    }
+    await this.target.refresh()
+  }
+
+  /** Sends generated requests until `ms` milliseconds are over or `requestsMax` were sent. */
+  async generated(ms: number, requestsMax = Number.POSITIVE_INFINITY): Promise<void> {
+    const api = apiOf((await this.target.ask('GET', '/openapi.json')).text)
+    const generator = new Generator(
+      api,
+      this.target.clients.map(({ name }) => name),
+      this.seed,
+    )
+    await this.#watch.take()
+    const start = memoryOf(this.target.daemon.pid)?.anonymous ?? 0
+    this.#lastState = await this.target.state('queue')
+    const until = performance.now() + ms
+    for (let number = 0; number < requestsMax && performance.now() < until; number++) {
+      const generated = generator.request(number)
+      const name = `request ${number} of seed ${this.seed}`
+      await this.#unlessGone(name, [generated.request], async () => {
+        if (number % REFRESH_EVERY === REFRESH_EVERY - 1) await this.#refresh()
+        await this.#one(generated, name)
+      })
+    }
+    await this.#settle(start, 'all generated requests', [])
+  }
+
+  /** Sends requests that were saved. */
+  async replay(requests: readonly HostileRequest[]): Promise<void> {
+    for (const request of requests) {
+      const cost = await this.#watched('replayed', [request], async () => {
+        const { answers, ended } = await this.#send(request)
+        for (const { status, body, bytes } of answers) {
+          this.say(`${status} ${bytes} bytes ${body.toString().slice(0, 500)}`)
+          const task = await this.#taskOf(status, body)
+          if (task !== undefined) this.say(JSON.stringify(task))
+        }
+        if (answers.length === 0) this.say(ended)
+      })
+      this.say(JSON.stringify(cost))
+    }
+  }
+
+  /** Does `work`; a server that ends or does not answer meanwhile is found, and another takes its place. */
+  async #unlessGone(
+    name: string,
+    about: readonly HostileRequest[],
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof UnansweredError)) throw error
+      // A process that was killed may end a moment after its connections did.
+      await pause(500)
+      if (await this.#isDead(name, about)) return
+      await this.#find(error.message, name, about)
+      await this.#renew()
+    }
+  }
+
+  // Cases
+
+  async #case(one: Case): Promise<void> {
+    const { name, prepare = [], requests, wanted, afterwards = [], indexes = [] } = one
+    for (const request of prepare) await this.#prepared(name, request)
+    const before = wanted.refused ? await this.target.state('all') : ''
+    const bounds = { ...this.bounds, ...one.bounds }
+    const cost = await this.#watched(
+      name,
+      requests,
+      async () => {
+        const exchanges = await Promise.all(
+          requests.flatMap((request) => {
+            const { copies = 1 } = request
+            return Array.from({ length: copies }, async () => ({
+              request,
+              exchange: await this.#send(request),
+            }))
+          }),
+        )
+        for (const { request, exchange } of exchanges) await this.#judgeCase(one, request, exchange)
+      },
+      bounds,
+    )
+    this.costs.push(cost)
+    this.say(costLine(cost))
+    if (cost.isDead) return
+    for (const { request, status, holds } of afterwards) {
+      const { answers } = await this.target.send(request)
+      const text = answers[0]?.body.toString() ?? ''
+      if (answers[0]?.status !== status || (holds !== undefined && !text.includes(holds))) {
+        await this.#find(
+          `afterwards ${shown(request)} → ${answers[0]?.status} ${text.slice(0, 300)}`,
+          name,
+          requests,
+        )
+      }
+    }
+    const after = wanted.refused ? await this.target.state('all') : ''
+    if (after !== before) {
+      const changed = difference(before, after)
+      await this.#find(`a refused request changed the state: ${changed}`, name, requests)
+    }
+    for (const uid of indexes)
+      await this.#prepared(name, { method: 'DELETE', path: `/indexes/${uid}` }, [404, 202])
+  }
+
+  async #prepared(
+    name: string,
+    request: HostileRequest,
+    statuses: readonly number[] = [200, 201, 202],
+  ): Promise<void> {
+    const { answers, ended } = await this.target.send(request)
+    const [answer] = answers
+    if (answer === undefined || !statuses.includes(answer.status)) {
+      const told = answer === undefined ? ended : `${answer.status} ${answer.body.toString().slice(0, 300)}`
+      await this.#find(`what the case needs was refused: ${told}`, name, [request])
+      return
+    }
+    const task = await this.#taskOf(answer.status, answer.body)
+    if (task === null) await this.#find('what the case needs did not end', name, [request])
+  }
+
+  async #judgeCase(
+    { name, wanted, requests }: Case,
+    request: HostileRequest,
+    { answers, ended }: Exchange,
+  ): Promise<void> {
+    if (ended === 'left') return
+    const [answer] = answers
+    if (answer === undefined) {
+      if (wanted.hangUp !== true || ended === 'silent')
+        await this.#find(`no answer: ${ended}`, name, requests)
+      return
+    }
+    const text = answer.body.toString().slice(0, 300)
+    if (!wanted.statuses.includes(answer.status))
+      await this.#find(`answered ${answer.status} ${text}`, name, requests)
+    await this.#judgeAnswer(answer, name, requests)
+    await this.#judgeSecrets(this.target.client(request.as ?? 'master'), request, answer, name, requests)
+    const code = answer.status >= 400 ? codeOf(answer) : null
+    if (wanted.code !== undefined && code !== null && !wanted.code.some((one) => one === code)) {
+      await this.#find(`refused with ${code}: ${text}`, name, requests)
+    }
+    const task = await this.#taskOf(answer.status, answer.body)
+    if (task === undefined) return
+    await this.#judgeTask(task, name, requests)
+    if (
+      wanted.task !== undefined &&
+      task !== null &&
+      !wanted.task.includes(task.error?.code ?? task.status)
+    ) {
+      await this.#find(`its task ended with ${JSON.stringify(task)}`, name, requests)
+    }
+  }
+
+  // Generated requests
+
+  async #one(generated: Generated, name: string): Promise<void> {
+    const { request } = generated
+    this.#before.push(request)
+    if (this.#before.length > BEFORE_MAX) this.#before.shift()
+    const about = [...this.#before]
+    let answers: readonly Answer[] = []
+    const cost = await this.#watched(name, about, async () => {
+      const exchanges = await Promise.all(
+        Array.from({ length: request.copies ?? 1 }, () => this.#send(request)),
+      )
+      answers = exchanges.flatMap((exchange) => exchange.answers)
+      for (const exchange of exchanges) await this.#judgeEnd(request, exchange, name, about)
+    })
+    if (cost.stopMs > 100 || cost.growthBytes > 60e6)
+      this.costs.push({ ...cost, name: `${name} ${shown(request)}` })
+    if (cost.isDead) return
+    await this.#judgeState(generated, answers, name, about)
+    for (const fault of this.target.faults())
+      await this.#find(`the log says ${fault.slice(0, 2_000)}`, name, about)
+  }
+
+  async #judgeEnd(
+    request: HostileRequest,
+    { answers, ended }: Exchange,
+    name: string,
+    about: readonly HostileRequest[],
+  ): Promise<void> {
+    if (ended === 'silent') await this.#find('no answer in two minutes', name, about)
+    if (ended === 'closed' && answers.length === 0 && request.delivery === 'whole' && !isTorn(request)) {
+      await this.#find('the connection was closed without an answer', name, about)
+    }
+  }
+
+  /** What answers say, what they must not say, and what became of the state. */
+  async #judgeState(
+    { operation, request, index }: Generated,
+    answers: readonly Answer[],
+    name: string,
+    about: readonly HostileRequest[],
+  ): Promise<void> {
+    const client = this.target.client(request.as ?? 'master')
+    for (const answer of answers) {
+      await this.#judgeAnswer(answer, name, about)
+      await this.#judgeRights(operation, request, index, client, answer, name, about)
+    }
+    const isAsked = request.method === operation.method
+    const isRead =
+      ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method) ||
+      (isAsked && operation.actions.some((action) => /search|\.get$/.test(action)))
+    const taken = answers.filter(({ status }) => status < 400)
+    const isUnknown = answers.length === 0 && request.delivery !== 'truncated'
+    if (taken.length === 0 && !isUnknown) {
+      if (isRead) return
+      const state = await this.target.state('queue')
+      if (state !== this.#lastState) {
+        const changed = difference(this.#lastState, state)
+        await this.#find(`a refused request changed the state: ${changed}`, name, about)
+        this.#lastState = state
+      }
+      return
+    }
+    for (const { status, body } of taken) {
+      const task = await this.#taskOf(status, body)
+      if (task !== undefined) await this.#judgeTask(task, name, about)
+    }
+    if (isUnknown) await this.#idle()
+    // What moves the data that clients are told apart by is undone at once.
+    if (movesIndexes(operation, request) && taken.length > 0) await this.#refresh()
+    else if (!isRead || isUnknown) this.#lastState = await this.target.state('queue')
+  }
+
+  async #judgeAnswer(answer: Answer, name: string, about: readonly HostileRequest[]): Promise<void> {
+    const { status, headers, bytes, body } = answer
+    const text = body.toString().slice(0, 500)
+    const isBound = status === 503 && headers['retry-after'] !== undefined
+    // What is called a server error though it is not one of ours: other servers' failures, and what is not implemented.
+    const isOurs = status >= 500 && !isBound && ![501, 502].includes(status)
+    if (isOurs) await this.#find(`answered ${status} ${text}`, name, about)
+    if (bytes > ANSWER_BYTES_MAX) await this.#find(`an answer of ${bytes} bytes`, name, about)
+    const isPlain = headers['content-encoding'] === undefined && body.length === bytes
+    if (status >= 400 && bytes > 0 && isPlain) {
+      const code = codeOf(answer)
+      if (code === null || !Object.hasOwn(codes, code))
+        await this.#find(`an unknown error: ${text}`, name, about)
+    }
+  }
+
+  async #judgeRights(
+    operation: Operation,
+    request: HostileRequest,
+    index: string | null,
+    client: Client,
+    answer: Answer,
+    name: string,
+    about: readonly HostileRequest[],
+  ): Promise<void> {
+    await this.#judgeSecrets(client, request, answer, name, about)
+    const isAsked = request.method === operation.method
+    if (isAsked && answer.status < 300 && !mayDo(client, operation.actions, index)) {
+      const told = `${answer.status} ${answer.body.toString().slice(0, 200)}`
+      await this.#find(`${client.name} may not do this, and was answered ${told}`, name, about)
+    }
+  }
+
+  async #judgeSecrets(
+    client: Client,
+    request: HostileRequest,
+    answer: Answer,
+    name: string,
+    about: readonly HostileRequest[],
+  ): Promise<void> {
+    const text = answer.body.toString()
+    // A client is told its own words again.
+    const asked = JSON.stringify(request)
+    const leaked = client.hidden.find((secret) => text.includes(secret) && !asked.includes(secret))
+    if (leaked !== undefined) await this.#find(`${client.name} was shown \`${leaked}\``, name, about)
+  }
+
+  async #judgeTask(task: Task | null, name: string, about: readonly HostileRequest[]): Promise<void> {
+    if (task === null) {
+      await this.#find('a task did not end in a minute', name, about)
+      return
+    }
+    if (task.status === 'failed') this.counts.failedTasks++
+    // Snapshots are not part of this version: their tasks fail, and say so.
+    if (task.error?.code === 'internal' && task.type !== 'snapshotCreation') {
+      await this.#find(`a task failed: ${JSON.stringify(task)}`, name, about)
+    }
+  }
+
+  // Watching
+
+  /** Does `work` and finds what it cost too much of. */
+  async #watched(
+    name: string,
+    about: readonly HostileRequest[],
+    work: () => Promise<void>,
+    bounds = this.bounds,
+  ): Promise<Cost> {
+    const { pid } = this.target.daemon
+    forgetPeak(pid)
+    await this.#watch.take()
+    const before = memoryOf(pid)
+    const start = performance.now()
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof UnansweredError && this.target.daemon.ended())) throw error
+    }
+    const seen = await this.#watch.take()
+    const after = memoryOf(pid)
+    const figures = {
+      name,
+      ms: performance.now() - start,
+      stopMs: seen.stopMs,
+      growthBytes: before === null ? 0 : Math.max(0, seen.anonymousMax - before.anonymous),
+      peakBytes: before === null || after === null ? 0 : Math.max(0, after.peak - before.peak),
+    }
+    const cost: Cost = { ...figures, isDead: await this.#isDead(name, about) }
+    if (cost.isDead) return cost
+    await this.#judgeCost(cost, seen, bounds, about)
+    if (before !== null && cost.growthBytes > bounds.growthBytesMax / 2)
+      await this.#settle(before.anonymous, name, about, bounds)
+    return cost
+  }
+
+  async #judgeCost(
+    cost: Cost,
+    seen: Observation,
+    bounds: Bounds,
+    about: readonly HostileRequest[],
+  ): Promise<void> {
+    const { name } = cost
+    if (seen.lost > 0) await this.#find(`/health failed ${seen.lost} times`, name, about)
+    if (cost.stopMs > bounds.stopMsMax) {
+      const late = `slowest answer ${seen.slowestMs.toFixed()} ms, our own timer late by ${seen.lateMs.toFixed()} ms`
+      await this.#find(`/health stopped for ${cost.stopMs.toFixed()} ms (${late})`, name, about)
+    }
+    if (cost.growthBytes > bounds.growthBytesMax) {
+      await this.#find(`${megabytes(cost.growthBytes)} more memory while it was under way`, name, about)
+    }
+  }
+
+  /** Memory is back to what it was, within the bound. */
+  async #settle(
+    start: number,
+    name: string,
+    about: readonly HostileRequest[],
+    bounds = this.bounds,
+  ): Promise<void> {
+    const { pid } = this.target.daemon
+    let growth = 0
+    for (const until = performance.now() + SETTLE_MS_MAX; performance.now() < until; await pause(200)) {
+      growth = (memoryOf(pid)?.anonymous ?? start) - start
+      if (growth <= bounds.growthBytesMax) return
+      // Requests that cost little make garbage collectors run.
+      for (let i = 0; i < 50; i++) await this.target.ask('GET', '/stats')
+    }
+    await this.#find(`${megabytes(growth)} more memory after it`, name, about)
+  }
+
+  async #send(request: HostileRequest): Promise<Exchange> {
+    const exchange = await this.target.send(request, async () => {
+      // A client that does not read must keep no other waiting.
+      const { status } = await this.target.ask('POST', '/indexes/films/search', { q: 'a' })
+      if (status !== 200) await this.#find(`a search beside it was answered ${status}`, 'unread', [request])
+    })
+    this.counts.requests++
+    for (const { status } of exchange.answers) {
+      if (status < 400) this.counts.accepted++
+      else this.counts.refused++
+    }
+    if (exchange.answers.length === 0) this.counts.unanswered++
+    return exchange
+  }
+
+  /** The task that an answer names, once it has ended; undefined if it names none, null if it does not end. */
+  async #taskOf(status: number, body: Buffer): Promise<Task | null | undefined> {
+    if (status !== 202) return undefined
+    const { taskUid } = JSON.parse(body.toString()) as { readonly taskUid?: number }
+    if (taskUid === undefined) return undefined
+    this.counts.tasks++
+    return this.target.settled(taskUid)
+  }
+
+  async #idle(): Promise<void> {
+    // What a client sent before it hung up may still be on its way.
+    await pause(HUNG_UP_MS)
+    for (const until = performance.now() + SETTLE_MS_MAX; performance.now() < until; await pause(20)) {
+      const { text } = await this.target.ask('GET', '/tasks?statuses=enqueued,processing&limit=0')
+      if ((JSON.parse(text) as { readonly total: number }).total === 0) return
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    await this.target.refresh()
+    this.#lastState = await this.target.state('queue')
+    await this.#watch.take()
+  }
+
+  /** Whether the server is gone; then a new one takes its place. */
+  async #isDead(name: string, about: readonly HostileRequest[]): Promise<boolean> {
+    if (!this.target.daemon.ended()) return false
+    await this.#find(`the server ended: ${this.target.daemon.log().slice(-3_000)}`, name, about)
+    await this.#renew()
+    return true
+  }
+
+  /** Puts a new server in the place of this one. */
+  async #renew(): Promise<void> {
+    await this.#watch.close()
+    const { engine } = this.target
+    await this.target.stop()
+    this.target = await Target.start(engine)
+    this.#watch = await watchOf(this.target)
+    this.#lastState = await this.target.state('queue')
+  }
+
+  async #find(what: string, name: string, requests: readonly HostileRequest[]): Promise<void> {
+    const finding: Finding = { what, name, requests, engine: this.target.engine, seed: this.seed }
+    this.findings.push(finding)
+    this.say(`FOUND ${name}: ${what}`)
+    const last = requests.at(-1)
+    if (last !== undefined) this.say(`  ${shown(last)}`)
+    if (this.directory === null) return
+    const path = join(this.directory, `finding-${this.target.engine}-${this.findings.length}.json`)
+    await writeFile(path, JSON.stringify(finding, null, 1))
+    this.say(`  ${path}`)
+  }
+}
+
+const watchOf = (target: Target): Promise<Watch> =>
+  startWatch({ pid: target.daemon.pid, port: target.daemon.port, path: '/health' })
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed()} MB`
+
+export const costLine = ({ name, ms, stopMs, growthBytes, peakBytes }: Cost): string =>
+  `${ms.toFixed().padStart(7)} ms, stop ${stopMs.toFixed().padStart(5)} ms, memory ${megabytes(growthBytes).padStart(7)} (peak ${megabytes(peakBytes)})  ${name}`
+
+/** Lines of two states that differ, cut where they are long. */
+function difference(before: string, after: string): string {
+  const [old, fresh] = [before.split('\n'), after.split('\n')]
+  const changed = fresh.flatMap((line, i) => (line === old[i] ? [] : [`${old[i]} → ${line}`]))
+  return changed.join('\n').slice(0, 3_000)
+}
+
+function codeOf({ body }: Answer): string | null {
+  try {
+    const { code } = JSON.parse(body.toString()) as { readonly code?: unknown }
+    return typeof code === 'string' ? code : null
+  } catch {
+    return null
+  }
+}
+
+/** Whether a head says something else than what is sent: no answer is owed then. */
+const isTorn = ({ headers = {} }: HostileRequest): boolean =>
+  'content-length' in headers || 'transfer-encoding' in headers || headers.host === '' || 'upgrade' in headers
+
+/** Whether a request that was taken may have changed which index has which data. */
+function movesIndexes({ path, method }: Operation, request: HostileRequest): boolean {
+  if (request.method === 'DELETE' && path.startsWith('/indexes')) return true
+  return (
+    path === '/swap-indexes' ||
+    (path === '/indexes/{indexUid}' && method === 'PATCH') ||
+    path.endsWith('/edit')
+  )
+}
