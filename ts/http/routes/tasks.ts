@@ -5,6 +5,7 @@ import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
 import { described } from '../endpoint.js'
 import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
+import { UNREAD_MS_MAX } from '../limits.js'
 import {
   boolean,
   dateBound,
@@ -20,6 +21,7 @@ import {
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { humanSize } from '../sizes.js'
+import { closeIfUnread } from '../unread-answers.js'
 import { raise, taskFacts } from '../usage.js'
 
 /** A filter of the listings; undefined if not sent, null for `*`. */
@@ -103,6 +105,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
       const lines = await tasks.documents(uid)
       if (lines === null) throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
+      closeIfUnread(reply.raw, UNREAD_MS_MAX)
       return reply.type('application/x-ndjson').send(Readable.from(lines))
     },
   )

@@ -1,0 +1,105 @@
+/**
+ * What may an answer cost that its client does not read?
+ *
+ * 1. It holds no turn of the search queue.
+ * 2. All of them have a limit of memory; beyond it, the oldest loses its connection.
+ * 3. A connection on which nothing is read for a while is closed.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import test, { type ExecutionContext } from 'ava'
+import { UnreadAnswers } from '../../ts/http/unread-answers.js'
+import { startServer, type TestServer } from '../support/server.js'
+
+/** Larger than what the buffers of the system hold of an answer. */
+const DOCUMENTS = 200
+const TEXT_BYTES = 100_000
+const path = '/indexes/a/search'
+
+async function fill(t: ExecutionContext, server: TestServer): Promise<void> {
+  const text = 'x'.repeat(TEXT_BYTES)
+  const documents = Array.from({ length: DOCUMENTS }, (_, id) => ({ id, title: 'film', text }))
+  await server.settle(t, server.put('/indexes/a/settings/searchable-attributes', ['title']))
+  await server.settle(t, server.post('/indexes/a/documents', documents))
+}
+
+/** A client that has seen the beginning of its answer and reads no more until it is told to. */
+class IdleReader {
+  readonly #socket: Socket
+  #bytes = 0
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      this.#bytes += chunk.length
+    })
+  }
+
+  /** Asks for all documents. Resolves once the answer has begun to arrive. */
+  static async ask(t: ExecutionContext, server: TestServer): Promise<IdleReader> {
+    const body = JSON.stringify({ q: 'film', limit: DOCUMENTS })
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => undefined)
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'host: x',
+      'connection: close',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+    const reader = new IdleReader(socket)
+    await once(socket, 'data')
+    socket.pause()
+    return reader
+  }
+
+  /** @returns whether the whole answer has come when the connection ends */
+  async readsAll(): Promise<boolean> {
+    this.#socket.resume()
+    if (!this.#socket.closed) await once(this.#socket, 'close')
+    return this.#bytes > DOCUMENTS * TEXT_BYTES
+  }
+}
+
+test('an answer that is not read holds no turn of the search queue', async (t) => {
+  const server = await startServer(t, { searchesRunningMax: 1, searchesWaitingMax: 0 })
+  await fill(t, server)
+  const unread = [await IdleReader.ask(t, server), await IdleReader.ask(t, server)]
+  t.is((await server.post(path, { q: 'film', limit: 1 })).status, 200)
+  for (const reader of unread) t.true(await reader.readsAll())
+})
+
+test('beyond the bound of unread answers the oldest loses its connection, and no other', async (t) => {
+  const server = await startServer(t, { unreadBytesMax: 2.5 * DOCUMENTS * TEXT_BYTES })
+  await fill(t, server)
+  const readers: IdleReader[] = []
+  for (let at = 0; at < 4; at++) readers.push(await IdleReader.ask(t, server))
+  const whole = await Promise.all(readers.map((reader) => reader.readsAll()))
+  t.deepEqual(whole, [false, false, true, true])
+  t.true(await (await IdleReader.ask(t, server)).readsAll(), 'what was read counts no more')
+})
+
+test('an answer that nothing is read of for a while loses its connection', async (t) => {
+  const unread = new UnreadAnswers(1_000_000_000, 100)
+  const closed = new Promise<void>((resolve) => {
+    const server = createServer((_request, response) => {
+      response.once('close', resolve)
+      unread.add(response, 50_000_000)
+      response.end(Buffer.alloc(50_000_000))
+    }).listen(0, '127.0.0.1', () => {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.pause()
+      socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+      t.teardown(() => {
+        socket.destroy()
+        server.close()
+      })
+    })
+  })
+  await closed
+  t.pass()
+})
