@@ -12,7 +12,7 @@ export const tsRooms: House = {
   settings: ['parse', 'errors'],
   telemetry: ['settings'],
   engine: ['settings', 'parse', 'errors'],
-  rules: ['engine', 'settings', 'errors'],
+  rules: ['engine', 'settings', 'parse', 'errors'],
   outbound: ['settings', 'parse', 'errors'],
   embedders: ['outbound', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],

@@ -243,3 +243,42 @@ test('sorts of a parameter are cut at commas, but not within the parentheses of 
     [2, 1, 3],
   )
 })
+
+test('lists and objects with more members than work is spent on are refused as a whole', async (t) => {
+  const server = await startServer(t, { features: ['network', 'multimodal'] })
+  const many = <T>(count: number, value: T) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, value]))
+  const remote = { url: 'http://example.com' }
+  const network = { method: 'PATCH', path: '/network' }
+  await checkRefusals(t, server, [
+    { ...network, body: { remotes: many(1_001, remote) }, code: 'invalid_network_remotes', names: '1000' },
+    { ...network, body: { shards: many(10_001, {}) }, code: 'invalid_network_shards', names: '10000' },
+    {
+      path: '/export',
+      body: { url: remote.url, indexes: many(10_001, {}) },
+      code: 'bad_request',
+      names: '10000',
+    },
+  ])
+  t.is((await server.patch('/network', { remotes: many(1_000, remote) })).status, 200)
+  await checkRefusals(t, server, [
+    { ...network, body: { remotes: { another: remote } }, code: 'invalid_network_remotes', names: '1001' },
+  ])
+  const embedder = {
+    source: 'rest',
+    url: 'http://example.com',
+    dimensions: 2,
+    request: '{{fragment}}',
+    response: '{{embedding}}',
+  }
+  const fragments = (count: number) => many(count, { value: '{{q}}' })
+  for (const [count, status] of [
+    [256, 'failed'],
+    [255, 'succeeded'],
+  ] as const) {
+    const e = { ...embedder, indexingFragments: fragments(count), searchFragments: fragments(1) }
+    const task = await server.settle(t, server.patch('/indexes/a/settings', { embedders: { e } }))
+    t.is(task.status, status, JSON.stringify(task.error))
+    if (status === 'failed') t.is(task.error.code, 'invalid_settings_embedders')
+  }
+})

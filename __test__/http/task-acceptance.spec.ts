@@ -164,7 +164,15 @@ test('swaps that cannot be are refused at once or fail as a task', async (t) => 
   for (const uid of ['a', 'b']) await server.settle(t, server.post('/indexes', { uid }))
   await checkRefusals(t, server, [
     { path: '/swap-indexes', body: [{ indexes: ['a', 'a'] }], code: 'invalid_swap_duplicate_index_found' },
+    {
+      path: '/swap-indexes',
+      body: Array.from({ length: 1_001 }, (_, at) => ({ indexes: [`a${at}`, `b${at}`] })),
+      code: 'invalid_swap_indexes',
+      names: '1000',
+    },
   ])
+  const most = Array.from({ length: 1_000 }, (_, at) => ({ indexes: [`a${at}`, `b${at}`] }))
+  t.is((await server.settle(t, server.post('/swap-indexes', most))).error.code, 'index_not_found')
   const missing = await server.settle(t, server.post('/swap-indexes', [{ indexes: ['a', 'zz'] }]))
   t.like(missing, { status: 'failed', error: { code: 'index_not_found' } })
   const taken = await server.settle(t, server.post('/swap-indexes', [{ indexes: ['a', 'b'], rename: true }]))

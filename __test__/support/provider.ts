@@ -5,6 +5,8 @@ import type { ExecutionContext } from 'ava'
 /** One request that a provider got. */
 export interface Call {
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[]
   readonly path: string
   readonly body: unknown
 }
@@ -41,7 +43,8 @@ export async function startProvider(
       // A call that was given up may end before its body came.
       if (chunks.length === 0) return
       const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
-      const call = { headers: request.headers, path: request.url ?? '', body }
+      const { headers, rawHeaders } = request
+      const call = { headers, rawHeaders, path: request.url ?? '', body }
       const given = await answer(call, calls.push(call) - 1)
       if (given === null) return
       if (isWhole(given)) response.writeHead(given.status, given.headers).end(given.text)

@@ -8,6 +8,8 @@ export interface Receipt {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders: readonly string[]
   /** The lines of the body, read. */
   readonly tasks: readonly (Readonly<Record<string, unknown>> & { readonly uid: number })[]
 }
@@ -40,6 +42,7 @@ export async function startReceiver(
         method: request.method ?? '',
         url: request.url ?? '',
         headers: request.headers,
+        rawHeaders: request.rawHeaders,
         tasks,
       }
       const answer = await status(receipts.push(receipt) - 1, receipt)

@@ -4,6 +4,7 @@
  * Settings need not say it; the provider was asked then. An import does not ask again: our dumps tell it in an
  * entry of their own, and those of others by the first vector.
  */
+import { ownValue } from '../parse/index.js'
 import { type EmbedderFields, embedderAsSet, type IndexSettings, type Known } from '../settings/index.js'
 import type { Unpacked } from './archive-reader.js'
 import { jsonOf, linesOf } from './entries.js'
@@ -11,7 +12,7 @@ import { fieldsOf } from './fields.js'
 import { lengthsForm } from './instance-forms.js'
 import { VECTORLESS_LINES_MAX } from './limits.js'
 
-type Lengths = Readonly<Record<string, number>>
+type Lengths = ReadonlyMap<string, number>
 
 /** Settings as other instances take them, secrets in clear. */
 export const settingsAsSet = (settings: IndexSettings): object => ({
@@ -22,12 +23,12 @@ export const settingsAsSet = (settings: IndexSettings): object => ({
 })
 
 /** Components of the vectors of those embedders whose settings do not tell. */
-export function learnedLengths({ embedders }: IndexSettings): Lengths {
+export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<string, number>> {
   const lengths = Object.entries(embedders).map(([name, { known }]) => [
     name,
     (known as Known | undefined)?.dimensions,
   ])
-  return Object.fromEntries(lengths.filter(([, length]) => length !== undefined)) as Lengths
+  return Object.fromEntries(lengths.filter(([, length]) => length !== undefined))
 }
 
 /** The settings, with what is known of their embedders. @param place `indexes/{folder}` @throws DumpError */
@@ -42,11 +43,12 @@ export async function withLengths(
   if (unknown.length === 0) return settings
   const at = `${place}/embedders.json`
   const told = lengthsForm.read((await jsonOf(unpacked, at)) ?? {}, at)
-  const missing = new Set(unknown.filter((name) => told[name] === undefined))
-  const lengths = { ...(await lengthsIn(unpacked, `${place}/documents.jsonl`, missing)), ...told }
+  const missing = new Set(unknown.filter((name) => !Object.hasOwn(told, name)))
+  const shown = await lengthsIn(unpacked, `${place}/documents.jsonl`, missing)
+  const lengths = new Map([...shown, ...Object.entries(told)])
   const embedders = unknown.map((name): readonly [string, EmbedderFields] => {
     const fields = settings.embedders[name] as EmbedderFields
-    const dimensions = lengths[name]
+    const dimensions = lengths.get(name)
     return [
       name,
       dimensions === undefined ? fields : { ...fields, known: { ...(fields.known as Known), dimensions } },
@@ -57,7 +59,7 @@ export async function withLengths(
 
 /** Reads documents until each embedder of `missing` has shown a vector. */
 async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>): Promise<Lengths> {
-  const lengths: Record<string, number> = {}
+  const lengths = new Map<string, number>()
   let lines = 0
   if (missing.size === 0) return lengths
   for await (const { value, at } of linesOf(unpacked, path)) {
@@ -65,7 +67,7 @@ async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>)
     for (const name of missing) {
       const length = firstLength(_vectors, name)
       if (length === null) continue
-      lengths[name] = length
+      lengths.set(name, length)
       missing.delete(name)
     }
     if (missing.size === 0 || ++lines === VECTORLESS_LINES_MAX) break
@@ -75,7 +77,7 @@ async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>)
 
 /** Components of the first vector of that embedder, null if there is none. Malformed ones are the engine's to name. */
 function firstLength(vectors: unknown, name: string): number | null {
-  const entry = (vectors as Readonly<Record<string, unknown>> | null | undefined)?.[name]
+  const entry = ownValue((vectors ?? {}) as Readonly<Record<string, unknown>>, name)
   const sent = Array.isArray(entry)
     ? entry
     : (entry as { embeddings?: unknown } | null | undefined)?.embeddings

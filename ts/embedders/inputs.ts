@@ -4,6 +4,7 @@
  * Source: spec/vectors.md §2.10, §3.
  */
 import { ApiError } from '../errors/index.js'
+import { ownValue } from '../parse/index.js'
 import {
   defaultDocumentTemplate,
   type EmbedderFields,
@@ -81,7 +82,10 @@ function fragmentSlots(
   if (before !== null && then.size === now.size && names.every(same)) return null
   const numbers = ((after.fields.known ?? {}) as Known).fragments ?? {}
   return names
-    .map((name) => ({ fragment: numbers[name] ?? 0, input: keeps && same(name) ? undefined : now.get(name) }))
+    .map((name) => ({
+      fragment: ownValue(numbers, name) ?? 0,
+      input: keeps && same(name) ? undefined : now.get(name),
+    }))
     .sort((a, b) => a.fragment - b.fragment)
 }
 

@@ -1,4 +1,5 @@
 /** Here are settings of embedders: how long are their vectors, and can they work at all? */
+import { ownValue } from '../parse/index.js'
 import {
   type EmbedderFields,
   type IndexSettings,
@@ -38,13 +39,13 @@ export async function settled(
   after: IndexSettings,
   options: EmbedOptions,
 ): Promise<IndexSettings> {
-  const embedders: Record<string, EmbedderFields> = {}
+  const embedders: [string, EmbedderFields][] = []
   for (const [name, fields] of Object.entries(after.embedders)) {
-    const old = before.embedders[name]
+    const old = ownValue(before.embedders, name)
     const isSame = old !== undefined && relevant(old) === relevant(fields)
-    embedders[name] = isSame ? fields : await learned(setup, name, fields, options)
+    embedders.push([name, isSame ? fields : await learned(setup, name, fields, options)])
   }
-  return { ...after, embedders }
+  return { ...after, embedders: Object.fromEntries(embedders) }
 }
 
 const relevant = (fields: EmbedderFields): string =>

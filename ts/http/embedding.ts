@@ -6,6 +6,7 @@ import { ApiError } from '../errors/index.js'
 import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Disconnect } from './disconnect.js'
+import { ownValue } from './parse/index.js'
 import type { RouteServices } from './services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: spec/settings.md, `searchCutoffMs`. */
@@ -56,7 +57,7 @@ export async function withVector(
   const { entry, request, media } = search
   if (!lacksVector(search) || request.hybrid === null) return request
   const settings = await engine.settings(entry.id)
-  const fields = settings.embedders[request.hybrid.embedder]
+  const fields = ownValue(settings.embedders, request.hybrid.embedder)
   // The engine says what is wrong with the name, and what a search without a vector means.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
   const deadline = started + budgetMs(settings)

@@ -1,5 +1,5 @@
 import type { FilterableRule, IndexSettings } from '../settings/index.js'
-import { boolean, defaulted, integer, optional, shape, strings } from './parse/index.js'
+import { boolean, defaulted, integer, optional, ownValue, shape, strings } from './parse/index.js'
 
 /** Body of the field listing. */
 export const fieldsBody = shape({
@@ -84,7 +84,7 @@ function fieldView(name: string, settings: IndexSettings): FieldView {
     rankingRule: order === null ? { enabled: false } : { enabled: true, order },
     filterable: {
       ...filterableFeatures(name, settings.filterableAttributes),
-      sortBy: sortBy[name] ?? sortBy['*'] ?? 'alpha',
+      sortBy: ownValue(sortBy, name) ?? sortBy['*'] ?? 'alpha',
     },
     localized: {
       locales:

@@ -147,13 +147,33 @@ export function oneOf<const T extends string>(names: readonly T[], ignoreCase = 
   }
 }
 
-/** A list: a JSON array, or comma-separated text; empty text is an empty list. */
-export function list<T>(item: Type<T>): Type<readonly T[]> {
+/** How many members a list or an object may have. */
+export interface MembersMax {
+  readonly max: number
+  /** What is counted, in the plural, for the message. */
+  readonly what: string
+  /** Default: the code of the list's own mistakes. */
+  readonly code?: ErrorCode
+}
+
+/** Refuses a list or an object before its members are looked at. */
+function requireFew(count: number, limit: MembersMax | undefined, at: At): void {
+  if (limit === undefined || count <= limit.max) return
+  const reason = `at most ${limit.max} ${limit.what} are accepted, ${count} were given`
+  throw badValue(reason, { path: at.path, code: limit.code ?? at.code })
+}
+
+/**
+ * A list: a JSON array, or comma-separated text; empty text is an empty list.
+ * @param limit of a JSON array; the length of text is bounded already
+ */
+export function list<T>(item: Type<T>, limit?: MembersMax): Type<readonly T[]> {
   return {
     expected: 'an array',
-    schema: { type: 'array', items: item.schema },
+    schema: { type: 'array', items: item.schema, ...(limit !== undefined && { maxItems: limit.max }) },
     json(node, at) {
       if (node.kind !== 'array') throw wrongType(this.expected, node, at)
+      requireFew(node.items.length, limit, at)
       const { path, code } = at
       return node.items.map((one, i) => item.json(one, { path: `${path}[${i}]`, code }))
     },
@@ -190,12 +210,17 @@ export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
 }
 
 /** An object used as a map; keys as sent. */
-export function mapOf<T>(item: Type<T>): Type<ReadonlyMap<string, T>> {
+export function mapOf<T>(item: Type<T>, limit?: MembersMax): Type<ReadonlyMap<string, T>> {
   return {
     expected: 'an object',
-    schema: { type: 'object', additionalProperties: item.schema },
+    schema: {
+      type: 'object',
+      additionalProperties: item.schema,
+      ...(limit !== undefined && { maxProperties: limit.max }),
+    },
     json(node, at) {
       if (node.kind !== 'object') throw wrongType(this.expected, node, at)
+      requireFew(node.entries.length, limit, at)
       const { path, code } = at
       return new Map(
         node.entries.map(([key, value]) => [key, item.json(value, { path: `${path}.${key}`, code })]),

@@ -1,3 +1,5 @@
+import { ownValue } from '../parse/index.js'
+
 /** A dynamic search rule: when a search is like this, these documents stand at these places. */
 export interface Rule {
   readonly uid: string
@@ -50,7 +52,8 @@ export type Rules = Readonly<Record<string, Rule>>
  * @param at RFC 3339
  */
 export function changedRules(rules: Rules, uid: string, patch: RulePatch | null, at: string): Rules {
-  const { [uid]: old, ...others } = rules
+  const { [uid]: _replaced, ...others } = rules
+  const old = ownValue(rules, uid)
   if (patch === null) return others
   const kept = <T>(change: T | null | undefined, before: T | undefined, otherwise: T): T =>
     change === undefined ? (before ?? otherwise) : (change ?? otherwise)

@@ -12,6 +12,7 @@ import {
   sourceOf,
   templateFields,
 } from './embedder-rules.js'
+import { EMBEDDERS_MAX, FRAGMENTS_MAX } from './limits.js'
 
 /** Experimental features that settings depend on. */
 export interface SettingsFeatures {
@@ -20,9 +21,6 @@ export interface SettingsFeatures {
   readonly compositeEmbedders: boolean
   readonly multimodal: boolean
 }
-
-/** Most embedders one index can have: internal ids are one byte, and zero means none. */
-const embeddersMax = 255
 
 /** What survives a change of source, where the new source takes it. */
 const keptOnSourceChange = [...templateFields, 'apiKey', 'distribution', 'binaryQuantized']
@@ -69,8 +67,8 @@ export function mergeEmbedders(
     if (fields === null) merged.delete(name)
     else merged.set(name, mergeEmbedder(merged.get(name), fields, at))
   }
-  if (merged.size > embeddersMax) {
-    const reason = `too many embedders: found ${merged.size}, an index can have ${embeddersMax}`
+  if (merged.size > EMBEDDERS_MAX) {
+    const reason = `too many embedders: found ${merged.size}, an index can have ${EMBEDDERS_MAX}`
     throw new ApiError('invalid_settings_embedders', reason)
   }
   return sortedKeys(Object.fromEntries(merged))
@@ -95,7 +93,18 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
     throw badValue('binary quantization cannot be undone, the originals are lost', where)
   }
   checkComplete(fields, at)
+  requireFewFragments(fields, at)
   return { ...inOrder(fields), ...knownAfter(current, fields) }
+}
+
+function requireFewFragments(fields: EmbedderFields, at: At): void {
+  const owners = [fields, fields.searchEmbedder, fields.indexingEmbedder] as (EmbedderFields | undefined)[]
+  for (const name of fragmentFields) {
+    const count = Math.max(...owners.map((owner) => Object.keys((owner?.[name] ?? {}) as object).length))
+    if (count <= FRAGMENTS_MAX) continue
+    const where = { path: `${at.path}.${name}`, code: at.code }
+    throw badValue(`too many fragments: found ${count}, an embedder can have ${FRAGMENTS_MAX}`, where)
+  }
 }
 
 /** What is known of an embedder that nobody set: kept beside its fields, never shown. */
@@ -110,16 +119,17 @@ export interface Known {
 function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
   const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known
   const names = Object.keys((indexingFields(fields).indexingFragments ?? {}) as object)
-  const kept = Object.fromEntries(Object.entries(numbers).filter(([name]) => names.includes(name)))
-  const used = new Set(Object.values(kept))
+  const stillThere = new Set(names)
+  const kept = new Map(Object.entries(numbers).filter(([name]) => stillThere.has(name)))
+  const used = new Set(kept.values())
   let free = 0
   for (const name of names) {
-    if (Object.hasOwn(kept, name)) continue
+    if (kept.has(name)) continue
     while (used.has(free)) free++
     used.add(free)
-    kept[name] = free
+    kept.set(name, free)
   }
-  const all = { ...known, ...(names.length > 0 && { fragments: kept }) }
+  const all = { ...known, ...(names.length > 0 && { fragments: Object.fromEntries(kept) }) }
   return Object.keys(all).length === 0 ? {} : { known: all }
 }
 

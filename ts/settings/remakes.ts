@@ -3,6 +3,7 @@
  *
  * Vectors that are never made anew stay whatever is said here.
  */
+import { ownValue } from '../parse/index.js'
 import { type EmbedderFields, indexingFields, sourceOf } from './embedder-rules.js'
 import { defaultDocumentTemplate } from './embedders.js'
 import type { IndexSettings } from './index-settings.js'
@@ -25,14 +26,14 @@ const makingFields: Readonly<Record<string, readonly string[]>> = {
 /** Embedders that are in both settings, if they have to look at their documents again. */
 export function remakesBetween(before: IndexSettings, after: IndexSettings): Remakes {
   const searchable = !same(before.searchableAttributes, after.searchableAttributes)
-  const remakes: Record<string, Remake> = {}
+  const remakes: [string, Remake][] = []
   for (const [name, fields] of Object.entries(after.embedders)) {
-    const old = before.embedders[name]
+    const old = ownValue(before.embedders, name)
     if (old === undefined) continue
     const remake = remakeOf(indexingFields(old), indexingFields(fields), searchable)
-    if (remake !== null) remakes[name] = remake
+    if (remake !== null) remakes.push([name, remake])
   }
-  return remakes
+  return Object.fromEntries(remakes)
 }
 
 function remakeOf(before: EmbedderFields, after: EmbedderFields, searchable: boolean): Remake | null {

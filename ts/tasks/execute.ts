@@ -674,8 +674,8 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
   const target = { url, apiKey, payloadBytesMax, signal: run.outside }
-  const sent: Record<string, object> = {}
-  const leftOut: Record<string, string> = {}
+  const sent: [string, object][] = []
+  const leftOut = new Map<string, string>()
   try {
     const works = exportedIndexes(content, catalogue.rows())
     for (const [finished, work] of works.entries()) {
@@ -683,18 +683,19 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
       const { filter, overrideSettings } = work
       try {
         const matched = await exportIndex(engine, work, target)
-        sent[work.index.uid] = { filter, overrideSettings, matched_documents: matched }
+        sent.push([work.index.uid, { filter, overrideSettings, matched_documents: matched }])
       } catch (error) {
         const damage = engine.damage(work.index.id)
         if (damage === null) throw error
-        leftOut[work.index.uid] = damage
+        leftOut.set(work.index.uid, damage)
         log.warn({ indexUid: work.index.uid, damage }, 'a damaged index is not exported')
       }
     }
   } catch (error) {
     throw run.outside.aborted ? new Interrupted() : error
   }
-  return effects({ outcomes: [succeeded(task, { indexes: sent, ...damagedOnes(leftOut) })] })
+  const details = { indexes: Object.fromEntries(sent), ...damagedOnes(leftOut) }
+  return effects({ outcomes: [succeeded(task, details)] })
 }
 
 /** Writes a dump of everything there is. */
@@ -704,10 +705,10 @@ async function createDump(
   run: Run,
   around: Surroundings,
 ): Promise<Unfinished> {
-  const leftOut: Record<string, string> = {}
+  const leftOut = new Map<string, string>()
   try {
     const source = await dumpSource(strategy, run, around, ({ uid }, damage) => {
-      leftOut[uid] = damage
+      leftOut.set(uid, damage)
       around.log.warn({ indexUid: uid, damage, batchUid: run.batchUid }, 'a damaged index is not in the dump')
     })
     const dumpUid = await around.writeDump(source)
@@ -721,8 +722,8 @@ async function createDump(
 }
 
 /** Index uid → what is wrong with it, for indexes that a task left out. */
-const damagedOnes = (leftOut: Readonly<Record<string, string>>): Counters =>
-  Object.keys(leftOut).length === 0 ? {} : { damagedIndexes: leftOut }
+const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
+  leftOut.size === 0 ? {} : { damagedIndexes: Object.fromEntries(leftOut) }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

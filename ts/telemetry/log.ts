@@ -77,13 +77,12 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
 }
 
 function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<string, unknown> {
-  const shown: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(facts)) {
-    if (secretNames.has(name)) shown[name] = '[secret]'
-    else if (!isPlain(value)) shown[name] = value
-    else shown[name] = levels === 0 ? '[deeper]' : withoutSecrets(value, levels - 1)
+  const shown = (name: string, value: unknown): unknown => {
+    if (secretNames.has(name)) return '[secret]'
+    if (!isPlain(value)) return value
+    return levels === 0 ? '[deeper]' : withoutSecrets(value, levels - 1)
   }
-  return shown
+  return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shown(name, value)]))
 }
 
 /** Errors and the like are left to their serializers. */

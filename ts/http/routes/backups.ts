@@ -21,6 +21,7 @@ import {
 } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
+import { EXPORT_PATTERNS_MAX } from './limits.js'
 
 /** A size: bytes as an integer, or text with a unit such as `24MiB`. */
 const payloadSize: Type<number> = {
@@ -46,10 +47,13 @@ const exportFields = {
   apiKey: optional(string, 'invalid_export_api_key'),
   payloadSize: optional(payloadSize, 'invalid_export_payload_size'),
   indexes: optional(
-    refined(mapOf(exportedIndex), (indexes, at) => {
-      for (const pattern of indexes.keys()) indexPattern.text(pattern, at)
-      return indexes
-    }),
+    refined(
+      mapOf(exportedIndex, { max: EXPORT_PATTERNS_MAX, what: 'patterns of indexes' }),
+      (indexes, at) => {
+        for (const pattern of indexes.keys()) indexPattern.text(pattern, at)
+        return indexes
+      },
+    ),
     'bad_request',
   ),
 }

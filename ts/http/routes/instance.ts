@@ -74,8 +74,8 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   serve(app, services, readStats, async ({ request, reply, access, query: options }) => {
     raise(services, request, 'statsSeen', { per_index_uid: false })
     const { visibleIndexes } = access
-    const indexes: Record<string, unknown> = {}
-    const damagedIndexes: Record<string, string> = {}
+    const indexes: [string, unknown][] = []
+    const damagedIndexes: [string, string][] = []
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null
     for (const entry of tasks.indexes()) {
@@ -85,8 +85,8 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       // Sizes cover the whole instance, whatever the key may see.
       bytes += stats?.bytes ?? 0
       if (visibleIndexes !== null && !matchesAny(visibleIndexes, entry.uid)) continue
-      if (stats !== null) indexes[entry.uid] = stats.view
-      else if (damage !== null) damagedIndexes[entry.uid] = damage
+      if (stats !== null) indexes.push([entry.uid, stats.view])
+      else if (damage !== null) damagedIndexes.push([entry.uid, damage])
       if (visibleIndexes !== null && (lastUpdate === null || isLater(entry.updatedAt, lastUpdate))) {
         lastUpdate = entry.updatedAt
       }
@@ -96,8 +96,8 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       databaseSize: shown,
       usedDatabaseSize: shown,
       lastUpdate,
-      indexes,
-      ...(Object.keys(damagedIndexes).length > 0 && { damagedIndexes }),
+      indexes: Object.fromEntries(indexes),
+      ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     })
   })
 

@@ -8,25 +8,28 @@ import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
 import { uuidV7 } from '../uuid-v7.js'
+import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 
 const absoluteUrl = refined(string, (text, at) => {
   if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
   return text
 })
+const fewRemotes = { max: REMOTES_MAX, what: 'remotes' }
+const fewShards = { max: SHARDS_MAX, what: 'shards' }
 const remoteBody = shape({
   url: setting(absoluteUrl, 'invalid_network_url'),
   searchApiKey: setting(string, 'invalid_network_search_api_key'),
   writeApiKey: setting(string, 'invalid_network_write_api_key'),
 })
 const shardBody = shape({
-  remotes: setting(list(string), 'invalid_network_shards'),
-  addRemotes: setting(list(string), 'invalid_network_shards'),
-  removeRemotes: setting(list(string), 'invalid_network_shards'),
+  remotes: setting(list(string, fewRemotes), 'invalid_network_shards'),
+  addRemotes: setting(list(string, fewRemotes), 'invalid_network_shards'),
+  removeRemotes: setting(list(string, fewRemotes), 'invalid_network_shards'),
 })
 const body = shape({
   self: setting(string, 'invalid_network_self'),
-  remotes: setting(mapOf(nullable(remoteBody)), 'invalid_network_remotes'),
-  shards: setting(mapOf(nullable(shardBody)), 'invalid_network_shards'),
+  remotes: setting(mapOf(nullable(remoteBody), fewRemotes), 'invalid_network_remotes'),
+  shards: setting(mapOf(nullable(shardBody), fewShards), 'invalid_network_shards'),
   leader: setting(string, 'invalid_network_leader'),
   previousRemotes: setting(anything, 'unexpected_network_previous_remotes'),
   previousShards: setting(anything, 'bad_request'),
@@ -124,6 +127,10 @@ function mergeRemotes(known: Network['remotes'], change: Change<RemoteChange>): 
     if (remote === null) remotes.delete(name)
     else remotes.set(name, mergedRemote(name, remotes.get(name), remote))
   }
+  if (remotes.size > REMOTES_MAX) {
+    const message = `a network has at most ${REMOTES_MAX} remotes, with those sent it would have ${remotes.size}`
+    throw new ApiError('invalid_network_remotes', message)
+  }
   return Object.fromEntries([...remotes].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
@@ -158,6 +165,10 @@ function mergeShards(known: Network['shards'], change: Change<ShardChange> | und
     if (remotes.length === 0) shards.delete(name)
     else shards.set(name, { remotes })
   }
+  if (shards.size > SHARDS_MAX) {
+    const message = `a network has at most ${SHARDS_MAX} shards, with those sent it would have ${shards.size}`
+    throw new ApiError('invalid_network_shards', message)
+  }
   return Object.fromEntries(shards)
 }
 
@@ -169,6 +180,10 @@ function mergedShard(
   const replaced = remotes === undefined ? known : (remotes ?? [])
   const added = new Set([...replaced, ...(addRemotes ?? [])])
   for (const name of removeRemotes ?? []) added.delete(name)
+  if (added.size > REMOTES_MAX) {
+    const message = `a shard has at most ${REMOTES_MAX} remotes, with those sent it would have ${added.size}`
+    throw new ApiError('invalid_network_shards', message)
+  }
   return [...added].sort()
 }
 

@@ -7,12 +7,14 @@ import { sendSummary } from '../exchange.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
+import { SWAPS_MAX } from './limits.js'
 
 const swapsBody = list(
   shape({
     indexes: required(list(indexUid), 'invalid_swap_indexes', 'missing_swap_indexes'),
     rename: defaulted(boolean, false, 'invalid_swap_rename'),
   }),
+  { max: SWAPS_MAX, what: 'pairs of indexes', code: 'invalid_swap_indexes' },
 )
 
 /** Swapping the content of indexes, or moving it to a free name. */
@@ -42,10 +44,9 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
         for (const uid of indexes) if (!access.allows(uid)) throw access.refusal(uid)
         return { indexes: [first, second] as const, rename }
       })
-      const all = swaps.flatMap(({ indexes }) => indexes)
-      const repeated = [...new Set(all.filter((uid, i) => all.indexOf(uid) !== i))]
-      if (repeated.length > 0) {
-        const names = repeated.map((uid) => `\`${uid}\``).join(', ')
+      const repeated = repeatedIn(swaps.flatMap(({ indexes }) => indexes))
+      if (repeated.size > 0) {
+        const names = [...repeated].map((uid) => `\`${uid}\``).join(', ')
         throw new ApiError(
           'invalid_swap_duplicate_index_found',
           `an index can be swapped only once: ${names}`,
@@ -55,4 +56,15 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'indexSwap', content }))
     },
   )
+}
+
+/** Names that are in `names` more than once, each in order of its second occurrence. */
+function repeatedIn(names: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const name of names) {
+    if (seen.has(name)) repeated.add(name)
+    seen.add(name)
+  }
+  return repeated
 }

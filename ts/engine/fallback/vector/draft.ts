@@ -7,6 +7,7 @@
  *  3. An embedder that goes writes those back into the documents; one that comes finds them there.
  *  4. Vectors that nobody sent are made by somebody else before the batch is committed, see `work.ts`.
  */
+import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings, Remakes } from '../../../settings/index.js'
 import { NO_FRAGMENT, type VectorPage } from '../../engine.js'
 import { OperationError } from '../indexing/primary-key.js'
@@ -206,14 +207,16 @@ export class VectorDraft {
     const fresh: EmbedderDraft[] = []
     for (const [name, embedder] of wanted) {
       const old = before.get(name)
-      const draft = old === undefined ? newDraft(embedder) : changed(old, embedder, remakes[name] === 'all')
+      const draft =
+        old === undefined ? newDraft(embedder) : changed(old, embedder, ownValue(remakes, name) === 'all')
       if (old === undefined) fresh.push(draft)
       after.set(name, draft)
     }
     const gone = [...before].filter(([name]) => !wanted.has(name))
     const remade = [...after.values()].filter(({ embedder }) => {
       const old = before.get(embedder.name)
-      if (old === undefined || embedder.source !== 'userProvided') return remakes[embedder.name] !== undefined
+      if (old === undefined || embedder.source !== 'userProvided')
+        return ownValue(remakes, embedder.name) !== undefined
       return old.embedder.source !== embedder.source
     })
     const rewritten: DraftDocument[] = []
@@ -224,7 +227,7 @@ export class VectorDraft {
           if (stateOf(draft, one.docid)?.skipRegenerate === true) continue
           const { embedder, wants } = draft
           if (embedder.source === 'userProvided') lacking.note(one.id, embedder)
-          const anew = remakes[embedder.name] === 'all'
+          const anew = ownValue(remakes, embedder.name) === 'all'
           const want = { before: anew ? null : { source: one.source, settings: settingsBefore } }
           wants.set(one.docid, bothWants(wants.get(one.docid), want))
         }

@@ -6,6 +6,7 @@
  *     otherwise.
  *  2. Of several wants for one document the first names what its vectors were made of.
  */
+import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { Rendering, WorkItem, WorkPage } from '../../engine.js'
 import { WORK_BYTES_MAX, WORK_ITEMS_MAX } from '../limits.js'
@@ -101,7 +102,7 @@ export class WorkList {
 }
 
 function rendering({ embedders, searchableAttributes }: IndexSettings, name: string): Rendering {
-  return { fields: embedders[name] ?? {}, searchableAttributes }
+  return { fields: ownValue(embedders, name) ?? {}, searchableAttributes }
 }
 
 const parsed = (source: Uint8Array): Readonly<Record<string, unknown>> =>
