@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
 import { EngineError } from '../../ts/engine/index.js'
 import { loadDriver } from '../../ts/tasks/driver.js'
 import { openTasks, type TaskLog } from '../../ts/tasks/index.js'
-import { openFake } from './fake-engine.js'
+import { emptyIndex, openFake } from './fake-engine.js'
 import {
   add,
   cancel,
@@ -310,16 +310,19 @@ for (const kind of ['an index', 'a new index'] as const)
     t.deepEqual(await readdir(join(directory, 'update_files')), [])
   })
 
-test('what belongs to no index and no task is removed at the start', async (t) => {
+test('what belongs to no index is set aside at the start, an upload of no task is removed', async (t) => {
   const directory = await temporaryDirectory(t)
-  await mkdir(join(directory, 'indexes', 'stray'), { recursive: true })
-  await mkdir(join(directory, 'update_files'))
-  await writeFile(join(directory, 'update_files', 'stray.json'), '[]')
   const first = await house(t, { directory })
   await add(first.tasks, 'ferries', [{ id: 1 }])
   await first.close()
+  await mkdir(join(directory, 'indexes', 'stray'), { recursive: true })
+  await writeFile(join(directory, 'indexes', 'stray', 'index.json'), JSON.stringify(emptyIndex))
+  await writeFile(join(directory, 'update_files', 'stray.json'), '[]')
   const { engine, tasks, start } = await house(t, { directory })
   t.deepEqual(await engine.list(), [])
+  const [lost = ''] = await readdir(join(directory, 'lost'))
+  t.regex(lost, /^stray-\d{8}T\d{9}$/)
+  t.deepEqual(await readdir(join(directory, 'lost', lost)), ['index.json'])
   t.is((await readdir(join(directory, 'update_files'))).length, 1)
   start()
   t.is((await ended(tasks, 0)).status, 'succeeded')
@@ -403,6 +406,8 @@ test('a clock set back lets no date fall with rising uids, and no task end befor
   const connection = loadDriver('libsql').driver.open(join(first.directory, 'tasks', 'tasks.db'))
   connection.exec(`UPDATE tasks SET enqueued_at = enqueued_at + ${ahead}`)
   connection.close()
+  // The file is no longer what it was when the store was closed.
+  await rm(join(first.directory, 'tasks', 'mark'))
   const { tasks, start } = await house(t, { directory: first.directory, driver: 'libsql' })
   await tasks.enqueue(create('boats'))
   start()

@@ -26,7 +26,13 @@ const day = Date.UTC(2026, 0, 1) * 1000
 /** Batches of 1 to 40 tasks and one of 3,000, run late and out of the order of arrival; the last ones wait. */
 function filled(): { store: Store; connection: Connection } {
   const connection = loadDriver().driver.open(':memory:')
-  const store = new Store(connection, 'memory', 1, () => day)
+  const store = new Store(connection, {
+    path: 'memory',
+    bytes: 1,
+    identity: null,
+    reached: () => undefined,
+    clock: () => day,
+  })
   const random = fc.sample(fc.nat(1_000_000), { seed: 7, numRuns: TASKS * 2 })
   const pick = <T>(values: readonly T[], at: number): T => values[(random[at] ?? 0) % values.length] as T
   const indexes = ['a', 'a1', 'b', 'b-long', 'c']
@@ -274,7 +280,7 @@ test('listings stay right while tasks are deleted', (t) => {
     canceledBy: null,
     newIndexUid: null,
   } as const
-  const rest = { written: [], removed: [], relabels: [], uploads: [], deletedTasks }
+  const rest = { written: [], removed: [], dropped: [], relabels: [], uploads: [], deletedTasks }
   const [concluded] = store.transaction([() => store.conclude({ batch, endings: [ending], ...rest })], true)
   t.like(concluded, { ok: true })
   t.notThrows(() => agree(house))

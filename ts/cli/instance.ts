@@ -1,10 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { dumperTo } from '../backup/index.js'
 import type { Embedders } from '../embedders/index.js'
 import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
-import { type ExportIndex, type OpenedTasks, openTasks } from '../tasks/index.js'
+import {
+  DirectoryInUseError,
+  type ExportIndex,
+  type OpenedTasks,
+  openTasks,
+  requireCompleteStore,
+  StoreError,
+  StoreUnusableError,
+  type TasksSetup,
+} from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, openDataDirectory } from './data-directory.js'
 
@@ -43,16 +52,20 @@ export interface Instance {
   close(): Promise<void>
 }
 
-/** Opens what the daemon and the in-process entry share. The queue waits for its `start`. */
+/**
+ * Opens what the daemon and the in-process entry share. The queue waits for its `start`.
+ * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was touched
+ */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
+  await requireCompleteStore(resolve(request.directory)).catch(asLaunchError)
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
   const opened = await openEngineIn(data.path, request)
   try {
     const { engine } = opened
     const { instanceUid } = data
     const { dumpDirectory } = request
-    const queue = await openTasks({
+    const queue = await openQueue({
       directory: data.path,
       engine,
       log,
@@ -76,6 +89,15 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     await opened.engine.close()
     throw error
   }
+}
+
+const openQueue = (setup: TasksSetup): Promise<OpenedTasks> => openTasks(setup).catch(asLaunchError)
+
+/** What the user of a data directory can do something about is one line. */
+function asLaunchError(error: unknown): never {
+  const isKnown =
+    error instanceof StoreError || error instanceof StoreUnusableError || error instanceof DirectoryInUseError
+  throw isKnown ? new LaunchError(error.message, 1) : error
 }
 
 /**

@@ -250,6 +250,7 @@ async function changeIndex(
   const running = tasks.filter((task) => undecided.has(task.row.uid))
   let report: BatchReport | null = null
   let outcomes = plan.decided
+  if (row === null) await announce(id, around)
   try {
     if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
     outcomes = [
@@ -293,6 +294,15 @@ async function changeIndex(
       log.warn({ err: error, indexUid: uid }, 'an index could not be created')
       return null
     }
+  }
+}
+
+/** Says that a directory is about to be made: without that, what a crash leaves of it is set aside, not removed. */
+async function announce(id: string, { store, log }: Surroundings): Promise<void> {
+  try {
+    await store.call('announce', [id])
+  } catch (error) {
+    log.warn({ err: error, id }, 'the directory of a new index could not be announced')
   }
 }
 
@@ -515,6 +525,7 @@ async function createIndex(task: PendingTask, run: Run, around: Surroundings): P
   if (catalogue.row(uid) !== null) return effects({ outcomes: [failed(task, alreadyExists(uid))] })
   const id = randomUUID()
   const taskUid = task.row.uid
+  await announce(id, around)
   try {
     const report = await commitOf(id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
     const outcome = outcomeIn(report, task)

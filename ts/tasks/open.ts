@@ -10,6 +10,7 @@ import { type DriverName, driverNames } from './driver.js'
 import type { WriteDump } from './dump.js'
 import type { Surroundings, TaskLog } from './execute.js'
 import type { ExportIndex } from './export.js'
+import { type LostAndFound, lostAndFound } from './leftovers.js'
 import {
   BATCHED_BYTES_MAX,
   BATCHED_TASKS_MAX,
@@ -23,6 +24,7 @@ import { RuleBook } from './rule-book.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
 import { openStoreClient, type StoreClient } from './store-client.js'
+import { storePath } from './survey.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 
 export interface TasksSetup {
@@ -61,24 +63,36 @@ export interface OpenedTasks {
 /**
  * Opens the task store and brings it in step with the engine; see `recover`.
  *
- * Rejects, with a message for humans, if another process uses the directory or the store is damaged; then
- * nothing was changed.
+ * Rejects, with a message for humans, if another process uses the directory or the store is damaged or incomplete;
+ * then nothing was changed.
  */
 export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { directory, log } = setup
   await mkdir(directory, { recursive: true })
-  const path = join(directory, 'tasks', 'tasks.db')
   const driver =
     setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.room ?? {}
-  const store = await openStoreClient({ path, driver, reserveBytes, storeBytesMax })
+  const store = await openStoreClient({
+    directory,
+    isNew: false,
+    driver,
+    reserveBytes,
+    storeBytesMax,
+  })
   try {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
+    if (store.doubt !== null)
+      log.warn(
+        { reason: store.doubt },
+        'whether the task store is complete cannot be told; it is taken as it is',
+      )
     const spool = await openSpool(join(directory, 'update_files'))
     const scripts = loadScripts()
     const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
-    return await assemble(setup, { store, spool, path, clock: systemClock, runScript })
+    const path = storePath(directory)
+    const lost = lostAndFound(directory)
+    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, lost })
   } catch (error) {
     await store.close()
     throw error
@@ -93,12 +107,13 @@ export interface Ground {
   readonly path: string
   readonly clock: Clock
   readonly runScript: RunScript
+  readonly lost: LostAndFound
 }
 
 /** Builds the queue over an open store, and brings it in step with the engine. */
 export async function assemble(
   setup: Omit<TasksSetup, 'directory' | 'room' | 'driver'>,
-  { store, spool, path, clock, runScript }: Ground,
+  { store, spool, path, clock, runScript, lost }: Ground,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
   const start = await store.call('start', [])
@@ -120,7 +135,7 @@ export async function assemble(
     exportIndex,
     writeDump,
   }
-  const nextBatchUid = await recover(start, around)
+  const nextBatchUid = await recover(start, around, lost)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),

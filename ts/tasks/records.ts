@@ -118,6 +118,8 @@ export interface Conclusion {
   /** The whole catalogue entries to write, after `removed` were taken out. */
   readonly written: readonly CatalogueRow[]
   readonly removed: readonly string[]
+  /** Directories of indexes that hold nothing any more. */
+  readonly dropped: readonly string[]
   readonly relabels: readonly Relabel[]
   /** Uids of finished tasks to forget. */
   readonly deletedTasks: readonly number[]
@@ -143,6 +145,8 @@ export interface Start {
   readonly nextBatchUid: number
   /** Batches that were running when the process ended, with their start. Their tasks are enqueued again. */
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
+  /** Directories of indexes that may be removed unless the catalogue names them. */
+  readonly disposable: readonly string[]
 }
 
 /** A task as a dump holds it: with what it was to do, unless it has ended. */
@@ -176,6 +180,10 @@ export interface StoreCalls {
   pick(limits: BatchLimits): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
   /** Whether anything of this index waits, and what: uids with their kinds, ascending. */
   waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
+  /** Says that a directory of that id is about to be made, which counts once the catalogue names it. */
+  announce(id: string): void
+  /** Forgets directories that are gone, of those that were announced or dropped. */
+  removed(ids: readonly string[]): void
   /** Marks tasks as processing, without waiting for the disk: a restart undoes it anyway. */
   begin(batch: NewBatch, uids: readonly number[]): void
   /** Undoes `begin`. */
@@ -229,6 +237,9 @@ export type StoreCall = keyof StoreCalls
 export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relaxed'>>> = {
   start: 'durable',
   append: 'durable',
+  // Read again after a crash of the process; after a power cut the directory may be gone as well.
+  announce: 'relaxed',
+  removed: 'relaxed',
   begin: 'relaxed',
   revert: 'relaxed',
   conclude: 'durable',

@@ -1,6 +1,7 @@
 import { type BatchReport, EngineError } from '../engine/index.js'
 import { errorBody } from '../errors/index.js'
 import { countersOf, type Effects, type Outcome, type Surroundings, updatedIndex } from './execute.js'
+import { clearLeftovers, type LostAndFound } from './leftovers.js'
 import { RESTORED_BATCH_UIDS } from './limits.js'
 import type { CatalogueRow, PendingTask, Start } from './records.js'
 import { concluded } from './scheduler.js'
@@ -20,10 +21,10 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
 
 /**
  * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
- * was not recorded is recorded now, and what belongs to nothing is removed.
+ * was not recorded is recorded now, and leftovers are cleared, see `clearLeftovers`.
  * @returns the uid for the next batch
  */
-export async function recover(start: Start, around: Surroundings): Promise<number> {
+export async function recover(start: Start, around: Surroundings, lost: LostAndFound): Promise<number> {
   const { engine, spool, catalogue, store, log, clock } = around
   let { nextBatchUid } = start
   for (const row of catalogue.rows()) {
@@ -31,6 +32,8 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     if (waiting.length === 0) continue
     const report = await newestReport(row)
     if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
+    // Tasks that arrived after a concluded batch may have lower uids than its own after the store was rebuilt.
+    if (report.batchUid < start.nextBatchUid) continue
     nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
     const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
     // Batches take the tasks of an index in order, so all that wait up to the last one were in it.
@@ -49,14 +52,7 @@ export async function recover(start: Start, around: Surroundings): Promise<numbe
     )
   }
 
-  const known = new Set(catalogue.rows().map(({ id }) => id))
-  for (const id of await engine.list()) {
-    if (known.has(id)) continue
-    log.info({ id }, 'removing an index directory that no index refers to')
-    await engine.drop(id)
-  }
-  const orphans = await spool.removeOrphans(new Set(await store.call('payloads', [])))
-  if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
+  await clearLeftovers(start, { engine, store, spool, log, lost })
   return nextBatchUid
 
   /** null for an index without a commit, and for a damaged one: its tasks fail when they run. */

@@ -246,8 +246,13 @@ export class Scheduler {
 
   /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
   async #tidy({ dropped }: Effects): Promise<void> {
-    const { engine } = this.#around
-    await this.#removed(dropped.map((id) => engine.drop(id)))
+    const { engine, store } = this.#around
+    await this.#removed(
+      dropped.map(async (id) => {
+        await engine.drop(id)
+        await store.call('removed', [[id]])
+      }),
+    )
   }
 
   /**
@@ -407,6 +412,7 @@ export function concluded(
     endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]?.details ?? null)),
     written: done.written,
     removed: done.removed,
+    dropped: done.dropped,
     relabels: done.relabels,
     deletedTasks: done.deletedTasks,
     uploads,

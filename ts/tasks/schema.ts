@@ -1,5 +1,5 @@
 /** Version of the tables below, kept in the file; another one is refused rather than guessed at. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 const webhookTables = `
 CREATE TABLE webhooks (uuid TEXT PRIMARY KEY, body TEXT, delivered INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -51,6 +51,10 @@ CREATE TABLE sets (
 CREATE INDEX tasks_waiting_order ON tasks (uid) WHERE status = 'enqueued';
 `
 
+const disposableTable = `
+CREATE TABLE disposable (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+`
+
 /** What turns a store of an older version into one of the next. `rebuildSets` follows the last of them. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
@@ -76,6 +80,7 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
       oldest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = oldest_uid), oldest_enqueued_at),
       newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
     ${setTables}`,
+  4: disposableTable,
 }
 
 /**
@@ -86,7 +91,10 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  *
  * `webhooks.delivered` is the last batch a webhook was told of;
  * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
- * `swap_names` tells which swaps speak of an index.
+ * `swap_names` tells which swaps speak of an index. `disposable` names directories of indexes that hold nothing
+ * unless the catalogue names them too: announced before they are made, and again by the batch that drops them.
+ *
+ * `application_id` in the header counts durable transactions, see `mark.ts`.
  *
  * `enqueued_at` never falls with growing `uid`, nor do the dates of batches, which turns their bounds into
  * bounds of `uid`. `oldest_uid` and `newest_uid` of a batch are the tasks its dates of arrival are of,
@@ -152,4 +160,5 @@ CREATE TABLE instance (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOU
 
 ${webhookTables}
 ${setTables}
-${swapTables}`
+${swapTables}
+${disposableTable}`

@@ -13,6 +13,8 @@ export interface Spool {
   pathOf(name: string): string
   /** Deletes a file; one that is gone already is fine. */
   remove(name: string): Promise<void>
+  /** Names of files that no task in `names` refers to. Only before uploads begin. */
+  orphans(names: ReadonlySet<string>): Promise<readonly string[]>
   /** Deletes every file that no task in `names` refers to. Only before uploads begin. */
   removeOrphans(names: ReadonlySet<string>): Promise<number>
   bytes(): Promise<number>
@@ -23,6 +25,8 @@ export async function openSpool(directory: string): Promise<Spool> {
   await mkdir(directory, { recursive: true })
   const pathOf = (name: string) => join(directory, basename(name))
   const remove = (name: string) => rm(pathOf(name), { force: true })
+  const orphansBeside = async (names: ReadonlySet<string>) =>
+    (await readdir(directory)).filter((name) => !names.has(name))
   return {
     pathOf,
     remove,
@@ -37,8 +41,9 @@ export async function openSpool(directory: string): Promise<Spool> {
         discard: () => remove(path),
       }
     },
+    orphans: orphansBeside,
     async removeOrphans(names) {
-      const orphans = (await readdir(directory)).filter((name) => !names.has(name))
+      const orphans = await orphansBeside(names)
       await Promise.all(orphans.map(remove))
       return orphans.length
     },

@@ -20,6 +20,8 @@ export interface StoreClient {
   readonly driver: DriverName
   /** Why drivers that come earlier in the order were not taken. */
   readonly reasons: readonly string[]
+  /** Why it cannot be told whether the store is complete, null if it can. */
+  readonly doubt: string | null
   /** Carries out what was asked before, then closes the file. */
   close(): Promise<void>
 }
@@ -137,6 +139,7 @@ export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> 
   return {
     driver: opened.driver,
     reasons: opened.reasons,
+    doubt: opened.doubt,
     call: exchange.call,
     async close() {
       worker.postMessage('close')

@@ -2,48 +2,68 @@
  * The thread that owns the task store: no sync of the disk ever stops the main thread.
  * What it does with requests is told in `desk.ts`.
  */
-import { mkdirSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { Desk } from './desk.js'
-import { type DriverName, loadDriver, storeFault } from './driver.js'
+import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
 import { claim, DirectoryInUseError } from './lock.js'
+import { MarkWriter } from './mark.js'
 import type { Request } from './records.js'
 import { Reserve } from './reserve.js'
-import { Store, StoreUnusableError } from './store.js'
+import { DamagedStoreError, Store } from './store.js'
+import {
+  markPath,
+  objection,
+  refusal,
+  StoreUnusableError,
+  type Survey,
+  storePath,
+  survey,
+  wholeFile,
+} from './survey.js'
 
 /** What the main thread starts this one with. */
 export interface WorkerSetup {
-  readonly path: string
+  /** The data directory. */
+  readonly directory: string
+  /** Whether the directory is being made, so that there need not be a store for the indexes in it. */
+  readonly isNew: boolean
   readonly driver: DriverName | null
   /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
   readonly reserveBytes: number
   readonly storeBytesMax: number
 }
 
+/** Version of the tables from which on a store has a mark. */
+const FIRST_MARKED_VERSION = 5
+
 /** The first message of this thread. */
 export type Opened =
-  | { readonly ok: true; readonly driver: DriverName; readonly reasons: readonly string[] }
+  | {
+      readonly ok: true
+      readonly driver: DriverName
+      readonly reasons: readonly string[]
+      /** Why it cannot be told whether the store is complete, null if it can. */
+      readonly doubt: string | null
+    }
   | { readonly ok: false; readonly name: string; readonly message: string }
 
 if (!isMainThread && parentPort !== null) void serve(workerData as WorkerSetup, parentPort)
 
-async function serve(
-  { path, driver, reserveBytes, storeBytesMax }: WorkerSetup,
-  port: NonNullable<typeof parentPort>,
-): Promise<void> {
-  let opened: { store: Store; release: () => void; name: DriverName; reasons: readonly string[] }
+async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): Promise<void> {
+  let opened: Awaited<ReturnType<typeof openStore>>
   try {
-    opened = await openStore(path, driver)
+    opened = await openStore(setup)
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))
     port.postMessage({ ok: false, name, message } satisfies Opened)
     port.close()
     return
   }
-  const { store, release } = opened
-  const reserve = new Reserve(`${dirname(path)}/reserve`, reserveBytes)
-  const desk = new Desk(store, reserve, storeBytesMax, removeFile)
+  const { store, close } = opened
+  const reserve = new Reserve(join(setup.directory, 'tasks', 'reserve'), setup.reserveBytes)
+  const desk = new Desk(store, reserve, setup.storeBytesMax, removeFile)
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false
@@ -57,13 +77,13 @@ async function serve(
     }
     port.postMessage(desk.carryOut(requests))
     if (closing) {
-      store.close()
-      release()
+      close()
       port.postMessage('closed')
       port.close()
     }
   })
-  port.postMessage({ ok: true, driver: opened.name, reasons: opened.reasons } satisfies Opened)
+  const { name, reasons, doubt } = opened
+  port.postMessage({ ok: true, driver: name, reasons, doubt } satisfies Opened)
 }
 
 function removeFile(path: string): void {
@@ -74,26 +94,84 @@ function removeFile(path: string): void {
   }
 }
 
-async function openStore(path: string, forced: DriverName | null) {
+async function openStore({ directory, isNew, driver: forced }: WorkerSetup) {
   const { driver, reasons } = loadDriver(forced ?? undefined)
+  const path = storePath(directory)
   mkdirSync(dirname(path), { recursive: true })
-  const release = await claim(`${dirname(path)}/lock`)
+  const release = await claim(join(dirname(path), 'lock'))
   try {
-    const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-    return { store: new Store(driver.open(path), path, bytes), release, name: driver.name, reasons }
+    const found = survey(directory)
+    const reason = isNew ? null : objection(found)
+    if (reason !== null) throw refusal(directory, reason)
+    const { store, mark } = openMarked(driver, directory, found)
+    return {
+      store,
+      name: driver.name,
+      reasons,
+      doubt: doubtOf(found),
+      close() {
+        const isSettled = store.settle()
+        store.close()
+        mark.close(isSettled ? wholeFile(path) : null)
+        release()
+      },
+    }
   } catch (error) {
     release()
     if (error instanceof StoreUnusableError) throw error
+    if (error instanceof DamagedStoreError) throw refusal(directory, error.message)
     const reason = error instanceof Error ? error.message : String(error)
     switch (storeFault(error)) {
       case 'busy':
         throw new DirectoryInUseError(`the task store ${path} is in use by another process; stop it first`)
       case 'corrupt':
-        throw new StoreUnusableError(
-          `the task store ${path} is damaged (${reason}); restore a snapshot, or move the data directory away`,
-        )
+        throw refusal(directory, `is damaged (${reason})`)
       default:
         throw new Error(`cannot open the task store ${path}: ${reason}`, { cause: error })
     }
   }
+}
+
+/** Opens the store, and the mark that every transaction of it is told from then on. */
+function openMarked(driver: Driver, directory: string, { mark: found }: Survey) {
+  const path = storePath(directory)
+  let mark: MarkWriter | null = null
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const connection = driver.open(path)
+  try {
+    const store = new Store(connection, {
+      path,
+      bytes,
+      identity: typeof found === 'object' ? found.store : null,
+      reached: (sequence) => mark?.reach(sequence),
+    })
+    mark = new MarkWriter(markPath(directory), {
+      store: store.identity,
+      sequence: store.sequence,
+      closed: null,
+    })
+    if (bytes === 0) for (const made of [dirname(path), directory]) syncNames(made)
+    return { store, mark }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** Windows refuses to open a directory; its file systems journal names by themselves. */
+function syncNames(directory: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Stores of earlier versions have no mark. */
+function doubtOf({ header, mark }: Survey): string | null {
+  if (typeof mark === 'object' || typeof header !== 'object' || header.version === 0) return null
+  if (mark === 'damaged') return 'the file `mark` beside the task store is damaged'
+  return header.version < FIRST_MARKED_VERSION ? null : 'the file `mark` beside the task store is missing'
 }

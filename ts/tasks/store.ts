@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { type BatchLimits, type IndexFacts, nextBatch } from './batching.js'
 import type { Connection, Row } from './driver.js'
 import { DumpTable, insertContent } from './dump-table.js'
 import { CHECKED_STORE_BYTES_MAX } from './limits.js'
 import { Listing } from './listing.js'
+import { SEQUENCES } from './mark.js'
 import { Membership, rebuildSets } from './membership.js'
 import type {
   BatchRow,
@@ -26,16 +28,33 @@ import {
 } from './rows.js'
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
+import { StoreUnusableError } from './survey.js'
 import type { StoredKey } from './tasks.js'
 import { type Micros, now } from './time.js'
 import { UidSets } from './uid-sets.js'
 import { batchStats, mergedDetails, parsedDetails } from './view.js'
 import { WebhookTable } from './webhook-table.js'
 
-/** The task store cannot be used as it is: damaged, or written by another version. Nothing was changed. */
-export class StoreUnusableError extends Error {
-  override readonly name = 'StoreUnusableError'
+/** A store that cannot be relied on; the message follows its path. Nothing was changed. */
+export class DamagedStoreError extends Error {
+  override readonly name = 'DamagedStoreError'
 }
+
+/** What a store is opened with. */
+export interface StoreSetup {
+  readonly path: string
+  /** Size of the file before it was opened, 0 if it is new. */
+  readonly bytes: number
+  /** Identity the store must have; null if it is not known. */
+  readonly identity: string | null
+  /** Told the number of each durable transaction once it is on disk. */
+  readonly reached: (sequence: number) => void
+  /** What tasks arrive by. */
+  readonly clock?: () => Micros
+}
+
+/** Name of the store's identity among the values of the instance. */
+export const IDENTITY_STORED_AS = 'taskStoreIdentity'
 
 /** How one call of a transaction ended. */
 export type Settled<T> =
@@ -60,14 +79,15 @@ export class Store implements StoreCalls {
   readonly #dumps: DumpTable
   readonly #pageBytes: number
   readonly #now: () => Micros
+  readonly #reached: (sequence: number) => void
+  #sequence: number
+  /** UUIDv4 that tells this store from every other one. */
+  readonly identity: string
 
-  /**
-   * @param bytes size of the file before it was opened, 0 if it is new
-   * @param clock what tasks arrive by
-   * @throws StoreUnusableError
-   */
-  constructor(connection: Connection, path: string, bytes: number, clock: () => Micros = now) {
+  /** @throws StoreUnusableError, DamagedStoreError */
+  constructor(connection: Connection, { path, bytes, identity, reached, clock = now }: StoreSetup) {
     this.#now = clock
+    this.#reached = reached
     this.#connection = connection
     this.#sql = new Sql(connection)
     this.#sets = new UidSets(this.#sql)
@@ -86,8 +106,13 @@ export class Store implements StoreCalls {
     const tables = this.#sql.number('SELECT count(*) AS n FROM sqlite_schema', 'n')
     if (version === 0 && tables === 0) {
       connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
-      return
-    }
+    } else this.#upgrade(path, version, bytes, identity)
+    this.identity = this.#identified()
+    this.#sequence = this.#sql.number('PRAGMA application_id', 'application_id')
+  }
+
+  /** Checks a store that was there before, and brings it to the version of this program. */
+  #upgrade(path: string, version: number, bytes: number, identity: string | null): void {
     if (version !== SCHEMA_VERSION && MIGRATIONS[version] === undefined) {
       throw new StoreUnusableError(
         `the task store ${path} has version ${version}, this program reads version ${SCHEMA_VERSION}`,
@@ -95,9 +120,38 @@ export class Store implements StoreCalls {
     }
     if (bytes <= CHECKED_STORE_BYTES_MAX) {
       const verdict = this.#sql.all('PRAGMA quick_check(1)', [])[0]?.quick_check
-      if (verdict !== 'ok') throw new StoreUnusableError(`the task store ${path} is damaged: ${verdict}`)
+      if (verdict !== 'ok') throw new DamagedStoreError(`is damaged: ${verdict}`)
     }
-    migrate(connection, this.#sql, version)
+    if (identity !== null && this.value(IDENTITY_STORED_AS) !== identity) {
+      throw new DamagedStoreError('is another one than the file `mark` beside it belongs to')
+    }
+    migrate(this.#connection, this.#sql, version)
+  }
+
+  #identified(): string {
+    const known = this.value(IDENTITY_STORED_AS)
+    if (typeof known === 'string') return known
+    const identity = randomUUID()
+    this.putValue(IDENTITY_STORED_AS, identity)
+    return identity
+  }
+
+  /** Number of the last durable transaction. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /**
+   * Brings everything into the store's one file: some builds of SQLite close later than they are told to.
+   * @returns whether that worked
+   */
+  settle(): boolean {
+    try {
+      return this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
+    } catch {
+      // A disk that fails. The log is read again at the next start.
+      return false
+    }
   }
 
   close(): void {
@@ -131,7 +185,13 @@ export class Store implements StoreCalls {
         }
       })
       this.#sets.flush()
+      const sequence = (this.#sequence + 1) % SEQUENCES
+      if (durable) connection.exec(`PRAGMA application_id = ${sequence}`)
       connection.exec('COMMIT')
+      if (durable) {
+        this.#sequence = sequence
+        this.#reached(sequence)
+      }
       return settled
     } catch (error) {
       this.#sets.undo(0)
@@ -176,7 +236,18 @@ export class Store implements StoreCalls {
       catalogue: this.#sql
         .all('SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid', [])
         .map(catalogueRow),
+      disposable: this.#sql.all('SELECT id FROM disposable', []).map((row) => text(row.id)),
     }
+  }
+
+  announce(id: string): void {
+    this.#sql.run('INSERT OR IGNORE INTO disposable VALUES (?)', [id])
+  }
+
+  removed(ids: readonly string[]): void {
+    this.#sql.run('DELETE FROM disposable WHERE id IN (SELECT value FROM json_each(?))', [
+      JSON.stringify(ids),
+    ])
   }
 
   payloads(): readonly string[] {
@@ -365,6 +436,8 @@ export class Store implements StoreCalls {
         [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt],
       )
     }
+    for (const id of conclusion.dropped) this.announce(id)
+    this.removed(conclusion.written.map(({ id }) => id))
   }
 
   task: StoreCalls['task'] = (...given) => this.#listing.task(...given)

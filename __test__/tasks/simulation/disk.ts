@@ -26,6 +26,9 @@ export class Disk implements Connection {
     this.#world = world
   }
 
+  /** What the mark beside the store says: it outlives a power cut, at worst. */
+  mark: { readonly identity: string; readonly sequence: number } | null = null
+
   /** The reserve of this disk. */
   readonly reserve = {
     hold: () => {

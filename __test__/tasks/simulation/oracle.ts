@@ -68,6 +68,11 @@ export class Oracle {
     this.#wishes = wishes
   }
 
+  /** Whether the catalogue named that index once. */
+  wasNamed(id: string): boolean {
+    return this.#indexes.has(id)
+  }
+
   /** A client was told that its task is taken. */
   acknowledge(uid: number, name: string): void {
     if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was given twice`)

@@ -7,6 +7,8 @@ import {
   type Payload,
 } from '../../../ts/engine/index.js'
 import { Desk } from '../../../ts/tasks/desk.js'
+import type { LostAndFound } from '../../../ts/tasks/leftovers.js'
+import { isBehind } from '../../../ts/tasks/mark.js'
 import { type Request, writingCalls } from '../../../ts/tasks/records.js'
 import type { Spool } from '../../../ts/tasks/spool.js'
 import { Store } from '../../../ts/tasks/store.js'
@@ -23,7 +25,17 @@ export function storeClient(
   files: Files,
   recorded: () => void,
 ): StoreClient {
-  const store = new Store(disk, 'memory', 1, () => world.now())
+  const store = new Store(disk, {
+    path: 'memory',
+    bytes: 1,
+    identity: disk.mark?.identity ?? null,
+    reached: (sequence) => {
+      disk.mark = { identity: store.identity, sequence }
+    },
+    clock: () => world.now(),
+  })
+  if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
+    world.problem(`the store ends at transaction ${store.sequence}, its mark says ${disk.mark.sequence}`)
   const desk = new Desk(store, disk.reserve, 1e12, (path) => files.delete(path))
   let inbox: Request[] = []
   let closed: (() => void) | null = null
@@ -48,6 +60,7 @@ export function storeClient(
   return {
     driver: 'libsql',
     reasons: [],
+    doubt: null,
     call: exchange.call,
     close: () =>
       new Promise((resolve) => {
@@ -75,6 +88,9 @@ export function spool(world: World, life: Life, files: Files): Spool {
       await world.point(life, 'spool remove')
       files.delete(name)
     },
+    async orphans() {
+      throw new Error('the store is complete')
+    },
     async removeOrphans(names) {
       await world.point(life, 'spool orphans')
       const orphans = [...files.keys()].filter((name) => !names.has(name))
@@ -82,6 +98,24 @@ export function spool(world: World, life: Life, files: Files): Spool {
       return orphans.length
     },
     bytes: async () => 0,
+  }
+}
+
+/** What must not be deleted; nothing that the catalogue ever named may be set aside. */
+export function lostAndFound(
+  world: World,
+  life: Life,
+  written: EngineFiles,
+  wasNamed: (id: string) => boolean,
+): LostAndFound {
+  return {
+    async index(id) {
+      await world.point(life, 'set aside')
+      if (wasNamed(id)) world.problem(`the index ${id} was set aside`)
+      written.indexes.delete(id)
+      return id
+    },
+    file: async (path) => path,
   }
 }
 

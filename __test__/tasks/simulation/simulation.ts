@@ -4,7 +4,7 @@ import { quiet } from '../house.js'
 import { Client } from './client.js'
 import { Disk } from './disk.js'
 import { Oracle } from './oracle.js'
-import { type EngineFiles, engine, type Files, spool, storeClient } from './parts.js'
+import { type EngineFiles, engine, type Files, lostAndFound, spool, storeClient } from './parts.js'
 import { type Life, World } from './world.js'
 
 export interface SimulationReport {
@@ -192,6 +192,7 @@ class Simulation {
         path: 'memory',
         clock: world.clock(life),
         runScript: noScript,
+        lost: lostAndFound(world, life, this.#written, (id) => this.#oracle.wasNamed(id)),
       },
     )
     await opened.webhooks.put({ uuid: WEBHOOK, url: 'http://receiver', headers: {} }, 20)

@@ -1,0 +1,49 @@
+/** Helps tests to damage data directories: they are built in this process, copied, and compared byte by byte. */
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { open, type Siftd } from '../../ts/index.js'
+import { hasNative } from './native.js'
+
+export type EngineKind = 'native' | 'fallback'
+
+/** The engines that can be tested here. */
+export const engineKinds: readonly EngineKind[] = hasNative ? ['fallback', 'native'] : ['fallback']
+
+export async function temporary(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Opens a data directory in this process; closed when the test ends. */
+export async function opened(t: ExecutionContext, directory: string, engine?: EngineKind): Promise<Siftd> {
+  const siftd = await open({ directory, logLevel: 'OFF', ...(engine !== undefined && { engine }) })
+  let closing: Promise<void> | null = null
+  const close = () => {
+    closing ??= siftd.close()
+    return closing
+  }
+  t.teardown(close)
+  return { ...siftd, close }
+}
+
+/** A data directory as a process leaves it that is killed now; nothing may be under way. */
+export async function asKilled(t: ExecutionContext, directory: string): Promise<string> {
+  const copy = join(await temporary(t), 'data')
+  await cp(directory, copy, { recursive: true })
+  await rm(join(copy, 'tasks', 'lock'), { force: true })
+  return copy
+}
+
+/** Path below the directory → content, of every file. */
+export async function contentOf(directory: string): Promise<Readonly<Record<string, string>>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const found: Record<string, string> = {}
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name)
+    found[path.slice(directory.length)] = entry.isFile() ? (await readFile(path)).toString('base64') : ''
+  }
+  return found
+}
