@@ -1,6 +1,8 @@
 // npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
 import { buildAddon, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
 
+// A message that cannot be written must not end the server.
+process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
 
 if (!installDependencies()) {

@@ -20,8 +20,8 @@ export interface TestDaemon {
   ended(): boolean
   /** Ends it as if the power had gone. */
   kill(): Promise<void>
-  /** Asks it to stop and waits until it has. */
-  stop(): Promise<void>
+  /** Asks it to stop and waits until it has; its exit code, null if a signal ended it. */
+  stop(): Promise<number | null>
   /** Sends a signal and waits for nothing. */
   signal(name: NodeJS.Signals): void
 }
@@ -39,31 +39,35 @@ const freePort = () =>
 /**
  * Starts it over a data directory and waits until it is well; killed when the test ends.
  * @param env in addition to that of the tests
+ * @param stderr a file for its log, or what becomes of the pipe; absent: it is read
  */
 export async function startDaemon(
   t: Pick<ExecutionContext, 'teardown'>,
   data: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  stderr: number | 'closed' | 'unread' | 'read' = 'read',
 ): Promise<TestDaemon> {
   const port = await freePort()
   const given = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`, ...args]
   const child: ChildProcess = spawn(process.execPath, [main, ...given], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', typeof stderr === 'number' ? stderr : 'pipe'],
   })
   let log = ''
-  child.stderr?.on('data', (chunk: Buffer) => {
-    log += chunk.toString()
-  })
-  const gone = new Promise((resolve) => child.once('exit', resolve))
+  if (stderr === 'closed') child.stderr?.destroy()
+  if (stderr === 'read')
+    child.stderr?.on('data', (chunk: Buffer) => {
+      log += chunk.toString()
+    })
+  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const kill = async () => {
     child.kill('SIGKILL')
     await gone
   }
   const stop = async () => {
     child.kill('SIGTERM')
-    await gone
+    return gone
   }
   t.teardown(kill)
   const call = async (method: string, path: string, body?: unknown): Promise<Reply> => {

@@ -1,21 +1,22 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { EngineLoadError } from '../engine/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
-import { openLogWithOutlets } from '../telemetry/index.js'
+import { openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
 import { serve } from './serve.js'
 import { machine, packageVersion } from './surroundings.js'
 
 const version = packageVersion()
 
+surviveLostOutput()
 try {
   await main()
 } catch (error) {
   const known = error instanceof LaunchError || error instanceof EngineLoadError
   const text =
     error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
-  process.stderr.write(`siftd: ${text}\n`)
+  writeLastLine(`siftd: ${text}\n`)
   process.exit(error instanceof LaunchError ? error.exitCode : 1)
 }
 
@@ -29,7 +30,12 @@ async function main(): Promise<void> {
   if (launch.kind === 'help') return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
-  const { log, outlets } = openLogWithOutlets({ level: options.logLevel, mode: options.experimentalLogsMode })
+  const { log, outlets, console } = openLogWithOutlets({
+    level: options.logLevel,
+    mode: options.experimentalLogsMode,
+  })
+  // Runs however the process ends, an exception nothing catches included.
+  process.once('exit', () => console?.writeNow())
   // Listening before anything is open: a signal during a long start must not be lost.
   const signal = firstSignal()
   const serving = await serve({
@@ -41,11 +47,12 @@ async function main(): Promise<void> {
     log,
     outlets,
   })
-  process.stderr.write(`${serving.screen}\n`)
+  console?.write(`${serving.screen}\n`)
   const name = await signal
   log.info({ signal: name }, 'stopping')
   await serving.stop()
   log.info('stopped')
+  await console?.end()
   process.exit(0)
 }
 
@@ -59,6 +66,15 @@ function firstSignal(): Promise<NodeJS.Signals> {
       })
     }
   })
+}
+
+/** Why the process ends; lost without a trace if standard error does not take it. */
+function writeLastLine(text: string): void {
+  try {
+    writeSync(process.stderr.fd, text)
+  } catch {
+    // The exit code tells the rest.
+  }
 }
 
 function textOf(path: string): string | null {

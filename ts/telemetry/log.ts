@@ -1,6 +1,8 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { LaunchOptions } from '../settings/index.js'
 import { humanLine } from './human-line.js'
+import { FACT_LEVELS_MAX } from './limits.js'
+import { LineWriter } from './line-writer.js'
 import { LogOutlets } from './outlets.js'
 
 export type { Logger } from 'pino'
@@ -26,9 +28,6 @@ const secretNames: ReadonlySet<string> = new Set([
   'cookie',
 ])
 
-/** Facts nested deeper than this are not written. */
-const FACT_LEVELS_MAX = 6
-
 /** How lines are written. */
 export interface LogOptions {
   readonly level: LaunchOptions['logLevel']
@@ -41,6 +40,8 @@ export interface LogOptions {
 export interface OpenedLog {
   readonly log: Logger
   readonly outlets: LogOutlets
+  /** Standard error, for text beside the log; null if lines go elsewhere. */
+  readonly console: LineWriter | null
 }
 
 /** The logger of `openLogWithOutlets`, for who only writes. */
@@ -49,13 +50,16 @@ export const openLog = (options: LogOptions): Logger => openLogWithOutlets(optio
 /**
  * A logger to hand on as an argument. HUMAN: one text line per event, coloured on a terminal.
  * JSON: one object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts.
- * Facts whose name says that they are secret are replaced. Lines to stderr are written in the background,
- * the last ones when the process ends.
+ * Facts whose name says that they are secret are replaced. Lines to stderr are written in the background, and lost
+ * while they cannot be written.
  */
 export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
-  const lines: DestinationStream = destination ?? pino.destination({ dest: 2, sync: false })
   const coloured = destination === undefined && process.stderr.isTTY === true
-  const write = (line: string): void => void lines.write(mode === 'JSON' ? line : humanLine(line, coloured))
+  const shown = (line: string): string => (mode === 'JSON' ? line : humanLine(line, coloured))
+  const console =
+    destination === undefined ? new LineWriter(process.stderr, (lost) => shown(lossLine(lost))) : null
+  const lines = console ?? destination
+  const write = (line: string): void => void lines?.write(shown(line))
   const outlets = new LogOutlets({ level: levels[level], write })
   const log = pino(
     {
@@ -73,7 +77,13 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
   outlets.onLevel((wanted) => {
     log.level = wanted
   })
-  return { log, outlets }
+  return { log, outlets, console }
+}
+
+/** As pino writes a line. */
+const lossLine = (lost: number): string => {
+  const msg = 'lines of the log were lost: they could not be written'
+  return `${JSON.stringify({ level: 'WARN', time: new Date().toISOString(), lost, msg })}\n`
 }
 
 function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<string, unknown> {
