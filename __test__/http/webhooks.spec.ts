@@ -78,3 +78,43 @@ test('webhooks made at the same time are all kept, up to the limit', async (t) =
   t.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), ...Array(5).fill(400)])
   t.is((await server.get('/webhooks')).body.results.length, 20)
 })
+
+test('wherever a URL will be called, schemes other than http and https are refused', async (t) => {
+  const server = await startServer(t, { features: ['network', 'compositeEmbedders'] })
+  const uuid = (await server.post('/webhooks', { url: 'HTTPS://example.com/hook' })).body.uuid
+  const schemes = [
+    'file:///etc/passwd',
+    'gopher://127.0.0.1:6379/_',
+    'ftp://example.com',
+    'data:text/plain,x',
+    'ws://a',
+  ]
+  for (const url of schemes) {
+    const rest = { source: 'rest', url, request: '{{text}}', response: '{{embedding}}', dimensions: 2 }
+    const halves = { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest }
+    const settings = {
+      method: 'PATCH',
+      path: '/indexes/a/settings/embedders',
+      code: 'invalid_settings_embedders',
+    }
+    await checkRefusals(t, server, [
+      { path: '/webhooks', body: { url }, code: 'invalid_webhook_url', names: url },
+      {
+        method: 'PATCH',
+        path: `/webhooks/${uuid}`,
+        body: { url },
+        code: 'invalid_webhook_url',
+        names: 'http',
+      },
+      { method: 'PATCH', path: '/network', body: { remotes: { r: { url } } }, code: 'invalid_network_url' },
+      { ...settings, body: { e: rest }, names: url },
+      { ...settings, body: { e: halves }, names: url },
+    ])
+  }
+  t.is((await server.get(`/webhooks/${uuid}`)).body.url, 'HTTPS://example.com/hook')
+  t.is((await server.get('/tasks')).body.total, 0)
+  // Where an export leads is found out by its task, as the API has it.
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const task = await server.settle(t, server.post('/export', { url: schemes[0] }))
+  t.is(task.error.code, 'remote_could_not_send_request')
+})

@@ -24,7 +24,8 @@ export class AddressRefusedError extends Error {
   }
 }
 
-// What IANA's registries of special-purpose addresses do not call globally reachable.
+// Addresses that calls must not reach. Source: IANA's registries of special-purpose addresses, entries that are not
+// globally reachable; IANA's registry of multicast addresses; RFC 7526 for the anycast address of 6to4 relays.
 const privateNetworks = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -34,23 +35,18 @@ const privateNetworks = [
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
+  '224.0.0.0/4',
   '240.0.0.0/4',
-  '::/128',
-  '::1/128',
-  '::ffff:0:0/96',
-  '64:ff9b:1::/48',
-  '100::/64',
+  // Teredo (2001::/32) and benchmarks (2001:2::/48) lie in the first; 2002::/16 is 6to4. Both carry IPv4 addresses.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
-  '5f00::/16',
-  'fc00::/7',
-  'fe80::/10',
 ].map(network)
 
 // Public parts of the networks above.
@@ -59,11 +55,18 @@ const publicNetworks = [
   '192.0.0.10/32',
   '2001:1::1/128',
   '2001:1::2/128',
+  '2001:1::3/128',
   '2001:3::/32',
   '2001:4:112::/48',
   '2001:20::/28',
   '2001:30::/28',
 ].map(network)
+
+/**
+ * All IPv6 addresses that IANA gives out for global use. What lies outside is never public: forms of IPv4 addresses
+ * (`::7f00:1`, `::ffff:0:7f00:1`), local translators, discard-only, unique local, link-local, site-local, multicast.
+ */
+const globalUnicast = network('2000::/3')
 
 /** IPv4 addresses behind a translator of the well-known prefix (RFC 6052) are judged as IPv4. */
 const translated = network('64:ff9b::/96')
@@ -92,6 +95,7 @@ export function addressPolicy(allowed: AllowedNetworks): AddressPolicy {
       const address = embedded(ipaddr.process(text))
       if (added.some((one) => within(address, one))) return true
       if (publicNetworks.some((one) => within(address, one))) return true
+      if (address.kind() === 'ipv6' && !within(address, globalUnicast)) return false
       return !privateNetworks.some((one) => within(address, one))
     },
   }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
+import { isHttpUrl } from '../parse/index.js'
 import {
   type AddressPolicy,
   AddressRefusedError,
@@ -201,7 +202,7 @@ function parsedUrl(text: string, base?: URL): URL {
   } catch {
     throw new OutboundError('url', 'not an absolute URL')
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+  if (!isHttpUrl(url.href)) {
     throw new OutboundError('url', `\`${url.protocol}\` cannot be called; http: and https: can`)
   }
   return url

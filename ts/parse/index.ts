@@ -2,7 +2,7 @@
 export * from './fields.js'
 export * from './json.js'
 export { defaultJsonLimits, type JsonLimits } from './limits.js'
-export { isDecimal, shortInteger, withoutTrailing } from './literals.js'
+export { isDecimal, isHttpUrl, shortInteger, withoutTrailing } from './literals.js'
 export { ownValue } from './own.js'
 export * from './schema.js'
 export { choices } from './suggestion.js'

@@ -28,3 +28,10 @@ export function withoutTrailing(text: string, character: string): string {
   while (end > 0 && text[end - 1] === character) end -= 1
   return text.slice(0, end)
 }
+
+/** Whether `text` is an absolute URL of a scheme that this server calls: http or https. */
+export function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol } = new URL(text)
+  return protocol === 'http:' || protocol === 'https:'
+}

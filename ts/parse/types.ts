@@ -1,6 +1,6 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
 import { found, isUnsigned, type JsonNode, readJsonText, toValue } from './json.js'
-import { isDecimal } from './literals.js'
+import { isDecimal, isHttpUrl } from './literals.js'
 import { namedSchema, orNull, type Schema } from './schema.js'
 import { choices } from './suggestion.js'
 
@@ -249,6 +249,14 @@ export const anything: Type<unknown> = {
   json: (node) => toValue(node),
   text: (text) => text,
 }
+
+/** An absolute URL that can be called. */
+export const httpUrl: Type<string> = refined(string, (text, at) => {
+  if (!URL.canParse(text)) throw badValue(`\`${shortened(text)}\` is not an absolute URL`, at)
+  if (!isHttpUrl(text))
+    throw badValue(`\`${shortened(text)}\` cannot be called: the scheme must be http or https`, at)
+  return text
+})
 
 /** `type` under a name, which documents that describe the API refer to. */
 export function named<T>(name: string, type: Type<T>): Type<T> {

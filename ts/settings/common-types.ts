@@ -50,12 +50,6 @@ export const positive: Type<number> = refined(
   { minimum: 1 },
 )
 
-/** A URL that names its host. */
-export const absoluteUrl: Type<string> = refined(string, (text, at) => {
-  if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
-  return text
-})
-
 /** Types by the name of their field. */
 export type TypesByName = Readonly<Record<string, Type<unknown>>>
 type PartialOf<T extends TypesByName> = {

@@ -4,6 +4,7 @@ import {
   anything,
   badValue,
   boolean,
+  httpUrl,
   named,
   nullable,
   number,
@@ -15,7 +16,7 @@ import {
   type Type,
   unitInterval,
 } from '../parse/index.js'
-import { absoluteUrl, byName, partial, positive, type TypesByName } from './common-types.js'
+import { byName, partial, positive, type TypesByName } from './common-types.js'
 import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
@@ -50,7 +51,7 @@ const everywhere = {
   binaryQuantized: boolean,
   documentTemplate: template,
   documentTemplateMaxBytes: positive,
-  url: absoluteUrl,
+  url: httpUrl,
   indexingFragments: fragments,
   searchFragments: fragments,
   request: anything,

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isHttpUrl } from '../parse/index.js'
 
 /** Where to listen. Port 0 takes any free one. */
 export interface Address {
@@ -193,10 +194,10 @@ export function address(fallback: Address, help: string): LaunchOption<Address> 
 }
 
 export function url(help: string): LaunchOption<string | null> {
-  const fromText = (given: string): string | undefined => (URL.canParse(given) ? given : undefined)
+  const fromText = (given: string): string | undefined => (isHttpUrl(given) ? given : undefined)
   return {
     placeholder: 'url',
-    accepts: 'an absolute URL',
+    accepts: 'an absolute http or https URL',
     help,
     fallback: () => null,
     fromText,

@@ -3,21 +3,17 @@ import { ApiError } from '../../errors/index.js'
 import { network as networkAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
-import { anything, badValue, list, mapOf, nullable, refined, setting, shape, string } from '../parse/index.js'
+import { anything, httpUrl, list, mapOf, nullable, setting, shape, string } from '../parse/index.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
 import { uuidV7 } from '../uuid-v7.js'
 import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 
-const absoluteUrl = refined(string, (text, at) => {
-  if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
-  return text
-})
 const fewRemotes = { max: REMOTES_MAX, what: 'remotes' }
 const fewShards = { max: SHARDS_MAX, what: 'shards' }
 const remoteBody = shape({
-  url: setting(absoluteUrl, 'invalid_network_url'),
+  url: setting(httpUrl, 'invalid_network_url'),
   searchApiKey: setting(string, 'invalid_network_search_api_key'),
   writeApiKey: setting(string, 'invalid_network_write_api_key'),
 })

@@ -8,6 +8,7 @@ import { described } from '../endpoint.js'
 import { param, sendJson } from '../exchange.js'
 import {
   badValue,
+  httpUrl,
   immutable,
   isUuid,
   mapOf,
@@ -22,10 +23,6 @@ import { redactedAuthorization } from '../secrets.js'
 import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
 
-const url: Type<string> = refined(string, (text, at) => {
-  if (!URL.canParse(text)) throw badValue(`\`${text}\` is not an absolute URL`, at)
-  return text
-})
 const headers: Type<ReadonlyMap<string, string | null>> = refined(mapOf(nullable(string)), (map, at) => {
   for (const [name, value] of map) {
     try {
@@ -38,7 +35,7 @@ const headers: Type<ReadonlyMap<string, string | null>> = refined(mapOf(nullable
   return map
 })
 const body = shape({
-  url: setting(url, 'invalid_webhook_url'),
+  url: setting(httpUrl, 'invalid_webhook_url'),
   headers: setting(headers, 'invalid_webhook_headers'),
   uuid: immutable('immutable_webhook_uuid'),
   isEditable: immutable('immutable_webhook_is_editable'),
