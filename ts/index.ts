@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { crc32 } from 'node:zlib'
 import { userDirectory } from './cli/data-directory.js'
 import { type Instance, openInstance } from './cli/instance.js'
 import { machine, packageVersion } from './cli/surroundings.js'
@@ -159,11 +160,12 @@ function index(instance: Instance, features: Features, uid: string): Index {
     const slot = await tasks.spool('ndjson')
     let content: TaskContent
     try {
-      let payloadBytes = 0
+      let [payloadBytes, checksum] = [0, 0]
       async function* lines(): AsyncGenerator<Buffer> {
         for await (const document of documents) {
           const line = Buffer.from(`${JSON.stringify(document)}\n`)
           payloadBytes += line.length
+          checksum = crc32(line, checksum)
           yield line
         }
       }
@@ -175,7 +177,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
       content = {
         kind: 'documents',
         method,
-        payload: { ...payload, path: basename(slot.path) },
+        payload: { ...payload, path: basename(slot.path), checksum },
         payloadBytes,
         receivedDocuments,
         primaryKey,

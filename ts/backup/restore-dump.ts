@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
-import { openRestore, type Restore } from '../tasks/index.js'
+import { checksumOf, openRestore, type Restore } from '../tasks/index.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
@@ -178,7 +178,8 @@ async function uploadOf(uid: number, unpacked: Unpacked, queue: Restore): Promis
   const slot = queue.spool('ndjson')
   await rename(file, slot.path)
   await slot.sync()
-  return { payload: { format: 'ndjson', path: slot.path }, bytes: size }
+  const checksum = await checksumOf(slot.path)
+  return { payload: { format: 'ndjson', path: slot.path, checksum }, bytes: size }
 }
 
 async function* inPages<T>(items: AsyncIterable<T>): AsyncGenerator<readonly T[]> {

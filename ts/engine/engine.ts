@@ -15,6 +15,8 @@ export type Payload = {
   | {
       /** Absolute path of a file in the spool. The engine only reads it. */
       readonly path: string
+      /** CRC-32 of the file as it was received; absent in tasks of earlier versions. The queue looks at it. */
+      readonly checksum?: number
     }
   | {
       /** The body itself, for small ones that are not worth a file. */

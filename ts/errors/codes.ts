@@ -2,7 +2,7 @@
  * Every error code the API can answer, with its type and HTTP status.
  *
  * Codes that differ only by the name of a request field are listed by family, since they
- * all share `invalid_request` and 400. Source: the published error table of the API; `index_damaged` is our own.
+ * all share `invalid_request` and 400. Source: the published error table of the API; `index_damaged` and `upload_damaged` are our own.
  */
 
 /** Whose fault an error is, as clients see it. */
@@ -37,6 +37,7 @@ const special = {
   database_size_limit_reached: { type: 'internal', status: 500 },
   invalid_store_file: { type: 'internal', status: 500 },
   index_damaged: { type: 'internal', status: 500 },
+  upload_damaged: { type: 'internal', status: 500 },
   index_not_found: { type: 'invalid_request', status: 404 },
   index_already_exists: { type: 'invalid_request', status: 409 },
   document_not_found: { type: 'invalid_request', status: 404 },

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { crc32, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
 import type { BodyBudget, BodyShare } from './body-budget.js'
@@ -97,10 +97,15 @@ async function collectLong(request: FastifyRequest, bytesMax: number, share: Bod
 
 /**
  * Streams the body, decompressed, into a new file.
+ * @returns bytes and CRC-32 of what was written
  * @throws ApiError `payload_too_large`, `bad_request`
  */
-export async function bodyToFile(request: FastifyRequest, bytesMax: number, path: string): Promise<number> {
-  let bytes = 0
+export async function bodyToFile(
+  request: FastifyRequest,
+  bytesMax: number,
+  path: string,
+): Promise<{ readonly bytes: number; readonly checksum: number }> {
+  let [bytes, checksum] = [0, 0]
   await readDecoded(request, bytesMax, async (decoded) => {
     const file = createWriteStream(path, { flags: 'wx' })
     await pipeline(
@@ -108,6 +113,7 @@ export async function bodyToFile(request: FastifyRequest, bytesMax: number, path
       async function* count(source: AsyncIterable<Buffer>) {
         for await (const chunk of source) {
           bytes += chunk.length
+          checksum = crc32(chunk, checksum)
           yield chunk
           noteGarbage(chunk.length)
         }
@@ -115,7 +121,7 @@ export async function bodyToFile(request: FastifyRequest, bytesMax: number, path
       file,
     )
   })
-  return bytes
+  return { bytes, checksum }
 }
 
 function requireJson(request: FastifyRequest): void {

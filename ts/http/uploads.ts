@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
 import type { Payload, PayloadFormat } from '../engine/index.js'
 import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../tasks/index.js'
@@ -34,12 +35,16 @@ export async function receiveUpload(
   const slot = await tasks.spool(kind.format)
   try {
     if (short !== null) await writeFile(slot.path, short, { flag: 'wx' })
+    const { bytes, checksum } =
+      short === null
+        ? await bodyToFile(request, bytesMax, slot.path)
+        : { bytes: short.length, checksum: crc32(short) }
     return {
       payload: { ...kind, path: slot.path },
-      payloadBytes: short?.length ?? (await bodyToFile(request, bytesMax, slot.path)),
+      payloadBytes: bytes,
       async keep() {
         await slot.sync()
-        return { ...kind, path: basename(slot.path) }
+        return { ...kind, path: basename(slot.path), checksum }
       },
       discard: () => slot.discard(),
     }

@@ -97,8 +97,10 @@ export async function dumpSource(
       const row = ownBatch(run, strategy)
       yield batchOf({ row, oldestEnqueuedAt: arrivedAt, newestEnqueuedAt: arrivedAt })
     },
-    documents: ({ payload }) =>
-      documentLines('text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) }),
+    async *documents({ payload, payloadBytes }) {
+      await spool.check(payload, payloadBytes)
+      yield* documentLines('text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) })
+    },
     signal: run.signal,
     step: run.step,
     count: run.count,

@@ -321,7 +321,7 @@ async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
   { outside, requests, step }: Run,
-  { engine, spool, embedders }: Surroundings,
+  { engine, spool, embedders, log }: Surroundings,
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
@@ -341,9 +341,17 @@ async function planOf(
     exists = true
     switch (content.kind) {
       case 'documents': {
-        if (position < lastClear) overtaken.add(task)
         const { method, primaryKey, skipCreation } = content
         const { payload: stored } = content
+        try {
+          await spool.check(stored, content.payloadBytes)
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          log.error({ taskUid, reason: error.message }, 'an upload that was accepted is damaged')
+          decided.push(failed(task, error.toJSON()))
+          break
+        }
+        if (position < lastClear) overtaken.add(task)
         const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
         const documents = receivedDocuments(task)
         operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload, documents })

@@ -51,3 +51,6 @@ export const DATABASE_SIZES_REMEMBERED = 1_000
  * them. No queue ever gets there, and numbers up to twice as much are exact.
  */
 export const RESTORED_BATCH_UIDS = 2 ** 52
+
+/** Uploads are read in pieces of so many bytes while their checksum is made: 0.2 ms of the main thread each. */
+export const CHECKED_PIECE_BYTES = 1024 * 1024

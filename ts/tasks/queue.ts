@@ -59,7 +59,11 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
     async documents(uid) {
       const [task] = await store.call('pending', [[uid]])
       if (task?.content.kind !== 'documents') return null
-      const { payload } = task.content
+      const { payload, payloadBytes } = task.content
+      await spool.check(payload, payloadBytes).catch(async (error: unknown) => {
+        // The task may have ended meanwhile, and its upload gone with it.
+        if ((await store.call('pending', [[uid]])).length > 0) throw error
+      })
       const lines = documentLines(
         'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
       )

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { PayloadFormat } from '../engine/index.js'
+import { crc32 } from 'node:zlib'
+import type { Payload, PayloadFormat } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { CHECKED_PIECE_BYTES } from './limits.js'
 import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
@@ -11,6 +14,12 @@ export interface Spool {
   slot(format: PayloadFormat): SpoolSlot
   /** Where the file of a payload lies, whether its task names it by file name or by path. */
   pathOf(name: string): string
+  /**
+   * Whether an upload is what was received: same length, same checksum where one was stored.
+   * @param bytes that were received
+   * @throws ApiError `upload_damaged`
+   */
+  check(payload: Payload, bytes: number): Promise<void>
   /** Deletes a file; one that is gone already is fine. */
   remove(name: string): Promise<void>
   /** Names of files that no task in `names` refers to. Only before uploads begin. */
@@ -30,6 +39,9 @@ export async function openSpool(directory: string): Promise<Spool> {
   return {
     pathOf,
     remove,
+    async check(payload, bytes) {
+      if ('path' in payload) await checkUpload(pathOf(payload.path), bytes, payload.checksum ?? null)
+    },
     slot(format) {
       const path = pathOf(`${randomUUID()}.${format}`)
       return {
@@ -67,6 +79,33 @@ export async function sizeOf(path: string): Promise<number> {
   } catch {
     return 0
   }
+}
+
+/** CRC-32 of a file. */
+export async function checksumOf(path: string): Promise<number> {
+  let checksum = 0
+  for await (const piece of createReadStream(path, { highWaterMark: CHECKED_PIECE_BYTES })) {
+    checksum = crc32(piece as Buffer, checksum)
+  }
+  return checksum
+}
+
+async function checkUpload(path: string, bytes: number, checksum: number | null): Promise<void> {
+  const damaged = (how: string) =>
+    new ApiError(
+      'upload_damaged',
+      `the upload of this task is damaged (${path} ${how}): nothing of it was applied, send its documents again`,
+    )
+  const size = await stat(path).then(
+    (found) => found.size,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') throw damaged('is gone')
+      throw error
+    },
+  )
+  if (size !== bytes) throw damaged(`has ${size} bytes, ${bytes} were received`)
+  if (checksum !== null && (await checksumOf(path)) !== checksum)
+    throw damaged('does not hold what was received')
 }
 
 async function synced(path: string): Promise<void> {

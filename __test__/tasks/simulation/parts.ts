@@ -76,6 +76,7 @@ export type Files = Map<string, string>
 export function spool(world: World, life: Life, files: Files): Spool {
   return {
     pathOf: (name) => name,
+    check: async () => undefined,
     slot(format) {
       const path = `${files.size}-${world.below(1e9)}.${format}`
       return {
