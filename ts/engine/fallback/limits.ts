@@ -32,3 +32,6 @@ export const VECTORS_MAX = 255
 export const WORK_ITEMS_MAX = 400
 /** Bytes of documents in one page; a single document may be longer. */
 export const WORK_BYTES_MAX = 8 * 1024 * 1024
+
+/** A thread that ended is not followed by another before so many milliseconds have passed since its start. */
+export const RESTART_PAUSE_MS = 1000

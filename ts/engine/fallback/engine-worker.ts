@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { EngineError } from '../engine-error.js'
+import { RESTART_PAUSE_MS } from './limits.js'
+import type { FallbackOptions } from './local-engine.js'
+import type { AnswerMessage, Call, CallMessage } from './protocol.js'
+
+/** What the fallback needs of a logger. */
+export interface FallbackLog {
+  error(fields: object, message: string): void
+}
+
+/** The engine's thread ended while it worked on a call: out of memory, or by a fault of ours. */
+export class ThreadEndedError extends Error {
+  override readonly name = 'ThreadEndedError'
+}
+
+interface Waiting {
+  readonly call: Call
+  /** The index of the call, or the indexes; undefined if it is of none. */
+  readonly index: unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Sends calls to the engine's thread and hands out its answers.
+ *
+ * A thread that ends takes its calls with it and nothing else: what was committed is in the files. The next call
+ * starts another one, but not sooner than `RESTART_PAUSE_MS` after the last start.
+ */
+export class EngineWorker {
+  readonly #options: FallbackOptions
+  readonly #log: FallbackLog
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | null
+  #startedAt = 0
+  #starting: Promise<Worker> | null = null
+  #ends = 0
+  #calls = 0
+  #closing: Promise<void> | null = null
+
+  constructor(options: FallbackOptions, log: FallbackLog) {
+    this.#options = options
+    this.#log = log
+    this.#worker = this.#start()
+  }
+
+  /** How many threads have ended; what one of them held in memory, the next does not know. */
+  get ends(): number {
+    return this.#ends
+  }
+
+  /** @throws ThreadEndedError */
+  call(call: Call, args: readonly unknown[]): Promise<unknown> {
+    if (this.#closing !== null) return Promise.reject(new ThreadEndedError('the engine is closed'))
+    if (this.#worker !== null) return this.#send(this.#worker, call, args)
+    this.#starting ??= this.#restart()
+    return this.#starting.then((worker) => this.#send(worker, call, args))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const worker = (await this.#starting) ?? this.#worker
+    if (worker === null) return
+    await this.#send(worker, 'close', [])
+    await worker.terminate()
+  }
+
+  #start(): Worker {
+    this.#startedAt = performance.now()
+    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: this.#options })
+    worker.on('message', (message: AnswerMessage) => this.#answered(message))
+    worker.on('error', (error) => this.#ended(worker, String(error)))
+    worker.on('exit', (code) => this.#ended(worker, `it ended with code ${code}`))
+    return worker
+  }
+
+  async #restart(): Promise<Worker> {
+    await sleep(Math.max(0, this.#startedAt + RESTART_PAUSE_MS - performance.now()))
+    this.#worker = this.#start()
+    this.#starting = null
+    return this.#worker
+  }
+
+  #send(worker: Worker, call: Call, args: readonly unknown[]): Promise<unknown> {
+    const id = ++this.#calls
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { call, index: indexOf(args), resolve, reject })
+      worker.postMessage({ id, call, args } satisfies CallMessage)
+    })
+  }
+
+  #answered(message: AnswerMessage): void {
+    const waiting = this.#waiting.get(message.id)
+    this.#waiting.delete(message.id)
+    if (waiting === undefined) return
+    if (message.ok) waiting.resolve(message.value)
+    else if (message.code !== null) waiting.reject(new EngineError(message.code, message.message))
+    else {
+      const error = new Error(message.message)
+      this.#log.error({ stack: message.stack }, 'the fallback engine failed')
+      waiting.reject(error)
+    }
+  }
+
+  /** A thread that fails tells so twice: by its error and by its end. */
+  #ended(worker: Worker, reason: string): void {
+    if (worker !== this.#worker) return
+    this.#worker = null
+    this.#ends += 1
+    const lost = [...this.#waiting.values()]
+    this.#waiting.clear()
+    const isExpected = this.#closing !== null && lost.length === 0
+    if (!isExpected) {
+      const calls = lost.map(({ call, index }) => ({ call, index }))
+      this.#log.error(
+        { reason, calls },
+        'the thread of the fallback engine ended; the next call starts another',
+      )
+    }
+    for (const { call, reject } of lost)
+      reject(new ThreadEndedError(`the engine's thread ended during \`${call}\`: ${reason}`))
+  }
+}
+
+/** Which index a call is about, for the log. */
+function indexOf([first]: readonly unknown[]): unknown {
+  if (Array.isArray(first)) return first.map((one: { readonly index?: unknown }) => one.index)
+  if (typeof first === 'object' && first !== null) return (first as { readonly index?: unknown }).index
+  return first
+}
