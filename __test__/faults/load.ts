@@ -1,0 +1,380 @@
+/** Writes to a few indexes, and what must have become of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ServerProcess } from '../support/server-process.js'
+
+/** A task as the API shows it. */
+export interface TaskView {
+  readonly uid: number
+  readonly type: string
+  readonly batchUid: number | null
+  readonly status: string
+  readonly customMetadata?: string
+  readonly details: Readonly<Record<string, unknown>> | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+type Write =
+  | { readonly kind: 'add'; readonly index: string; readonly documents: readonly Document[] }
+  | { readonly kind: 'update'; readonly index: string; readonly documents: readonly Document[] }
+  | { readonly kind: 'delete'; readonly index: string; readonly ids: readonly number[] }
+  | { readonly kind: 'clear'; readonly index: string }
+  | { readonly kind: 'edit'; readonly index: string }
+  | { readonly kind: 'settings'; readonly index: string; readonly word: string }
+  | { readonly kind: 'swap' }
+  | { readonly kind: 'drop'; readonly index: string }
+
+/** What a client was told of a request. */
+type Told =
+  | { readonly kind: 'accepted'; readonly taskUid: number }
+  | { readonly kind: 'refused'; readonly code: string }
+  /** The connection broke before an answer came: either may be true. */
+  | { readonly kind: 'unanswered' }
+
+/** Indexes that exist from the beginning to the end. */
+const lasting = ['left', 'right'] as const
+/** An index that comes and goes. */
+const PASSING = 'passing'
+/** Ids of the documents, few enough that most writes meet documents of others. */
+const IDS = 40
+/** Codes by which a task or an answer tells that the system failed it. */
+const systemCodes = new Set([
+  'internal',
+  'io_error',
+  'no_space_left_on_device',
+  'too_many_open_files',
+  'invalid_store_file',
+  'index_damaged',
+])
+/** Longest time for the tasks of a trial on a busy machine. */
+const SETTLE_MS_MAX = 60_000
+
+/** Everything that one trial asked for. */
+export class Load {
+  readonly #random: () => number
+  readonly #sent = new Map<string, { readonly write: Write; told: Told }>()
+  /** Uid → the task, as it was told when it was over. */
+  readonly #finished = new Map<number, TaskView>()
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** Counts of requests by what was told of them. */
+  get counts(): Readonly<Record<Told['kind'], number>> {
+    const counts = { accepted: 0, refused: 0, unanswered: 0 }
+    for (const { told } of this.#sent.values()) counts[told.kind]++
+    return counts
+  }
+
+  /** Makes the indexes, before anything fails. */
+  async begin(server: ServerProcess): Promise<void> {
+    await server.call('PATCH', '/experimental-features', { editDocumentsByFunction: true })
+    for (const index of lasting) {
+      const documents = this.#documents(12, `begin ${index}`)
+      await this.#send(server, { kind: 'add', index, documents })
+    }
+    await settled(server)
+  }
+
+  /** Sends so many writes, some of them side by side, with pauses in which batches run. */
+  async run(server: ServerProcess, writes: number): Promise<void> {
+    for (let left = writes; left > 0; ) {
+      const together = Math.min(left, 1 + Math.floor(this.#random() * 6))
+      await Promise.all(Array.from({ length: together }, () => this.#send(server, this.#next())))
+      left -= together
+      if (this.#random() < 0.5) await sleep(this.#random() * 60)
+    }
+  }
+
+  /** Remembers what is told of tasks that are over. */
+  async remember(server: ServerProcess): Promise<void> {
+    for (const task of await tasksOf(server)) {
+      if (isOver(task)) this.#finished.set(task.uid, task)
+    }
+  }
+
+  async #send(server: ServerProcess, write: Write): Promise<void> {
+    const name = `write ${this.#sent.size}`
+    const entry: { readonly write: Write; told: Told } = { write, told: { kind: 'unanswered' } }
+    this.#sent.set(name, entry)
+    const [method, path, body] = requestOf(write)
+    const query = `?customMetadata=${encodeURIComponent(name)}`
+    const answer = await server.call(method, `${path}${query}`, body).catch(() => null)
+    if (answer === null) return
+    const { taskUid, code } = answer.body as { taskUid?: number; code?: string }
+    entry.told =
+      answer.status === 202 && taskUid !== undefined
+        ? { kind: 'accepted', taskUid }
+        : { kind: 'refused', code: code ?? String(answer.status) }
+  }
+
+  #next(): Write {
+    const dice = this.#random()
+    const index = lasting[Math.floor(this.#random() * lasting.length)]!
+    const name = `w${this.#sent.size}`
+    if (dice < 0.03) return { kind: 'swap' }
+    if (dice < 0.07) return { kind: 'drop', index: PASSING }
+    if (dice < 0.13) return { kind: 'add', index: PASSING, documents: this.#documents(2, name) }
+    if (dice < 0.2) return { kind: 'clear', index }
+    if (dice < 0.27) return { kind: 'settings', index, word: name }
+    if (dice < 0.35) return { kind: 'edit', index }
+    if (dice < 0.45) return { kind: 'delete', index, ids: [this.#id(), this.#id(), this.#id()] }
+    if (dice < 0.6) return { kind: 'update', index, documents: this.#documents(3, name) }
+    // Every third upload is too long to lie in the task store.
+    return { kind: 'add', index, documents: this.#documents(dice < 0.74 ? 30 : 3, name) }
+  }
+
+  #id(): number {
+    return Math.floor(this.#random() * IDS)
+  }
+
+  #documents(count: number, name: string): Document[] {
+    const ids = new Set(Array.from({ length: count }, () => this.#id()))
+    return [...ids].map((id) => ({ id, n: 0, text: `${name} `.repeat(count > 20 ? 40 : 1) }))
+  }
+
+  /**
+   * Applies to a model what the tasks of a server tell, in their order, and compares.
+   * @returns what is not as it should be, one line each
+   */
+  async judge(server: ServerProcess): Promise<string[]> {
+    await settled(server)
+    const tasks = await tasksOf(server)
+    const problems = [...this.#misplaced(tasks)]
+    const model = new Map<string, ModelIndex>()
+    for (const [at, task] of tasks.entries()) {
+      if (task.uid !== at) problems.push(`task ${task.uid}: stands at ${at}`)
+      const before = this.#finished.get(task.uid)
+      if (before !== undefined && toldOf(before) !== toldOf(task)) {
+        problems.push(
+          `task ${task.uid} is told otherwise: ${JSON.stringify(before)}, now ${JSON.stringify(task)}`,
+        )
+      }
+      const write = this.#writeOf(task)
+      if (write === null) problems.push(`task ${task.uid}: no write asked for it`)
+      else problems.push(...applied(model, write, task, tasks))
+    }
+    for (const index of [...lasting, PASSING]) problems.push(...(await differing(server, index, model)))
+    return problems
+  }
+
+  /** Accepted writes that are gone, refused ones that are there, and any that are there twice. */
+  *#misplaced(tasks: readonly TaskView[]): Generator<string> {
+    const found = new Map<string, number>()
+    for (const task of tasks) {
+      const name = this.#nameOf(task)
+      if (name === null) continue
+      if (found.has(name)) yield `${name}: is task ${found.get(name)} and ${task.uid}`
+      found.set(name, task.uid)
+    }
+    for (const [name, { write, told }] of this.#sent) {
+      const uid = found.get(name)
+      const label = `${name} (${write.kind})`
+      if (told.kind === 'accepted' && uid !== told.taskUid) {
+        yield `${label}: was accepted as task ${told.taskUid} and is ${uid ?? 'lost'}`
+      }
+      if (told.kind === 'refused' && uid !== undefined) {
+        yield `${label}: was refused with ${told.code} and is task ${uid} all the same`
+      }
+    }
+    for (const kind of ['swap', 'drop'] as const) {
+      const unnamed = tasks.filter((task) => task.type === unnamedTypes[kind] && this.#nameOf(task) === null)
+      const unanswered = [...this.#sent.values()].filter(
+        ({ write, told }) => write.kind === kind && told.kind === 'unanswered',
+      )
+      if (unnamed.length > unanswered.length)
+        yield `task ${unnamed[0]?.uid} (${kind}): no accepted write asked for it`
+    }
+    for (const uid of this.#finished.keys()) {
+      if (!tasks.some((task) => task.uid === uid)) yield `task ${uid}: was over and is gone`
+    }
+  }
+
+  /** Which write a task is of, null for a swap or a deletion of an index whose answer was not received. */
+  #nameOf({ uid, customMetadata, type, details }: TaskView): string | null {
+    if (customMetadata !== undefined) return customMetadata
+    for (const [name, { write, told }] of this.#sent) {
+      if (told.kind === 'accepted' && told.taskUid === uid) return name
+      const isSettings = write.kind === 'settings' && type === 'settingsUpdate'
+      if (isSettings && JSON.stringify(details?.stopWords) === JSON.stringify([write.word])) return name
+    }
+    return null
+  }
+
+  #writeOf(task: TaskView): Write | null {
+    const name = this.#nameOf(task)
+    if (name !== null) return this.#sent.get(name)?.write ?? null
+    if (task.type === unnamedTypes.swap) return { kind: 'swap' }
+    return task.type === unnamedTypes.drop ? { kind: 'drop', index: PASSING } : null
+  }
+}
+
+/** Types of the tasks that carry no text of their request. */
+const unnamedTypes = { swap: 'indexSwap', drop: 'indexDeletion' } as const
+
+/** Waits until no task is left to do. @throws if that takes too long */
+export async function settled(server: ServerProcess, msMax = SETTLE_MS_MAX): Promise<void> {
+  const end = Date.now() + msMax
+  while (Date.now() < end) {
+    const { body } = await server.call('GET', '/tasks?statuses=enqueued,processing&limit=1')
+    if ((body as { total?: number }).total === 0) return
+    await sleep(20)
+  }
+  throw new Error(`tasks are still waiting after ${msMax} ms`)
+}
+
+async function tasksOf(server: ServerProcess): Promise<readonly TaskView[]> {
+  const { status, body } = await server.call('GET', '/tasks?limit=10000&reverse=true')
+  if (status !== 200) throw new Error(`GET /tasks: ${status} ${JSON.stringify(body)}`)
+  return (body as { results: readonly TaskView[] }).results
+}
+
+/** What is told of a task for good: a swap of indexes exchanges their uids in all tasks before it. */
+const toldOf = (task: TaskView): string =>
+  JSON.stringify({ ...task, indexUid: null, ...(task.type === unnamedTypes.swap && { details: null }) })
+
+const isOver = ({ status }: TaskView): boolean => status !== 'enqueued' && status !== 'processing'
+
+function requestOf(write: Write): readonly [method: string, path: string, body?: unknown] {
+  const path = 'index' in write ? `/indexes/${write.index}` : ''
+  switch (write.kind) {
+    case 'add':
+      return ['POST', `${path}/documents`, write.documents]
+    case 'update':
+      return ['PUT', `${path}/documents`, write.documents]
+    case 'delete':
+      return ['POST', `${path}/documents/delete-batch`, write.ids]
+    case 'clear':
+      return ['DELETE', `${path}/documents`]
+    case 'edit':
+      return ['POST', `${path}/documents/edit`, { function: 'doc.n += 1' }]
+    case 'settings':
+      return ['PATCH', `${path}/settings`, { stopWords: [write.word] }]
+    case 'swap':
+      return ['POST', '/swap-indexes', [{ indexes: [...lasting] }]]
+    case 'drop':
+      return ['DELETE', path]
+  }
+}
+
+/** What an index should be. */
+interface ModelIndex {
+  readonly documents: Map<number, Document>
+  stopWords: readonly string[]
+}
+
+/** Does to the model what a task did, if it succeeded; gives what it tells wrongly. */
+function applied(
+  model: Map<string, ModelIndex>,
+  write: Write,
+  task: TaskView,
+  tasks: readonly TaskView[],
+): string[] {
+  const label = `task ${task.uid} (${write.kind})`
+  if (task.status !== 'succeeded') {
+    const code = task.error?.code ?? ''
+    const lacksIndex =
+      code === 'index_not_found' && 'index' in write && (model.get(write.index)?.documents.size ?? 0) === 0
+    if (lacksIndex) model.delete((write as { index: string }).index)
+    return task.status === 'failed' && (systemCodes.has(code) || lacksIndex)
+      ? []
+      : [`${label}: is ${task.status} with ${code}: ${task.error?.message}`]
+  }
+  if (write.kind === 'swap') {
+    const [left, right] = lasting.map((index) => model.get(index))
+    if (right !== undefined) model.set(lasting[0], right)
+    if (left !== undefined) model.set(lasting[1], left)
+    return []
+  }
+  if (write.kind === 'drop') {
+    model.delete(write.index)
+    return []
+  }
+  const index = model.get(write.index) ?? { documents: new Map(), stopWords: [] }
+  model.set(write.index, index)
+  const expected = counted(index, write)
+  const together = tasks.filter(({ uid, batchUid }) => uid !== task.uid && batchUid === task.batchUid)
+  // What a later task of its batch removes is not written first, and that task counts what was there before.
+  const isSwallowed =
+    write.kind === 'clear'
+      ? together.length > 0
+      : together.some(
+          ({ uid, type }) => uid > task.uid && (type === 'documentDeletion' || type === 'indexDeletion'),
+        )
+  return Object.entries(isSwallowed ? {} : expected).flatMap(([counter, value]) =>
+    task.details?.[counter] === value
+      ? []
+      : [`${label}: tells ${counter} ${task.details?.[counter]}, expected ${value}`],
+  )
+}
+
+type IndexWrite = Exclude<Write, { readonly kind: 'swap' | 'drop' }>
+
+/** Carries out a write on a model. @returns the counters of its task */
+function counted(index: ModelIndex, write: IndexWrite): Readonly<Record<string, number>> {
+  const { documents } = index
+  switch (write.kind) {
+    case 'add':
+      for (const document of write.documents) documents.set(document.id as number, document)
+      return { receivedDocuments: write.documents.length, indexedDocuments: write.documents.length }
+    case 'update':
+      for (const document of write.documents) {
+        documents.set(document.id as number, { ...documents.get(document.id as number), ...document })
+      }
+      return { receivedDocuments: write.documents.length, indexedDocuments: write.documents.length }
+    case 'delete':
+      return { deletedDocuments: write.ids.filter((id) => documents.delete(id)).length }
+    case 'clear': {
+      const deletedDocuments = documents.size
+      documents.clear()
+      return { deletedDocuments }
+    }
+    case 'edit':
+      for (const [id, document] of documents)
+        documents.set(id, { ...document, n: (document.n as number) + 1 })
+      return { editedDocuments: documents.size }
+    case 'settings':
+      index.stopWords = [write.word]
+      return {}
+  }
+}
+
+/** What differs between an index and its model, one line each. */
+async function differing(
+  server: ServerProcess,
+  uid: string,
+  model: ReadonlyMap<string, ModelIndex>,
+): Promise<string[]> {
+  const wanted = model.get(uid)
+  const fetched = await server.call('POST', `/indexes/${uid}/documents/fetch`, { limit: 10_000 })
+  if (fetched.status === 404)
+    return wanted === undefined || wanted.documents.size === 0 ? [] : [`${uid}: is gone`]
+  if (fetched.status !== 200) return [`${uid}: ${fetched.status} ${JSON.stringify(fetched.body)}`]
+  const { results } = fetched.body as { results: readonly Document[] }
+  const problems: string[] = []
+  const found = new Map(results.map((document) => [document.id as number, document]))
+  if (found.size !== results.length) problems.push(`${uid}: has documents twice`)
+  for (const id of new Set([...found.keys(), ...(wanted?.documents.keys() ?? [])])) {
+    const [is, should] = [found.get(id), wanted?.documents.get(id)].map(brief)
+    if (is !== should) problems.push(`${uid}: document ${id} is ${is}, expected ${should}`)
+  }
+  const { body } = await server.call('GET', `/indexes/${uid}/settings/stop-words`)
+  const words = JSON.stringify(wanted?.stopWords ?? [])
+  if (JSON.stringify(body) !== words)
+    problems.push(`${uid}: stop words are ${JSON.stringify(body)}, expected ${words}`)
+  // A search tells the same number as the documents.
+  const search = await server.call('POST', `/indexes/${uid}/search`, { q: '', limit: 1 })
+  const { estimatedTotalHits } = search.body as { estimatedTotalHits?: number }
+  if (estimatedTotalHits !== results.length) {
+    problems.push(`${uid}: a search tells ${estimatedTotalHits} documents, there are ${results.length}`)
+  }
+  return problems
+}
+
+/** A document in one short line, its fields in order. */
+const brief = (document: Document | undefined): string =>
+  document === undefined
+    ? 'absent'
+    : JSON.stringify(Object.entries(document).toSorted(([a], [b]) => (a < b ? -1 : 1))).slice(0, 80)

@@ -1,0 +1,237 @@
+/*
+ * A library preloaded into a server, which fails its system calls on files as a control file says.
+ *
+ * The control file is named by SIFTD_FAULTS and mapped by every process that has the library, so that a
+ * fault begins and ends while the server runs. Its layout, little-endian, is `struct control`; control.ts
+ * writes it. Only calls on paths that match the pattern are failed: standard error and sockets never are.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Bits of `control.calls`. */
+enum {
+  CALL_WRITE = 1 << 0,
+  CALL_SYNC = 1 << 1,
+  CALL_RENAME = 1 << 2,
+  CALL_UNLINK = 1 << 3,
+  CALL_TRUNCATE = 1 << 4,
+  CALL_OPEN = 1 << 5,
+  CALL_MKDIR = 1 << 6,
+  CALL_MMAP = 1 << 7,
+  CALL_ALLOCATE = 1 << 8,
+  CALL_READ = 1 << 9,
+};
+
+struct control {
+  /* 1 while the fault goes on. */
+  _Atomic uint32_t active;
+  uint32_t calls;
+  /* What a failed call says; 0 makes writes short instead. */
+  uint32_t error;
+  /* 1: the fault ends with the first call it fails. */
+  uint32_t once;
+  /* How many matching calls still succeed first. */
+  _Atomic int32_t after;
+  /* How many calls were failed. */
+  _Atomic uint32_t hits;
+  uint32_t unused[10];
+  /* fnmatch(3), stars match slashes. */
+  char pattern[960];
+};
+
+static struct control *control;
+
+__attribute__((constructor)) static void map_control(void) {
+  const char *path = getenv("SIFTD_FAULTS");
+  if (path == NULL) return;
+  int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+  if (file < 0) return;
+  void *mapped = (void *)syscall(SYS_mmap, NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  syscall(SYS_close, file);
+  if (mapped != MAP_FAILED) control = mapped;
+}
+
+/* Whether this call on `path` is to fail; sets errno, 0 for a short write. */
+static int fails_path(uint32_t call, const char *path) {
+  if (control == NULL || atomic_load(&control->active) == 0 || (control->calls & call) == 0) return 0;
+  if (path == NULL || fnmatch(control->pattern, path, 0) != 0) return 0;
+  if (atomic_fetch_sub(&control->after, 1) > 0) return 0;
+  if (control->once != 0 && atomic_exchange(&control->active, 0) == 0) return 0;
+  atomic_fetch_add(&control->hits, 1);
+  errno = (int)control->error;
+  return 1;
+}
+
+static int is_watched(uint32_t call) {
+  return control != NULL && atomic_load(&control->active) != 0 && (control->calls & call) != 0;
+}
+
+static int fails_fd(uint32_t call, int fd) {
+  if (fd < 0 || !is_watched(call)) return 0;
+  int before = errno;
+  char link[64];
+  char path[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  errno = before;
+  if (length < 0) return 0;
+  path[length] = '\0';
+  return fails_path(call, path);
+}
+
+/* Paths relative to a directory of their own are matched as they stand. */
+#define REAL(name) \
+  static __typeof__(name) *real; \
+  if (real == NULL) real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+
+#define WRITES(name, signature, arguments, shortened) \
+  ssize_t name signature { \
+    REAL(name); \
+    if (fails_fd(CALL_WRITE, fd)) { \
+      if (errno != 0) return -1; \
+      return shortened; \
+    } \
+    return real arguments; \
+  }
+
+#define HALF(count) ((count) > 1 ? (count) / 2 : (count))
+
+WRITES(write, (int fd, const void *from, size_t count), (fd, from, count), real(fd, from, HALF(count)))
+WRITES(pwrite, (int fd, const void *from, size_t count, off_t at), (fd, from, count, at), real(fd, from, HALF(count), at))
+WRITES(pwrite64, (int fd, const void *from, size_t count, off64_t at), (fd, from, count, at), real(fd, from, HALF(count), at))
+WRITES(writev, (int fd, const struct iovec *from, int count), (fd, from, count), real(fd, from, 1))
+WRITES(pwritev, (int fd, const struct iovec *from, int count, off_t at), (fd, from, count, at), real(fd, from, 1, at))
+WRITES(pwritev64, (int fd, const struct iovec *from, int count, off64_t at), (fd, from, count, at), real(fd, from, 1, at))
+
+#define READS(name, signature, arguments) \
+  ssize_t name signature { \
+    REAL(name); \
+    if (fails_fd(CALL_READ, fd) && errno != 0) return -1; \
+    return real arguments; \
+  }
+
+READS(read, (int fd, void *into, size_t count), (fd, into, count))
+READS(pread, (int fd, void *into, size_t count, off_t at), (fd, into, count, at))
+READS(pread64, (int fd, void *into, size_t count, off64_t at), (fd, into, count, at))
+
+/* Calls that give 0 or -1; a fault of short writes leaves them alone. */
+#define BY_FD(call, name, signature, arguments) \
+  int name signature { \
+    REAL(name); \
+    if (fails_fd(call, fd) && errno != 0) return -1; \
+    return real arguments; \
+  }
+
+#define BY_PATH(call, name, signature, arguments) \
+  int name signature { \
+    REAL(name); \
+    if (fails_path(call, path) && errno != 0) return -1; \
+    return real arguments; \
+  }
+
+BY_FD(CALL_SYNC, fsync, (int fd), (fd))
+BY_FD(CALL_SYNC, fdatasync, (int fd), (fd))
+BY_FD(CALL_TRUNCATE, ftruncate, (int fd, off_t length), (fd, length))
+BY_FD(CALL_TRUNCATE, ftruncate64, (int fd, off64_t length), (fd, length))
+BY_FD(CALL_ALLOCATE, fallocate, (int fd, int mode, off_t at, off_t length), (fd, mode, at, length))
+BY_FD(CALL_ALLOCATE, fallocate64, (int fd, int mode, off64_t at, off64_t length), (fd, mode, at, length))
+BY_PATH(CALL_RENAME, rename, (const char *path, const char *to), (path, to))
+BY_PATH(CALL_RENAME, renameat, (int from, const char *path, int into, const char *to), (from, path, into, to))
+BY_PATH(CALL_RENAME, link, (const char *path, const char *to), (path, to))
+BY_PATH(CALL_UNLINK, unlink, (const char *path), (path))
+BY_PATH(CALL_UNLINK, rmdir, (const char *path), (path))
+BY_PATH(CALL_MKDIR, mkdir, (const char *path, mode_t mode), (path, mode))
+BY_PATH(CALL_MKDIR, mkdirat, (int from, const char *path, mode_t mode), (from, path, mode))
+BY_PATH(CALL_TRUNCATE, truncate, (const char *path, off_t length), (path, length))
+
+/* What is removed below an open directory has a path relative to it. */
+int unlinkat(int fd, const char *path, int flags) {
+  REAL(unlinkat);
+  int fails = path[0] == '/' ? fails_path(CALL_UNLINK, path) : fails_fd(CALL_UNLINK, fd);
+  if (fails && errno != 0) return -1;
+  return real(fd, path, flags);
+}
+
+/* These give the error itself. */
+int posix_fallocate(int fd, off_t at, off_t length) {
+  REAL(posix_fallocate);
+  int before = errno;
+  if (fails_fd(CALL_ALLOCATE, fd) && errno != 0) {
+    int error = errno;
+    errno = before;
+    return error;
+  }
+  return real(fd, at, length);
+}
+
+int posix_fallocate64(int fd, off64_t at, off64_t length) {
+  REAL(posix_fallocate64);
+  int before = errno;
+  if (fails_fd(CALL_ALLOCATE, fd) && errno != 0) {
+    int error = errno;
+    errno = before;
+    return error;
+  }
+  return real(fd, at, length);
+}
+
+/* The mode is read only where the flags say that it was given. */
+#define MODE_OF(flags, mode) \
+  mode_t mode = 0; \
+  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
+    va_list given; \
+    va_start(given, flags); \
+    mode = va_arg(given, mode_t); \
+    va_end(given); \
+  }
+
+#define OPENS(name) \
+  int name(const char *path, int flags, ...) { \
+    REAL(name); \
+    MODE_OF(flags, mode) \
+    if (fails_path(CALL_OPEN, path) && errno != 0) return -1; \
+    return real(path, flags, mode); \
+  }
+
+OPENS(open)
+OPENS(open64)
+
+#define OPENS_AT(name) \
+  int name(int from, const char *path, int flags, ...) { \
+    REAL(name); \
+    MODE_OF(flags, mode) \
+    if (fails_path(CALL_OPEN, path) && errno != 0) return -1; \
+    return real(from, path, flags, mode); \
+  }
+
+OPENS_AT(openat)
+OPENS_AT(openat64)
+
+void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+  REAL(mmap);
+  if (fails_fd(CALL_MMAP, fd) && errno != 0) return MAP_FAILED;
+  return real(at, length, protection, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t length, int protection, int flags, int fd, off64_t offset) {
+  REAL(mmap64);
+  if (fails_fd(CALL_MMAP, fd) && errno != 0) return MAP_FAILED;
+  return real(at, length, protection, flags, fd, offset);
+}
