@@ -217,6 +217,18 @@ const failures: readonly {
   { what: 'gives texts', answer: () => ['1', '2'], calls: 1, message: /no number/ },
   { what: 'gives numbers beyond floats', answer: () => [1e300, 1], calls: 1, message: /32-bit/ },
   {
+    what: 'nests arrays without end',
+    answer: () => ({ status: 200, text: '['.repeat(2_500_000) + ']'.repeat(2_500_000) }),
+    calls: 11,
+    message: /not JSON/,
+  },
+  {
+    what: 'gives a million values',
+    answer: () => ({ status: 200, text: `[${'"",'.repeat(1_000_000)}""]` }),
+    calls: 1,
+    message: /more than 300000 values/,
+  },
+  {
     what: 'never stops',
     answer: () => ({ status: 200, text: `[${'1,'.repeat(20_000_000)}1]` }),
     calls: 1,

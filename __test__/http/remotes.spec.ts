@@ -152,7 +152,14 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   )
   const strict = await stranger(t, (_, answer) => void answer.writeHead(403).end('{}'))
   const picky = await stranger(t, (_, answer) => void answer.writeHead(400).end('{"code":"bad_request"}'))
-  const urls = { gone, slow, broken, garbled, empty, strict, picky }
+  const nested = await stranger(
+    t,
+    (_, answer) =>
+      void answer.end(
+        `{"hits":[],"estimatedTotalHits":0,"processingTimeMs":0,"more":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`,
+      ),
+  )
+  const urls = { gone, slow, broken, garbled, empty, strict, picky, nested }
   const remotes = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
   await west.patch('/network', { remotes })
   const queries = [query(null), ...Object.keys(urls).map((name) => query(name)), query('south')]
@@ -160,7 +167,7 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   t.is(status, 200)
   t.deepEqual(places(body), [
     ['west', 0, 1],
-    ['south', 8, 9],
+    ['south', 9, 9],
   ])
   const errors = body.remoteErrors as Record<string, Record<string, unknown>>
   t.deepEqual(
@@ -173,6 +180,7 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
       ['empty', 'remote_bad_response', 'system'],
       ['strict', 'remote_invalid_api_key', 'auth'],
       ['picky', 'remote_bad_request', 'invalid_request'],
+      ['nested', 'remote_bad_response', 'system'],
     ],
   )
   t.is(calls, 4)

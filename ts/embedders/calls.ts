@@ -10,11 +10,13 @@ import {
   type Outbound,
   type OutboundAnswer,
   OutboundError,
+  readAnswer,
   retryAfterMs,
   retrying,
   type Wait,
 } from '../outbound/index.js'
-import { ANSWER_BYTES_MAX, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
+import { toValue } from '../parse/index.js'
+import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
 import { embeddingError, type Provider } from './providers.js'
 
 /** Requests made so far, each attempt counted. */
@@ -162,12 +164,12 @@ async function answerOf(
     throw new FailedRequest(`${place} answered ${status}: ${ownWords(body, provider)}`, mayPass, answer)
   }
   try {
-    return JSON.parse(body.toString())
-  } catch {
-    throw new FailedRequest(
-      `${place} answered with something that is not JSON: ${ownWords(body, provider)}`,
-      true,
-    )
+    return toValue(await readAnswer(body, ANSWER_JSON))
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const isLarge = error.code === 'payload_too_large'
+    const found = isLarge ? `more than ${ANSWER_JSON.valuesMax} values` : 'something that is not JSON'
+    throw new FailedRequest(`${place} answered with ${found}: ${ownWords(body, provider)}`, !isLarge)
   }
 }
 

@@ -1,3 +1,5 @@
+import type { JsonLimits } from '../parse/index.js'
+
 /** Characters of template text that are still parsed. */
 export const TEMPLATE_CHARS_MAX = 1_000_000
 /** Milliseconds one rendering may take: a template may loop over a document many times. */
@@ -13,6 +15,11 @@ export const REQUESTS_AT_ONCE = 40
 export const ATTEMPTS_MAX = 11
 /** Bytes of one answer: ten vectors of 16,000 components take about 4 MB as text. */
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+/**
+ * Values inside each other, and values in all, of one answer. Request templates look no deeper than 64 levels; numbers of
+ * a vector count as a sixteenth of a value each, so that all numbers of the longest answer fit.
+ */
+export const ANSWER_JSON: JsonLimits = { depthMax: 64, valuesMax: 300_000 }
 /** Components of one vector; more is no vector of any model. */
 export const DIMENSIONS_MAX = 1_000_000
 /** Characters of a provider's own words that are passed on. */

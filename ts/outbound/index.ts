@@ -10,3 +10,4 @@ export {
   type Wait,
 } from './backoff.js'
 export * from './client.js'
+export { readAnswer } from './json.js'

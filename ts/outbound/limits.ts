@@ -9,3 +9,6 @@ export const IDLE_CONNECTION_MS = 10_000
 
 /** Connections to one place at a time. Source: an embedder has up to 40 requests under way. */
 export const CONNECTIONS_PER_ORIGIN_MAX = 40
+
+/** An answer of at most this many bytes is read without a pause: reading it takes less than a millisecond. */
+export const SHORT_ANSWER_BYTES_MAX = 65_536

@@ -81,7 +81,7 @@ export function toValue(node: JsonNode): unknown {
     case 'number':
       return Number(node.text)
     case 'array':
-      return node.items.map(toValue)
+      return node.numbers?.slice() ?? node.items.map(toValue)
     case 'object':
       return Object.fromEntries(node.entries.map(([key, value]) => [key, toValue(value)]))
     default:

@@ -1,8 +1,8 @@
 import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
-import { type Outbound, OutboundError, retrying } from '../../outbound/index.js'
-import { type JsonNode, readJson, withoutTrailing } from '../parse/index.js'
+import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
+import { type JsonNode, withoutTrailing } from '../parse/index.js'
 import { type FederatedPart, readPart } from './answer.js'
-import { QUOTED_CHARS_MAX, REMOTE_ATTEMPTS_MAX, REMOTE_PAUSE_MS_MAX } from './limits.js'
+import { QUOTED_CHARS_MAX, REMOTE_ANSWER, REMOTE_ATTEMPTS_MAX, REMOTE_PAUSE_MS_MAX } from './limits.js'
 import type { Remote } from './network-book.js'
 
 /** A federated search that a remote shall answer for us. */
@@ -71,7 +71,7 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
       signal,
     })
     if (status < 200 || status > 299) throw refusal(status, bytes)
-    const part = readPart(parsed(bytes))
+    const part = readPart(await parsed(bytes))
     if (part === null) throw badResponse(bytes)
     return part
   } catch (error) {
@@ -79,15 +79,19 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
   }
 }
 
-function parsed(bytes: Buffer): JsonNode {
+async function parsed(bytes: Buffer): Promise<JsonNode> {
   try {
-    return readJson(bytes)
+    return await readAnswer(bytes, REMOTE_ANSWER)
   } catch {
     throw badResponse(bytes)
   }
 }
 
-const quoted = (bytes: Buffer): string => bytes.toString().slice(0, QUOTED_CHARS_MAX)
+const quoted = (bytes: Buffer): string =>
+  bytes
+    .subarray(0, 4 * QUOTED_CHARS_MAX)
+    .toString()
+    .slice(0, QUOTED_CHARS_MAX)
 
 const badResponse = (bytes: Buffer): RemoteFailure =>
   new RemoteFailure(

@@ -1,3 +1,5 @@
+import type { JsonLimits } from '../parse/index.js'
+
 /** Attempts of one call to a remote. Source: the API's three retries. */
 export const REMOTE_ATTEMPTS_MAX = 4
 
@@ -6,3 +8,9 @@ export const REMOTE_PAUSE_MS_MAX = 100
 
 /** Characters of a failed answer that an error quotes. */
 export const QUOTED_CHARS_MAX = 500
+
+/**
+ * The answer of a remote. Documents may be 128 levels deep, and lie in hits, which lie in the answer; the values are those
+ * that a body of ours may hold.
+ */
+export const REMOTE_ANSWER: JsonLimits = { depthMax: 136, valuesMax: 2_000_000 }
