@@ -75,3 +75,15 @@ test('the checker reads every form of a Rust use, and leaves tests and comments 
     'facets/mod.rs → search/mod.rs: facets must not use search',
   ])
 })
+
+test('every ranking rule has its namesake in the other engine', async (t) => {
+  const names = (files: readonly { readonly path: string }[]) =>
+    files
+      .map(({ path }) => path.replace(/\.(rs|ts)$/, '').replaceAll('_', '-'))
+      .filter((name) => name !== 'mod' && name !== 'index')
+      .sort()
+  const native = names(await below('crates/engine/src/ranking/rules', '.rs'))
+  const fallback = names(await below('ts/engine/fallback/ranking/rules', '.ts'))
+  t.true(native.length >= 10, 'the rules are found at all')
+  t.deepEqual(native, fallback)
+})

@@ -10,7 +10,7 @@ export {
   compareValues as compareScoreValues,
   readValue as readScoreValue,
   type Value as ScoreValue,
-} from './fallback/ranking/values.js'
+} from './fallback/ranking/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'

@@ -10,6 +10,7 @@ mod generations;
 mod index;
 pub mod indexing;
 pub mod postings;
+pub mod query;
 pub mod ranking;
 pub mod search;
 pub mod settings;

@@ -9,25 +9,14 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::attribute_rank_rule::AttributeRankRule;
-use super::costs::{CostBuckets, CostRule, Removal};
-use super::exact_attribute_rule::ExactAttributeRule;
-use super::exact_words_rule::ExactWordsRule;
-use super::graph::Graph;
-use super::lexicon::Lexicon;
-use super::matcher::Matcher;
-use super::proximity_rule::ProximityRule;
-use super::rules::{ByVector, Rule};
+use super::ranked::RankedHit;
+use super::request::RankRequest;
+use super::rule::{RankingRule, RuleSpec};
 use super::score::ScoreDetail;
-use super::sort_rule::SortRule;
-use super::typo_rule::TypoRule;
-use super::vector_rule::VectorRule;
-use super::word_position_rule::WordPositionRule;
-use super::words_rule::WordsRule;
-use super::{RankRequest, Ranked, RankedHit};
 use crate::error::Result;
 use crate::facets::{Columns, Distinct};
 use crate::postings::Budget;
+use crate::query::QueryGraph;
 use crate::store::Snapshot;
 
 /// The parts of a request that decide when documents are taken.
@@ -40,18 +29,13 @@ pub(super) struct BucketSort<'a> {
 /// Documents in order, and which are still counted.
 #[derive(Default)]
 pub(super) struct Sorted {
-    hits: Vec<RankedHit>,
-    candidates: Arc<RoaringBitmap>,
-    degraded: bool,
+    pub(super) hits: Vec<RankedHit>,
+    pub(super) candidates: Arc<RoaringBitmap>,
+    /// Whether the budget ran out.
+    pub(super) degraded: bool,
 }
 
 impl Sorted {
-    pub(super) fn into_ranked(self, matcher: Matcher, used_negative_operator: bool, terms: usize) -> Ranked {
-        let Self { hits, candidates, degraded } = self;
-        let candidates = Arc::unwrap_or_clone(candidates);
-        Ranked { hits, candidates, matcher, degraded, used_negative_operator, terms }
-    }
-
     /// Documents that are not counted after all.
     fn drop_candidates(&mut self, docs: &RoaringBitmap) {
         if !docs.is_empty() {
@@ -63,13 +47,13 @@ impl Sorted {
 /// A rule at work on a universe.
 struct Level<'a> {
     universe: Arc<RoaringBitmap>,
-    /// The bucket it gave away last, which `universe` still holds: most pages are full before it is asked for another.
+    /// The bucket it gave last. `universe` still holds its documents: most pages are full before another one is asked for.
     given: Option<Arc<RoaringBitmap>>,
-    buckets: Buckets<'a>,
+    rule: Box<dyn RankingRule + 'a>,
 }
 
 impl Level<'_> {
-    /// What it has not yet given away.
+    /// Documents that are in no bucket given so far.
     fn left(&mut self) -> &mut Arc<RoaringBitmap> {
         if let Some(given) = self.given.take() {
             self.universe = Arc::new(if given.len() == self.universe.len() {
@@ -81,26 +65,10 @@ impl Level<'_> {
         &mut self.universe
     }
 
-    /// The same for the last time.
+    /// The same, at the end.
     fn into_left(mut self) -> RoaringBitmap {
         Arc::unwrap_or_clone(std::mem::take(self.left()))
     }
-}
-
-/// What a rule has left to give.
-enum Buckets<'a> {
-    Costs(Box<CostBuckets>),
-    ExactAttribute { graph: Rc<Graph>, rule: Box<ExactAttributeRule> },
-    Sort { graph: Rc<Graph>, rule: Box<SortRule<'a>> },
-    Vector { graph: Rc<Graph>, rule: Box<VectorRule> },
-}
-
-/// Documents a rule holds equal.
-struct Bucket {
-    docs: Arc<RoaringBitmap>,
-    detail: ScoreDetail,
-    /// What the next rule goes by.
-    graph: Rc<Graph>,
 }
 
 impl<'a> BucketSort<'a> {
@@ -108,19 +76,18 @@ impl<'a> BucketSort<'a> {
         Self { snapshot, request, budget }
     }
 
-    /// Sorts `universe` by `rules`. `lexicon` is there if any of them speaks of words.
+    /// Sorts `universe`, whose documents were found by the ways of reading in `graph`, by `rules`.
     pub(super) fn run(
         &self,
-        lexicon: Option<&Lexicon>,
-        graph: &Graph,
-        rules: &'a [Rule],
+        graph: &QueryGraph,
+        rules: &[RuleSpec<'_>],
         universe: Arc<RoaringBitmap>,
     ) -> Result<Sorted> {
         let mut sorted = Sorted { candidates: Arc::clone(&universe), ..Sorted::default() };
         if rules.is_empty() {
             self.take_in_order(&universe, &mut sorted)?;
         } else {
-            self.sort(lexicon, graph, rules, universe, &mut sorted)?;
+            self.sort(graph, rules, universe, &mut sorted)?;
         }
         if let (true, Some(mut distinct)) = (self.request.exhaustive, self.distinct()?) {
             let all = &sorted.candidates;
@@ -131,9 +98,8 @@ impl<'a> BucketSort<'a> {
 
     fn sort(
         &self,
-        lexicon: Option<&Lexicon>,
-        graph: &Graph,
-        rules: &'a [Rule],
+        graph: &QueryGraph,
+        rules: &[RuleSpec<'_>],
         universe: Arc<RoaringBitmap>,
         sorted: &mut Sorted,
     ) -> Result<()> {
@@ -154,15 +120,15 @@ impl<'a> BucketSort<'a> {
                         sorted,
                     );
                 }
-                let buckets = self.start(&rules[levels.len()], lexicon, graph, &universe)?;
-                levels.push(Level { universe, given: None, buckets });
+                let rule = rules[levels.len()].start(&universe, graph)?;
+                levels.push(Level { universe, given: None, rule });
             }
             let is_last = levels.len() == rules.len();
             let Some(level) = levels.last_mut() else { break };
             let left = Arc::clone(level.left());
             let bucket = match left.is_empty() || self.budget.is_spent() {
                 true => None,
-                false => level.buckets.next(lexicon, &left, !is_last)?,
+                false => level.rule.next_bucket(&left, !is_last)?,
             };
             // A bucket that was cut short is none.
             if self.budget.is_spent() && !left.is_empty() {
@@ -194,42 +160,6 @@ impl<'a> BucketSort<'a> {
         self.request.threshold.is_some_and(|threshold| ScoreDetail::global_score(scores) < threshold)
     }
 
-    /// Sets a rule to work.
-    fn start(
-        &self,
-        rule: &'a Rule,
-        lexicon: Option<&Lexicon>,
-        graph: Rc<Graph>,
-        universe: &RoaringBitmap,
-    ) -> Result<Buckets<'a>> {
-        let lexicon = match (rule, lexicon) {
-            (Rule::Sort(criterion), _) => {
-                let rule = Box::new(SortRule::new(self.snapshot, criterion, universe)?);
-                return Ok(Buckets::Sort { graph, rule });
-            }
-            (Rule::Vector(ByVector(nearest)), _) => {
-                let (wanted, deadline) = (self.request.wanted, self.request.deadline.at());
-                let rule = Box::new(VectorRule::new(nearest, universe, wanted, deadline)?);
-                return Ok(Buckets::Vector { graph, rule });
-            }
-            (_, Some(lexicon)) => lexicon,
-            (_, None) => unreachable!("rules that speak of words come with a lexicon"),
-        };
-        let rule: Box<dyn CostRule> = match *rule {
-            Rule::ExactAttribute => {
-                let rule = Box::new(ExactAttributeRule::new(lexicon, &graph, universe)?);
-                return Ok(Buckets::ExactAttribute { graph, rule });
-            }
-            Rule::Words(strategy) => Box::new(WordsRule::new(Removal::new(strategy, &graph, lexicon)?)),
-            Rule::Typo => Box::new(TypoRule),
-            Rule::Proximity => Box::new(ProximityRule),
-            Rule::AttributeRank { unified } => Box::new(AttributeRankRule { unified }),
-            Rule::WordPosition { unified } => Box::new(WordPositionRule { unified }),
-            Rule::ExactWords | Rule::Sort(_) | Rule::Vector(_) => Box::new(ExactWordsRule),
-        };
-        Ok(Buckets::Costs(Box::new(CostBuckets::new(rule, lexicon, graph, universe.len()))))
-    }
-
     /// Takes a final bucket; `distinct` drops documents from it, and from all that is still to come.
     fn take(
         &self,
@@ -241,16 +171,16 @@ impl<'a> BucketSort<'a> {
     ) -> Result<()> {
         let mut docs = Cow::Borrowed(docs);
         if let Some(distinct) = distinct {
-            let (kept, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
+            let (first_of_value, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
             for level in levels {
                 let left = level.left();
                 *left = Arc::new(&**left - &excluded);
             }
             sorted.drop_candidates(&excluded);
-            docs = Cow::Owned(kept);
+            docs = Cow::Owned(first_of_value);
         }
-        let room = self.request.wanted - sorted.hits.len();
-        let hits = docs.iter().take(room).map(|docid| RankedHit { docid, scores: scores.to_vec() });
+        let missing = self.request.wanted - sorted.hits.len();
+        let hits = docs.iter().take(missing).map(|docid| RankedHit { docid, scores: scores.to_vec() });
         sorted.hits.extend(hits);
         Ok(())
     }
@@ -297,27 +227,5 @@ impl<'a> BucketSort<'a> {
     /// What tells repetitions, if they are to be left out.
     fn distinct(&self) -> Result<Option<Distinct>> {
         self.request.distinct.map(|path| Columns::new(self.snapshot).distinct(path)).transpose()
-    }
-}
-
-impl Buckets<'_> {
-    /// The next bucket of documents of `universe`; its graph only if somebody goes on by it.
-    fn next(
-        &mut self,
-        lexicon: Option<&Lexicon>,
-        universe: &Arc<RoaringBitmap>,
-        goes_on: bool,
-    ) -> Result<Option<Bucket>> {
-        let (graph, next) = match self {
-            Self::Costs(costs) => {
-                let Some(lexicon) = lexicon else { return Ok(None) };
-                let next = costs.next(lexicon, universe, goes_on)?;
-                return Ok(next.map(|(docs, detail, graph)| Bucket { docs, detail, graph: Rc::new(graph) }));
-            }
-            Self::ExactAttribute { graph, rule } => (graph, rule.next(universe)),
-            Self::Vector { graph, rule } => (graph, rule.next(universe)?),
-            Self::Sort { graph, rule } => (graph, rule.next(universe)?),
-        };
-        Ok(next.map(|(docs, detail)| Bucket { docs, detail, graph: Rc::clone(graph) }))
     }
 }

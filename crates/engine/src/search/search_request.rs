@@ -273,7 +273,7 @@ impl<'a> Page<'a> {
             None => displayed.clone(),
         };
         let columns = Columns::new(snapshot);
-        let matching = Matching::new(found.ranked.matcher.clone());
+        let matching = Matching::new(found.ranked.highlight_terms.clone());
         let analyzer = analyzer(snapshot)?;
         let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns);
         Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter })

@@ -12,7 +12,7 @@
 import type { MatchingStrategy } from '../../requests.js'
 import { SYNONYM_WORDS_MAX, SYNONYMS_MAX, WORD_BYTES_MAX } from '../limits.js'
 import type { ParsedTerm, PhraseWords } from './parse.js'
-import { EVERYTHING, type Subset, Term, type TermSource } from './term.js'
+import { EVERYTHING, hasLevel, type Subset, Term, type TermSource } from './term.js'
 
 /** A term at its place: ids and positions are inclusive ranges. */
 export interface TermNode {
@@ -26,6 +26,13 @@ export interface TermNode {
 
 /** Ids a node covers. */
 export const idCount = (node: TermNode): number => node.lastId - node.firstId + 1
+
+/** The exact words of a node, null if it has none left. */
+export function exactWords({ term, subset }: TermNode): PhraseWords | null {
+  if (term.spec.ngram !== null || !hasLevel(subset, 0)) return null
+  if (term.spec.phrase !== null) return term.spec.phrase
+  return term.exact === null ? null : [term.exact]
+}
 
 /** Nodes in creation order; `successors[i]` leads from node i, `END` closes a path. */
 export interface QueryGraph {

@@ -14,8 +14,20 @@
  * of the present word, and a beginning that cannot match any more is jumped over. A character of two units
  * counts once: the row of its first repeats the one above.
  */
+import type { IndexSettings } from '../../../settings/index.js'
 import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
 import type { TermDictionary } from '../postings.js'
+
+/** How many typos a word may have: 0, 1 or 2. Source: §5.1. */
+export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => number {
+  const { enabled, minWordSizeForTypos, disableOnWords } = typoTolerance
+  const protectedWords = new Set(disableOnWords)
+  return (word) => {
+    if (!enabled || protectedWords.has(word)) return 0
+    const length = Array.from(word).length
+    return length < minWordSizeForTypos.oneTypo ? 0 : length < minWordSizeForTypos.twoTypos ? 1 : 2
+  }
+}
 
 export interface TypoWords {
   readonly one: readonly string[]

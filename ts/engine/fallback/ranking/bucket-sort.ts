@@ -11,8 +11,8 @@
  */
 import type { Column } from '../columns.js'
 import type { QueryGraph } from '../query/graph.js'
-import type { Bucket, RankingRule, ScoreDetail } from './bucket.js'
 import { Distinct } from './distinct.js'
+import type { Bucket, RankingRule, ScoreDetail } from './rule.js'
 import { globalScore } from './score.js'
 
 export interface BucketSortRequest {

@@ -8,7 +8,7 @@
  *  4. Whoever was not ranked for want of time has the least rank.
  */
 import { floatText } from '../json.js'
-import type { ScoreDetail } from './bucket.js'
+import type { ScoreDetail } from './rule.js'
 
 /** A rank of at most `max`. */
 export interface Rank {

@@ -20,6 +20,7 @@ import {
   globalScore,
   type Ranked,
   renderValue,
+  type SortCriterion,
   valuesOf,
 } from '../ranking/index.js'
 import { compareUtf8 } from '../text-order.js'
@@ -30,7 +31,6 @@ import { interleaved } from './interleave.js'
 import { pinOf } from './pins.js'
 import { type RankedSearch, rankSearch, type StoppableRequest } from './search.js'
 import { vectorText } from './semantic.js'
-import type { SortCriterion } from './sort-request.js'
 
 /** One query of the federation. */
 export interface FederatedQuery {

@@ -15,15 +15,22 @@ import type { DocSet } from '../doc-set.js'
 import { isFilterable } from '../fields/rules.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
-import { bucketSort, Distinct, type Ranked, type RankingRule } from '../ranking/index.js'
-import { type Candidates, effectiveRules, findCandidates, prefixOf } from './candidates.js'
+import {
+  bucketSort,
+  Distinct,
+  type Ranked,
+  type RankingRule,
+  rulesOfSearch,
+  type SortCriterion,
+} from '../ranking/index.js'
+import { type Candidates, findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
 import { kindOf, vectorText } from './semantic.js'
-import { parseSort, type SortCriterion } from './sort-request.js'
+import { parseSort } from './sort-request.js'
 
 /** A ranked page before it is written. */
 export interface RankedSearch {
@@ -140,10 +147,13 @@ function rankBy(
   const exhaustive = request.paging.kind === 'page'
   const everything = exhaustive && request.rankingScoreThreshold !== null
   const docids = candidates.documents.toArray()
+  const { query, resolver } = candidates
+  const words =
+    query === null ? null : { resolver, removalGroups: query.groups, strategy: request.matchingStrategy }
   const result = bucketSort({
     docids,
     graph: candidates.query?.graph ?? null,
-    rules: effectiveRules(index, candidates, sort, request.matchingStrategy, vector),
+    rules: rulesOfSearch(index.data, { words, sort, vector }),
     wanted: everything ? settings.pagination.maxTotalHits : wanted,
     distinct,
     threshold: request.rankingScoreThreshold,

@@ -10,11 +10,7 @@ import type { ErrorCode } from '../../../errors/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { isSortable } from '../fields/rules.js'
-import type { GeoPoint } from '../index-data.js'
-
-export type SortCriterion =
-  | { readonly kind: 'field'; readonly field: string; readonly ascending: boolean }
-  | { readonly kind: 'geo'; readonly target: GeoPoint; readonly ascending: boolean }
+import type { SortCriterion } from '../ranking/index.js'
 
 const GEO_POINT = /^_geoPoint\(\s*([^,()\s]+)\s*,\s*([^,()\s]+)\s*\)$/
 const RESERVED = /^_geo(Distance|Point|Radius|BoundingBox|Polygon|json)?(\(|$)/

@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::fields::FieldMap;
 use crate::indexing::document_for_tests;
 use crate::postings::Budget;
-use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank, rank_within};
+use crate::ranking::rank::rank_within;
+use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank};
 use crate::settings::Settings;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
@@ -104,7 +105,7 @@ impl Corpus {
         for (name, other) in answers {
             assert_eq!(first.hits, other.hits, "{:?} in {name}", ask.q);
             assert_eq!(first.candidates, other.candidates, "{:?} in {name}", ask.q);
-            assert_eq!(first.matcher, other.matcher, "{:?} in {name}", ask.q);
+            assert_eq!(first.highlight_terms, other.highlight_terms, "{:?} in {name}", ask.q);
         }
         first
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::corpus::{Corpus, ask};
 use crate::analysis::Analyzer;
-use crate::ranking::query::{ParsedQuery, TermText};
+use crate::query::{ParsedQuery, TermText};
 use crate::settings::Settings;
 
 /// Terms as `word@position`, unfinished ones with `*`, phrases in brackets; then what is ruled out.

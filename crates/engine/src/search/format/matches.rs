@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{Analyzer, Locales, Piece, TakePieces, Token};
-use crate::ranking::{MatchKind, Matcher};
+use crate::query::{HighlightTerms, MatchKind};
 
 /// A text's words, counted. Of most no more is kept than where they are: nothing looks for them.
 pub(in crate::search) struct Words<'t> {
@@ -70,7 +70,7 @@ pub(in crate::search) struct Match {
     pub positions: RangeInclusive<u32>,
 }
 
-/// A [`Matcher`] made ready to be looked up.
+/// A [`HighlightTerms`] made ready to be looked up.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Matching {
     /// First bytes of all words that are looked for: most words of a text have another one.
@@ -113,7 +113,7 @@ struct Unfinished {
 }
 
 impl Matching {
-    pub fn new(matcher: Matcher) -> Self {
+    pub fn new(matcher: HighlightTerms) -> Self {
         let mut matching = Self::default();
         let mut terms = matcher.terms;
         for term in &mut terms {

@@ -1,0 +1,121 @@
+//! Here is a word of the query: what in the index may stand for it?
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::derivation_cache::DerivationCache;
+use super::limits::{
+    FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
+    WORD_BYTES_MAX,
+};
+use super::parse::Slots;
+use super::synonyms::Synonyms;
+use super::term::{Completions, DerivationKey, Derived, Term};
+use super::typos::{misspellings, typo_budget};
+use crate::analysis::Analyzer;
+use crate::error::Result;
+use crate::postings::{Misspellings, Postings, Word};
+use crate::settings::{PrefixSearch, Settings};
+
+/// Finds what may stand for words, under the settings of an index.
+pub(crate) struct Derivations<'a> {
+    postings: &'a Postings,
+    settings: &'a Settings,
+    synonyms: Synonyms,
+}
+
+impl<'a> Derivations<'a> {
+    pub(crate) fn new(postings: &'a Postings, analyzer: &Analyzer) -> Self {
+        let settings = postings.snapshot().settings();
+        Self { postings, settings, synonyms: Synonyms::new(settings, analyzer) }
+    }
+
+    /// A quoted phrase stands for itself alone.
+    pub(crate) fn of_phrase(&self, slots: Slots) -> Term {
+        Term { phrase: Some(slots), ..Term::empty(String::new()) }
+    }
+
+    /// What may stand for one word of the query.
+    pub(crate) fn of_word(&self, word: &str, unfinished: bool) -> Result<Term> {
+        let mut term = self.derive(word, typo_budget(&self.settings.typo_tolerance, word), unfinished)?;
+        if term.text.len() <= WORD_BYTES_MAX {
+            term.split = self.split(word, None)?;
+            term.synonyms = self.synonyms.of(&[word.to_owned()]);
+        }
+        Ok(term)
+    }
+
+    /// What may stand for neighbouring words written as one. None if that would be too long.
+    pub(crate) fn of_joined(&self, parts: Vec<String>, unfinished: bool) -> Result<Option<Term>> {
+        let text = parts.concat();
+        if text.len() > WORD_BYTES_MAX {
+            return Ok(None);
+        }
+        // Each join is itself a misspelling, so it uses up one typo.
+        let joins = u8::try_from(parts.len() - 1).unwrap_or(u8::MAX);
+        let budget = typo_budget(&self.settings.typo_tolerance, &text).saturating_sub(joins);
+        let mut term = self.derive(&text, budget, unfinished)?;
+        // Cut as it is written it would stand for its own words.
+        term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
+        term.synonyms = self.synonyms.of(&[text]);
+        term.synonyms.extend(self.synonyms.of(&parts));
+        term.parts = Some(parts);
+        Ok(Some(term))
+    }
+
+    fn derive(&self, text: &str, budget: u8, unfinished: bool) -> Result<Term> {
+        let unfinished = unfinished && self.settings.prefix_search == PrefixSearch::IndexingTime;
+        let mut term = Term { unfinished, budget, ..Term::empty(text.to_owned()) };
+        if text.len() > WORD_BYTES_MAX {
+            return Ok(Term { unfinished: false, budget: 0, ..term });
+        }
+        let cache: Arc<DerivationCache> = self.postings.snapshot().attachments().get();
+        let of = term.key();
+        term.derived = match cache.derived.get(&of) {
+            Some(derived) => derived,
+            None => {
+                let derived = Arc::new(self.look_up(&of)?);
+                cache.insert(self.postings, &cache.derived, of, &derived, derived.bytes());
+                derived
+            }
+        };
+        Ok(term)
+    }
+
+    fn split(&self, text: &str, but: Option<usize>) -> Result<Option<Slots>> {
+        let halves = self.postings.best_split(text, but)?;
+        Ok(halves.map(|(left, right)| vec![Some(left), Some(right)]))
+    }
+
+    fn look_up(&self, DerivationKey { text, budget, unfinished }: &DerivationKey) -> Result<Derived> {
+        Ok(Derived {
+            exact: self.postings.word(text)?,
+            completions: if *unfinished { self.completions(text)? } else { Completions::default() },
+            misspellings: match budget {
+                0 => Misspellings::default(),
+                typos => misspellings(self.postings, text, *typos, *unfinished)?,
+            },
+        })
+    }
+
+    fn completions(&self, text: &str) -> Result<Completions> {
+        if text.len() <= SHORT_PREFIX_BYTES_MAX
+            && self.postings.is_common_prefix(text, SHORT_PREFIX_WORDS_MIN)?
+        {
+            return Ok(Completions::Common(self.postings.prefix_docs(text)?));
+        }
+        let mut words = Vec::new();
+        self.postings.starting_with(text, |word| {
+            if *word.text != *text {
+                words.push(word);
+            }
+            let full = words.len() == PREFIX_WORDS_MAX;
+            Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        let frequency: u64 = words.iter().map(Word::frequency_bound).sum();
+        if words.len() < PREFIX_WORDS_MAX && frequency >= FREQUENT_COMPLETIONS_MIN {
+            return Ok(Completions::Frequent(words, self.postings.prefix_docs(text)?));
+        }
+        Ok(Completions::Listed(words))
+    }
+}

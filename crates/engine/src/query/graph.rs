@@ -1,0 +1,176 @@
+//! In which ways can the query be read?
+//!
+//! A node is a word, a phrase or neighbouring words joined; a path from the start to the end of the query
+//! is one way of reading it. Rules narrow the graph: what they hand on holds just the paths, and of each
+//! node just the kinds of derivations, that a document was found by. Source: search-semantics §6, §7.1.
+
+use std::ops::RangeInclusive;
+
+use rustc_hash::FxHashMap;
+
+use super::derivations::Derivations;
+use super::limits::NGRAM_WORDS_MAX;
+use super::parse::{QueryTerm, TermText};
+use super::term::{DerivationKinds, Term};
+use crate::error::Result;
+
+/// Index of a node in its graph.
+pub(crate) type NodeId = usize;
+
+/// A step of reading the query.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TermNode {
+    /// Index into the terms of the query, n-grams included.
+    pub(crate) term: usize,
+    /// Which of its derivations still count.
+    pub(crate) kinds: DerivationKinds,
+    /// Ids of the query terms it covers.
+    pub(crate) ids: RangeInclusive<usize>,
+    /// Query positions it covers.
+    pub(crate) positions: RangeInclusive<u32>,
+}
+
+impl TermNode {
+    /// How many query terms it covers.
+    pub(crate) fn width(&self) -> u32 {
+        (self.ids.end() - self.ids.start() + 1) as u32
+    }
+
+    /// The same node with only some of its derivations.
+    pub(crate) fn narrowed(&self, kinds: DerivationKinds) -> Self {
+        Self { kinds: self.kinds.and(kinds), ..self.clone() }
+    }
+}
+
+/// Ways of reading a query. Nodes are in order of creation, which is the order they are tried in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct QueryGraph {
+    nodes: Vec<TermNode>,
+    /// By node: what may be read next; empty: the query ends there.
+    next: Vec<Vec<NodeId>>,
+    /// What may be read first.
+    first: Vec<NodeId>,
+}
+
+impl QueryGraph {
+    /// Every way of reading `query`, and the terms its nodes speak of.
+    ///
+    /// Neighbouring words are also read joined, two or three at a time, unless one is a phrase or something
+    /// stands between them.
+    pub(crate) fn new(query: &[QueryTerm], derivations: &Derivations) -> Result<(Self, Vec<Term>)> {
+        let (mut graph, mut terms) = (Self::default(), Vec::new());
+        for id in 0..query.len() {
+            for width in 1..=NGRAM_WORDS_MAX.min(id + 1) {
+                let covered = &query[id + 1 - width..=id];
+                let Some(term) = read_as_one(covered, derivations)? else { continue };
+                graph.nodes.push(TermNode {
+                    term: terms.len(),
+                    kinds: DerivationKinds::ALL,
+                    ids: id + 1 - width..=id,
+                    positions: *covered[0].positions.start()..=*query[id].positions.end(),
+                });
+                terms.push(term);
+            }
+        }
+        let starting_at = |id: usize| -> Vec<NodeId> {
+            graph
+                .nodes
+                .iter()
+                .zip(0..)
+                .filter(|(node, _)| *node.ids.start() == id)
+                .map(|(_, id)| id)
+                .collect()
+        };
+        graph.first = starting_at(0);
+        graph.next = graph.nodes.iter().map(|node| starting_at(node.ids.end() + 1)).collect();
+        Ok((graph, terms))
+    }
+
+    /// The graph of just these paths, in this order; the same ends of several paths become one.
+    pub(crate) fn of_paths(paths: impl IntoIterator<Item = Vec<TermNode>>) -> Self {
+        let mut graph = Self::default();
+        // A node of such a graph is known by itself and all that follows it, hence by its successor.
+        let mut known: FxHashMap<(TermNode, Option<NodeId>), NodeId> = FxHashMap::default();
+        for path in paths {
+            let mut after = None;
+            for node in path.into_iter().rev() {
+                let id = *known.entry((node.clone(), after)).or_insert_with(|| {
+                    graph.nodes.push(node);
+                    graph.next.push(after.into_iter().collect());
+                    graph.nodes.len() - 1
+                });
+                after = Some(id);
+            }
+            if let Some(first) = after.filter(|first| !graph.first.contains(first)) {
+                graph.first.push(first);
+            }
+        }
+        graph
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &TermNode {
+        &self.nodes[id]
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &TermNode)> {
+        (0..).zip(&self.nodes)
+    }
+
+    /// What may be read after `node`, or first of all; nothing: the query ends.
+    pub(crate) fn after(&self, node: Option<NodeId>) -> &[NodeId] {
+        node.map_or(&self.first, |node| &self.next[node])
+    }
+
+    /// The nodes of the only way of reading the query; None if there are several.
+    pub(crate) fn only_path(&self) -> Option<Vec<NodeId>> {
+        let mut path = Vec::with_capacity(self.nodes.len());
+        let mut after = self.first.as_slice();
+        while let [node] = after {
+            path.push(*node);
+            after = &self.next[*node];
+        }
+        after.is_empty().then_some(path)
+    }
+
+    /// Nodes in an order in which each comes before all it may be read after.
+    pub(crate) fn backwards(&self) -> Vec<NodeId> {
+        let mut order: Vec<NodeId> = (0..self.nodes.len()).collect();
+        order.sort_by_key(|&node| std::cmp::Reverse(*self.nodes[node].ids.end()));
+        order
+    }
+
+    /// The cost of the dearest path, given that of each edge.
+    pub(crate) fn max_cost(&self, edge: impl Fn(Option<NodeId>, NodeId) -> u32) -> u32 {
+        let mut dearest = vec![0; self.nodes.len()];
+        let from = |from: Option<NodeId>, dearest: &[u32]| {
+            self.after(from).iter().map(|&to| edge(from, to) + dearest[to]).max().unwrap_or(0)
+        };
+        for node in self.backwards() {
+            dearest[node] = from(Some(node), &dearest);
+        }
+        from(None, &dearest)
+    }
+}
+
+fn read_as_one(covered: &[QueryTerm], derivations: &Derivations) -> Result<Option<Term>> {
+    if let [QueryTerm { text: TermText::Phrase(slots), .. }] = covered {
+        return Ok(Some(derivations.of_phrase(slots.clone())));
+    }
+    let apart = covered.windows(2).any(|two| two[0].positions.end() + 1 != *two[1].positions.start());
+    let mut words = Vec::with_capacity(covered.len());
+    let mut ends_query = false;
+    for term in covered {
+        let TermText::Word { word, unfinished } = &term.text else { return Ok(None) };
+        words.push(word.clone());
+        ends_query = *unfinished;
+    }
+    match words.as_slice() {
+        _ if apart => Ok(None),
+        [word] => derivations.of_word(word, ends_query).map(Some),
+        _ => derivations.of_joined(words, ends_query),
+    }
+}

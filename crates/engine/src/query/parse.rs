@@ -1,0 +1,171 @@
+//! Here are the tokens of a query: what does it ask for, and what does it rule out?
+//!
+//! ```text
+//! query    = { word | phrase | "-" word | "-" phrase | separator }
+//! phrase   = '"' { word | stop word | soft separator } ( '"' | hard separator | end )
+//! ```
+//!
+//! A hard separator inside a phrase closes it and opens another. `-` negates at the start of the query or
+//! after white space, if a word or a quotation mark follows at once. Source: search-semantics §4.
+
+use std::ops::RangeInclusive;
+
+use super::limits::{TERMS_MAX, TOKENS_MAX};
+use crate::analysis::{Token, TokenKind};
+
+/// Words of a phrase in order; a gap stands for any one word, where a stop word was.
+pub type Slots = Vec<Option<String>>;
+
+/// A query taken apart.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ParsedQuery {
+    /// In order; their index is their id.
+    pub terms: Vec<QueryTerm>,
+    /// Words no hit may hold.
+    pub negative_words: Vec<String>,
+    /// Phrases no hit may hold.
+    pub negative_phrases: Vec<Slots>,
+}
+
+/// Something a hit should hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTerm {
+    /// What to look for.
+    pub text: TermText,
+    /// Positions it covers in the query.
+    pub positions: RangeInclusive<u32>,
+}
+
+/// A word or a quoted phrase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TermText {
+    /// `unfinished`: anything that begins with it matches too.
+    Word {
+        /// As analysed.
+        word: String,
+        /// It ends the query.
+        unfinished: bool,
+    },
+    /// At least one slot is a word.
+    Phrase(Slots),
+}
+
+/// Distance a hard separator adds between the words around it; one more comes with the word itself.
+const HARD_SEPARATOR_STEP: i64 = 7;
+
+impl ParsedQuery {
+    /// Whether something is ruled out with `-`.
+    pub fn used_negative_operator(&self) -> bool {
+        !self.negative_words.is_empty() || !self.negative_phrases.is_empty()
+    }
+
+    /// Reads at most [`TOKENS_MAX`] tokens and [`TERMS_MAX`] terms; the rest is ignored. The last word is
+    /// unfinished if nothing follows it and `complete_last` says so.
+    pub fn parse(tokens: &[Token<'_>], complete_last: bool) -> Self {
+        let tokens = &tokens[..tokens.len().min(TOKENS_MAX)];
+        let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false };
+        for (at, token) in tokens.iter().enumerate() {
+            if parser.query.terms.len() >= TERMS_MAX {
+                return parser.query;
+            }
+            if token.text.is_empty() {
+                continue;
+            }
+            let next = tokens.get(at + 1);
+            match token.kind {
+                TokenKind::Word | TokenKind::StopWord => {
+                    parser.word(token, next.is_none(), complete_last);
+                }
+                TokenKind::Soft | TokenKind::Hard => {
+                    parser.separator(token);
+                    let before = at.checked_sub(1).map(|at| &tokens[at]);
+                    parser.negate |= parser.phrase.is_none() && negates(before, token, next);
+                }
+            }
+        }
+        parser.close_phrase();
+        parser.query
+    }
+}
+
+/// Whether `token` turns what follows into something to rule out.
+fn negates(before: Option<&Token<'_>>, token: &Token<'_>, next: Option<&Token<'_>>) -> bool {
+    // A full stop and a blank are one token; it is its end that counts.
+    let free = before.is_none_or(|before| before.text.ends_with(char::is_whitespace));
+    let attached = next.is_some_and(|next| match next.kind {
+        TokenKind::Word | TokenKind::StopWord => true,
+        TokenKind::Soft | TokenKind::Hard => next.text == "\"",
+    });
+    token.text == "-" && free && attached
+}
+
+struct Parser {
+    query: ParsedQuery,
+    position: i64,
+    phrase: Option<OpenPhrase>,
+    /// What comes next is to be ruled out.
+    negate: bool,
+}
+
+#[derive(Default)]
+struct OpenPhrase {
+    slots: Slots,
+    start: u32,
+    end: u32,
+}
+
+impl Parser {
+    fn word(&mut self, token: &Token<'_>, is_last: bool, complete_last: bool) {
+        self.position += 1;
+        let position = u32::try_from(self.position).unwrap_or(u32::MAX);
+        let is_stop_word = token.kind == TokenKind::StopWord;
+        let word = token.text.to_string();
+        if let Some(phrase) = &mut self.phrase {
+            // A phrase starts at its first real word, whatever stop words it opens with.
+            if phrase.slots.iter().all(Option::is_none) {
+                phrase.start = position;
+            }
+            phrase.end = position;
+            phrase.slots.push((!is_stop_word).then_some(word));
+        } else if std::mem::take(&mut self.negate) {
+            self.query.negative_words.push(word);
+        } else if !is_stop_word || is_last {
+            let text = TermText::Word { word, unfinished: is_last && complete_last };
+            self.query.terms.push(QueryTerm { text, positions: position..=position });
+        }
+    }
+
+    fn separator(&mut self, token: &Token<'_>) {
+        if token.kind == TokenKind::Hard {
+            self.position += HARD_SEPARATOR_STEP;
+            if self.phrase.is_some() {
+                let negate = self.negate;
+                self.close_phrase();
+                // The next phrase is negative too, if this one was.
+                self.negate = negate;
+                self.phrase = Some(OpenPhrase::default());
+            }
+        }
+        for _ in token.text.matches('"') {
+            if self.phrase.is_some() {
+                self.close_phrase();
+            } else {
+                self.phrase = Some(OpenPhrase::default());
+            }
+        }
+    }
+
+    fn close_phrase(&mut self) {
+        let Some(phrase) = self.phrase.take() else { return };
+        let negative = std::mem::take(&mut self.negate);
+        if phrase.slots.iter().all(Option::is_none) {
+            return;
+        }
+        if negative {
+            self.query.negative_phrases.push(phrase.slots);
+        } else {
+            let positions = phrase.start..=phrase.end;
+            self.query.terms.push(QueryTerm { text: TermText::Phrase(phrase.slots), positions });
+        }
+    }
+}

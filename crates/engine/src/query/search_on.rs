@@ -1,0 +1,50 @@
+//! Which fields does `attributesToSearchOn` mean?
+
+use crate::error::{Error, Result};
+use crate::fields::{FieldId, is_same_or_below, matches_pattern};
+use crate::postings::Postings;
+
+/// Fields to look for words in, ascending; None: every searchable one.
+///
+/// A plain name is that field alone, without those nested in it. Source: search-semantics §18.
+///
+/// # Errors
+/// `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings list
+/// them.
+pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Result<Option<Vec<FieldId>>> {
+    let Some(entries) = search_on else { return Ok(None) };
+    let (searchable, names) = (postings.searchable(), postings.snapshot().fields());
+    let settings = postings.snapshot().settings();
+    let mut fields = Vec::new();
+    for entry in entries {
+        let is_pattern = entry.contains('*');
+        let fits = |field: &FieldId| names.name(*field).is_some_and(|name| matches_pattern(entry, name));
+        let before = fields.len();
+        fields.extend(searchable.fields().filter(fits));
+        let listed = settings.searchable_attributes.iter();
+        let known = entry == "*"
+            || fields.len() > before
+            || !is_pattern && listed.clone().any(|listed| is_same_or_below(listed, entry))
+            || settings.searches_everything();
+        if !known {
+            return Err(unknown(entry, &settings.searchable_attributes));
+        }
+    }
+    // `*` lifts the restriction, yet what is named beside it has to exist.
+    if entries.iter().any(|entry| entry == "*") {
+        return Ok(None);
+    }
+    fields.sort_unstable();
+    fields.dedup();
+    Ok(Some(fields))
+}
+
+fn unknown(entry: &str, listed: &[String]) -> Error {
+    Error::user(
+        "invalid_search_attributes_to_search_on",
+        format!(
+            "Attribute `{entry}` is not searchable. Available searchable attributes are: `{}`.",
+            listed.join(", ")
+        ),
+    )
+}

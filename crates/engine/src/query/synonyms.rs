@@ -1,0 +1,48 @@
+//! What else may a word be called? Source: search-semantics §5.4.
+
+use std::collections::HashMap;
+
+use super::limits::{SYNONYM_WORDS_MAX, SYNONYMS_MAX};
+use super::parse::Slots;
+use crate::analysis::{Analyzer, TokenKind};
+use crate::settings::Settings;
+
+/// Synonyms of the settings, cut into words as documents are.
+pub(super) struct Synonyms {
+    /// Words of a key → its alternatives, each once. Keys that read the same are one.
+    by_key: HashMap<Vec<String>, Vec<Vec<String>>>,
+}
+
+impl Synonyms {
+    /// Keys and alternatives as lists of analysed words.
+    pub(super) fn new(settings: &Settings, analyzer: &Analyzer) -> Self {
+        let words = |text: &str| -> Vec<String> {
+            let tokens = analyzer.tokens(text, None).into_iter();
+            let words = tokens.filter(|token| token.kind == TokenKind::Word && !token.text.is_empty());
+            words.map(|token| token.text.into_owned()).collect()
+        };
+        let mut by_key: HashMap<Vec<String>, Vec<Vec<String>>> = HashMap::new();
+        for (key, alternatives) in &settings.synonyms {
+            let known = by_key.entry(words(key)).or_default();
+            for alternative in alternatives.iter().map(|alternative| words(alternative)) {
+                if !alternative.is_empty() && !known.contains(&alternative) {
+                    known.push(alternative);
+                }
+            }
+        }
+        Self { by_key }
+    }
+
+    /// At most [`SYNONYMS_MAX`] phrases of [`SYNONYM_WORDS_MAX`] words together; one that no longer fits is
+    /// passed over.
+    pub(super) fn of(&self, key: &[String]) -> Vec<Slots> {
+        let mut words = 0;
+        let alternatives = self.by_key.get(key).into_iter().flatten().take(SYNONYMS_MAX);
+        let fitting = alternatives.filter(|alternative| {
+            let fits = words + alternative.len() <= SYNONYM_WORDS_MAX;
+            words += if fits { alternative.len() } else { 0 };
+            fits
+        });
+        fitting.map(|alternative| alternative.iter().cloned().map(Some).collect()).collect()
+    }
+}

@@ -1,0 +1,199 @@
+//! Here is a word of a query: what in the index may stand for it, and at what price?
+//!
+//! | kind | what | typos |
+//! |---|---|---|
+//! | `EXACT` | the word itself, or the quoted phrase | 0 |
+//! | `PREFIX` | words that begin with it, if it is unfinished | 0 |
+//! | `SYNONYMS` | phrases the settings put in its place | 0 |
+//! | `ONE_TYPO` | words one edit away | 1 |
+//! | `SPLIT` | the word cut in two | 1 |
+//! | `TWO_TYPOS` | words two edits away | 2 |
+//!
+//! Source: search-semantics §5.
+
+use std::sync::Arc;
+
+use super::parse::Slots;
+use crate::postings::{FieldDocs, Misspellings, Word};
+
+/// A set of kinds of derivations: ways in which the index may stand for a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct DerivationKinds(u8);
+
+impl DerivationKinds {
+    pub(crate) const EXACT: Self = Self(1);
+    pub(crate) const PREFIX: Self = Self(2);
+    pub(crate) const SYNONYMS: Self = Self(4);
+    pub(crate) const ONE_TYPO: Self = Self(8);
+    pub(crate) const SPLIT: Self = Self(16);
+    pub(crate) const TWO_TYPOS: Self = Self(32);
+    pub(crate) const ALL: Self = Self(63);
+    pub(crate) const NONE: Self = Self(0);
+
+    /// What costs exactly so many typos.
+    pub(crate) const BY_TYPOS: [Self; 3] = [Self(7), Self(24), Self(32)];
+
+    /// Each kind alone.
+    pub(crate) const EACH: [Self; 6] =
+        [Self::EXACT, Self::PREFIX, Self::SYNONYMS, Self::ONE_TYPO, Self::SPLIT, Self::TWO_TYPOS];
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The kinds of the set, one by one.
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        Self::EACH.into_iter().filter(move |&kind| self.meets(kind))
+    }
+}
+
+/// A word, a phrase, or neighbouring words joined, with all that may stand for it.
+pub(crate) struct Term {
+    /// The word, joined for an n-gram; empty for a phrase.
+    pub(crate) text: String,
+    /// Typos that may be forgiven.
+    pub(crate) budget: u8,
+    /// Its words, if it is an n-gram.
+    pub(crate) parts: Option<Vec<String>>,
+    /// It was a quoted phrase.
+    pub(crate) phrase: Option<Slots>,
+    /// It ends the query and may go on.
+    pub(crate) unfinished: bool,
+    pub(crate) synonyms: Vec<Slots>,
+    /// The two words it is best cut into.
+    pub(crate) split: Option<Slots>,
+    pub(super) derived: Arc<Derived>,
+}
+
+/// What in the index may stand for a word, whatever stands beside it in the query.
+#[derive(Default)]
+pub(super) struct Derived {
+    pub(super) exact: Option<Word>,
+    pub(super) completions: Completions,
+    pub(super) misspellings: Misspellings,
+}
+
+/// All that it depends on, in one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct DerivationKey {
+    pub(super) text: Box<str>,
+    pub(super) budget: u8,
+    pub(super) unfinished: bool,
+}
+
+/// Words an unfinished word may become.
+pub(super) enum Completions {
+    /// All there are, up to the bound.
+    Listed(Vec<Word>),
+    /// The same, none left out; they are frequent, so that their documents, those of the word itself
+    /// included, are better read together.
+    Frequent(Vec<Word>, Arc<FieldDocs>),
+    /// The beginning is short and common: the documents of all words with it, itself included.
+    Common(Arc<FieldDocs>),
+}
+
+impl Default for Completions {
+    fn default() -> Self {
+        Self::Listed(Vec::new())
+    }
+}
+
+impl Derived {
+    /// Bytes this takes, about, without what `postings` caches of its words.
+    pub(super) fn bytes(&self) -> usize {
+        let completions = match &self.completions {
+            Completions::Listed(words) | Completions::Frequent(words, _) => words.as_slice(),
+            Completions::Common(_) => &[],
+        };
+        let words: usize = completions.iter().chain(&self.exact).map(Word::bytes).sum();
+        size_of::<Self>() + words + self.misspellings.bytes()
+    }
+}
+
+impl Term {
+    /// The word itself, if the index has it.
+    pub(crate) fn exact(&self) -> Option<&Word> {
+        self.derived.exact.as_ref()
+    }
+
+    /// The words of a kind, unless they are too many to list; phrases are not among them.
+    pub(crate) fn words(&self, kind: DerivationKinds) -> &[Word] {
+        match kind {
+            DerivationKinds::EXACT => self.derived.exact.as_slice(),
+            DerivationKinds::PREFIX => match &self.derived.completions {
+                Completions::Listed(words) | Completions::Frequent(words, _) => words,
+                Completions::Common(_) => &[],
+            },
+            DerivationKinds::ONE_TYPO => &self.derived.misspellings.one_typo,
+            DerivationKinds::TWO_TYPOS => &self.derived.misspellings.two_typos,
+            _ => &[],
+        }
+    }
+
+    /// Whether any word is of a kind.
+    pub(crate) fn has_words(&self, kind: DerivationKinds) -> bool {
+        !self.words(kind).is_empty() || (kind == DerivationKinds::PREFIX && self.completes_by_prefix())
+    }
+
+    /// The phrases of a kind.
+    pub(crate) fn phrases(&self, kind: DerivationKinds) -> &[Slots] {
+        match kind {
+            DerivationKinds::EXACT => self.phrase.as_slice(),
+            DerivationKinds::SYNONYMS => &self.synonyms,
+            DerivationKinds::SPLIT => self.split.as_slice(),
+            _ => &[],
+        }
+    }
+
+    /// Whether it was found in the index as it is written: what exactness asks for.
+    pub(crate) fn has_exact_form(&self) -> bool {
+        self.parts.is_none() && (self.phrase.is_some() || self.exact().is_some())
+    }
+
+    /// The documents of the word and all its completions, if they are read together.
+    pub(crate) fn prefix_docs(&self) -> Option<&Arc<FieldDocs>> {
+        match &self.derived.completions {
+            Completions::Listed(_) => None,
+            Completions::Frequent(_, docs) | Completions::Common(docs) => Some(docs),
+        }
+    }
+
+    /// Whether completions are known only as documents, not one by one in reverse order.
+    pub(crate) fn completes_by_prefix(&self) -> bool {
+        matches!(self.derived.completions, Completions::Common(_))
+    }
+}
+
+impl Term {
+    /// What its derivations depend on, in one commit.
+    pub(super) fn key(&self) -> DerivationKey {
+        DerivationKey { text: self.text.as_str().into(), budget: self.budget, unfinished: self.unfinished }
+    }
+
+    /// Whether a kind matches only where a typo is forgiven: all but what was written, or begins like it.
+    pub(crate) fn is_forgiven(&self, kind: DerivationKinds) -> bool {
+        !DerivationKinds::BY_TYPOS[0].meets(kind) || self.parts.is_some()
+    }
+
+    /// A term that nothing stands for yet.
+    pub(super) fn empty(text: String) -> Self {
+        Self {
+            text,
+            budget: 0,
+            parts: None,
+            phrase: None,
+            unfinished: false,
+            synonyms: Vec::new(),
+            split: None,
+            derived: Arc::default(),
+        }
+    }
+}

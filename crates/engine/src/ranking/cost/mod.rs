@@ -1,0 +1,16 @@
+//! Rules that charge documents for reading the query: which documents cost least?
+//!
+//! Most ranking rules are of this kind. Each is a [`CostRule`] in `ranking/rules`; [`CostBuckets`] turns its costs into
+//! buckets.
+
+mod buckets;
+mod groups;
+mod levels;
+mod rule;
+mod sink;
+mod solver;
+mod table;
+
+pub(in crate::ranking) use buckets::CostBuckets;
+pub(in crate::ranking) use rule::{CostRule, Removal, Step};
+pub(in crate::ranking) use sink::CostSink;

@@ -1,0 +1,137 @@
+//! Here are documents in play and a query: in which order do they answer it?
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::bucket_sort::BucketSort;
+use super::cost::Removal;
+use super::ranked::Ranked;
+use super::request::{MatchingStrategy, RankRequest};
+use super::rules;
+use crate::analysis::{Analyzer, Language, parse_locales};
+use crate::error::Result;
+use crate::postings::{Budget, Postings, Reading};
+use crate::query::{Derivations, HighlightTerms, ParsedQuery, QueryGraph, TermResolver, searched_fields};
+use crate::store::Snapshot;
+
+/// Ranks the documents of `request.universe`.
+///
+/// # Errors
+/// `invalid_search_attributes_to_search_on` names an attribute that is not searchable. Otherwise internal.
+pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> Result<Ranked> {
+    rank_within(snapshot, analyzer, request, Arc::new(request.deadline.budget()))
+}
+
+/// The same with a budget of the caller's in place of the deadline's.
+pub(super) fn rank_within(
+    snapshot: &Snapshot,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    budget: Arc<Budget>,
+) -> Result<Ranked> {
+    let postings = match request.vector {
+        Some(_) => None,
+        None => Some(Postings::open(snapshot, Arc::clone(&budget))?),
+    };
+    let within = match &postings {
+        Some(postings) => searched_fields(postings, request.search_on)?,
+        None => None,
+    };
+    let query = match &postings {
+        Some(postings) => parse(postings, analyzer, request, within.as_deref()),
+        None => ParsedQuery::default(),
+    };
+    let mut universe = present(&request.universe, snapshot);
+    if let Some(postings) = postings.as_ref().filter(|_| query.used_negative_operator()) {
+        universe = Arc::new(&*universe - &ruled_out(postings, &query, within.as_deref(), &universe)?);
+    }
+    let mut graph = QueryGraph::default();
+    let mut resolver = None;
+    if let Some(postings) = postings.as_ref().filter(|_| !query.terms.is_empty()) {
+        let (all_readings, terms) = QueryGraph::new(&query.terms, &Derivations::new(postings, analyzer))?;
+        graph = all_readings;
+        // Frequencies are those of the whole index, whatever the filter.
+        let known = match request.strategy {
+            MatchingStrategy::Frequency => snapshot.shared_documents(),
+            MatchingStrategy::All | MatchingStrategy::Last => Arc::clone(&universe),
+        };
+        let words = TermResolver::new(postings, terms, within.as_deref(), known);
+        let removal = Removal::new(request.strategy, &graph, &words)?;
+        let matching = words.match_set(&graph, |node| removal.group[node].is_some())?;
+        universe = match request.strategy {
+            MatchingStrategy::Frequency => Arc::new(&*matching & &*universe),
+            MatchingStrategy::All | MatchingStrategy::Last => matching,
+        };
+        resolver = Some(words);
+    }
+    let highlight_terms = resolver
+        .as_ref()
+        .map_or_else(HighlightTerms::default, |words| HighlightTerms::new(&graph, words.terms()));
+    let rules = rules::of_search(snapshot, request, resolver.as_ref());
+    let sorted = BucketSort::new(snapshot, request, &budget).run(&graph, &rules, universe)?;
+    Ok(Ranked {
+        hits: sorted.hits,
+        candidates: Arc::unwrap_or_clone(sorted.candidates),
+        highlight_terms,
+        degraded: sorted.degraded,
+        used_negative_operator: query.used_negative_operator(),
+        terms: query.terms.len(),
+    })
+}
+
+/// The live documents of `universe`; without a filter that is all of them.
+fn present(universe: &Arc<RoaringBitmap>, snapshot: &Snapshot) -> Arc<RoaringBitmap> {
+    let documents = snapshot.shared_documents();
+    if Arc::ptr_eq(universe, &documents) { documents } else { Arc::new(&**universe & &*documents) }
+}
+
+fn parse(
+    postings: &Postings,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    within: Option<&[u16]>,
+) -> ParsedQuery {
+    let Some(q) = request.q.filter(|q| !q.trim().is_empty()) else { return ParsedQuery::default() };
+    let languages = match request.locales {
+        Some(codes) => parse_locales(codes),
+        None => languages_searched(postings, analyzer, within),
+    };
+    let locales = (!languages.is_empty()).then_some(languages.as_slice());
+    ParsedQuery::parse(&analyzer.tokens(q, locales), true)
+}
+
+/// The languages of all attributes searched that say theirs.
+fn languages_searched(postings: &Postings, analyzer: &Analyzer, within: Option<&[u16]>) -> Vec<Language> {
+    let searched = |field: &u16| within.is_none_or(|fields| fields.contains(field));
+    let fields = postings.searchable().fields().filter(searched);
+    let names = fields.filter_map(|field| postings.snapshot().fields().name(field));
+    let mut languages = Vec::new();
+    for language in names.filter_map(|name| analyzer.locales_of(name)).flatten() {
+        if !languages.contains(language) {
+            languages.push(*language);
+        }
+    }
+    languages
+}
+
+/// Documents of `universe` that hold something the query rules out, just as it is written.
+fn ruled_out(
+    postings: &Postings,
+    query: &ParsedQuery,
+    within: Option<&[u16]>,
+    universe: &RoaringBitmap,
+) -> Result<RoaringBitmap> {
+    let reading = Reading { forgiving: false, within };
+    let mut docs = RoaringBitmap::new();
+    for text in &query.negative_words {
+        if let Some(word) = postings.word(text)? {
+            docs |= postings.word_docs(&word)?.matching(reading, postings.searchable());
+        }
+    }
+    for phrase in &query.negative_phrases {
+        let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
+        docs |= postings.phrase_docs(&slots, reading, universe)?;
+    }
+    Ok(docs)
+}

@@ -1,0 +1,48 @@
+//! More words written just as asked come first.
+
+use roaring::RoaringBitmap;
+
+use crate::error::Result;
+use crate::query::{DerivationKinds, QueryGraph, TermNode, TermResolver};
+use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
+use crate::ranking::rule::RuleSpec;
+use crate::ranking::score::ScoreDetail;
+
+/// The second half of exactness: a word that is there as it was asked for costs nothing, another one for
+/// each term it covers. Source: search-semantics §7.7.
+struct ExactWordsRule;
+
+pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
+    RuleSpec::new("exactWords", |universe, graph| {
+        Ok(CostBuckets::new(ExactWordsRule, resolver, graph, None, universe))
+    })
+}
+
+impl CostRule for ExactWordsRule {
+    fn charge(
+        &self,
+        resolver: &TermResolver,
+        Step { to, .. }: Step<'_>,
+        _: &RoaringBitmap,
+        _: u32,
+        sink: &mut dyn CostSink,
+    ) -> Result<()> {
+        if resolver.term(to).has_exact_form() && to.kinds.meets(DerivationKinds::EXACT) {
+            sink.all_shared(&resolver.node_docs(&to.narrowed(DerivationKinds::EXACT))?, 0);
+        }
+        sink.all_shared(&resolver.node_docs(to)?, to.width());
+        Ok(())
+    }
+
+    fn cost_max(&self, _: &TermResolver, Step { to, .. }: Step<'_>) -> u32 {
+        to.width()
+    }
+
+    fn narrowed(&self, node: &TermNode, cost: u32) -> TermNode {
+        if cost == 0 { node.narrowed(DerivationKinds::EXACT) } else { node.clone() }
+    }
+
+    fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
+        ScoreDetail::ExactWords { matching: cost_max - cost, max: cost_max }
+    }
+}

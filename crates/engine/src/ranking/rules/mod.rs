@@ -1,0 +1,87 @@
+//! Which ranking rules does a search go through, and in which order?
+//!
+//! Every rule is a file here, with a function `spec` that is registered below. Source: search-semantics §6.4.
+
+mod attribute_rank;
+mod exact_attribute;
+mod exact_words;
+mod geo;
+mod proximity;
+mod sort;
+mod typo;
+mod vector;
+mod word_position;
+mod words;
+
+use super::request::{RankRequest, SortCriterion};
+use super::rule::RuleSpec;
+use crate::query::TermResolver;
+use crate::store::Snapshot;
+use crate::vector::Nearest;
+
+/// The rules of a search, by the order that the settings of the index give.
+///
+/// `resolver` knows the words of the query, None if it has none. A search by vectors has one rule over vectors where the
+/// first rule about words would stand. Source: vectors §6.6.
+pub(super) fn of_search<'a>(
+    snapshot: &'a Snapshot,
+    request: &'a RankRequest<'a>,
+    resolver: Option<&'a TermResolver<'a>>,
+) -> Vec<RuleSpec<'a>> {
+    let mut rules: Vec<RuleSpec<'a>> = Vec::new();
+    for name in &snapshot.settings().ranking_rules {
+        let specs = match (request.vector.as_deref(), resolver) {
+            _ if !is_about_words(name) => by_values(snapshot, request, name),
+            (Some(nearest), _) => vec![by_vectors(request, nearest)],
+            (None, Some(resolver)) => about_words(resolver, request, name),
+            (None, None) => Vec::new(),
+        };
+        for spec in specs {
+            if rules.iter().all(|rule| rule.key() != spec.key()) {
+                rules.push(spec);
+            }
+        }
+    }
+    rules
+}
+
+fn is_about_words(name: &str) -> bool {
+    matches!(
+        name,
+        "words" | "typo" | "proximity" | "attribute" | "attributeRank" | "wordPosition" | "exactness"
+    )
+}
+
+/// The rules that `name`, which is about words, stands for. Words are counted before anything else is said of them.
+fn about_words<'a>(resolver: &'a TermResolver<'a>, request: &RankRequest, name: &str) -> Vec<RuleSpec<'a>> {
+    let counted = request.strategy.can_lack_words().then(|| words::spec(resolver, request.strategy));
+    let rules = match name {
+        "typo" => vec![typo::spec(resolver)],
+        "proximity" => vec![proximity::spec(resolver)],
+        "attributeRank" => vec![attribute_rank::spec(resolver, false)],
+        "wordPosition" => vec![word_position::spec(resolver, false)],
+        "attribute" => vec![attribute_rank::spec(resolver, true), word_position::spec(resolver, true)],
+        "exactness" => vec![exact_attribute::spec(resolver), exact_words::spec(resolver)],
+        _ => Vec::new(),
+    };
+    counted.into_iter().chain(rules).collect()
+}
+
+fn by_vectors<'a>(request: &RankRequest, nearest: &'a Nearest) -> RuleSpec<'a> {
+    vector::spec(nearest, request.wanted, request.deadline.at())
+}
+
+/// The rules of `sort`, which stands for the request's criteria, or of a custom rule such as `year:desc`.
+fn by_values<'a>(snapshot: &'a Snapshot, request: &RankRequest, name: &str) -> Vec<RuleSpec<'a>> {
+    let spec = |criterion: &SortCriterion| match criterion {
+        SortCriterion::Field { path, ascending } => sort::spec(snapshot, path, *ascending),
+        SortCriterion::Geo { origin, ascending } => geo::spec(snapshot, *origin, *ascending),
+    };
+    if name == "sort" {
+        return request.sort.iter().map(spec).collect();
+    }
+    match name.rsplit_once(':') {
+        Some((field, direction @ ("asc" | "desc"))) => vec![sort::spec(snapshot, field, direction == "asc")],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,42 @@
+//! Documents come by the distance of their vectors; those without any come last.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use roaring::RoaringBitmap;
+
+use crate::error::Result;
+use crate::query::QueryGraph;
+use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
+use crate::ranking::score::ScoreDetail;
+use crate::vector::{Nearest, Neighbours};
+
+/// Documents at one distance are a bucket. Source: vectors §6.5, §6.6.
+struct VectorRule {
+    graph: Rc<QueryGraph>,
+    neighbours: Neighbours,
+}
+
+/// Orders documents by `nearest`; `wanted` of them are likely to be asked for. Past `deadline` the rule has nothing in
+/// order, and its caller has given up by then.
+pub(super) fn spec<'a>(nearest: &'a Nearest, wanted: usize, deadline: Instant) -> RuleSpec<'a> {
+    RuleSpec::new("vector", move |universe, graph| {
+        Ok(VectorRule { graph, neighbours: nearest.among(universe, wanted, deadline)? })
+    })
+}
+
+impl RankingRule for VectorRule {
+    fn next_bucket(&mut self, universe: &Arc<RoaringBitmap>, _: bool) -> Result<Option<Bucket>> {
+        let graph = Rc::clone(&self.graph);
+        while let Some((docs, similarity)) = self.neighbours.next_bucket(universe)? {
+            let docs = docs & &**universe;
+            if !docs.is_empty() {
+                let detail = ScoreDetail::Vector { similarity: Some(similarity) };
+                return Ok(Some(Bucket { docs: Arc::new(docs), detail, graph }));
+            }
+        }
+        let detail = ScoreDetail::Vector { similarity: None };
+        Ok((!universe.is_empty()).then(|| Bucket { docs: Arc::clone(universe), detail, graph }))
+    }
+}

@@ -1,0 +1,47 @@
+/** Which attributes does a search look for words in? Source: spec/search-semantics.md §18. */
+import type { IndexSettings } from '../../../settings/index.js'
+import { EngineError } from '../../engine-error.js'
+import { covers, matchesPattern } from '../fields/patterns.js'
+import { searchesEverything, searchWeight } from '../fields/rules.js'
+import type { IndexData } from '../index-data.js'
+
+/**
+ * Per field 1 if it is searched, null without a restriction.
+ * @param list attributes or patterns of the request
+ * @throws EngineError `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings
+ * list them
+ */
+export function searchedFields(
+  data: IndexData,
+  list: readonly string[] | null,
+  indexUid: string,
+): Uint8Array | null {
+  if (list === null) return null
+  const { settings, fieldPaths } = data
+  const searchable = fieldPaths.map((path) => searchWeight(settings, path) !== null)
+  const allowed = new Uint8Array(fieldPaths.length)
+  for (const entry of list) {
+    let known = entry === '*'
+    for (const [field, path] of fieldPaths.entries()) {
+      if (!searchable[field] || !matchesPattern(entry, path)) continue
+      allowed[field] = 1
+      known = true
+    }
+    known ||= !entry.includes('*') && settings.searchableAttributes.some((name) => covers(name, entry))
+    if (!known && !searchesEverything(settings)) throw notSearchable(settings, entry, indexUid)
+  }
+  // `*` lifts the restriction, yet what is named beside it has to exist.
+  return list.includes('*') ? null : allowed
+}
+
+function notSearchable(settings: IndexSettings, entry: string, indexUid: string): EngineError {
+  const { displayedAttributes, searchableAttributes } = settings
+  const everything = displayedAttributes.includes('*')
+  const shown = searchableAttributes.filter((name) => everything || displayedAttributes.includes(name))
+  const hidden = shown.length < searchableAttributes.length ? ', `<..hidden-attributes>`' : ''
+  return new EngineError(
+    'invalid_search_attributes_to_search_on',
+    `index \`${indexUid}\`: attribute \`${entry}\` is not searchable; available searchable attributes are: ` +
+      `\`${shown.join(', ')}\`${hidden}`,
+  )
+}

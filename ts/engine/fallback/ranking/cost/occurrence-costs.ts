@@ -1,0 +1,32 @@
+/** Here is a node of the query: what does its cheapest occurrence cost each document? */
+import { forShared, type PostingList } from '../../postings.js'
+import type { TermNode } from '../../query/graph.js'
+import type { TermResolver } from '../../query/resolver.js'
+import { NEVER } from './rule.js'
+
+/**
+ * Per document the least cost of all occurrences of a node, or `NEVER`; a phrase stands where its first word does.
+ * @param costOf cost of an occurrence: its field in the upper 16 bits, its position in the lower ones
+ */
+export function occurrenceCosts(
+  resolver: TermResolver,
+  node: TermNode,
+  docids: Uint32Array,
+  costOf: (occurrence: number) => number,
+): Uint16Array {
+  const costs = new Uint16Array(docids.length).fill(NEVER)
+  const charge = (list: PostingList, holds: (docid: number) => boolean): void =>
+    forShared(list, docids, (at, from, to) => {
+      if (!holds(docids[at]!)) return
+      for (let occurrence = from; occurrence < to; occurrence++) {
+        const cost = costOf(list[occurrence]!)
+        if (cost < costs[at]!) costs[at] = cost
+      }
+    })
+  const { words, completions, phrases } = resolver.occurrences(node.term, node.subset)
+  const always = (): boolean => true
+  charge(words, always)
+  charge(completions, always)
+  for (const { documents, first } of phrases) charge(first, (docid) => documents.has(docid))
+  return costs
+}
