@@ -103,7 +103,7 @@ async function askInstance(
     for (const entry of results ?? []) each(entry)
   }
   await list('the list of indexes', '/indexes?limit=100', (entry) =>
-    put(`index ${entry.uid}`, String(entry.uid), entry),
+    put(`index ${entry.uid}`, String(entry.uid), entry, { code: codeIn(entry) }),
   )
   await list('the list of tasks', '/tasks?limit=1000', (entry) => {
     const { uid, indexUid } = entry as { uid: number; indexUid: string | null }
@@ -123,7 +123,7 @@ async function askInstance(
   const { status, body } = await server.call('GET', '/stats')
   put('/stats', null, null, { status, code: codeIn(body) })
   for (const [uid, stats] of Object.entries((body as { indexes?: Json }).indexes ?? {})) {
-    put(`stats of ${uid}`, uid, stats)
+    put(`stats of ${uid}`, uid, stats, { code: codeIn(stats) })
   }
   const found = await server.call('POST', '/indexes/films/search', { q: 'ember' }, { key: searchKey })
   put('a search of films by its key', 'films', found.body, { status: found.status, code: codeIn(found.body) })
@@ -190,7 +190,9 @@ const isDate = /^\d{4}-\d\d-\d\dT/
 const without = (entry: Json, names: ReadonlySet<string>): Json =>
   Object.fromEntries(Object.entries(entry).filter(([name]) => !names.has(name)))
 
+/** The code of an error, or of an answer that describes a damaged index. */
 function codeIn(body: unknown): string | null {
-  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : null
-  return typeof code === 'string' ? code : null
+  if (typeof body !== 'object' || body === null) return null
+  if ('code' in body && typeof body.code === 'string') return body.code
+  return 'damage' in body && typeof body.damage === 'string' ? 'index_damaged' : null
 }

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { hasNative } from '../support/native.js'
+import { buildLibrary, whyNoLibrary } from './library.js'
+import { faultTrial } from './trial.js'
+
+// The same at length: npm run faults.
+const RUNS = 6
+const reason = whyNoLibrary()
+
+test('a machine of CI can fail system calls', (t) => {
+  if (reason !== null) t.log(`system calls are not failed here: ${reason}`)
+  if (process.platform === 'linux' && process.env.CI !== undefined) t.is(reason, null)
+  else t.pass()
+})
+
+for (const engine of ['fallback', 'native']) {
+  const canRun = engine === 'fallback' || hasNative
+  const runs = canRun && reason === null ? test.serial : test.serial.skip
+  runs(`${engine}: what is told while system calls fail is true after a restart`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const library = buildLibrary(directory)
+    let hits = 0
+    for (let number = 0; number < RUNS; number++) {
+      const verdict = await faultTrial({ engine, seed: 28, number, library, directory })
+      t.log(`${number}: ${verdict.story}; ${verdict.hits} calls failed`)
+      t.deepEqual(verdict.problems, [], verdict.story)
+      hits += verdict.hits
+    }
+    t.true(hits > 0, 'calls were failed at all')
+  })
+  const kills = canRun ? test.serial : test.serial.skip
+  kills(`${engine}: what is told over HTTP is true after kills`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const verdict = await faultTrial({ engine, seed: 28, number: 0, library: null, directory })
+    t.deepEqual(verdict.problems, [])
+    t.true(verdict.counts.accepted! > 0)
+  })
+}
+
+async function temporary(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-faults-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
