@@ -76,6 +76,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     kind: 'fallback',
     damage: () => null,
     condemn: () => undefined,
+    expect: () => undefined,
     hooks,
     commits,
     read,

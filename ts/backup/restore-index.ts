@@ -64,7 +64,8 @@ export async function restoreIndex(
   }
   progress(`importing ${uid}`, size, size)
   const updatedAt = new Date().toISOString()
-  await queue.index({ uid, id: index.id, primaryKey: report.primaryKey, createdAt, updatedAt })
+  const entry = { uid, id: index.id, primaryKey: report.primaryKey, createdAt, updatedAt }
+  await queue.index(entry, report.batchUid)
 }
 
 /** An index that is filled commit by commit. */

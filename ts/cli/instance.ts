@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { dumperTo } from '../backup/index.js'
 import type { Embedders } from '../embedders/index.js'
@@ -15,7 +15,7 @@ import {
   type TasksSetup,
 } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
-import { type DataDirectory, openDataDirectory } from './data-directory.js'
+import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 
 /** Which engine is to work on a data directory, and with what. */
 export interface EngineRequest {
@@ -105,22 +105,31 @@ function asLaunchError(error: unknown): never {
  * @throws LaunchError if another one is asked for
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
-  const written = await engineOf(path)
+  const noted = await engineOf(path)
+  const written = noted ?? (await engineInFiles(path, request.engine))
+  if (noted === null && written !== null)
+    request.log.warn(
+      { engine: written },
+      'the file `engine` is missing or damaged; the indexes tell who wrote them',
+    )
   const setup = {
-    directory: join(path, 'indexes'),
+    directory: join(path, INDEXES_DIRECTORY),
     log: request.log,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
   }
   const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
   try {
-    if (written === null) await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
+    if (noted === null) await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
   } catch (error) {
     await opened.engine.close()
     throw error
   }
   return written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) }
 }
+
+/** Holds a directory for each index. */
+const INDEXES_DIRECTORY = 'indexes'
 
 /** Names the engine whose files lie in the data directory: the two do not read each other's. */
 const ENGINE_FILE = 'engine'
@@ -132,6 +141,40 @@ async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null>
   })
   const kind = text?.trim()
   return kind === 'native' || kind === 'fallback' ? kind : null
+}
+
+/** Files that only one of the engines writes. */
+const ownFiles: Readonly<Record<OpenedEngine['kind'], RegExp>> = {
+  fallback: /^commits\.log$/,
+  native: /^(commit|segment)-/,
+}
+
+/**
+ * The engine that wrote the indexes, told by their files; null if there are none.
+ * @throws LaunchError if they do not tell and no engine is asked for
+ */
+async function engineInFiles(directory: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
+  const indexes = join(directory, INDEXES_DIRECTORY)
+  const kinds = new Set<OpenedEngine['kind']>()
+  let found = 0
+  for (const name of await entriesOf(indexes)) {
+    const files = await readdir(join(indexes, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOTDIR') return null
+      throw error
+    })
+    if (files === null) continue
+    found++
+    for (const kind of ['fallback', 'native'] as const)
+      if (files.some((file) => ownFiles[kind].test(file))) kinds.add(kind)
+  }
+  const [only = null] = kinds
+  if (kinds.size === 1 || found === 0) return only
+  if (choice !== 'auto') return null
+  const what = kinds.size === 0 ? 'its index directories are empty' : 'its indexes are of both'
+  throw new LaunchError(
+    `the file ${join(directory, ENGINE_FILE)} is missing or damaged, and ${what}; start with --engine native or --engine fallback, whichever wrote them, or restore a backup`,
+    1,
+  )
 }
 
 /**

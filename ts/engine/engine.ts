@@ -342,4 +342,10 @@ export interface Engine extends BareEngine {
 
   /** Makes an index known as damaged, for reasons the engine cannot see. @param damage names the file, if there is one */
   condemn(index: IndexId, damage: string): void
+
+  /**
+   * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit.
+   * @param lacks given the report of that commit, null without any, what is wrong with it; null: nothing
+   */
+  expect(index: IndexId, lacks: (report: BatchReport | null) => string | null): void
 }

@@ -14,7 +14,8 @@ const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|2
  *
  * 1. An index that does not open, or that the caller condemned, is refused with `index_damaged` from then on. Only
  *    `drop` still takes it, and what asks for no content.
- * 2. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
+ * 2. An index of which something is expected is compared with that before its first use. Rule 1 holds if it falls short.
+ * 3. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
  */
 export function guarding(engine: BareEngine, log: GuardLog): Engine {
   const damaged = new Map<IndexId, string>()
@@ -22,6 +23,10 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   const examined = new Set<IndexId>()
   /** Indexes whose batch was abandoned: a failure of its commit has its reason. */
   const abandoned = new Set<IndexId>()
+  /** What is expected of indexes that were not used yet. */
+  const expected = new Map<IndexId, Parameters<Engine['expect']>[1]>()
+  /** Comparisons under way. */
+  const comparing = new Map<IndexId, Promise<void>>()
   let isClosed = false
 
   function condemn(index: IndexId, damage: string): void {
@@ -33,6 +38,24 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   function refuse(index: IndexId): void {
     const damage = damaged.get(index)
     if (damage !== undefined) throw damageError(damage)
+  }
+
+  /** Compares the newest commit of an index with what is expected, once. */
+  function compare(index: IndexId): Promise<void> | null {
+    const lacks = expected.get(index)
+    if (lacks === undefined) return null
+    const running = comparing.get(index)
+    if (running !== undefined) return running
+    const comparison = engine
+      .lastCommit(index)
+      .then((report) => {
+        expected.delete(index)
+        const damage = lacks(report)
+        if (damage !== null) condemn(index, `the index directory ${index} is incomplete: ${damage}`)
+      })
+      .finally(() => comparing.delete(index))
+    comparing.set(index, comparison)
+    return comparison
   }
 
   /** Reads all files of an index to find out whether they are the reason of `fault`. */
@@ -47,6 +70,12 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   async function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>): Promise<T> {
     for (const index of indexes) refuse(index)
     try {
+      for (const index of indexes) {
+        const comparison = compare(index)
+        if (comparison === null) continue
+        await comparison
+        refuse(index)
+      }
       return await work()
     } catch (error) {
       if (error instanceof EngineError) {
@@ -66,6 +95,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     kind: engine.kind,
     damage: (index) => damaged.get(index) ?? null,
     condemn,
+    expect: (index, lacks) => void expected.set(index, lacks),
     inspect: (payload) => engine.inspect(payload),
     checkFilter: (request) => engine.checkFilter(request),
     prepare(index, batch) {
@@ -103,6 +133,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     async drop(index) {
       await engine.drop(index)
       damaged.delete(index)
+      expected.delete(index)
       examined.delete(index)
       abandoned.delete(index)
     },

@@ -103,10 +103,10 @@ export class DumpTable {
       AND (tasks.started_at IS NOT batches.started_at OR tasks.finished_at IS NOT batches.finished_at)`)
   }
 
-  restoreIndex({ uid, id, primaryKey, createdAt, updatedAt }: CatalogueRow): void {
+  restoreIndex({ uid, id, primaryKey, createdAt, updatedAt, lastBatch }: CatalogueRow): void {
     this.#sql.run(
-      'INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
-      [uid, id, primaryKey, createdAt, updatedAt],
+      'INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at, last_batch) VALUES (?, ?, ?, ?, ?, ?)',
+      [uid, id, primaryKey, createdAt, updatedAt, lastBatch],
     )
   }
 }

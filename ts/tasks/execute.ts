@@ -278,13 +278,15 @@ async function changeIndex(
   if (row === null) {
     if (report === null) return effects({ finishedAt, outcomes, dropped: [id] })
     const { primaryKey } = report
-    const written = [{ uid, id, primaryKey, createdAt: run.startedAt, updatedAt: finishedAt }]
+    const dates = { createdAt: run.startedAt, updatedAt: finishedAt }
+    const written = [{ uid, id, primaryKey, ...dates, lastBatch: report.batchUid }]
     return effects({ finishedAt, outcomes, written })
   }
   if (report === null) return effects({ finishedAt, outcomes })
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
   const updatedAt = touched ? finishedAt : row.updatedAt
-  return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey: report.primaryKey, updatedAt }] })
+  const { primaryKey, batchUid: lastBatch } = report
+  return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey, updatedAt, lastBatch }] })
 
   async function createdEmpty(): Promise<BatchReport | null> {
     try {
@@ -520,7 +522,8 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
     const finishedAt = around.clock.now()
     const outcomes = [outcomeIn(report, task)]
     const touched = outcomes[0]?.status === 'succeeded'
-    return effects({ finishedAt, outcomes, written: touched ? [{ ...row, updatedAt: finishedAt }] : [] })
+    const written = touched ? [{ ...row, updatedAt: finishedAt, lastBatch: report.batchUid }] : []
+    return effects({ finishedAt, outcomes, written })
   } finally {
     if (operation.payload !== null && 'path' in operation.payload) await spool.remove(operation.payload.path)
   }
@@ -539,7 +542,9 @@ async function createIndex(task: PendingTask, run: Run, around: Surroundings): P
     const outcome = outcomeIn(report, task)
     if (outcome.status === 'failed') return effects({ outcomes: [outcome], dropped: [id] })
     const finishedAt = around.clock.now()
-    const written = [{ uid, id, primaryKey: report.primaryKey, createdAt: finishedAt, updatedAt: finishedAt }]
+    const { primaryKey: found, batchUid: lastBatch } = report
+    const dates = { createdAt: finishedAt, updatedAt: finishedAt }
+    const written = [{ uid, id, primaryKey: found, ...dates, lastBatch }]
     return effects({ finishedAt, outcomes: [outcome], written })
   } catch (error) {
     if (error instanceof Interrupted) throw error
@@ -587,6 +592,7 @@ export function updatedIndex(
     uid: renamed ?? row.uid,
     primaryKey: report === null ? row.primaryKey : report.primaryKey,
     updatedAt: touched ? finishedAt : row.updatedAt,
+    lastBatch: report === null ? row.lastBatch : report.batchUid,
   }
   return {
     ...effects({

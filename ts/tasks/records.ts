@@ -77,6 +77,8 @@ export interface CatalogueRow {
   readonly primaryKey: string | null
   readonly createdAt: Micros
   readonly updatedAt: Micros
+  /** Batch of a commit that the index has at least; null if none is known. */
+  readonly lastBatch: number | null
 }
 
 /** How a task ended. */

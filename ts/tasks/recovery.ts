@@ -27,6 +27,8 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
 export async function recover(start: Start, around: Surroundings, lost: LostAndFound): Promise<number> {
   const { engine, spool, catalogue, store, log, clock } = around
   let { nextBatchUid } = start
+  // After commits that were told as failed have been taken back.
+  for (const { id, lastBatch } of catalogue.rows()) engine.expect(id, (report) => missing(report, lastBatch))
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
@@ -67,6 +69,24 @@ export async function recover(start: Start, around: Surroundings, lost: LostAndF
   }
 }
 
+/**
+ * What an index lacks of what was recorded for it, null if nothing. Its newest commit may be of a later batch than the
+ * last recorded one.
+ */
+function missing(report: BatchReport | null, lastBatch: number | null): string | null {
+  if (report === null) return 'it holds no commit, though tasks of it have succeeded'
+  if (lastBatch === null || order(report.batchUid) >= order(lastBatch)) return null
+  const [found, recorded] = [report.batchUid, lastBatch].map(batchName)
+  return `its newest commit is ${found}, though ${recorded} was committed to it: what came after is lost`
+}
+
+/** Batches of an import come before all others. */
+const order = (batchUid: number): number =>
+  batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
+
+const batchName = (batchUid: number): string =>
+  batchUid < RESTORED_BATCH_UIDS ? `batch ${batchUid}` : 'of the import of a dump'
+
 function recovered(
   row: CatalogueRow,
   report: BatchReport,
@@ -85,7 +105,14 @@ function recovered(
   return {
     finishedAt,
     outcomes,
-    written: [{ ...row, primaryKey: report.primaryKey, updatedAt: touched ? finishedAt : row.updatedAt }],
+    written: [
+      {
+        ...row,
+        primaryKey: report.primaryKey,
+        updatedAt: touched ? finishedAt : row.updatedAt,
+        lastBatch: report.batchUid,
+      },
+    ],
     removed: [],
     relabels: [],
     deletedTasks: [],

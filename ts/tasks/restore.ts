@@ -20,7 +20,8 @@ export interface Restore {
   rules(rules: Rules): Promise<void>
   /** After all batches: it is told of what finishes from then on. */
   webhook(webhook: StoredWebhook): Promise<void>
-  index(index: IndexEntry): Promise<void>
+  /** @param lastBatch of its newest commit */
+  index(index: IndexEntry, lastBatch: number): Promise<void>
   /** For the upload of a task that waits. */
   spool(format: PayloadFormat): SpoolSlot
   /** Ascending by uid. Rejects for a uid that is there. */
@@ -49,9 +50,9 @@ export async function openRestore(directory: string): Promise<Restore> {
     value: (name, value) => store.call('putValue', [name, value]),
     rules: (rules) => store.call('putValue', [RULES_STORED_AS, rules]),
     webhook: async (webhook) => void (await store.call('putWebhook', [webhook, Number.MAX_SAFE_INTEGER])),
-    index: ({ createdAt, updatedAt, ...rest }) =>
+    index: ({ createdAt, updatedAt, ...rest }, lastBatch) =>
       store.call('restoreIndex', [
-        { ...rest, createdAt: parseDate(createdAt).floor, updatedAt: parseDate(updatedAt).floor },
+        { ...rest, createdAt: parseDate(createdAt).floor, updatedAt: parseDate(updatedAt).floor, lastBatch },
       ]),
     spool: (format) => spool.slot(format),
     async tasks(tasks) {

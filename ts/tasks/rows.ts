@@ -74,6 +74,7 @@ export function catalogueRow(row: Row): CatalogueRow {
     primaryKey: orNull(text, row.primary_key),
     createdAt: number(row.created_at),
     updatedAt: number(row.updated_at),
+    lastBatch: orNull(number, row.last_batch),
   }
 }
 

@@ -80,7 +80,7 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
       oldest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = oldest_uid), oldest_enqueued_at),
       newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
     ${setTables}`,
-  4: disposableTable,
+  4: `${disposableTable} ALTER TABLE catalogue ADD COLUMN last_batch INTEGER;`,
 }
 
 /**
@@ -93,6 +93,8 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
  * `swap_names` tells which swaps speak of an index. `disposable` names directories of indexes that hold nothing
  * unless the catalogue names them too: announced before they are made, and again by the batch that drops them.
+ *
+ * `catalogue.last_batch` is the batch of a commit that the index has at least; null where earlier versions wrote the row.
  *
  * `application_id` in the header counts durable transactions, see `mark.ts`.
  *
@@ -152,7 +154,8 @@ CREATE TABLE catalogue (
   id TEXT NOT NULL UNIQUE,
   primary_key TEXT,
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
+  updated_at INTEGER NOT NULL,
+  last_batch INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE keys (uid TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -234,7 +234,10 @@ export class Store implements StoreCalls {
       interrupted,
       nextBatchUid: highest + 1,
       catalogue: this.#sql
-        .all('SELECT uid, id, primary_key, created_at, updated_at FROM catalogue ORDER BY uid', [])
+        .all(
+          'SELECT uid, id, primary_key, created_at, updated_at, last_batch FROM catalogue ORDER BY uid',
+          [],
+        )
         .map(catalogueRow),
       disposable: this.#sql.all('SELECT id FROM disposable', []).map((row) => text(row.id)),
     }
@@ -430,10 +433,10 @@ export class Store implements StoreCalls {
     for (const uid of conclusion.removed) this.#sql.run('DELETE FROM catalogue WHERE uid = ?', [uid])
     for (const entry of conclusion.written) {
       this.#sql.run(
-        `INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+        `INSERT INTO catalogue (uid, id, primary_key, created_at, updated_at, last_batch) VALUES (?, ?, ?, ?, ?, ?)
          ON CONFLICT (uid) DO UPDATE SET id = excluded.id, primary_key = excluded.primary_key,
-         created_at = excluded.created_at, updated_at = excluded.updated_at`,
-        [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt],
+         created_at = excluded.created_at, updated_at = excluded.updated_at, last_batch = excluded.last_batch`,
+        [entry.uid, entry.id, entry.primaryKey, entry.createdAt, entry.updatedAt, entry.lastBatch],
       )
     }
     for (const id of conclusion.dropped) this.announce(id)

@@ -174,6 +174,7 @@ export function engine(
     kind: 'fallback',
     damage: () => null,
     condemn: () => undefined,
+    expect: () => undefined,
     async prepare(index, batch) {
       if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)
       const own = ++ticket
