@@ -1,7 +1,7 @@
 /** What the fallback engine's files survive, and what it refuses to read. */
-import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import type { Operation } from '../../ts/engine/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
@@ -234,3 +234,83 @@ test.serial(
     engine.engine = await open(join(engine.directory, 'indexes'))
   },
 )
+
+/** Lets calls of open files fail in this thread, by name, until the test ends. */
+async function failingCalls(t: ExecutionContext, directory: string) {
+  const probe = await openFile(directory, 'r')
+  const files = Object.getPrototypeOf(probe) as Record<string, (...args: unknown[]) => Promise<unknown>>
+  await probe.close()
+  const failing = new Set<string>()
+  for (const name of ['datasync', 'sync', 'truncate']) {
+    const real = files[name]!
+    files[name] = function (this: unknown, ...args) {
+      const fault = Object.assign(new Error(`EIO: i/o error, ${name}`), { code: 'EIO' })
+      return failing.has(name) ? Promise.reject(fault) : real.apply(this, args)
+    }
+    t.teardown(() => {
+      files[name] = real
+    })
+  }
+  return failing
+}
+
+/** An engine on this thread with one document, after a second one whose commit could be neither synced nor undone. */
+async function failedCommit(t: ExecutionContext) {
+  const engine = await TestEngine.start(t, (directory) => LocalEngine.open({ directory }))
+  await engine.put('things', { id: 1, t: 'first' })
+  const failing = await failingCalls(t, engine.directory)
+  for (const name of ['datasync', 'sync', 'truncate']) failing.add(name)
+  // Documents are synced before the commit that vouches for them: without any, only the commit itself is.
+  const configured = engine.configure('things', { stopWords: ['first'] })
+  await t.throwsAsync(configured, { code: 'io_error', message: /EIO/ })
+  return { engine, failing }
+}
+
+test.serial('a failed commit that could not be undone is cut off before the next one', async (t) => {
+  const { engine, failing } = await failedCommit(t)
+  t.deepEqual(await engine.idsFor('things', 'first'), [1])
+  await t.throwsAsync(engine.put('things', { id: 2, t: 'second' }), { code: 'io_error' })
+  failing.clear()
+  await engine.put('things', { id: 3, t: 'third' })
+  for (const isAgain of [false, true]) {
+    if (isAgain) await engine.reopen()
+    t.deepEqual(await engine.idsFor('things', 'first'), [1])
+    t.deepEqual(await engine.idsFor('things', 'second'), [])
+    t.deepEqual(await engine.idsFor('things', 'third'), [3])
+    t.deepEqual((await engine.engine.settings('things')).stopWords, [])
+  }
+})
+
+test.serial('a failed commit that outlived the process is taken back for good', async (t) => {
+  const { engine, failing } = await failedCommit(t)
+  failing.clear()
+  await engine.reopen()
+  const left = await engine.engine.lastCommit('things')
+  t.is(left?.batchUid, 2, 'the log has it all the same')
+  await engine.reopen()
+  failing.add('sync')
+  await t.throwsAsync(engine.engine.undo('things', [2]), { message: /EIO/ })
+  failing.clear()
+  await engine.engine.undo('things', [2, 7])
+  for (const isAgain of [false, true]) {
+    if (isAgain) await engine.reopen()
+    t.is((await engine.engine.lastCommit('things'))?.batchUid, 1)
+    t.deepEqual(await engine.idsFor('things', 'first'), [1])
+  }
+  await engine.engine.undo('things', [7])
+  t.is((await engine.engine.lastCommit('things'))?.batchUid, 1, 'others stay')
+})
+
+test.serial('a log that cannot be written anew fails no commit', async (t) => {
+  const engine = await TestEngine.start(t, open)
+  await engine.put('things', { id: 0 })
+  await mkdir(`${logOf(engine)}.new`)
+  const filler = 'x'.repeat(1_200_000)
+  for (let round = 0; round < 16; round++) await engine.put('things', { id: 1, round, filler: [filler] })
+  t.true((await stat(logOf(engine))).size > 16 * 1024 * 1024)
+  await rm(`${logOf(engine)}.new`, { recursive: true })
+  await engine.put('things', { id: 2, t: 'last' })
+  t.true((await stat(logOf(engine))).size < 16 * 1024 * 1024)
+  await engine.reopen()
+  t.deepEqual(await engine.idsFor('things', 'last'), [2])
+})

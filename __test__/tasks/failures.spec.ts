@@ -257,6 +257,66 @@ test('additions in front of a clear fail with the commit that clears, and nothin
   t.deepEqual(Object.keys(documents), ['1', '2'])
 })
 
+for (const isCanceled of [false, true])
+  test(`a commit that is there though its task ${isCanceled ? 'was canceled' : 'failed'} is gone after a restart`, async (t) => {
+    const { tasks, start, hooks, directory, close } = await house(t)
+    start()
+    await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
+    const held = gate(t)
+    let isThere: () => void = () => undefined
+    const there = new Promise<void>((resolve) => {
+      isThere = resolve
+    })
+    hooks.committed = async () => {
+      isThere()
+      await held.passed
+      throw new Error('EIO: i/o error, fsync')
+    }
+    await add(tasks, 'ferries', [{ id: 2 }]) // 1
+    await there
+    if (isCanceled) await tasks.enqueue(cancel('?uids=1', 1))
+    held.open()
+    t.is((await ended(tasks, 1)).status, isCanceled ? 'canceled' : 'failed')
+    await close()
+
+    const again = await house(t, { directory })
+    const id = again.tasks.index('ferries')?.id ?? ''
+    t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'])
+    again.start()
+    await ended(again.tasks, (await add(again.tasks, 'ferries', [{ id: 3 }])).taskUid)
+    await again.close()
+    const last = await house(t, { directory })
+    t.deepEqual(
+      Object.keys((await last.engine.read(id)).documents),
+      ['1', '3'],
+      'only that one is taken back',
+    )
+  })
+
+test('an index whose failed commit cannot be taken back is refused, and the server starts', async (t) => {
+  const { tasks, start, hooks, directory, close } = await house(t)
+  start()
+  await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
+  hooks.committed = () => Promise.reject(new Error('EIO: i/o error, fsync'))
+  t.is((await ended(tasks, (await add(tasks, 'ferries', [{ id: 2 }])).taskUid)).status, 'failed')
+  await close()
+
+  const engine = await openFake(join(directory, 'indexes'))
+  const condemned: string[] = []
+  const broken = {
+    ...engine,
+    undo: () => Promise.reject(new Error('EIO: i/o error, unlink')),
+    condemn: (index: string, damage: string) => void condemned.push(index, damage),
+  }
+  const opened = await openTasks({ directory, engine: broken, log: quiet })
+  t.is(condemned[0], opened.tasks.index('ferries')?.id)
+  t.regex(condemned[1] ?? '', /cannot be taken back: EIO/)
+  await opened.close()
+  const again = await house(t, { directory })
+  const id = again.tasks.index('ferries')?.id ?? ''
+  t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'], 'it is tried again')
+})
+
 const alone = [
   { name: 'a primary key that was set', task: update('ferries', { primaryKey: 'code' }), uid: 'ferries' },
   {

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type Batch,
@@ -103,6 +103,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
       await handle.writeFile(JSON.stringify(work.next))
       await handle.sync()
       await handle.close()
+      await copyFile(fileOf(index), `${fileOf(index)}.before`).catch(() => undefined)
       await rename(`${fileOf(index)}.new`, fileOf(index))
       await hooks.committed?.(work.batch)
       commits.push(work.batch)
@@ -111,6 +112,11 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     progress: () => Promise.resolve(null),
     async abandon({ ticket: own }) {
       prepared.delete(own)
+    },
+    async undo(index, batchUids) {
+      const { lastCommit } = await read(index)
+      if (lastCommit === null || !batchUids.includes(lastCommit.batchUid)) return
+      await rename(`${fileOf(index)}.before`, fileOf(index))
     },
     lastCommit: async (index) => (await read(index)).lastCommit,
     settings: async (index) => (await read(index)).settings,

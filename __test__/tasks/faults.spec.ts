@@ -62,38 +62,41 @@ fs.fsyncSync = (file) => {
   return real(file)
 }
 `
-test.serial(
-  'after a failed sync the task store takes no more writes and says so, until a restart',
-  async (t) => {
-    const directory = await temporaryDirectory(t)
-    const [patch, failing, data] = ['patch.cjs', 'failing', 'data'].map((name) => join(directory, name)) as [
-      string,
-      string,
-      string,
-    ]
-    await writeFile(patch, failingSyncs)
-    const env = {
-      NODE_OPTIONS: `--require ${patch}`,
-      SYNCS_FAIL: failing,
-      SVC_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
-    }
-    const daemon = () => startDaemon(t, data, ['--engine', 'fallback'], env)
-    const first = await daemon()
-    t.is((await first.call('POST', '/indexes', { uid: 'boats' })).status, 202)
-    await writeFile(failing, '')
-    for (const uid of ['lost', 'refused']) {
-      const { status, body } = await first.call('POST', '/indexes', { uid })
-      t.is(status, 422)
-      t.is(body.code, 'io_error')
-    }
-    await rm(failing)
-    t.is((await first.call('POST', '/indexes', { uid: 'still-refused' })).body.code, 'io_error')
-    t.is((await first.call('GET', '/tasks/0')).status, 200, 'reading goes on')
-    await first.kill()
-    const second = await daemon()
-    t.is((await second.call('POST', '/indexes', { uid: 'again' })).status, 202)
-    const uids = (await second.call('GET', '/tasks')).body.results
-    t.false(uids.some(({ indexUid }) => indexUid === 'still-refused' || indexUid === 'refused'))
-    t.regex(await readFile(join(data, 'VERSION'), 'utf8'), /\d/)
-  },
-)
+for (const isHealed of [true, false])
+  test.serial(
+    `after a failed sync the task store refuses writes until a restart, ${isHealed ? '' : 'still failing, '}and has none of them then`,
+    async (t) => {
+      const directory = await temporaryDirectory(t)
+      const [patch, failing, data] = ['patch.cjs', 'failing', 'data'].map((name) =>
+        join(directory, name),
+      ) as [string, string, string]
+      await writeFile(patch, failingSyncs)
+      const env = {
+        NODE_OPTIONS: `--require ${patch}`,
+        SYNCS_FAIL: failing,
+        SVC_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
+      }
+      const daemon = () => startDaemon(t, data, ['--engine', 'fallback'], env)
+      const first = await daemon()
+      t.is((await first.call('POST', '/indexes', { uid: 'boats' })).status, 202)
+      await writeFile(failing, '')
+      for (const uid of ['lost', 'refused']) {
+        const { status, body } = await first.call('POST', '/indexes', { uid })
+        t.is(status, 422)
+        t.is(body.code, 'io_error')
+      }
+      if (isHealed) await rm(failing)
+      t.is((await first.call('POST', '/indexes', { uid: 'still-refused' })).body.code, 'io_error')
+      t.is((await first.call('GET', '/tasks/0')).status, 200, 'reading goes on')
+      await first.kill()
+      await rm(failing, { force: true })
+      const second = await daemon()
+      t.is((await second.call('POST', '/indexes', { uid: 'again' })).status, 202)
+      const uids = (await second.call('GET', '/tasks')).body.results
+      t.deepEqual(
+        uids.map(({ indexUid }) => indexUid),
+        ['again', 'boats'],
+      )
+      t.regex(await readFile(join(data, 'VERSION'), 'utf8'), /\d/)
+    },
+  )

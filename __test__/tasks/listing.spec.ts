@@ -266,7 +266,7 @@ test('listings stay right while tasks are deleted', (t) => {
   const running = Number(connection.prepare('SELECT max(uid) AS uid FROM batches').all([])[0]?.uid)
   const batch = { uid: 5_000, startedAt: day, finishedAt: day, strategy: '', details: '{}', stats: '{}' }
   const deletion = { kind: 'taskDeletion', query: '', tasks: deletedTasks } as const
-  store.transaction([() => store.revert(running)], true)
+  store.transaction([() => store.revert(running, [])], true)
   const [appended] = store.transaction(
     [() => store.append(newRow({ indexUid: null, type: 'taskDeletion', content: deletion }, deletion))],
     true,
@@ -280,7 +280,15 @@ test('listings stay right while tasks are deleted', (t) => {
     canceledBy: null,
     newIndexUid: null,
   } as const
-  const rest = { written: [], removed: [], dropped: [], relabels: [], uploads: [], deletedTasks }
+  const rest = {
+    written: [],
+    removed: [],
+    dropped: [],
+    relabels: [],
+    failedCommits: [],
+    uploads: [],
+    deletedTasks,
+  }
   const [concluded] = store.transaction([() => store.conclude({ batch, endings: [ending], ...rest })], true)
   t.like(concluded, { ok: true })
   t.notThrows(() => agree(house))

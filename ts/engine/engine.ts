@@ -268,7 +268,7 @@ export interface BareEngine {
    * Makes a prepared batch visible as one commit; resolves once it would survive a crash.
    * @param vectors what came of its work
    * Tasks that failed alone are in the report; if the commit itself fails the promise rejects and
-   * nothing of the batch is visible, now or after a restart.
+   * nothing of the batch is visible, now or after the next commit. After a restart it may be, until `undo`.
    */
   commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport>
 
@@ -280,6 +280,13 @@ export interface BareEngine {
 
   /** Forgets a prepared batch. */
   abandon(prepared: Prepared): Promise<void>
+
+  /**
+   * Takes back the newest commits of an index as long as they are of these batches; resolves once they are gone for
+   * good. For commits whose promise was rejected: a disk that fails to sync may leave them behind. Asked before
+   * anything else of the index in this process.
+   */
+  undo(index: IndexId, batchUids: readonly number[]): Promise<void>
 
   /** The report inside the index's newest commit, null for a directory without one. Used on recovery. */
   lastCommit(index: IndexId): Promise<BatchReport | null>

@@ -113,6 +113,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       abandoned.add(prepared.index)
       return engine.abandon(prepared)
     },
+    undo: (index, batchUids) => guarded([index], () => engine.undo(index, batchUids)),
     lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
     settings: (index) => guarded([index], () => engine.settings(index)),
     search: (index, request, stop) => guarded([index], () => engine.search(index, request, stop)),

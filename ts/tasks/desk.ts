@@ -7,6 +7,8 @@ import type { Settled } from './store.js'
 export interface DeskStore extends StoreCalls {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
+  /** Takes back what a failed transaction may have left behind; false if the disk still fails. */
+  supersede(): boolean
 }
 
 /** Room kept free; see `Reserve`. */
@@ -30,8 +32,9 @@ class Refusal extends Error {
  * with one sync, then the reads.
  *
  * When room becomes scarce it refuses new tasks first, and gives up the reserve for everything else. Once
- * the disk has failed to write or to sync, it takes no more writes at all: what a failed sync has left
- * behind cannot be told, and trying again might only seem to work.
+ * the disk has failed to write or to sync, it takes no more writes at all: trying one again might only seem to
+ * work. What was refused then is not there after a restart, unless the disk refused every write from that moment
+ * to the end of the process.
  */
 export class Desk {
   readonly #store: DeskStore
@@ -39,6 +42,8 @@ export class Desk {
   readonly #bytesMax: number
   readonly #removeFile: (path: string) => void
   #broken: string | null = null
+  /** What failed may be there after a restart. */
+  #isDoubtful = false
 
   /**
    * @param bytesMax room for the store, a part of which new tasks may fill
@@ -87,12 +92,14 @@ export class Desk {
     const durable = requests.some(({ call }) => writingCalls[call] === 'durable')
     const calls = requests.map((request) => () => perform(this.#store, request))
     const isTried = this.#broken === null
+    if (this.#isDoubtful) this.#isDoubtful = !this.#store.supersede()
     const results = isTried ? this.#store.transaction(calls, durable) : []
+    for (const result of results) {
+      if (!result.ok && storeFault(result.error) === 'io') this.#broken ??= textOf(result.error)
+    }
+    if (isTried && this.#broken !== null) this.#isDoubtful = !this.#store.supersede()
     for (const [position, request] of requests.entries()) {
       const result = results[position]
-      if (result !== undefined && !result.ok && storeFault(result.error) === 'io') {
-        this.#broken ??= textOf(result.error)
-      }
       settled.set(request, this.#broken === null && result !== undefined ? result : this.#closed(isTried))
     }
   }
@@ -100,7 +107,8 @@ export class Desk {
   /** @param isTried whether the write may have reached the disk all the same */
   #closed(isTried: boolean): Settled<never> {
     const message = `the disk failed (${this.#broken}): no more writes are taken until a restart`
-    return { ok: false, error: new Refusal(isTried ? 'doubtful' : 'readonly', message) }
+    const fault = isTried && this.#isDoubtful ? 'doubtful' : 'readonly'
+    return { ok: false, error: new Refusal(fault, message) }
   }
 
   #perform(request: Request): Settled<unknown> {

@@ -65,6 +65,8 @@ export interface Run {
   step(name: string, place?: Place): void
   /** How far the step has come, for progress. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
+  /** Says that a commit of an index failed, which a failing disk may have kept all the same. */
+  commitFailed(index: string): void
   /** Who knows how far the step has come; asked when somebody wants to see progress. */
   follow(inner: () => Promise<readonly Step[] | null>): void
   /** What embedders were asked for it. */
@@ -243,7 +245,8 @@ async function changeIndex(
   const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
   const creation: Operation = { taskUid: asking, kind: 'primaryKey', primaryKey: null }
   const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
-  const id = row?.id ?? randomUUID()
+  let id = row?.id ?? randomUUID()
+  const dropped: string[] = []
 
   // Tasks that are left out get no outcome: they wait for the next batch.
   const undecided = new Set(plan.operations.map(({ taskUid }) => taskUid))
@@ -276,11 +279,11 @@ async function changeIndex(
   outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
   const finishedAt = around.clock.now()
   if (row === null) {
-    if (report === null) return effects({ finishedAt, outcomes, dropped: [id] })
+    if (report === null) return effects({ finishedAt, outcomes, dropped: [...dropped, id] })
     const { primaryKey } = report
     const dates = { createdAt: run.startedAt, updatedAt: finishedAt }
     const written = [{ uid, id, primaryKey, ...dates, lastBatch: report.batchUid }]
-    return effects({ finishedAt, outcomes, written })
+    return effects({ finishedAt, outcomes, written, dropped })
   }
   if (report === null) return effects({ finishedAt, outcomes })
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
@@ -289,6 +292,10 @@ async function changeIndex(
   return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey, updatedAt, lastBatch }] })
 
   async function createdEmpty(): Promise<BatchReport | null> {
+    // In a directory of its own: a failing disk may have left the failed commit, which has the same uid, in the other.
+    dropped.push(id)
+    id = randomUUID()
+    await announce(id, around)
     try {
       return await commitOf(id, uid, [creation], run, around)
     } catch (error) {
@@ -425,7 +432,7 @@ async function commitOf(
   indexUid: string,
   operations: readonly Operation[],
   run: Run,
-  { engine, embedders }: Surroundings,
+  { engine, embedders, catalogue }: Surroundings,
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
@@ -442,6 +449,8 @@ async function commitOf(
   try {
     return await engine.commit(prepared, vectors)
   } catch (error) {
+    // The directory of an index that never came into being goes as a whole.
+    if (catalogue.row(indexUid)?.id === id) run.commitFailed(id)
     throw run.signal.aborted ? new Interrupted() : error
   } finally {
     run.signal.removeEventListener('abort', stop)

@@ -123,6 +123,8 @@ export interface Conclusion {
   /** Directories of indexes that hold nothing any more. */
   readonly dropped: readonly string[]
   readonly relabels: readonly Relabel[]
+  /** Indexes whose commit failed in this batch, which a failing disk may have kept all the same. */
+  readonly failedCommits: readonly string[]
   /** Uids of finished tasks to forget. */
   readonly deletedTasks: readonly number[]
   /** Paths of uploads that nobody needs once it is written: they go before anybody is told of it. */
@@ -149,6 +151,8 @@ export interface Start {
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
   /** Directories of indexes that may be removed unless the catalogue names them. */
   readonly disposable: readonly string[]
+  /** Commits that failed: if they are there all the same, they are taken back before anything else is done. */
+  readonly failedCommits: readonly { readonly index: string; readonly batchUids: readonly number[] }[]
 }
 
 /** A task as a dump holds it: with what it was to do, unless it has ended. */
@@ -188,8 +192,10 @@ export interface StoreCalls {
   removed(ids: readonly string[]): void
   /** Marks tasks as processing, without waiting for the disk: a restart undoes it anyway. */
   begin(batch: NewBatch, uids: readonly number[]): void
-  /** Undoes `begin`. */
-  revert(batchUid: number): void
+  /** Undoes `begin`. @param failedCommits as in `Conclusion` */
+  revert(batchUid: number, failedCommits: readonly string[]): void
+  /** Says that the failed commits of an index are gone for good. */
+  undone(index: string): void
   /** Tasks among `uids` that have not ended, with what they were to do. */
   pending(uids: readonly number[]): readonly PendingTask[]
   /** Uids among `uids` whose tasks have ended. */
@@ -244,6 +250,8 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   removed: 'relaxed',
   begin: 'relaxed',
   revert: 'relaxed',
+  // Said again at the next start if it is lost.
+  undone: 'relaxed',
   conclude: 'durable',
   putKey: 'durable',
   deleteKey: 'durable',

@@ -27,6 +27,7 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
 export async function recover(start: Start, around: Surroundings, lost: LostAndFound): Promise<number> {
   const { engine, spool, catalogue, store, log, clock } = around
   let { nextBatchUid } = start
+  for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // After commits that were told as failed have been taken back.
   for (const { id, lastBatch } of catalogue.rows()) engine.expect(id, (report) => missing(report, lastBatch))
   for (const row of catalogue.rows()) {
@@ -56,6 +57,19 @@ export async function recover(start: Start, around: Surroundings, lost: LostAndF
 
   await clearLeftovers(start, { engine, store, spool, log, lost })
   return nextBatchUid
+
+  /** What was told as failed must not be there, or the index is not used. */
+  async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
+    try {
+      await engine.undo(index, batchUids)
+    } catch (error) {
+      log.error({ err: error, index, batchUids }, 'a failed commit could not be taken back')
+      const reason = error instanceof Error ? error.message : String(error)
+      engine.condemn(index, `a commit that failed may be in it and cannot be taken back: ${reason}`)
+      return
+    }
+    await store.call('undone', [index])
+  }
 
   /** null for an index without a commit, and for a damaged one: its tasks fail when they run. */
   async function newestReport({ uid, id }: CatalogueRow): Promise<BatchReport | null> {

@@ -165,7 +165,7 @@ export class Scheduler {
       done = await execute(picked, tasks, this.#runOf(running), this.#around)
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
-      await this.#insist(() => store.call('revert', [running.batchUid]))
+      await this.#insist(() => store.call('revert', [running.batchUid, running.failedCommits]))
       if (error instanceof Interrupted) return
       throw error
     }
@@ -185,6 +185,7 @@ export class Scheduler {
       step: (name, place) => running.enter(name, place),
       count: (unit, finished, total) => running.count(unit, finished, total),
       follow: (inner) => running.follow(inner),
+      commitFailed: (index) => void running.failedCommits.push(index),
       requests: running.requests,
       released: async (index) => this.#left.get(index),
       leave: (index, release) => {
@@ -211,6 +212,7 @@ export class Scheduler {
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
+      running.failedCommits,
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
       filesOf(done.outcomes).map((file) => spool.pathOf(file)),
     )
@@ -285,6 +287,7 @@ class Running {
   readonly indexUid: string | null
   readonly taskUids: ReadonlySet<number>
   readonly startedAt: Micros
+  readonly failedCommits: string[] = []
   readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
   readonly #interruption = new AbortController()
   readonly #impatience = new AbortController()
@@ -389,6 +392,7 @@ function progressOf(steps: readonly Step[]): unknown {
 export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
+  failedCommits: readonly string[] = [],
   notes: BatchNotes = {},
   uploads: readonly string[] = [],
 ): Conclusion {
@@ -414,6 +418,7 @@ export function concluded(
     removed: done.removed,
     dropped: done.dropped,
     relabels: done.relabels,
+    failedCommits,
     deletedTasks: done.deletedTasks,
     uploads,
   }

@@ -55,6 +55,14 @@ const disposableTable = `
 CREATE TABLE disposable (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 `
 
+const failedCommitTable = `
+CREATE TABLE failed_commits (
+  index_id TEXT NOT NULL,
+  batch_uid INTEGER NOT NULL,
+  PRIMARY KEY (index_id, batch_uid)
+) STRICT, WITHOUT ROWID;
+`
+
 /** What turns a store of an older version into one of the next. `rebuildSets` follows the last of them. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
@@ -80,7 +88,7 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
       oldest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = oldest_uid), oldest_enqueued_at),
       newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
     ${setTables}`,
-  4: `${disposableTable} ALTER TABLE catalogue ADD COLUMN last_batch INTEGER;`,
+  4: `${disposableTable}${failedCommitTable} ALTER TABLE catalogue ADD COLUMN last_batch INTEGER;`,
 }
 
 /**
@@ -93,6 +101,8 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
  * `swap_names` tells which swaps speak of an index. `disposable` names directories of indexes that hold nothing
  * unless the catalogue names them too: announced before they are made, and again by the batch that drops them.
+ * `failed_commits` holds what was told as failed, or told nothing of, while a failing disk may have kept it: see
+ * `Engine.undo`.
  *
  * `catalogue.last_batch` is the batch of a commit that the index has at least; null where earlier versions wrote the row.
  *
@@ -164,4 +174,5 @@ CREATE TABLE instance (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOU
 ${webhookTables}
 ${setTables}
 ${swapTables}
-${disposableTable}`
+${disposableTable}
+${failedCommitTable}`

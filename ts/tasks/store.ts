@@ -61,6 +61,9 @@ export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
+/** Changes nothing, and is written all the same. */
+const SAME_VERSION = `PRAGMA user_version = ${SCHEMA_VERSION}`
+
 /** Types that the queue takes before the lowest uid; see `nextBatch`. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
@@ -206,6 +209,15 @@ export class Store implements StoreCalls {
     }
   }
 
+  /**
+   * Writes a transaction without content over what one whose sync failed may have left in the log: a reader of the log
+   * would take it for done. Returns false if this one fails too.
+   */
+  supersede(): boolean {
+    const written = this.transaction([() => this.#connection.exec(SAME_VERSION)], true)
+    return written.every(({ ok }) => ok)
+  }
+
   /** @param error why; it is the reason for everything if SQLite has undone the whole transaction */
   #undoCall(error: unknown): void {
     try {
@@ -225,13 +237,20 @@ export class Store implements StoreCalls {
         uid: number(row.uid),
         startedAt: number(row.started_at),
       }))
-    for (const batch of interrupted) this.revert(batch.uid)
+    for (const batch of interrupted) this.revert(batch.uid, [])
+    this.#sql.run('DELETE FROM failed_commits WHERE index_id NOT IN (SELECT id FROM catalogue)', [])
+    const failedCommits = new Map<string, number[]>()
+    for (const row of this.#sql.all('SELECT index_id, batch_uid FROM failed_commits', [])) {
+      const index = text(row.index_id)
+      failedCommits.set(index, [...(failedCommits.get(index) ?? []), number(row.batch_uid)])
+    }
     const highest = this.#sql.number(
       'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
       'n',
     )
     return {
       interrupted,
+      failedCommits: [...failedCommits].map(([index, batchUids]) => ({ index, batchUids })),
       nextBatchUid: highest + 1,
       catalogue: this.#sql
         .all(
@@ -363,11 +382,25 @@ export class Store implements StoreCalls {
     this.#members.begun(batch.uid)
   }
 
-  revert(batchUid: number): void {
+  revert(batchUid: number, failedCommits: readonly string[]): void {
+    this.#noteFailed(batchUid, failedCommits)
     this.#members.changing([batchUid], () => {
       this.#release(batchUid)
       this.#sql.run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
     })
+  }
+
+  undone(index: string): void {
+    this.#sql.run('DELETE FROM failed_commits WHERE index_id = ?', [index])
+  }
+
+  #noteFailed(batchUid: number, indexes: readonly string[]): void {
+    for (const index of indexes) {
+      this.#sql.run('INSERT OR IGNORE INTO failed_commits (index_id, batch_uid) VALUES (?, ?)', [
+        index,
+        batchUid,
+      ])
+    }
   }
 
   pending(uids: readonly number[]): readonly PendingTask[] {
@@ -415,6 +448,7 @@ export class Store implements StoreCalls {
       )
     }
     this.#writeCatalogue(conclusion)
+    this.#noteFailed(uid, conclusion.failedCommits)
     return givenUp
   }
 

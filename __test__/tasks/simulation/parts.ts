@@ -223,6 +223,7 @@ export function engine(
       await world.point(life, 'abandon')
       if (prepared.delete(own)) release(index, own)
     },
+    undo: async () => undefined,
     async lastCommit(index) {
       await world.point(life, 'lastCommit')
       fault(0.02)

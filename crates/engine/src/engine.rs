@@ -1,6 +1,6 @@
 //! All indexes of one directory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::index::{Damage, Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, Patience};
-use crate::store::Snapshot;
+use crate::store::{IndexDirectory, Snapshot};
 use crate::threads;
 
 /// Keeps indexes, one directory each. One per process and directory.
@@ -72,6 +72,27 @@ impl Engine {
     /// # Errors
     /// Also if another process does.
     pub fn index_to_write(&self, id: &str) -> Result<Arc<Index>> {
+        self.lock_for_writing()?;
+        self.index(id)
+    }
+
+    /// Takes back the newest commits of an index that is not open, as long as they are of these batches. Once it returns,
+    /// a crash does not bring them back.
+    ///
+    /// # Errors
+    /// `index_damaged` if the newest commit does not decode; internal if another process writes to the directory, or the
+    /// index is open.
+    pub fn undo(&self, id: &str, batch_uids: &BTreeSet<u64>) -> Result<()> {
+        self.lock_for_writing()?;
+        let path = self.path_of(id)?;
+        let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if indexes.contains_key(id) {
+            return Err(Error::internal("commits cannot be taken back", format!("{id} is open")));
+        }
+        IndexDirectory::undo(&path, batch_uids).map_err(Error::or_damaged)
+    }
+
+    fn lock_for_writing(&self) -> Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_none() {
             let path = self.directory.join(LOCK);
@@ -83,8 +104,7 @@ impl Engine {
             }
             *lock = Some(file);
         }
-        drop(lock);
-        self.index(id)
+        Ok(())
     }
 
     /// Notes on the disk what texts have needed so far, for the next process to read it ahead; nothing unless this engine

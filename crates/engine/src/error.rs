@@ -7,6 +7,9 @@ use std::path::Path;
 /// buffers of 8 KiB and maps nothing smaller than a page.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 
+/// Number of the system's error for a device that does not read or write, on every Unix.
+const OS_ERROR_IO: i32 = 5;
+
 /// Any error of another library.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
@@ -62,6 +65,15 @@ impl Error {
                 "no_space_left_on_device",
                 format!("there is no space left on the disk: {self}"),
             );
+        }
+        self
+    }
+
+    /// The same error, unless a disk that failed to read or write is the reason: then one that says so.
+    pub fn or_failed_disk(self) -> Self {
+        let Self::Internal { source, .. } = &self else { return self };
+        if io_errors_of(&**source).any(|io| cfg!(unix) && io.raw_os_error() == Some(OS_ERROR_IO)) {
+            return Self::user("io_error", format!("the disk failed and may be damaged: {self}"));
         }
         self
     }

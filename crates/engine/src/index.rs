@@ -270,7 +270,9 @@ impl Index {
         let report = match prepared {
             Prepared::Done(report) => report,
             // Asked while what was written is still there: undoing it makes room again.
-            Prepared::Draft(draft) => self.write(&draft, |error| error.or_full_disk(&self.path))?,
+            Prepared::Draft(draft) => {
+                self.write(&draft, |error| error.or_full_disk(&self.path).or_failed_disk())?
+            }
         };
         serde_json::to_vec(&report).context("a report cannot be written as JSON")
     }

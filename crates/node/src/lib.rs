@@ -234,6 +234,13 @@ impl EngineHandle {
         })
     }
 
+    /// Takes back the newest commits of an index as long as they are of these batches. Resolves to nothing.
+    #[napi]
+    pub fn undo<'e>(&self, env: &'e Env, index: String, batch_uids: Vec<u32>) -> napi::Result<Object<'e>> {
+        let batch_uids = batch_uids.into_iter().map(u64::from).collect();
+        self.writing(env, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
+    }
+
     /// Resolves to `BatchReport`, or to nothing.
     #[napi]
     pub fn last_commit<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {

@@ -47,6 +47,7 @@ export function openFallback({
     commit: (prepared, vectors) => batches.commit(prepared, vectors),
     progress: forward('progress'),
     abandon: (prepared) => batches.abandon(prepared),
+    undo: forward('undo'),
     lastCommit: forward('lastCommit'),
     settings: forward('settings'),
     search: stoppable('search'),

@@ -187,7 +187,15 @@ export class LocalEngine implements BareEngine {
     let needed = data.sourceBytes
     for (const set of data.vectors.values()) needed += set.bytes
     if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
-    open.replaceLog(await log.rewritten(wholeState(data)))
+    // The commit has happened, whatever becomes of this; the next one tries again.
+    const shorter = await log.rewritten(wholeState(data)).catch(() => null)
+    if (shorter !== null) open.replaceLog(shorter)
+  }
+
+  async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
+    await this.closeIndex(index)
+    const path = join(this.path(index), LOG_FILE)
+    await CommitLog.undo(path, ({ report }) => batchUids.includes(report.batchUid))
   }
 
   async lastCommit(index: IndexId): Promise<BatchReport | null> {
@@ -304,13 +312,15 @@ export class LocalEngine implements BareEngine {
     ]
   }
 
-  async drop(index: IndexId): Promise<void> {
+  private async closeIndex(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
     this.indexes.delete(index)
-    if (opening !== undefined) {
-      const open = await opening.catch(() => null)
-      await open?.close()
-    }
+    const open = await opening?.catch(() => null)
+    await open?.close()
+  }
+
+  async drop(index: IndexId): Promise<void> {
+    await this.closeIndex(index)
     await rm(this.path(index), { recursive: true, force: true })
     await syncDirectory(this.directory)
   }

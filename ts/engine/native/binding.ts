@@ -64,6 +64,7 @@ export interface EngineHandle {
   commit(index: string, ticket: number, vectors: readonly NativeVectors[]): Promise<Reply>
   progress(index: string): Promise<Reply>
   abandon(index: string, ticket: number): Promise<Reply>
+  undo(index: string, batchUids: readonly number[]): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
   search(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>

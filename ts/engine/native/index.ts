@@ -120,6 +120,10 @@ class NativeEngine implements BareEngine {
     await succeeded(this.handle.abandon(index, ticket))
   }
 
+  async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
+    await succeeded(this.handle.undo(index, batchUids))
+  }
+
   async lastCommit(index: IndexId): Promise<BatchReport | null> {
     return decodedOrNull(this.handle.lastCommit(index))
   }

@@ -10,11 +10,15 @@
  * A commit frame reaches the disk after the frames it vouches for. So whatever does not check out and has no
  * commit behind it is a commit that never happened, and is cut off on opening; with one behind it, it is
  * damage, and an error.
+ *
+ * A commit whose sync failed may be in the log all the same. It is cut off before anything else is appended; if
+ * the process ends before that works, only the caller knows that the commit was told as failed: see `undo`.
  */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
 import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from './frames.js'
 
 const HEADER = Buffer.from('SIFTLOG2')
@@ -95,6 +99,10 @@ function* documentsIn(payload: Buffer): Generator<LoggedDocument> {
 export class CommitLog {
   private readonly file: FileHandle
   private last: LogPosition
+  /** A failed commit may lie behind the last one. */
+  private isUncut = false
+  /** The log has got its name, which might not survive a power cut. */
+  private isUnnamed = false
   readonly path: string
 
   private constructor(path: string, file: FileHandle, last: LogPosition) {
@@ -140,8 +148,35 @@ export class CommitLog {
     return this.last
   }
 
-  /** Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen. */
+  /**
+   * Takes back the newest commits of a log that is not open, as long as `isVoid` holds for them; resolves once they
+   * are gone for good.
+   * @throws DamagedFileError
+   */
+  static async undo(path: string, isVoid: (record: CommitRecord) => boolean): Promise<void> {
+    const file = await open(path, 'r+')
+    try {
+      let end = HEADER.length
+      await readCommits(path, file, ({ record }, position) => {
+        if (!isVoid(record)) end = position.end
+      })
+      await file.truncate(end)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  /**
+   * Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen, and does not unless the
+   * process ends before it could be cut off.
+   */
   async append({ record, documents, vectors }: Commit): Promise<void> {
+    if (this.isUnnamed) {
+      await syncDirectory(dirname(this.path)).catch(rethrowDiskFault)
+      this.isUnnamed = false
+    }
+    if (this.isUncut) await this.cut().catch(rethrowDiskFault)
     const start = this.last.end
     let at = start
     try {
@@ -154,12 +189,21 @@ export class CommitLog {
       await this.file.datasync()
       this.last = { end: at, check: bytes.readUInt32LE(5) }
     } catch (error) {
-      await this.file.truncate(start)
-      throw error
+      this.isUncut = true
+      // What cannot be cut off now is cut off before the next commit.
+      await this.cut().catch(() => undefined)
+      rethrowDiskFault(error)
     }
   }
 
-  /** A log in place of this one that holds `commit` alone. This one is closed. */
+  /** Removes whatever lies behind the last commit, for good. */
+  private async cut(): Promise<void> {
+    await this.file.truncate(this.last.end)
+    await this.file.sync()
+    this.isUncut = false
+  }
+
+  /** A log in place of this one that holds `commit` alone. This one is closed, unless it rejects. */
   async rewritten(commit: Commit): Promise<CommitLog> {
     const temporary = `${this.path}.new`
     await rm(temporary, { force: true })
@@ -167,19 +211,46 @@ export class CommitLog {
     try {
       await log.append(commit)
       await rename(temporary, this.path)
-      await syncDirectory(dirname(this.path))
     } catch (error) {
       await log.close()
+      await rm(temporary, { force: true })
       throw error
     }
+    const renamed = new CommitLog(this.path, log.file, log.last)
+    // Either log has all commits so far. The next one has to be in the one that a power cut leaves.
+    renamed.isUnnamed = true
+    try {
+      await syncDirectory(dirname(this.path))
+      renamed.isUnnamed = false
+    } catch {
+      // It is tried again before the next commit.
+    }
     await this.file.close()
-    return new CommitLog(this.path, log.file, log.last)
+    return renamed
   }
 
   async close(): Promise<void> {
     await this.file.close()
   }
 }
+
+/** Faults of the disk as mistakes the operator can act on, the rest as it is. */
+function rethrowDiskFault(error: unknown): never {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      throw new EngineError(
+        'no_space_left_on_device',
+        `there is no space left on the disk: ${messageOf(error)}`,
+      )
+    case 'EIO':
+      throw new EngineError('io_error', `the disk failed and may be damaged: ${messageOf(error)}`)
+    default:
+      throw error
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Reads a log without opening it for writing. @throws DamagedFileError */
 export async function readLog(path: string, replay: Replay): Promise<void> {
