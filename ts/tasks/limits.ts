@@ -54,3 +54,13 @@ export const RESTORED_BATCH_UIDS = 2 ** 52
 
 /** Uploads are read in pieces of so many bytes while their checksum is made: 0.2 ms of the main thread each. */
 export const CHECKED_PIECE_BYTES = 1024 * 1024
+
+/** Rows of one page of a listing: 10,000 take a tenth of a second of the main thread. */
+export const PAGE_ROWS_MAX = 10_000
+/**
+ * Bytes of details in one page, those of its first row aside: settings of a hundred thousand words show in the
+ * details of their task, and a megabyte of them takes the main thread 30 ms.
+ */
+export const PAGE_DETAILS_BYTES_MAX = 4_000_000
+/** Shorter details do not count among those bytes; as many as a page may have are few. */
+export const COUNTED_DETAILS_BYTES_MIN = 1_000

@@ -1,4 +1,5 @@
 import type { Value } from './driver.js'
+import { COUNTED_DETAILS_BYTES_MIN, PAGE_DETAILS_BYTES_MAX, PAGE_ROWS_MAX } from './limits.js'
 import type { BatchRow, RowPage, TaskRow } from './records.js'
 import { batchColumns, batchRow, number, orNull, taskColumns, taskRow, text, unpacked } from './rows.js'
 import type { Sql } from './sql.js'
@@ -47,9 +48,8 @@ export class Listing {
 
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.match(filter)
-    const uids = matching.page({ ...paging, limit: paging.limit + 1 })
     return {
-      rows: this.#rows('tasks', taskColumns, uids),
+      ...this.#page('tasks', taskColumns, matching, paging),
       total: matching.size + this.#swapsOf(filter),
     }
   }
@@ -98,8 +98,7 @@ export class Listing {
 
   batches(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.#matchingBatches(filter)
-    const uids = matching.page({ ...paging, limit: paging.limit + 1 })
-    return { rows: this.#rows('batches', batchColumns, uids), total: matching.size }
+    return { ...this.#page('batches', batchColumns, matching, paging), total: matching.size }
   }
 
   /** Each filter about tasks is met by a batch in which any task meets it. */
@@ -130,6 +129,36 @@ export class Listing {
       this.#holdingArrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt }),
     ])
     return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
+  }
+
+  /** A page that ends early where its rows have too many bytes, and the row behind it. */
+  #page(
+    table: 'tasks' | 'batches',
+    columns: string,
+    matching: UidSet,
+    paging: TaskPaging,
+  ): Pick<RowPage, 'rows' | 'shown'> {
+    const limit = Math.min(paging.limit, PAGE_ROWS_MAX)
+    const uids = matching.page({ ...paging, limit: limit + 1 })
+    const shown = Math.min(uids.length, limit, this.#fitting(table, uids))
+    return { rows: this.#rows(table, columns, uids.slice(0, shown + 1)), shown }
+  }
+
+  /** How many of these rows fit into a page by their details; one does in any case. */
+  #fitting(table: 'tasks' | 'batches', uids: readonly number[]): number {
+    const large = this.#sql.all(
+      `SELECT uid, octet_length(details) AS bytes FROM ${table}
+       WHERE uid IN (SELECT value FROM json_each(?)) AND octet_length(details) >= ${COUNTED_DETAILS_BYTES_MIN}`,
+      [JSON.stringify(uids)],
+    )
+    if (large.length === 0) return uids.length
+    const bytes = new Map(large.map((row) => [number(row.uid), number(row.bytes)]))
+    let sum = 0
+    const end = uids.findIndex((uid, at) => {
+      sum += bytes.get(uid) ?? 0
+      return at > 0 && sum > PAGE_DETAILS_BYTES_MAX
+    })
+    return end === -1 ? uids.length : end
   }
 
   #rows(table: 'tasks' | 'batches', columns: string, uids: readonly number[]): string {

@@ -1,6 +1,7 @@
 import { documentLines, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue.js'
 import { newRow, withFileName } from './new-row.js'
+import type { RowPage } from './records.js'
 import { batchRows, taskRows } from './rows.js'
 import type { RuleBook } from './rule-book.js'
 import type { Scheduler } from './scheduler.js'
@@ -79,7 +80,7 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
 
     async list(filter, paging) {
       const found = await store.call('tasks', [filter, paging])
-      return page(taskRows(found.rows, paging.reverse), found.total, paging, taskView)
+      return page(taskRows(found.rows, paging.reverse), found, paging, taskView)
     },
 
     match: (filter) => store.call('match', [filter]),
@@ -97,7 +98,7 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       const rows = batchRows(found.rows, paging.reverse)
       const running = rows.find(({ finishedAt }) => finishedAt === null)
       const progress = running === undefined ? null : await scheduler.progress(running.uid)
-      return page(rows, found.total, paging, (row) => batchView(row, row === running ? progress : null))
+      return page(rows, found, paging, (row) => batchView(row, row === running ? progress : null))
     },
 
     index: (uid) => catalogue.entry(uid),
@@ -156,17 +157,16 @@ export function webhookStore(store: StoreClient, listeners: Set<() => void>): We
 
 function page<R extends { readonly uid: number }, V>(
   rows: readonly R[],
-  total: number,
+  { total, shown }: RowPage,
   { limit }: TaskPaging,
   view: (row: R) => V,
 ): Page<V> {
-  // One row more than asked for was read: it tells where the next page starts.
-  const shown = rows.slice(0, limit)
   return {
-    results: shown.map(view),
+    results: rows.slice(0, shown).map(view),
     total,
     limit,
-    from: shown[0]?.uid ?? null,
-    next: rows[limit]?.uid ?? null,
+    from: shown === 0 ? null : (rows[0]?.uid ?? null),
+    // The row behind the page was read too: it tells where the next one starts.
+    next: rows[shown]?.uid ?? null,
   }
 }

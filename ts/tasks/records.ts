@@ -172,7 +172,10 @@ export interface DumpedBatchRow {
 
 /** Rows for `taskRows` or `batchRows`, as a text: threads hand over one text sooner than many rows. */
 export interface RowPage {
+  /** Those of the page, and the one behind it if there is one. */
   readonly rows: string
+  /** Rows of the page: as many as were asked for, or fewer where they are large. */
+  readonly shown: number
   readonly total: number
 }
 

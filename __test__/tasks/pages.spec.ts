@@ -1,0 +1,62 @@
+/** Pages of tasks and batches end early where they would be large; following `next` shows all of them. */
+import test from 'ava'
+import { loadDriver } from '../../ts/tasks/driver.js'
+import { rebuildSets } from '../../ts/tasks/membership.js'
+import { taskRows } from '../../ts/tasks/rows.js'
+import { Sql } from '../../ts/tasks/sql.js'
+import { Store } from '../../ts/tasks/store.js'
+import { startServer, type TestBody, type TestServer } from '../support/server.js'
+
+/** Uids by page, walked by `next`. */
+async function walked(server: TestServer, listing: string, limit: number): Promise<number[][]> {
+  const pages: number[][] = []
+  let from = ''
+  for (;;) {
+    const { body } = await server.get(`/${listing}?limit=${limit}${from}`)
+    const page = body as TestBody & {
+      readonly limit: number
+      readonly from: number
+      readonly next: number | null
+    }
+    pages.push(page.results.map(({ uid }) => uid as unknown as number))
+    if (pages.at(-1)?.[0] !== page.from || page.limit !== limit)
+      throw new Error('a page without its beginning')
+    if (page.next === null) return pages
+    from = `&from=${page.next}`
+  }
+}
+
+test('a page of large details holds fewer tasks than asked for, and tells where the next one starts', async (t) => {
+  const server = await startServer(t)
+  const words = Array.from({ length: 150_000 }, (_, at) => `word-${at}`)
+  const path = '/indexes/a/settings/dictionary'
+  for (let at = 0; at < 5; at++) await server.settle(t, server.put(path, words.slice(at)))
+  for (let at = 0; at < 3; at++) await server.settle(t, server.put(path, ['a']))
+  t.deepEqual(await walked(server, 'tasks', 20), [[7, 6, 5, 4, 3], [2, 1], [0]])
+  t.deepEqual(await walked(server, 'batches', 20), [[7, 6, 5, 4, 3], [2, 1], [0]])
+  t.deepEqual(await walked(server, 'tasks', 2), [
+    [7, 6],
+    [5, 4],
+    [3, 2],
+    [1, 0],
+  ])
+  t.is((await server.get('/tasks?limit=0')).body.results.length, 0)
+})
+
+test('a page holds 10,000 rows, however many were asked for', (t) => {
+  const connection = loadDriver().driver.open(':memory:')
+  const options = { path: 'memory', bytes: 1, identity: null, reached: () => undefined, clock: () => 0 }
+  const store = new Store(connection, options)
+  connection.exec(`INSERT INTO tasks (uid, type, enqueued_at, status)
+    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500)
+    SELECT n, 'dumpCreation', n, 'enqueued' FROM numbers`)
+  rebuildSets(new Sql(connection))
+  const { rows, shown, total } = store.tasks({}, { limit: 4_294_967_295, from: null, reverse: false })
+  t.is(total, 10_501)
+  t.is(shown, 10_000)
+  t.deepEqual(
+    [taskRows(rows, false)[0]?.uid, taskRows(rows, false)[shown]?.uid],
+    [10_500, 500],
+    'and the row behind it',
+  )
+})
