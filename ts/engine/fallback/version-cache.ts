@@ -5,6 +5,8 @@ import type { PostingList } from './postings.js'
 const COMPLETIONS_MAX = 256
 const SPLITS_MAX = 4096
 const FILTERS_MAX = 256
+/** Longer filters are worked out anew: 256 of a megabyte each would fill the memory with their texts alone. */
+const FILTER_CHARS_MAX = 65_536
 
 /** A map that forgets what was put in first. */
 class Bounded<V> {
@@ -53,6 +55,6 @@ export class VersionCache {
 
   /** The set belongs to the cache: copy it before changing it. */
   filter(key: string, make: () => DocSet): DocSet {
-    return this.filters.get(key, make)
+    return key.length > FILTER_CHARS_MAX ? make() : this.filters.get(key, make)
   }
 }
