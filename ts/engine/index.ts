@@ -12,6 +12,7 @@ export {
   type Value as ScoreValue,
 } from './fallback/ranking/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
+export { searchedText } from './query-text.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'
 export { type EngineChoice, EngineLoadError, type OpenedEngine, openEngine } from './select.js'

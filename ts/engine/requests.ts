@@ -66,6 +66,8 @@ export interface SearchRequest {
   readonly metadata: unknown
   /** Documents with a place of their own, whatever their rank; those that count more come first. */
   readonly pins: readonly { readonly id: string; readonly position: number }[]
+  /** Bytes of the answer; absent: no limit. */
+  readonly answerBytesMax?: number
 }
 
 export interface FederationRequest {
@@ -84,6 +86,8 @@ export interface FederationRequest {
   readonly origin: { readonly remote: string | null } | null
   /** Hits carry `weightedScoreValues` and `distinctValues`, for another instance that merges them. */
   readonly showScoreValues: boolean
+  /** Bytes of the answer; absent: no limit. */
+  readonly answerBytesMax?: number
 }
 
 export interface FacetSearchRequest {
@@ -102,6 +106,8 @@ export interface FacetSearchRequest {
   readonly features: RequestFeatures
   /** As of a search: they are counted too. */
   readonly pins: SearchRequest['pins']
+  /** Bytes of the answer; absent: no limit. */
+  readonly answerBytesMax?: number
 }
 
 export interface SimilarRequest {
@@ -120,6 +126,8 @@ export interface SimilarRequest {
   readonly showPerformanceDetails: boolean
   readonly rankingScoreThreshold: number | null
   readonly features: RequestFeatures
+  /** Bytes of the answer; absent: no limit. */
+  readonly answerBytesMax?: number
 }
 
 export interface DocumentsRequest {
@@ -134,6 +142,8 @@ export interface DocumentsRequest {
   readonly filter: FilterValue | null
   readonly sort: readonly string[] | null
   readonly features: RequestFeatures
+  /** Bytes of the answer; absent: no limit. */
+  readonly answerBytesMax?: number
 }
 
 export interface DocumentRequest {

@@ -70,6 +70,7 @@ const families = {
     'missing_payload',
     'malformed_payload',
     'feature_not_enabled',
+    'answer_too_large',
     'invalid_header_value',
     'inconsistent_document_change_headers',
     'index_scoped_api_key_with_global_action',

@@ -1,7 +1,9 @@
 import type { FilterValue, PayloadFormat } from '../engine/index.js'
 import { document, listOf, pageOf, taskSummary } from './answers.js'
+import { NAMES_MAX } from './limits.js'
 import {
   anything,
+  atMost,
   badValue,
   boolean,
   defaulted,
@@ -50,14 +52,14 @@ export const listParameters = {
   retrieveVectors: defaulted(boolean, false, 'invalid_document_retrieve_vectors'),
   ids: optional(list(documentId), 'invalid_document_ids'),
   filter: optional(jsonOrText(filter), 'invalid_document_filter'),
-  sort: optional(sortList, 'invalid_document_sort'),
+  sort: optional(atMost(sortList, NAMES_MAX), 'invalid_document_sort'),
   useNetwork: noNetwork,
 }
 const fetchBody = shape({
   ...listParameters,
-  fields: optional(strings, 'invalid_document_fields'),
+  fields: optional(atMost(strings, NAMES_MAX), 'invalid_document_fields'),
   filter: optional(filter, 'invalid_document_filter'),
-  sort: optional(strings, 'invalid_document_sort'),
+  sort: optional(atMost(strings, NAMES_MAX), 'invalid_document_sort'),
   useNetwork: optional(boolean, 'invalid_document_use_network'),
 })
 const oneParameters = {

@@ -1,5 +1,6 @@
 import type { FilterableRule, IndexSettings } from '../settings/index.js'
-import { boolean, defaulted, integer, optional, ownValue, shape, strings } from './parse/index.js'
+import { NAMES_MAX } from './limits.js'
+import { atMost, boolean, defaulted, integer, optional, ownValue, shape, strings } from './parse/index.js'
 
 /** Body of the field listing. */
 export const fieldsBody = shape({
@@ -7,7 +8,10 @@ export const fieldsBody = shape({
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
   filter: optional(
     shape({
-      attributePatterns: optional(strings, 'invalid_index_fields_filter_attribute_patterns'),
+      attributePatterns: optional(
+        atMost(strings, NAMES_MAX),
+        'invalid_index_fields_filter_attribute_patterns',
+      ),
       displayed: optional(boolean, 'invalid_index_fields_filter_displayed'),
       searchable: optional(boolean, 'invalid_index_fields_filter_searchable'),
       sortable: optional(boolean, 'invalid_index_fields_filter_sortable'),

@@ -1,6 +1,9 @@
+import { searchedText } from '../engine/index.js'
+import { MARK_BYTES_MAX, NAMES_MAX } from './limits.js'
 import { locale } from './locales.js'
 import {
   anything,
+  atMost,
   badValue,
   boolean,
   defaulted,
@@ -20,6 +23,23 @@ import {
   type Type,
   unitInterval,
 } from './parse/index.js'
+
+/** What is searched for, as far as it counts: the rest would not change the answer. */
+const query: Type<string> = refined(string, searchedText)
+
+/** Text that is set around every match. */
+const mark: Type<string> = refined(
+  string,
+  (text, at) => {
+    const bytes = Buffer.byteLength(text)
+    if (bytes > MARK_BYTES_MAX) throw badValue(`it has ${bytes} bytes, the most are ${MARK_BYTES_MAX}`, at)
+    return text
+  },
+  { maxLength: MARK_BYTES_MAX },
+)
+
+/** Names of attributes, patterns or criteria. */
+const names: Type<readonly string[]> = atMost(strings, NAMES_MAX)
 
 /** Text that names something, so that it cannot be empty. */
 const nonEmpty: Type<string> = refined(string, (text, at) => {
@@ -63,23 +83,23 @@ export const matchingStrategy = oneOf(['last', 'all', 'frequency'])
 
 /** Fields that every kind of search shares, whichever way they arrive. */
 const common = {
-  q: optional(string, 'invalid_search_q'),
-  attributesToRetrieve: optional(strings, 'invalid_search_attributes_to_retrieve'),
-  attributesToCrop: optional(strings, 'invalid_search_attributes_to_crop'),
+  q: optional(query, 'invalid_search_q'),
+  attributesToRetrieve: optional(names, 'invalid_search_attributes_to_retrieve'),
+  attributesToCrop: optional(names, 'invalid_search_attributes_to_crop'),
   cropLength: defaulted(integer(), 10, 'invalid_search_crop_length'),
-  cropMarker: defaulted(string, '…', 'invalid_search_crop_marker'),
-  attributesToHighlight: optional(strings, 'invalid_search_attributes_to_highlight'),
-  highlightPreTag: defaulted(string, '<em>', 'invalid_search_highlight_pre_tag'),
-  highlightPostTag: defaulted(string, '</em>', 'invalid_search_highlight_post_tag'),
+  cropMarker: defaulted(mark, '…', 'invalid_search_crop_marker'),
+  attributesToHighlight: optional(names, 'invalid_search_attributes_to_highlight'),
+  highlightPreTag: defaulted(mark, '<em>', 'invalid_search_highlight_pre_tag'),
+  highlightPostTag: defaulted(mark, '</em>', 'invalid_search_highlight_post_tag'),
   showMatchesPosition: defaulted(boolean, false, 'invalid_search_show_matches_position'),
   filter: optional(filter, 'invalid_search_filter'),
-  sort: optional(strings, 'invalid_search_sort'),
+  sort: optional(names, 'invalid_search_sort'),
   distinct: optional(string, 'invalid_search_distinct'),
-  facets: optional(strings, 'invalid_search_facets'),
+  facets: optional(names, 'invalid_search_facets'),
   matchingStrategy: defaulted(matchingStrategy, 'last', 'invalid_search_matching_strategy'),
-  attributesToSearchOn: optional(strings, 'invalid_search_attributes_to_search_on'),
+  attributesToSearchOn: optional(names, 'invalid_search_attributes_to_search_on'),
   rankingScoreThreshold: optional(unitInterval, 'invalid_search_ranking_score_threshold'),
-  locales: optional(list(locale), 'invalid_search_locales'),
+  locales: optional(atMost(list(locale), NAMES_MAX), 'invalid_search_locales'),
   hybrid: optional(hybrid, 'invalid_search_hybrid_query'),
   vector: optional(vector, 'invalid_search_vector'),
   media: optional(anything, 'invalid_search_media'),
@@ -114,7 +134,7 @@ const { hybrid: _hybrid, media: _media, personalize: _personalize, ...alsoInQuer
 export const searchParameters = {
   ...alsoInQueries,
   filter: optional(jsonOrText(filter), 'invalid_search_filter'),
-  sort: optional(sortList, 'invalid_search_sort'),
+  sort: optional(atMost(sortList, NAMES_MAX), 'invalid_search_sort'),
   distinct: optional(nonEmpty, 'invalid_search_distinct'),
   hybridEmbedder: optional(nonEmpty, 'invalid_search_embedder'),
   hybridSemanticRatio: optional(unitInterval, 'invalid_search_semantic_ratio'),
@@ -124,7 +144,7 @@ export const searchParameters = {
 /** Body of facet search; whatever else a search body has is skipped. */
 export const facetSearchFields = {
   facetName: required(string, 'invalid_facet_search_facet_name', 'missing_facet_search_facet_name'),
-  facetQuery: optional(string, 'invalid_facet_search_query'),
+  facetQuery: optional(query, 'invalid_facet_search_query'),
   q: common.q,
   vector: common.vector,
   media: common.media,

@@ -4,6 +4,7 @@ import { ApiError } from '../errors/index.js'
 import { pinsFor, type Rule, type RuledSearch } from '../rules/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import { type Features, requestFeatures } from './features.js'
+import { ANSWER_BYTES_MAX } from './limits.js'
 import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
 import { uuidV7 } from './uuid-v7.js'
@@ -61,6 +62,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     requestUid: uuidV7(),
     metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
     pins: pinsOf({ indexUid: entry.uid, q: search.q, filter }, context),
+    answerBytesMax: ANSWER_BYTES_MAX,
   }
 }
 

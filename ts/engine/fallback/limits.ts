@@ -19,6 +19,12 @@ export const SYNONYM_WORDS_MAX = 100
 /** A prefix of up to this many bytes, shared by this many words, is completed by all of them. */
 export const SHORT_PREFIX_BYTES_MAX = 4
 export const SHORT_PREFIX_WORDS_MIN = 100
+/** Fields, values and numbers of a filter. Each takes some 100 bytes, however short it is written. */
+export const FILTER_TEXTS_MAX = 100_000
+/** Its brackets, commas and signs: a point of a polygon has two numbers and four of them. */
+export const FILTER_SYMBOLS_MAX = 4 * FILTER_TEXTS_MAX
+/** Characters of a filter that messages repeat. */
+export const FILTER_SHOWN_CHARS_MAX = 2000
 /** Distinct field names of one index, dotted paths included. */
 export const FIELDS_MAX = 65_535
 /** Bytes of a document id. */

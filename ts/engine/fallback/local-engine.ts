@@ -43,10 +43,11 @@ import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { Pacer } from './pacer.js'
 import { inspectPayload } from './payload.js'
+import { Bounds, checkStop, type Stop } from './search/bounds.js'
 import { listDocuments, oneDocument } from './search/documents.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
-import { type Stop, type StoppableRequest, search } from './search/search.js'
+import { type StoppableRequest, search } from './search/search.js'
 import { similar } from './search/similar.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, readLog } from './store/log.js'
@@ -222,13 +223,16 @@ export class LocalEngine implements BareEngine {
     for (const { index, request } of requests)
       queries.push({ index: await this.existing(index), request: stoppable(request, stop) })
     if (federation !== null) {
-      const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation))
+      const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
       return { body: Buffer.from(json), facts }
     }
     const results: string[] = []
+    let bytes = 0
     const facts: SearchFacts[] = []
     for (const [at, { index, request }] of queries.entries()) {
-      const answer = positioned(at, () => search(index, request))
+      if (at > 0) checkStop(stop)
+      const answer = positioned(at, () => search(index, request, new Bounds(request, bytes)))
+      bytes += Buffer.byteLength(answer.json)
       results.push(`{"indexUid":${JSON.stringify(request.indexUid)},${answer.json.slice(1)}`)
       facts.push(answer.facts)
     }

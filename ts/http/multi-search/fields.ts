@@ -1,4 +1,6 @@
+import { NAMES_MAX, QUERIES_MAX } from '../limits.js'
 import {
+  atMost,
   badValue,
   boolean,
   defaulted,
@@ -32,7 +34,7 @@ const queryFields = {
     'bad_request',
   ),
 }
-const facetsByIndex = refined(mapOf(nullable(strings)), (facets, at) => {
+const facetsByIndex = refined(mapOf(nullable(atMost(strings, NAMES_MAX))), (facets, at) => {
   for (const uid of facets.keys()) {
     if (!isIndexUid(uid)) throw badValue(`\`${uid}\` is not a valid index uid`, at)
   }
@@ -61,7 +63,7 @@ const federationFields = {
 /** Body of POST /multi-search. */
 export const multiSearchBody = shape({
   federation: optional(shape(federationFields), 'bad_request'),
-  queries: required(list(shape(queryFields)), 'bad_request'),
+  queries: required(atMost(list(shape(queryFields)), QUERIES_MAX), 'bad_request'),
 })
 
 export type Query = Values<typeof queryFields>

@@ -5,6 +5,7 @@ import type { IndexEntry } from '../../tasks/index.js'
 import type { Disconnect } from '../disconnect.js'
 import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../exchange.js'
+import { ANSWER_BYTES_MAX } from '../limits.js'
 import { readNode, shape } from '../parse/index.js'
 import { searchFields } from '../search-fields.js'
 import { searchMetadata, searchRequest } from '../search-requests.js'
@@ -62,6 +63,7 @@ export function localSearches(
       metadata: includeMetadata ? metadata : null,
       weights: placed.map(({ query }) => query.federationOptions?.weight ?? 1),
       positions: placed.map(shownPosition),
+      answerBytesMax: ANSWER_BYTES_MAX,
     }
     // As with a single search: what was deleted or swapped away meanwhile is asked for again.
     const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))

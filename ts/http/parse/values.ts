@@ -1,5 +1,6 @@
 import type { FilterValue } from '../../engine/index.js'
 import {
+  type At,
   badValue,
   integer,
   type JsonNode,
@@ -73,6 +74,27 @@ export const documentId: Type<string> = {
 }
 
 export const strings = list(string)
+
+/** `type`, a list, with at most so many elements. */
+export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly T[]> {
+  const check = (length: number, at: At): void => {
+    if (length > most) throw badValue(`it has ${length} elements, the most are ${most}`, at)
+  }
+  return {
+    expected: type.expected,
+    schema: { ...type.schema, maxItems: most },
+    json(node, at) {
+      // Elements that are too many are not read.
+      if (node.kind === 'array') check(node.items.length, at)
+      return type.json(node, at)
+    },
+    text(text, at) {
+      const items = type.text(text, at)
+      check(items.length, at)
+      return items
+    },
+  }
+}
 
 /** A filter's shape: a string, or an array; what an array may hold is for the filter parser to say. */
 export const filter: Type<FilterValue> = {

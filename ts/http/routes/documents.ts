@@ -24,6 +24,7 @@ import {
 import { type Call, serve } from '../endpoint.js'
 import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSummary } from '../exchange.js'
 import { requestFeatures } from '../features.js'
+import { ANSWER_BYTES_MAX } from '../limits.js'
 import type { Values } from '../parse/index.js'
 import type { RouteServices } from '../services.js'
 import { receiveUpload } from '../uploads.js'
@@ -115,6 +116,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         filter: wanted.filter,
         sort,
         features: requestFeatures(features),
+        answerBytesMax: ANSWER_BYTES_MAX,
       }
       return engine.documents(entry.id, encodeRequest(body))
     }

@@ -11,7 +11,9 @@ import { searchEmbedded } from '../embedding.js'
 import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import { requestFeatures } from '../features.js'
+import { ANSWER_BYTES_MAX, NAMES_MAX } from '../limits.js'
 import {
+  atMost,
   boolean,
   defaulted,
   documentId,
@@ -47,7 +49,7 @@ const similarFields = {
   limit: defaulted(integer(), 20, 'invalid_similar_limit'),
   filter: optional(filter, 'invalid_similar_filter'),
   embedder: required(string, 'invalid_similar_embedder'),
-  attributesToRetrieve: optional(strings, 'invalid_similar_attributes_to_retrieve'),
+  attributesToRetrieve: optional(atMost(strings, NAMES_MAX), 'invalid_similar_attributes_to_retrieve'),
   retrieveVectors: defaulted(boolean, false, 'invalid_similar_retrieve_vectors'),
   showRankingScore: defaulted(boolean, false, 'invalid_similar_show_ranking_score'),
   showRankingScoreDetails: defaulted(boolean, false, 'invalid_similar_show_ranking_score_details'),
@@ -134,6 +136,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           vector: wanted.vector,
           features: requestFeatures(features),
           pins: pinsOf(ruled, { features, rules: tasks.rules() }),
+          answerBytesMax: ANSWER_BYTES_MAX,
         }
         return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop)).body
       }
@@ -244,6 +247,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         showPerformanceDetails: wanted.showPerformanceDetails,
         rankingScoreThreshold: wanted.rankingScoreThreshold,
         features: requestFeatures(features),
+        answerBytesMax: ANSWER_BYTES_MAX,
       }
       return (await engine.similar(entry.id, encodeRequest(complete))).body
     }

@@ -60,9 +60,10 @@ export class Tokenizer {
   /** @param locales languages the text may be in, empty for no restriction */
   tokenize(text: string, locales: readonly string[] = []): Token[] {
     const tokens: Token[] = []
+    const isAscii = ASCII.test(text)
     let start = 0
     while (start < text.length) {
-      const run = ASCII.test(text) ? { script: asciiScript(text), end: text.length } : runFrom(text, start)
+      const run = isAscii ? { script: asciiScript(text), end: text.length } : runFrom(text, start)
       const writing = { script: run.script, language: languageOf(text, start, run, locales) }
       this.cutRun(text, start, run.end, writing, tokens)
       start = run.end

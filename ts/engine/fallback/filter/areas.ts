@@ -78,9 +78,15 @@ function aroundPole(ring: readonly Position[], pole: 90 | -90): Position[] {
 
 const overlap = (a: Box, b: Box): boolean => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
 
-/** Whether some shape shares a place with some area. */
-export function anyMeets(shapes: readonly Shape[], areas: readonly Area[]): boolean {
-  return shapes.some((shape) => areas.some((area) => overlap(shape.box, area.box) && meets(shape, area)))
+/** Whether some shape shares a place with some area. @param check throws once the answer is of no use any more */
+export function anyMeets(shapes: readonly Shape[], areas: readonly Area[], check: () => void): boolean {
+  return shapes.some((shape) =>
+    areas.some((area) => {
+      if (!overlap(shape.box, area.box)) return false
+      check()
+      return meets(shape, area)
+    }),
+  )
 }
 
 const mutable = (positions: readonly Position[]): number[][] => positions.map(([lng, lat]) => [lng, lat])

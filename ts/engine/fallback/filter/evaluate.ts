@@ -25,43 +25,48 @@ import {
   type VectorKind,
 } from './parse.js'
 
-/** Documents that pass. @throws FilterError if a field or an operator is not allowed by the settings */
-export function documentsMatching(index: FilterView, filter: Filter): DocSet {
+/**
+ * Documents that pass.
+ * @param check throws once nothing of the filter is of use any more
+ * @throws FilterError if a field or an operator is not allowed by the settings
+ */
+export function documentsMatching(index: FilterView, filter: Filter, check = (): void => undefined): DocSet {
+  check()
   switch (filter.kind) {
     case 'and': {
       const found = index.alive.clone()
-      for (const item of distinctItems(filter.items)) found.intersect(documentsMatching(index, item))
+      for (const item of distinctItems(filter.items)) found.intersect(documentsMatching(index, item, check))
       return found
     }
     case 'or': {
       const found = new DocSet(index.alive.words.length * 32)
       for (const item of distinctItems(joinedEqualities(filter.items)))
-        found.union(documentsMatching(index, item))
+        found.union(documentsMatching(index, item, check))
       return found
     }
     case 'not':
-      return index.alive.clone().subtract(documentsMatching(index, filter.item))
+      return index.alive.clone().subtract(documentsMatching(index, filter.item, check))
     case 'condition':
       return conditionMatches(index, filter.field, filter.condition, filter.at)
     case 'radius': {
       requireGeo(index, filter.at)
       const { center, metres, corners } = filter
       return pointsWhere(index, (point) => metresBetween(center, point) <= metres).union(
-        shapesMeeting(index, circleAreas(center, metres, corners)),
+        shapesMeeting(index, circleAreas(center, metres, corners), check),
       )
     }
     case 'box': {
       const { topRight, bottomLeft } = filter
       requireGeo(index, filter.at)
       return pointsWhere(index, inBox(topRight, bottomLeft)).union(
-        shapesMeeting(index, boxAreas(topRight, bottomLeft)),
+        shapesMeeting(index, boxAreas(topRight, bottomLeft), check),
       )
     }
     case 'vectors':
       return withVectors(index, filter.embedder, filter.which, filter.at)
     case 'polygon':
       if (!usesGeojson(index.settings)) throw notFilterable(index, '_geojson', filter.at)
-      return shapesMeeting(index, polygonAreas(filter.corners))
+      return shapesMeeting(index, polygonAreas(filter.corners), check)
   }
 }
 
@@ -156,11 +161,11 @@ function pointsWhere(index: FilterView, holds: (point: LatLng) => boolean): DocS
   return found.intersect(index.alive)
 }
 
-function shapesMeeting(index: FilterView, areas: readonly Area[]): DocSet {
+function shapesMeeting(index: FilterView, areas: readonly Area[], check: () => void): DocSet {
   const found = new DocSet(index.alive.words.length * 32)
   if (!usesGeojson(index.settings)) return found
   for (const [docid, shapes] of index.columns.shapes.entries())
-    if (shapes !== undefined && anyMeets(shapes, areas)) found.add(docid)
+    if (shapes !== undefined && anyMeets(shapes, areas, check)) found.add(docid)
   return found.intersect(index.alive)
 }
 

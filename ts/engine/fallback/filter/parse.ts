@@ -16,6 +16,7 @@
 
 import type { ErrorCode } from '../../../errors/index.js'
 import { isDecimal } from '../../../parse/index.js'
+import { FILTER_SHOWN_CHARS_MAX, FILTER_SYMBOLS_MAX, FILTER_TEXTS_MAX } from '../limits.js'
 
 export type Comparison = '=' | '!=' | '>' | '>=' | '<' | '<='
 
@@ -86,8 +87,19 @@ export class FilterError extends Error {
 
 /** Character span from 1 and the whole expression, as the API's messages end. */
 function position({ text, start, end }: Span): string {
-  const characters = (upTo: number): number => Array.from(text.slice(0, upTo)).length
-  return `${characters(start) + 1}:${characters(end) + 1} ${text}`
+  const characters = (upTo: number): number => {
+    let count = 0
+    for (let at = 0; at < upTo; at += text.codePointAt(at)! > 0xffff ? 2 : 1) count++
+    return count
+  }
+  return `${characters(start) + 1}:${characters(end) + 1} ${excerpt(text)}`
+}
+
+/** Long texts are cut, so that a message is not as long as its request. */
+function excerpt(text: string): string {
+  if (text.length <= FILTER_SHOWN_CHARS_MAX) return text
+  const shown = Array.from(text.slice(0, 2 * FILTER_SHOWN_CHARS_MAX))
+  return shown.length <= FILTER_SHOWN_CHARS_MAX ? text : `${shown.slice(0, FILTER_SHOWN_CHARS_MAX).join('')}…`
 }
 
 export interface FilterFeatures {
@@ -112,25 +124,34 @@ const CONDITION_COST = 3
  */
 export function parseFilter(value: unknown, features: FilterFeatures): Filter | null {
   if (value === null || value === undefined) return null
-  if (typeof value === 'string') return parseExpression(value, features)
+  if (typeof value === 'string') return parseExpression(value, features, new LexemeBudget())
   if (!Array.isArray(value))
-    throw new FilterError(`a filter must be a string or an array, found \`${JSON.stringify(value)}\``)
+    throw new FilterError(
+      `a filter must be a string or an array, found \`${excerpt(JSON.stringify(value))}\``,
+    )
+  const budget = new LexemeBudget()
   const items = value.flatMap((item: unknown) => {
-    const parsed = Array.isArray(item) ? parseAlternatives(item, features) : parseElement(item, features)
+    const parsed = Array.isArray(item)
+      ? parseAlternatives(item, features, budget)
+      : parseElement(item, features, budget)
     return parsed === null ? [] : [parsed]
   })
   return items.length === 0 ? null : { kind: 'and', items }
 }
 
-function parseAlternatives(list: readonly unknown[], features: FilterFeatures): Filter | null {
-  const items = list.flatMap((item) => parseElement(item, features) ?? [])
+function parseAlternatives(
+  list: readonly unknown[],
+  features: FilterFeatures,
+  budget: LexemeBudget,
+): Filter | null {
+  const items = list.flatMap((item) => parseElement(item, features, budget) ?? [])
   return items.length === 0 ? null : { kind: 'or', items }
 }
 
-function parseElement(item: unknown, features: FilterFeatures): Filter | null {
-  if (typeof item === 'string') return parseExpression(item, features)
+function parseElement(item: unknown, features: FilterFeatures, budget: LexemeBudget): Filter | null {
+  if (typeof item === 'string') return parseExpression(item, features, budget)
   throw new FilterError(
-    `a filter array holds strings and arrays of strings, found \`${JSON.stringify(item)}\``,
+    `a filter array holds strings and arrays of strings, found \`${excerpt(JSON.stringify(item))}\``,
   )
 }
 
@@ -166,7 +187,24 @@ const BLANK = /^[ \t\r\n]*$/
 const WORD = /[\p{L}\p{N}_\-.]+/uy
 const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
 
-function lexemes(text: string): Lexeme[] {
+/** How many more fields, values and symbols a filter may have, all its expressions together. */
+class LexemeBudget {
+  #texts = FILTER_TEXTS_MAX
+  #symbols = FILTER_SYMBOLS_MAX
+
+  /** @throws FilterError */
+  take({ kind, text }: Lexeme, source: string): void {
+    if (kind === 'symbol') this.#symbols--
+    else if (kind === 'quoted' || !KEYWORDS.has(text)) this.#texts--
+    if (this.#texts >= 0 && this.#symbols >= 0) return
+    throw new FilterError(
+      `the filter holds more than ${FILTER_TEXTS_MAX} fields and values; ask in several requests`,
+      { text: source, start: 0, end: 0 },
+    )
+  }
+}
+
+function lexemes(text: string, budget: LexemeBudget): Lexeme[] {
   const found: Lexeme[] = []
   let at = 0
   while (at < text.length) {
@@ -177,6 +215,7 @@ function lexemes(text: string): Lexeme[] {
     }
     if (character === '"' || character === "'") {
       const quoted = readQuoted(text, at)
+      budget.take(quoted, text)
       found.push(quoted)
       at = quoted.end
       continue
@@ -188,12 +227,10 @@ function lexemes(text: string): Lexeme[] {
     const match = symbol ?? word
     if (match === undefined)
       throw new FilterError(`unexpected character \`${character}\``, { text, start: at, end: at + 1 })
-    found.push({
-      kind: symbol === undefined ? 'word' : 'symbol',
-      text: match,
-      start: at,
-      end: at + match.length,
-    })
+    const kind = symbol === undefined ? 'word' : 'symbol'
+    const lexeme = { kind, text: match, start: at, end: at + match.length } as const
+    budget.take(lexeme, text)
+    found.push(lexeme)
     at += match.length
   }
   found.push({ kind: 'end', text: '', start: text.length, end: text.length })
@@ -219,7 +256,8 @@ function readQuoted(text: string, start: number): Lexeme {
       value += character
       continue
     }
-    const rest = text.slice(at + 1)
+    // The longest escape has ten characters.
+    const rest = text.slice(at + 1, at + 11)
     const coded = /^x([0-9a-fA-F]{2})|^u\{([0-9a-fA-F]{1,6})\}/.exec(rest)
     const codePoint = coded === null ? Number.NaN : Number.parseInt(coded[1] ?? coded[2]!, 16)
     if (codePoint <= 0x10ffff) {
@@ -233,8 +271,8 @@ function readQuoted(text: string, start: number): Lexeme {
   throw new FilterError(`the quote \`${quote}\` is never closed`, { text, start, end: text.length })
 }
 
-function parseExpression(text: string, features: FilterFeatures): Filter | null {
-  return BLANK.test(text) ? null : new ExpressionParser(text, features).whole()
+function parseExpression(text: string, features: FilterFeatures, budget: LexemeBudget): Filter | null {
+  return BLANK.test(text) ? null : new ExpressionParser(text, features, budget).whole()
 }
 
 class ExpressionParser {
@@ -245,9 +283,9 @@ class ExpressionParser {
   /** The first use of what cannot be used; told once the text turns out to be a filter. */
   private lacking: FilterError | null = null
 
-  constructor(text: string, features: FilterFeatures) {
+  constructor(text: string, features: FilterFeatures, budget: LexemeBudget) {
     this.text = text
-    this.tokens = lexemes(text)
+    this.tokens = lexemes(text, budget)
     this.features = features
   }
 

@@ -6,6 +6,7 @@
  *  2. Without a word to look for, all that is left matches.
  */
 import { EngineError } from '../../engine-error.js'
+import { searchedText } from '../../query-text.js'
 import type { FilterValue, MatchingStrategy } from '../../requests.js'
 import { DocSet } from '../doc-set.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
@@ -19,6 +20,7 @@ import { searchedFields } from '../query/search-on.js'
 import { synonymsOf } from '../query/synonyms.js'
 import { typoBudget } from '../query/typos.js'
 import { matchSet } from '../ranking/index.js'
+import { checkStop, type Stop } from './bounds.js'
 
 /** What decides who matches. */
 export interface CandidateRequest {
@@ -31,6 +33,7 @@ export interface CandidateRequest {
   /** Documents that are not to be ranked; absent: none. */
   readonly without?: DocSet
   readonly features: FilterFeatures
+  readonly stop?: Stop
 }
 
 export interface Candidates {
@@ -50,13 +53,15 @@ export const prefixOf = (indexUid: string): string => `index \`${indexUid}\`: `
 export function filteredDocuments(
   { data, cache }: OpenIndex,
   filter: FilterValue | null,
-  features: FilterFeatures,
+  { features, stop }: { readonly features: FilterFeatures; readonly stop?: Stop },
   code: 'invalid_search_filter' | 'invalid_similar_filter' = 'invalid_search_filter',
 ): DocSet {
   try {
     const parsed = parseFilter(filter, features)
     if (parsed === null) return data.alive.clone()
-    return cache.filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed)).clone()
+    return cache
+      .filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed, () => checkStop(stop)))
+      .clone()
   } catch (error) {
     if (error instanceof FilterError) throw new EngineError(error.code(code), error.message)
     throw error
@@ -66,12 +71,12 @@ export function filteredDocuments(
 export function findCandidates(index: OpenIndex, request: CandidateRequest): Candidates {
   const { data, cache } = index
   const { settings } = data
-  const documents = filteredDocuments(index, request.filter, request.features)
+  const documents = filteredDocuments(index, request.filter, request)
   if (request.without !== undefined) documents.subtract(request.without)
   const allowed = searchedFields(data, request.attributesToSearchOn, request.indexUid)
   const resolver = new TermResolver(data, cache, allowed)
   const locales = request.locales ?? queryLocales(index, allowed)
-  const text = request.q ?? ''
+  const text = searchedText(request.q ?? '')
   const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales)
   const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime')
   for (const word of parsed.negativeWords) documents.subtract(resolver.documentsOfWord(word, false))

@@ -9,6 +9,7 @@ import { type JsonObject, parseJson, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
 import { shownVectors } from '../vector/index.js'
+import { Bounds } from './bounds.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
 
@@ -35,8 +36,9 @@ export function listDocuments(index: OpenIndex, request: DocumentsRequest): stri
     })
     page = Uint32Array.from(ranked, ({ docid }) => docid)
   }
+  const bounds = new Bounds(request)
   const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) =>
-    documentText(data, docid, request),
+    bounds.counted(documentText(data, docid, request)),
   )
   return `{"results":[${results.join(',')}],"offset":${request.offset},"limit":${request.limit},"total":${total}}`
 }

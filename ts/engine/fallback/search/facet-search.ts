@@ -9,11 +9,13 @@
  */
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
+import { QUERY_BYTES_MAX } from '../../limits.js'
 import type { FacetSearchRequest } from '../../requests.js'
 import { foldedText } from '../analysis/tokenize.js'
 import { covers } from '../fields/patterns.js'
 import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
+import { Bounds } from './bounds.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, type FacetCount, facetOrder } from './facets.js'
 import { rankSearch } from './search.js'
@@ -71,7 +73,10 @@ export function facetSearch(
         )
   const matches = matching(index, request)
   const hits = counts.filter(matches).slice(0, settings.faceting.maxValuesPerFacet)
-  const hitsText = hits.map(({ key, count }) => `{"value":${JSON.stringify(key)},"count":${count}}`)
+  const bounds = new Bounds(request)
+  const hitsText = hits.map(({ key, count }) =>
+    bounds.counted(`{"value":${JSON.stringify(key)},"count":${count}}`),
+  )
   return {
     json:
       `{"facetHits":[${hitsText.join(',')}],"facetQuery":${JSON.stringify(facetQuery)},` +
@@ -105,6 +110,7 @@ function matching(
   { facetName, facetQuery, locales }: FacetSearchRequest,
 ): (value: FacetCount) => boolean {
   const fieldLocales = localesOf(data.settings, facetName) ?? []
+  if (Buffer.byteLength(facetQuery ?? '') > QUERY_BYTES_MAX) return () => false
   const query = foldedText(facetQuery ?? '', locales ?? fieldLocales)
   if (query === '') return () => true
   const { typoTolerance } = data.settings
@@ -121,7 +127,8 @@ function matching(
 /** Least distance of `query` to a beginning of `text`; swaps of neighbours cost one. */
 function prefixDistance(query: string, text: string, budget: number): number {
   if (text.startsWith(query)) return 0
-  if (budget === 0) return 1
+  // What is left over of the query would all have to be typos.
+  if (budget === 0 || query.length - text.length > budget) return budget + 1
   let twoAbove: number[] = []
   let above = Array.from({ length: query.length + 1 }, (_, at) => at)
   let least = query.length

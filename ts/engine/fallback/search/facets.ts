@@ -17,6 +17,7 @@ import { isFilterable } from '../fields/rules.js'
 import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { compareUtf8 } from '../text-order.js'
+import type { Bounds } from './bounds.js'
 import { CommonestValues } from './commonest.js'
 
 /** From this many candidates on, numbers come in numeric order. */
@@ -90,8 +91,9 @@ export function facetsJson(
   facets: readonly string[],
   documents: DocSet,
   prefix: string,
+  bounds: Bounds,
 ): string {
-  const { distribution, stats } = facetParts(index, facets, documents, prefix)
+  const { distribution, stats } = facetParts(index, facets, documents, prefix, bounds)
   return `,"facetDistribution":${distribution},"facetStats":${stats}`
 }
 
@@ -101,6 +103,7 @@ export function facetParts(
   facets: readonly string[],
   documents: DocSet,
   prefix: string,
+  bounds: Bounds,
 ): { distribution: string; stats: string } {
   const { settings, columns } = index.data
   const distributions: string[] = []
@@ -112,7 +115,7 @@ export function facetParts(
     const most = settings.faceting.maxValuesPerFacet
     const result = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
     const counts = order === 'alpha' ? result.counts : commonest(column, docids, result.counts, most)
-    distributions.push(`${JSON.stringify(field)}:${countsJson(counts)}`)
+    distributions.push(bounds.counted(`${JSON.stringify(field)}:${countsJson(counts)}`))
     if (result.stats !== null)
       stats.push(
         `${JSON.stringify(field)}:{"min":${floatText(result.stats.min)},"max":${floatText(result.stats.max)}}`,

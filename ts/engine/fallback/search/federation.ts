@@ -24,6 +24,7 @@ import {
   valuesOf,
 } from '../ranking/index.js'
 import { compareUtf8 } from '../text-order.js'
+import { Bounds, checkStop, type Stop } from './bounds.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
 import { HitWriter } from './hits.js'
@@ -55,10 +56,15 @@ interface Candidate extends Comparable {
 export function federatedSearch(
   queries: readonly FederatedQuery[],
   federation: FederationRequest,
+  stop?: Stop,
 ): { json: string; facts: SearchFacts } {
   const started = performance.now()
+  const bounds = new Bounds(federation)
   const { from, to } = windowOf(federation.paging)
-  const ranked = queries.map((query, position) => rankQuery(query, position, federation, to))
+  const ranked = queries.map((query, position) => {
+    if (position > 0) checkStop(stop)
+    return rankQuery(query, position, { federation, wanted: to, bounds })
+  })
   requireComparable(ranked)
   const { page, dropped } = merged(ranked, federation, from, to)
   const byIndex = candidatesByIndex(ranked)
@@ -68,10 +74,10 @@ export function federatedSearch(
     ? null
     : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
   const json =
-    `{"hits":[${page.map((candidate) => hitText(candidate, federation)).join(',')}],${queryVectorsText(ranked, federation)}` +
+    `{"hits":[${page.map((candidate) => bounds.counted(hitText(candidate, federation))).join(',')}],${queryVectorsText(ranked, federation)}` +
     `"processingTimeMs":${Math.round(performance.now() - started)},` +
     windowText(federation.paging, total) +
-    facetsText(byIndex, federation) +
+    facetsText(byIndex, federation, bounds) +
     `,"requestUid":${JSON.stringify(federation.requestUid)}` +
     (federation.metadata === null ? '' : `,"metadata":${JSON.stringify(federation.metadata)}`) +
     (federation.showPerformanceDetails
@@ -120,14 +126,13 @@ function windowText(paging: Paging, total: number): string {
 function rankQuery(
   { index, request }: FederatedQuery,
   position: number,
-  federation: FederationRequest,
-  wanted: number,
+  { federation, wanted, bounds }: { federation: FederationRequest; wanted: number; bounds: Bounds },
 ): RankedQuery {
   const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
   const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
   try {
     const found = rankSearch(index, asked, reachable)
-    const writer = new HitWriter(index, asked, found)
+    const writer = new HitWriter(index, asked, found, bounds)
     const ranked = found.ranked.slice(0, reachable)
     return {
       index,
@@ -292,7 +297,11 @@ function candidatesByIndex(queries: readonly RankedQuery[]): Map<OpenIndex, Inde
   return byIndex
 }
 
-function facetsText(byIndex: ReadonlyMap<OpenIndex, IndexCandidates>, federation: FederationRequest): string {
+function facetsText(
+  byIndex: ReadonlyMap<OpenIndex, IndexCandidates>,
+  federation: FederationRequest,
+  bounds: Bounds,
+): string {
   const asked = [...byIndex].flatMap(([index, { uid, documents }]) => {
     const facets = Object.hasOwn(federation.facetsByIndex, uid) ? federation.facetsByIndex[uid] : null
     return facets === null || facets === undefined || facets.length === 0
@@ -304,7 +313,7 @@ function facetsText(byIndex: ReadonlyMap<OpenIndex, IndexCandidates>, federation
   const parts = asked
     .sort((a, b) => compareUtf8(a.uid, b.uid))
     .map(({ index, uid, documents, facets }) => {
-      const { distribution, stats } = facetParts(index, facets, documents, prefixOf(uid))
+      const { distribution, stats } = facetParts(index, facets, documents, prefixOf(uid), bounds)
       return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`
     })
   return `,"facetsByIndex":{${parts.join(',')}}`

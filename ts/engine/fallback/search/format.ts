@@ -15,10 +15,14 @@ import { displaysEverything, localesOf } from '../fields/rules.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { compareUtf8 } from '../text-order.js'
+import type { Bounds } from './bounds.js'
 import type { Candidates } from './candidates.js'
 import { cropWindow } from './crop.js'
 import { QueryPatterns, type TextMatch } from './matches.js'
 import { selectPaths } from './projection.js'
+
+/** Matches that are marked between two looks at what the answer may have. */
+const MATCHES_PER_LOOK = 1_000
 
 /** What is done to the texts of a field and everything below it. */
 interface FieldFormat {
@@ -44,13 +48,16 @@ export class Formatter {
   private readonly tokenizer: Tokenizer
   private readonly locales: readonly string[]
   private readonly asked: boolean
+  private readonly bounds: Bounds
 
   constructor(
     index: OpenIndex,
     request: SearchRequest,
     candidates: Candidates,
     retrieved: readonly string[] | null,
+    bounds: Bounds,
   ) {
+    this.bounds = bounds
     this.index = index
     this.request = request
     this.retrieved = retrieved
@@ -190,9 +197,11 @@ export class Formatter {
     const { cropMarker, highlightPreTag, highlightPostTag } = this.request
     let rendered = window.start > 0 ? cropMarker : ''
     let at = window.start
+    let matchCount = 0
     for (const match of matches) {
       const [start, end] = [Math.max(match.start, window.start), Math.min(match.end, window.end)]
       if (start >= end) continue
+      if (++matchCount % MATCHES_PER_LOOK === 0) this.bounds.check(rendered.length)
       rendered += text.slice(at, start) + highlightPreTag + text.slice(start, end) + highlightPostTag
       at = end
     }

@@ -17,6 +17,7 @@ import { floatText, type JsonObject, parseJson, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
 import { shownVectors } from '../vector/index.js'
+import type { Bounds } from './bounds.js'
 import { Formatter } from './format.js'
 import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './search.js'
@@ -30,12 +31,15 @@ export class HitWriter {
   /** Paths of a hit's own keys; null: everything. */
   private readonly shown: readonly string[] | null
   private readonly target: GeoPoint | null
+  private readonly bounds: Bounds
 
   constructor(
     index: OpenIndex,
     request: SearchRequest,
     { candidates, sort }: Pick<RankedSearch, 'candidates' | 'sort'>,
+    bounds: Bounds,
   ) {
+    this.bounds = bounds
     this.index = index
     this.request = request
     this.retrieved =
@@ -47,13 +51,14 @@ export class HitWriter {
       this.retrieved === null || displayed === null
         ? (this.retrieved ?? displayed)
         : commonPaths(displayed, this.retrieved)
-    this.formatter = new Formatter(index, request, candidates, this.retrieved && this.shown)
+    this.formatter = new Formatter(index, request, candidates, this.retrieved && this.shown, bounds)
     const geo = sort.find((criterion) => criterion.kind === 'geo')
     this.target = geo?.kind === 'geo' ? geo.target : null
   }
 
   /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
   hit({ docid, details }: Ranked, extra = ''): string {
+    this.bounds.check()
     const { settings, documents } = this.index.data
     const source = Buffer.from(documents[docid]!.source).toString()
     const document = parseJson(source) as JsonObject

@@ -28,7 +28,7 @@ export function pinnedDocuments(
   distinct: Column | null,
 ): Pinned {
   const { docids } = index.data
-  const allowed = filteredDocuments(index, filter, features)
+  const allowed = filteredDocuments(index, filter, { features })
   const hits = pins.flatMap(({ id, position }): Ranked[] => {
     const docid = docids.get(id)
     if (docid === undefined || !allowed.has(docid)) return []

@@ -23,6 +23,7 @@ import {
   rulesOfSearch,
   type SortCriterion,
 } from '../ranking/index.js'
+import { Bounds, type Stop } from './bounds.js'
 import { type Candidates, findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
@@ -59,11 +60,6 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   if (paging.page === 0) return { from: 0, to: 0 }
   const from = Math.min((paging.page - 1) * paging.hitsPerPage, maxTotalHits)
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
-}
-
-/** Whether anybody still waits for the answer. */
-export interface Stop {
-  readonly aborted: boolean
 }
 
 /** A search that ends early once nobody waits for it. */
@@ -198,18 +194,19 @@ export function filterableList({ data }: OpenIndex): string {
 export function search(
   index: OpenIndex,
   request: StoppableRequest,
+  bounds = new Bounds(request),
 ): { json: string; facts: SearchFacts; timeAt: number } {
   const started = performance.now()
   const { maxTotalHits } = index.data.settings.pagination
   const { from, to } = pageOf(request, maxTotalHits)
   const found = rankSearch(index, request, to)
   const page = found.ranked.slice(from, to)
-  const writer = new HitWriter(index, request, found)
-  const hits = page.map((ranked) => writer.hit(ranked))
+  const writer = new HitWriter(index, request, found, bounds)
+  const hits = page.map((ranked) => bounds.counted(writer.hit(ranked)))
   const facets =
     request.facets === null || request.facets.length === 0
       ? ''
-      : facetsJson(index, request.facets, found.counted, prefixOf(request.indexUid))
+      : facetsJson(index, request.facets, found.counted, prefixOf(request.indexUid), bounds)
   const total = Math.min(
     found.counted.count(),
     request.features.legacySearch ? maxTotalHits : Number.POSITIVE_INFINITY,

@@ -5,6 +5,7 @@ import type { SearchRequest, SimilarRequest } from '../../requests.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, type Ranked, vectorRule } from '../ranking/index.js'
 import type { Embedder } from '../vector/index.js'
+import { Bounds } from './bounds.js'
 import { filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { HitWriter } from './hits.js'
 import { embedderNamed } from './semantic.js'
@@ -13,20 +14,22 @@ export function similar(index: OpenIndex, request: SimilarRequest): { json: stri
   const started = performance.now()
   const { indexUid, offset, limit } = request
   const embedder = embedderNamed(index, request.embedder, 'invalid_similar_embedder', indexUid)
-  const candidates = filteredDocuments(index, request.filter, request.features, 'invalid_similar_filter')
+  const candidates = filteredDocuments(index, request.filter, request, 'invalid_similar_filter')
   const target = visibleTarget(index, request)
   candidates.delete(target)
   const found = nearest(index, request, { embedder, target, docids: candidates.toArray() })
   const asked = asSearch(request)
-  const writer = new HitWriter(index, asked, {
+  const bounds = new Bounds(request)
+  const ranking = {
     candidates: findCandidates(index, { ...asked, filter: null }),
     sort: [],
-  })
+  }
+  const writer = new HitWriter(index, asked, ranking, bounds)
   const page = found.ranked.slice(offset, offset + limit)
   const total = Math.min(found.total, index.data.settings.pagination.maxTotalHits)
   return {
     json:
-      `{"hits":[${page.map((ranked) => writer.hit(ranked)).join(',')}],"id":${JSON.stringify(request.id)},` +
+      `{"hits":[${page.map((ranked) => bounds.counted(writer.hit(ranked))).join(',')}],"id":${JSON.stringify(request.id)},` +
       `"processingTimeMs":${Math.round(performance.now() - started)},"limit":${limit},"offset":${offset},` +
       `"estimatedTotalHits":${total}` +
       (request.showPerformanceDetails
@@ -45,7 +48,7 @@ export function similar(index: OpenIndex, request: SimilarRequest): { json: stri
 
 function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: SimilarRequest): number {
   const docid = index.data.docids.get(id)
-  if (docid !== undefined && filteredDocuments(index, visible, features).has(docid)) return docid
+  if (docid !== undefined && filteredDocuments(index, visible, { features }).has(docid)) return docid
   throw new EngineError(
     'not_found_similar_id',
     `${prefixOf(indexUid)}there is no document with the id \`${id}\``,

@@ -1,0 +1,40 @@
+/** May an answer grow on? */
+import { EngineError } from '../../engine-error.js'
+
+/** Whether the client still waits for the answer. */
+export interface Stop {
+  readonly aborted: boolean
+}
+
+/** What the answer of a request may take, looked at while it is written. */
+export class Bounds {
+  readonly #bytesMax: number
+  #bytes: number
+
+  /** @param bytesBefore of answers to other searches of the same request, which stand before this one */
+  constructor({ answerBytesMax }: { readonly answerBytesMax?: number }, bytesBefore = 0) {
+    this.#bytesMax = answerBytesMax ?? Number.POSITIVE_INFINITY
+    this.#bytes = bytesBefore
+  }
+
+  /** `part`, which the answer has from here on. @throws EngineError `answer_too_large` */
+  counted(part: string): string {
+    this.#bytes += Buffer.byteLength(part)
+    this.check()
+    return part
+  }
+
+  /** Whether the answer may have so many bytes more. @throws EngineError `answer_too_large` */
+  check(more = 0): void {
+    if (this.#bytes + more <= this.#bytesMax) return
+    throw new EngineError(
+      'answer_too_large',
+      `the answer would have more than ${this.#bytesMax} bytes; ask for fewer hits, attributes, facets or searches at a time`,
+    )
+  }
+}
+
+/** @throws Error once the client is gone, which the server keeps to itself then */
+export function checkStop(stop: Stop | undefined): void {
+  if (stop?.aborted === true) throw new Error('a search was given up: its client is gone')
+}
