@@ -31,6 +31,8 @@ export interface Case {
     readonly status: number
     readonly holds?: string
   }[]
+  /** What is still wrong; such a case is left out of `npm test`. */
+  readonly open?: string
   /** Indexes to delete in the end. */
   readonly indexes?: readonly string[]
   /** Bounds other than those of all cases, for a reason that stands beside them. */
@@ -38,6 +40,9 @@ export interface Case {
 }
 
 const MB = 1_000_000
+
+/** Many bodies, or many answers, may hold 256 MB together: `ts/http/limits.ts`. */
+const manyAtOnce: Partial<Bounds> = { growthBytesMax: 400 * MB }
 
 const post = (path: string, body: Text, more: Partial<HostileRequest> = {}): HostileRequest => ({
   method: 'POST',
@@ -180,7 +185,7 @@ const patterns: readonly Case[] = [
   {
     name: 'pattern: url of 60,000 slashes in an export',
     requests: [post('/export', many('/', 60_000, '{"url":"http:', 'x y"}'))],
-    wanted: { statuses: [400, 202] },
+    wanted: { statuses: [200, 400] },
   },
   {
     name: 'pattern: url of 60,000 slashes in a network',
@@ -299,6 +304,7 @@ const bodies: readonly Case[] = [
       // A fetch of ids may be answered: two million are one long list of few documents.
       wanted: { statuses: [200, 202, 400, 413, 503] },
       indexes: ['ghost'],
+      bounds: manyAtOnce,
     }),
   ),
   ...(['gzip', 'br', 'deflate'] as const).map(
@@ -550,6 +556,7 @@ const answers: readonly Case[] = [
     prepare: [big],
     requests: [post('/indexes/big/search', '{"limit":1000}', { delivery: 'unread', copies: 4 })],
     wanted: { statuses: [200] },
+    bounds: manyAtOnce,
     afterwards: [{ request: post('/indexes/big/search', '{"limit":1}'), status: 200, holds: '"id":0' }],
     indexes: ['big'],
   },
@@ -558,6 +565,7 @@ const answers: readonly Case[] = [
     prepare: [big],
     requests: [get('/indexes/big/documents?limit=1000', { delivery: 'unread', copies: 4 })],
     wanted: { statuses: [200] },
+    bounds: manyAtOnce,
     afterwards: [{ request: post('/indexes/big/search', '{"limit":1}'), status: 200, holds: '"id":0' }],
     indexes: ['big'],
   },
@@ -647,7 +655,7 @@ const outside: readonly Case[] = [
     {
       name: `provider: ${path} as the target of an export`,
       requests: [post('/export', `{"url":"{provider}${path}?","indexes":{"films":{}}}`)],
-      wanted: { statuses: [202, 400] },
+      wanted: { statuses: [200, 400] },
     },
   ]),
 ]
@@ -820,6 +828,19 @@ const heads: readonly Case[] = [
       post(path, '{', { headers: { 'content-length': '1000000000' } }),
     ),
     wanted: { statuses: [413], code: tooLarge, refused: true },
+  },
+  {
+    // The platform wrote its `100 Continue` into the middle of an answer that had to wait for the one before.
+    name: 'head: requests that expect to be told to continue, three over one connection',
+    requests: [
+      {
+        method: 'DELETE',
+        path: '/chats/a/settings',
+        headers: { expect: '100-continue' },
+        delivery: 'pipelined',
+      },
+    ],
+    wanted: { statuses: [400], code: ['feature_not_enabled'], refused: true },
   },
   {
     name: 'head: bytes that are no HTTP',

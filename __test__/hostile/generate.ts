@@ -167,12 +167,14 @@ function requestsOf(
           as,
           headers: { ...typed, ...headers },
           ...sent,
-          delivery: isStream ? 'listening' : delivery,
+          delivery: isStream ? 'listening' : body === null && needsBody(delivery) ? 'whole' : delivery,
           copies: delivery === 'whole' ? copies : 1,
         },
       }
     })
 }
+
+const needsBody = (delivery: Delivery): boolean => ['chunked', 'truncated'].includes(delivery)
 
 const headers: fc.Arbitrary<Readonly<Record<string, string>>> = fc.oneof(
   { weight: 12, arbitrary: fc.constant({}) },

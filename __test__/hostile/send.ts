@@ -6,8 +6,11 @@ import { bytesOf, compressed, type HostileRequest, lengthOf } from './request.js
 /** What became of a request. */
 export interface Exchange {
   readonly answers: readonly Answer[]
-  /** `answered`, `closed` (the server hung up before it answered), `silent` (it did neither), `left` (by us). */
-  readonly ended: 'answered' | 'closed' | 'silent' | 'left'
+  /**
+   * `answered`, `closed` (the server hung up before it answered), `silent` (it did neither), `garbled` (what came back
+   * is no HTTP), `left` (by us).
+   */
+  readonly ended: 'answered' | 'closed' | 'silent' | 'garbled' | 'left'
 }
 
 /** Where requests go, and what stands for the names in them. */
@@ -62,7 +65,11 @@ export async function send(
       end(reader.answers.length >= wanted ? 'answered' : 'closed')
     }
     socket.on('data', (chunk: Buffer) => {
-      reader.push(chunk)
+      try {
+        reader.push(chunk)
+      } catch {
+        end('garbled')
+      }
       if (reader.answers.length >= wanted) end('answered')
       if (delivery === 'listening' && reader.begun) setTimeout(() => end('left'), LISTENING_MS)
     })
@@ -73,7 +80,11 @@ export async function send(
   if (delivery === 'unread') socket.pause()
   const stopped = (): boolean => socket.destroyed || reader.begun
   const sending = (async () => {
-    for (let i = 0; i < wanted; i++) {
+    if (delivery === 'pipelined') {
+      // In one piece: a server that sees the next request while it answers the one before is the point.
+      const once = Buffer.concat([head, ...body()])
+      await written(socket, Buffer.concat(Array<Buffer>(PIPELINED).fill(once)))
+    } else {
       await write(socket, [head], () => socket.destroyed)
       const limit = delivery === 'truncated' ? Math.floor(length / 2) : Number.POSITIVE_INFINITY
       if (isEndless || delivery === 'chunked') await writeChunked(socket, body, isEndless, stopped)

@@ -25,6 +25,9 @@ const DOCUMENTS = 2_000
 /** Milliseconds until a task is taken for stuck: one attempt at a provider that does not answer takes most of it. */
 const TASK_MS_MAX = 60_000
 
+/** Lines of a log that are shown of one fault. */
+const FAULT_LINES = 12
+
 /** A finished task, as far as the trial reads it. */
 export interface Task {
   readonly uid: number
@@ -136,7 +139,7 @@ export class Target {
       port: this.daemon.port,
       provider: this.provider.url,
       authorization: (name) => this.client(name).authorization,
-      answerMsMax: 120_000,
+      answerMsMax: 60_000,
     }
   }
 
@@ -226,7 +229,11 @@ export class Target {
     const log = this.daemon.log()
     const fresh = log.slice(this.#logRead)
     this.#logRead = log.length
-    return fresh.split('\n').filter((line) => /panicked|Unhandled|a request failed/.test(line))
+    const lines = fresh.split('\n')
+    // What follows such a line tells why.
+    return lines.flatMap((line, i) =>
+      /panicked|Unhandled|a request failed/.test(line) ? [lines.slice(i, i + FAULT_LINES).join('\n')] : [],
+    )
   }
 
   async stop(): Promise<void> {

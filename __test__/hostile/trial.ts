@@ -48,6 +48,8 @@ export interface Cost {
 const BEFORE_MAX = 40
 /** Milliseconds that garbage may take to go. */
 const SETTLE_MS_MAX = 8_000
+/** Bytes of an answer that says nothing but which task was enqueued. */
+const SUMMARY_BYTES_MAX = 1_000
 /** Milliseconds after which a request whose client hung up has been taken, if it is taken at all. */
 const HUNG_UP_MS = 100
 /** After so many requests everything is made as it was. */
@@ -62,6 +64,8 @@ export class Trial {
   readonly #before: HostileRequest[] = []
   #watch: Watch
   #lastState = ''
+  /** Whether a request was not answered in time: what is asked next would wait for it. */
+  #isStuck = false
 
   private constructor(
     private target: Target,
@@ -98,10 +102,11 @@ export class Trial {
     await this.target.stop()
   }
 
-  /** Runs the cases whose name holds `part`. */
-  async corpus(part = ''): Promise<void> {
+  /** Runs the cases whose name holds `part`. @param withOpen whether those are run that are known to fail */
+  async corpus(part = '', withOpen = true): Promise<void> {
     for (const one of corpus) {
-      if (one.name.includes(part)) await this.#unlessGone(one.name, one.requests, () => this.#case(one))
+      if (one.name.includes(part) && (withOpen || one.open === undefined))
+        await this.#unlessGone(one.name, one.requests, () => this.#case(one))
     }
     await this.target.refresh()
   }
@@ -141,7 +146,8 @@ export class Trial {
         }
         if (answers.length === 0) this.say(ended)
       })
-      this.say(JSON.stringify(cost))
+      this.say(costLine(cost))
+      for (const fault of this.target.faults()) this.say(fault)
     }
   }
 
@@ -190,6 +196,10 @@ export class Trial {
     this.costs.push(cost)
     this.say(costLine(cost))
     if (cost.isDead) return
+    if (this.#isStuck) {
+      await this.#renew()
+      return
+    }
     for (const { request, status, holds } of afterwards) {
       const { answers } = await this.target.send(request)
       const text = answers[0]?.body.toString() ?? ''
@@ -232,9 +242,11 @@ export class Trial {
     { answers, ended }: Exchange,
   ): Promise<void> {
     if (ended === 'left') return
+    if (ended === 'garbled') await this.#find('what came back is no HTTP', name, requests)
     const [answer] = answers
     if (answer === undefined) {
-      if (wanted.hangUp !== true || ended === 'silent')
+      this.#isStuck ||= ended === 'silent'
+      if (wanted.hangUp !== true || ended !== 'closed')
         await this.#find(`no answer: ${ended}`, name, requests)
       return
     }
@@ -288,7 +300,8 @@ export class Trial {
     name: string,
     about: readonly HostileRequest[],
   ): Promise<void> {
-    if (ended === 'silent') await this.#find('no answer in two minutes', name, about)
+    if (ended === 'silent') await this.#find('no answer in a minute', name, about)
+    if (ended === 'garbled') await this.#find('what came back is no HTTP', name, about)
     if (ended === 'closed' && answers.length === 0 && request.delivery === 'whole' && !isTorn(request)) {
       await this.#find('the connection was closed without an answer', name, about)
     }
@@ -311,7 +324,9 @@ export class Trial {
       ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method) ||
       (isAsked && operation.actions.some((action) => /search|\.get$/.test(action)))
     const taken = answers.filter(({ status }) => status < 400)
-    const isUnknown = answers.length === 0 && request.delivery !== 'truncated'
+    // A route that reads no body takes a request whose body never arrives.
+    const isUnknown =
+      answers.length === 0 && (request.delivery !== 'truncated' || operation.bodies.length === 0)
     if (taken.length === 0 && !isUnknown) {
       if (isRead) return
       const state = await this.target.state('queue')
@@ -479,9 +494,11 @@ export class Trial {
 
   /** The task that an answer names, once it has ended; undefined if it names none, null if it does not end. */
   async #taskOf(status: number, body: Buffer): Promise<Task | null | undefined> {
-    if (status !== 202) return undefined
-    const { taskUid } = JSON.parse(body.toString()) as { readonly taskUid?: number }
-    if (taskUid === undefined) return undefined
+    // Exports are accepted with 200.
+    if (status >= 300 || body.length > SUMMARY_BYTES_MAX) return undefined
+    const [, digits] = /^\{"taskUid":(\d+),/.exec(body.toString()) ?? []
+    if (digits === undefined) return undefined
+    const taskUid = Number(digits)
     this.counts.tasks++
     return this.target.settled(taskUid)
   }
@@ -512,6 +529,7 @@ export class Trial {
   /** Puts a new server in the place of this one. */
   async #renew(): Promise<void> {
     await this.#watch.close()
+    this.#isStuck = false
     const { engine } = this.target
     await this.target.stop()
     this.target = await Target.start(engine)

@@ -48,6 +48,12 @@ export function buildServer(services: Services): FastifyInstance {
   } as FastifyServerOptions) as FastifyInstance
   // Not among fastify's options.
   app.server.headersTimeout = HEAD_MS_MAX
+  // An answer that waits for the one before it on its connection has no socket yet; the platform would then write
+  // its `100 Continue` between head and body of that answer. Clients send their bodies without being told, too.
+  app.server.on('checkContinue', (request, response) => {
+    if (response.socket !== null) response.writeContinue()
+    app.server.emit('request', request, response)
+  })
   setUpTransport(app)
   boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, UNREAD_MS_MAX))
