@@ -249,6 +249,20 @@ for (const { what, answer, calls, message } of failures) {
   })
 }
 
+test.serial('a template that makes too much of a document fails the task, and nothing is sent', async (t) => {
+  const doubling = '{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(25)
+  const documentTemplate = `{% assign a = doc.t %}${doubling}{{ a }}`
+  const { add, provider } = await world(t, bare, {
+    ...single,
+    documentTemplate,
+    documentTemplateMaxBytes: 50,
+  })
+  const task = await add({ id: 1, t: 'a text' })
+  t.is(task.error.code, 'invalid_document_fields')
+  t.regex(task.error.message, /limit exceeded/)
+  t.is(provider.calls.length, 0)
+})
+
 test.serial('a provider that recovers is asked again after growing pauses', async (t) => {
   const flaky: Answer = (call, number) =>
     number < 2

@@ -132,3 +132,71 @@ test('parts that are missing, superfluous or wrong are told', async (t) => {
     },
   ])
 })
+
+// Each makes a text or a list twice as long in every line, or takes time that grows with the product of two lengths.
+const doubled = (line: string, times = 25): string =>
+  `{% assign a = "0123456789" %}${line.repeat(times)}{{ a }}`
+const list = '{% assign l = "x,y" | split: "," %}'
+const long = `{% assign a = "a" %}${'{% assign a = a | append: a %}'.repeat(19)}`
+const costly: Readonly<Record<string, string>> = {
+  capture: doubled('{% capture a %}{{ a }}{{ a }}{% endcapture %}'),
+  append: doubled('{% assign a = a | append: a %}'),
+  prepend: doubled('{% assign a = a | prepend: a %}'),
+  replace: doubled('{% assign a = a | replace: "0", "00" %}'),
+  join: `${list}${'{% assign l = l | concat: l %}'.repeat(22)}{{ l | join: "-" }}`,
+  concat: `${list}${'{% assign l = l | concat: l %}'.repeat(25)}{{ l | size }}`,
+  'a list of long texts': `${long}{% assign l = a | split: "b" %}${'{% assign l = l | concat: l %}'.repeat(16)}{{ l | append: "x" }}`,
+  'a printed list': `${long}{% assign l = a | split: "b" %}${'{% assign l = l | concat: l %}'.repeat(5)}{{ l }}`,
+  url_encode: `${long.replace('"a"', '"ж"')}{{ a | url_encode | url_encode }}`,
+  split: `${long}{% assign l = a | append: a | append: a | append: a | append: a | append: a | split: "" %}`,
+  'a long pattern': `${long}{% assign p = a | slice: 1, 200000 | append: "b" | append: a %}{{ a | remove: p }}`,
+  contains: `${long}{% assign p = a | slice: 1, 200000 | append: "b" %}{% if a contains p %}y{% endif %}`,
+  'the format of a date': `{% assign f = "%c" %}${'{% assign f = f | append: f %}'.repeat(19)}{{ "now" | date: f }}`,
+  'a range': '{% for i in (1..20000000) %}{% break %}{% endfor %}',
+  'a loop in a loop': '{% for i in (1..5000) %}{% for j in (1..5000) %}{% endfor %}{% endfor %}',
+}
+
+test('what a template makes is bounded while it is made, however little of it is asked for', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute'] })
+  for (const [what, template] of Object.entries(costly)) {
+    const request = { template: { ...inline(template), documentTemplateMaxBytes: 50 }, input: document }
+    const { body } = await server.post(path, request)
+    t.is(body.code, 'template_rendering_error', `${what}: ${JSON.stringify(body).slice(0, 300)}`)
+    t.regex(body.message, /limit exceeded|takes more than/, what)
+  }
+})
+
+test('output beyond what is asked for is dropped, and refused where no end is given', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute', 'multimodal'] })
+  const endless = `{% for i in (1..3000) %}${'0123456789'.repeat(1_000)}{% endfor %}`
+  const cut = { ...inline(endless), documentTemplateMaxBytes: 12 }
+  t.is((await server.post(path, { template: cut, input: document })).body.rendered, '012345678901')
+  const half = Array.from({ length: 3 }, () => endless.replace('3000', '900'))
+  await checkRefusals(t, server, [
+    { path, body: { template: inline(endless), input: document }, code: 'template_rendering_error' },
+    {
+      path,
+      body: { template: { kind: 'inlineFragment', inline: half }, input: document },
+      code: 'template_rendering_error',
+      names: 'characters',
+    },
+    {
+      path,
+      body: { template: { kind: 'inlineFragment', inline: Array(1_001).fill('{{ doc.t }}') } },
+      code: 'template_parsing_error',
+      names: '1000',
+    },
+    { path, body: { template: inline(' '.repeat(50_001)) }, code: 'template_parsing_error' },
+    { path, body: { template: inline('{{ doc.t | json }}') }, code: 'template_parsing_error', names: 'json' },
+  ])
+})
+
+test('a long rendering lets other requests be answered', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute'] })
+  const order: string[] = []
+  const template = inline(costly['a loop in a loop'])
+  const rendered = server.post(path, { template, input: document }).then(() => order.push('rendered'))
+  const asked = Array.from({ length: 5 }, () => server.get('/health').then(() => order.push('health')))
+  await Promise.all([rendered, ...asked])
+  t.is(order.at(-1), 'rendered')
+})

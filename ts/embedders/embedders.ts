@@ -85,7 +85,7 @@ export function openEmbedders(setup: EmbeddersSetup): Embedders {
     },
     async search(fields, search, options) {
       const searching = searchingFields(fields)
-      const input = inputOf(searching, fields, search)
+      const input = await inputOf(searching, fields, search)
       const call = { ...options, dimensions: dimensionsOf(fields) }
       const isShort = typeof input === 'string' && Buffer.byteLength(input) <= CACHED_QUERY_BYTES_MAX
       const key = isShort && search.media === null ? JSON.stringify([fields, input]) : null
@@ -99,7 +99,11 @@ export function openEmbedders(setup: EmbeddersSetup): Embedders {
   }
 }
 
-function inputOf(searching: EmbedderFields, fields: EmbedderFields, { q, media }: EmbeddedSearch): unknown {
+async function inputOf(
+  searching: EmbedderFields,
+  fields: EmbedderFields,
+  { q, media }: EmbeddedSearch,
+): Promise<unknown> {
   const fragments = searching.searchFragments as Readonly<Record<string, { value: unknown }>> | undefined
   if (media !== null && (fragments === undefined || fields !== searching)) {
     throw embeddingError('`media` needs an embedder of source `rest` with `searchFragments`')
@@ -123,7 +127,7 @@ async function rendered(
   const slots: (readonly Slot[] | null)[] = []
   let since = performance.now()
   for (const subject of subjects) {
-    slots.push(slotsOf(subject, after, before))
+    slots.push(await slotsOf(subject, after, before))
     if (performance.now() - since < RENDERING_TURN_MS) continue
     await turn()
     since = performance.now()

@@ -10,7 +10,6 @@ export {
 export { embeddingError } from './providers.js'
 export {
   checkFragment,
-  cutToBytes,
   documentContext,
   renderFragment,
   renderText,

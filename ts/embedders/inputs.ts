@@ -11,7 +11,7 @@ import {
   indexingFields,
   type Known,
 } from '../settings/index.js'
-import { cutToBytes, documentContext, renderFragment, renderText, TemplateError } from './templates.js'
+import { documentContext, renderFragment, renderText, TemplateError } from './templates.js'
 
 type Document = Readonly<Record<string, unknown>>
 
@@ -41,41 +41,45 @@ export interface Slot {
  * The vectors a document shall have; null: those it has.
  * @throws ApiError `invalid_document_fields` if its text cannot be made
  */
-export function slotsOf(subject: Subject, after: Shown, before: Shown): readonly Slot[] | null {
+export async function slotsOf(
+  subject: Subject,
+  after: Shown,
+  before: Shown,
+): Promise<readonly Slot[] | null> {
   const fragments = indexingFields(after.fields).indexingFragments
   return fragments === undefined ? textSlots(subject, after, before) : fragmentSlots(subject, after, before)
 }
 
-function textSlots(
+async function textSlots(
   { id, document, before }: Subject,
   after: Shown,
   shownBefore: Shown,
-): readonly Slot[] | null {
+): Promise<readonly Slot[] | null> {
   let input: string
   try {
-    input = textOf(document, after)
+    input = await textOf(document, after)
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
     throw new ApiError('invalid_document_fields', `document \`${id}\`: its template fails: ${error.message}`)
   }
-  if (before !== null && attempted(() => textOf(before, shownBefore)) === input) return null
+  if (before !== null && (await attempted(textOf(before, shownBefore))) === input) return null
   return [{ fragment: null, input }]
 }
 
-function textOf(document: Document, { fields, searchableAttributes }: Shown): string {
+function textOf(document: Document, { fields, searchableAttributes }: Shown): Promise<string> {
   const { documentTemplate = defaultDocumentTemplate, documentTemplateMaxBytes = 400 } =
     indexingFields(fields)
   const context = documentContext(document, searchableAttributes)
-  return cutToBytes(renderText(String(documentTemplate), context), Number(documentTemplateMaxBytes))
+  return renderText(String(documentTemplate), context, Number(documentTemplateMaxBytes))
 }
 
-function fragmentSlots(
+async function fragmentSlots(
   { document, before, keeps }: Subject,
   after: Shown,
   shownBefore: Shown,
-): readonly Slot[] | null {
-  const now = renderedFragments(document, after)
-  const then = before === null ? new Map<string, unknown>() : renderedFragments(before, shownBefore)
+): Promise<readonly Slot[] | null> {
+  const now = await renderedFragments(document, after)
+  const then = before === null ? new Map<string, unknown>() : await renderedFragments(before, shownBefore)
   const same = (name: string): boolean =>
     before !== null && then.has(name) && JSON.stringify(then.get(name)) === JSON.stringify(now.get(name))
   const names = [...now.keys()]
@@ -90,25 +94,26 @@ function fragmentSlots(
 }
 
 /** Fragments of a document by name; those that it lacks a field for are left out. */
-function renderedFragments(
+async function renderedFragments(
   document: Document,
   { fields, searchableAttributes }: Shown,
-): Map<string, unknown> {
+): Promise<Map<string, unknown>> {
   const fragments = (indexingFields(fields).indexingFragments ?? {}) as Readonly<
     Record<string, { value: unknown }>
   >
   const { doc } = documentContext(document, searchableAttributes) as { doc: Document }
-  const rendered = Object.entries(fragments).flatMap(([name, { value }]) => {
-    const input = attempted(() => renderFragment(value, { doc }))
-    return input === null ? [] : [[name, input] as const]
-  })
-  return new Map(rendered)
+  const rendered = new Map<string, unknown>()
+  for (const [name, { value }] of Object.entries(fragments)) {
+    const input = await attempted(renderFragment(value, { doc }))
+    if (input !== null) rendered.set(name, input)
+  }
+  return rendered
 }
 
 /** null where a template fails. */
-function attempted<T>(render: () => T): T | null {
+async function attempted<T>(rendering: Promise<T>): Promise<T | null> {
   try {
-    return render()
+    return await rendering
   } catch (error) {
     if (error instanceof TemplateError) return null
     throw error
@@ -119,16 +124,17 @@ function attempted<T>(render: () => T): T | null {
  * What stands for a search, by the one search fragment that renders with it.
  * @throws ApiError `vector_embedding_error` if none does, or several
  */
-export function searchInput(
+export async function searchInput(
   fragments: Readonly<Record<string, { readonly value: unknown }>>,
   search: { readonly q: string | null; readonly media: unknown },
-): unknown {
+): Promise<unknown> {
   const { q, media } = search
   const context = { ...(q !== null && { q }), ...(media !== null && { media }) }
-  const rendering = Object.entries(fragments).flatMap(([name, { value }]) => {
-    const input = attempted(() => renderFragment(value, context))
-    return input === null ? [] : [{ name, input }]
-  })
+  const rendering: { readonly name: string; readonly input: unknown }[] = []
+  for (const [name, { value }] of Object.entries(fragments)) {
+    const input = await attempted(renderFragment(value, context))
+    if (input !== null) rendering.push({ name, input })
+  }
   const [only, another] = rendering
   if (only !== undefined && another === undefined) return only.input
   const names = (rendering.length === 0 ? Object.keys(fragments) : rendering.map(({ name }) => name)).join(

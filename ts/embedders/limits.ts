@@ -1,11 +1,14 @@
 import type { JsonLimits } from '../parse/index.js'
 
-/** Characters of template text that are still parsed. */
-export const TEMPLATE_CHARS_MAX = 1_000_000
-/** Milliseconds one rendering may take: a template may loop over a document many times. */
+/** Templates of one fragment, and characters of them all: parsing these takes 50 ms at worst. */
+export const FRAGMENT_TEMPLATES_MAX = 1_000
+export const FRAGMENT_CHARS_MAX = 50_000
+/** Milliseconds of its own that one rendering may take: a template may loop over a document many times. */
 export const RENDER_MS_MAX = 1000
-/** What one rendering may allocate, in the units liquidjs counts: about one per character or element. */
-export const RENDER_MEMORY_MAX = 50_000_000
+/** Characters that one rendering may put out: texts of ten megabytes, such as images, are passed on. */
+export const RENDER_CHARS_MAX = 20_000_000
+/** Steps of a rendering between looks at the clock; a step takes a microsecond or calls one filter. */
+export const STEPS_PER_LOOK = 16
 
 /** Texts in one request to a provider that takes several. Source: spec/vectors.md §2.3. */
 export const TEXTS_PER_REQUEST = 10

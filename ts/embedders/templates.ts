@@ -1,5 +1,14 @@
-import { Liquid, type Template as Parsed } from 'liquidjs'
-import { RENDER_MEMORY_MAX, RENDER_MS_MAX, TEMPLATE_CHARS_MAX } from './limits.js'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Context, type Template } from 'liquidjs'
+import { liquid } from '../settings/index.js'
+import {
+  FRAGMENT_CHARS_MAX,
+  FRAGMENT_TEMPLATES_MAX,
+  RENDER_CHARS_MAX,
+  RENDER_MS_MAX,
+  RENDERING_TURN_MS,
+  STEPS_PER_LOOK,
+} from './limits.js'
 
 /** A template that does not parse, or one that fails on what it is given. */
 export class TemplateError extends Error {
@@ -24,61 +33,152 @@ export type TemplateContext =
   | { readonly doc: Readonly<Record<string, unknown>>; readonly fields?: readonly TemplateField[] }
   | { readonly q?: unknown; readonly media?: unknown }
 
-const liquid = new Liquid({
-  // Naming what is not there is a mistake, save in a bare test such as `{% if doc.x %}`.
-  strictVariables: true,
-  strictFilters: true,
-  lenientIf: true,
-  ownPropertyOnly: true,
-  // There are no partial files: without this, `include` would look for them on the disk.
-  templates: {},
-  parseLimit: TEMPLATE_CHARS_MAX,
-  renderLimit: RENDER_MS_MAX,
-  memoryLimit: RENDER_MEMORY_MAX,
-  outputEscape: printed,
-})
-// Later additions of other dialects; the one of this API does not know them.
-for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete liquid.tags[tag]
-
 /** Fields that templates do not see. */
 const hiddenFields: ReadonlySet<string> = new Set(['_vectors', '_geo', '_geojson'])
 
-/** @throws TemplateError */
-export function renderText(template: string, context: TemplateContext): string {
-  let parsed: Parsed[]
-  try {
-    parsed = liquid.parse(template)
-  } catch (error) {
-    throw new TemplateError('parsing', error)
+/** What one rendering may still spend: all templates of a fragment share it. */
+class Rendering {
+  /** Own time, without the time of what runs between turns. */
+  #msLeft = RENDER_MS_MAX
+  #charsLeft: number
+  readonly #cuts: boolean
+
+  /** @param charsMax of all output; what is beyond is dropped if it `cuts`, otherwise it fails the rendering */
+  constructor(charsMax: number, cuts: boolean) {
+    this.#charsLeft = charsMax
+    this.#cuts = cuts
   }
-  try {
-    return String(liquid.renderSync(parsed, context))
-  } catch (error) {
-    throw new TemplateError('rendering', error)
+
+  /** @throws TemplateError */
+  async text(template: string, scope: TemplateContext): Promise<string> {
+    const parsed = parsedTemplate(template)
+    const output = { buffer: '', write: (html: unknown) => this.#write(output, String(html)) }
+    // `sync`: nothing that templates see is a promise.
+    const context = new Context(scope, liquid.options, { sync: true }, { liquid })
+    try {
+      await this.#run(liquid.renderer.renderTemplates(parsed, context, output))
+    } catch (error) {
+      throw new TemplateError('rendering', error)
+    }
+    return output.buffer
+  }
+
+  #write(output: { buffer: string }, text: string): void {
+    const taken = text.length <= this.#charsLeft ? text : text.slice(0, this.#charsLeft)
+    if (taken !== text && !this.#cuts) throw new Error(`it makes more than ${RENDER_CHARS_MAX} characters`)
+    this.#charsLeft -= taken.length
+    output.buffer += taken
+  }
+
+  /** Takes the steps of liquidjs, of which one may consist of others, and lets other work go on in between. */
+  async #run(steps: Steps): Promise<void> {
+    const open: Steps[] = [steps]
+    let failed = false
+    let value: unknown
+    let since = performance.now()
+    for (let step = 1; ; step++) {
+      const current = open[open.length - 1]
+      if (current === undefined) break
+      try {
+        const state = failed ? current.throw!(value) : current.next(value)
+        failed = false
+        value = state.value
+        if (state.done) open.pop()
+        if (isSteps(value)) {
+          open.push(value)
+          value = undefined
+        }
+      } catch (error) {
+        open.pop()
+        failed = true
+        value = error
+      }
+      if (step % STEPS_PER_LOOK !== 0) continue
+      const now = performance.now()
+      if (now - since < Math.min(RENDERING_TURN_MS, this.#msLeft)) continue
+      this.#msLeft -= now - since
+      if (this.#msLeft <= 0) throw new Error(`it takes more than ${RENDER_MS_MAX} ms`)
+      await turn()
+      since = performance.now()
+    }
+    this.#msLeft -= performance.now() - since
+    if (failed) throw value
   }
 }
 
+type Steps = Iterator<unknown, unknown, unknown>
+
+/** As liquidjs tells its own steps from values: documents hold no functions. */
+const isSteps = (value: unknown): value is Steps =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<Steps>).next === 'function'
+
+function parsedTemplate(template: string): Template[] {
+  try {
+    return liquid.parse(template)
+  } catch (error) {
+    throw new TemplateError('parsing', error)
+  }
+}
+
+/**
+ * Other work goes on while a long template is rendered.
+ * @param bytesMax UTF-8 bytes of the text, which is cut there at the end of a character; null: it must not be too long
+ * @throws TemplateError if it fails, or takes more time, memory or output than it may
+ */
+export async function renderText(
+  template: string,
+  context: TemplateContext,
+  bytesMax: number | null,
+): Promise<string> {
+  // A text of so many bytes has no more characters.
+  const cutAt = bytesMax === null ? Number.POSITIVE_INFINITY : bytesMax
+  const cuts = cutAt <= RENDER_CHARS_MAX
+  const text = await new Rendering(Math.min(cutAt, RENDER_CHARS_MAX), cuts).text(template, context)
+  return cutToBytes(text, cutAt)
+}
+
 /** A fragment: JSON in which every string is a template. @throws TemplateError */
-export function renderFragment(fragment: unknown, context: TemplateContext): unknown {
-  if (typeof fragment === 'string') return renderText(fragment, context)
-  if (Array.isArray(fragment)) return fragment.map((one) => renderFragment(one, context))
-  if (fragment === null || typeof fragment !== 'object') return fragment
-  return Object.fromEntries(
-    Object.entries(fragment).map(([name, value]) => [name, renderFragment(value, context)]),
-  )
+export async function renderFragment(fragment: unknown, context: TemplateContext): Promise<unknown> {
+  requireFewTemplates(fragment)
+  const rendering = new Rendering(RENDER_CHARS_MAX, false)
+  const rendered = async (part: unknown): Promise<unknown> => {
+    if (typeof part === 'string') return rendering.text(part, context)
+    if (part === null || typeof part !== 'object') return part
+    if (Array.isArray(part)) {
+      const items: unknown[] = []
+      for (const item of part) items.push(await rendered(item))
+      return items
+    }
+    const entries: [string, unknown][] = []
+    for (const [name, value] of Object.entries(part)) entries.push([name, await rendered(value)])
+    return Object.fromEntries(entries)
+  }
+  return rendered(fragment)
 }
 
 /** Checks every template of a fragment without running it. @throws TemplateError */
 export function checkFragment(fragment: unknown): void {
-  if (typeof fragment === 'string') {
-    try {
-      liquid.parse(fragment)
-    } catch (error) {
-      throw new TemplateError('parsing', error)
+  for (const template of requireFewTemplates(fragment)) parsedTemplate(template)
+}
+
+/** The templates of a fragment. @throws TemplateError if parsing them all would take too long */
+function requireFewTemplates(fragment: unknown): readonly string[] {
+  const found: string[] = []
+  let chars = 0
+  const visit = (part: unknown): void => {
+    if (typeof part === 'string') {
+      found.push(part)
+      chars += part.length
+      if (found.length > FRAGMENT_TEMPLATES_MAX || chars > FRAGMENT_CHARS_MAX) {
+        const limits = `${FRAGMENT_TEMPLATES_MAX} strings with ${FRAGMENT_CHARS_MAX} characters in all`
+        throw new TemplateError('parsing', new Error(`a fragment has at most ${limits}`))
+      }
+    } else if (part !== null && typeof part === 'object') {
+      for (const value of Object.values(part)) visit(value)
     }
-  } else if (fragment !== null && typeof fragment === 'object') {
-    for (const value of Object.values(fragment)) checkFragment(value)
   }
+  visit(fragment)
+  return found
 }
 
 /**
@@ -98,21 +198,12 @@ export function documentContext(
 }
 
 /** `text` cut to at most `bytesMax` bytes of UTF-8, at the end of a character. */
-export function cutToBytes(text: string, bytesMax: number): string {
+function cutToBytes(text: string, bytesMax: number): string {
+  if (3 * text.length <= bytesMax) return text
   const bytes = Buffer.from(text)
   if (bytes.length <= bytesMax) return text
   let end = bytesMax
   // Bytes 10xxxxxx continue a character.
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1
   return bytes.subarray(0, end).toString()
-}
-
-/** Values as templates print them: arrays and objects as all their parts, one after the other. */
-function printed(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (Array.isArray(value)) return value.map(printed).join('')
-  if (typeof value !== 'object') return String(value)
-  return Object.entries(value)
-    .map(([name, part]) => name + printed(part))
-    .join('')
 }

@@ -1,4 +1,3 @@
-import { Liquid } from 'liquidjs'
 import type { ErrorCode } from '../errors/index.js'
 import {
   anything,
@@ -18,9 +17,9 @@ import {
 } from '../parse/index.js'
 import { byName, partial, positive, type TypesByName } from './common-types.js'
 import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
+import { liquid } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
-const liquid = new Liquid()
 
 /** A Liquid template that parses. */
 export const template: Type<string> = refined(string, (text, at) => {

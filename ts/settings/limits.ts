@@ -3,3 +3,18 @@ export const EMBEDDERS_MAX = 255
 
 /** Fragments of one embedder, for documents and for searches: their numbers are one byte in both engines. */
 export const FRAGMENTS_MAX = 255
+
+/** Characters of one template: parsing this many takes 50 ms at worst. */
+export const TEMPLATE_CHARS_MAX = 50_000
+
+/**
+ * What one rendering may make beside its output, in characters; a member of a list counts as one more. The longest range of
+ * numbers that fits took 77 MB and a tenth of a second.
+ */
+export const RENDER_MEMORY_MAX = 5_000_000
+
+/**
+ * Comparisons that cost as much as a character. A search for a long pattern compares each pair of positions at worst: 300,000
+ * in a million took three minutes.
+ */
+export const SEARCH_STEPS_PER_UNIT = 16

@@ -2,7 +2,6 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import {
   checkFragment,
-  cutToBytes,
   documentContext,
   renderFragment,
   renderText,
@@ -76,7 +75,8 @@ type InputRequest = Values<typeof inputFields>
 /** A template found: as shown, and how many bytes of its text are kept. */
 interface Found {
   readonly template: unknown
-  readonly bytesMax: number
+  /** null: as long as it comes. */
+  readonly bytesMax: number | null
 }
 
 /** Trying out the templates that turn documents and searches into what embedders get. */
@@ -108,7 +108,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         if (input === null) return null
         const context = await contextOf(input, settings, documentsAccess)
         if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
-        return cutToBytes(renderText(String(found.template), context), found.bytesMax)
+        return renderText(String(found.template), context, found.bytesMax)
       })
       return sendJson(reply, { template: found.template, rendered })
     },
@@ -156,7 +156,7 @@ function plainObject(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): Found {
-  const bytesMax = wanted.documentTemplateMaxBytes ?? Number.POSITIVE_INFINITY
+  const bytesMax = wanted.documentTemplateMaxBytes
   const refuse = (reason: string): ApiError =>
     new ApiError(badTemplate, `bad value at \`.template\`: ${reason}`)
   if (settings === null) {
@@ -183,7 +183,7 @@ function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): 
     const indexing = embedder.indexingEmbedder ?? embedder
     if (indexing.documentTemplate === undefined)
       throw refuse(`the embedder \`${name}\` has no document template`)
-    const stored = indexing.documentTemplateMaxBytes ?? Number.POSITIVE_INFINITY
+    const stored = indexing.documentTemplateMaxBytes ?? null
     return { template: indexing.documentTemplate, bytesMax: wanted.documentTemplateMaxBytes ?? stored }
   }
   const isIndexing = wanted.kind === 'indexingFragment'
