@@ -1,6 +1,8 @@
 // npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
 import { buildAddon, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
 
+const parent = process.ppid
+
 // A message that cannot be written must not end the server.
 process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
@@ -22,4 +24,19 @@ if (addon === 'failed') {
   say('the native engine could not be built, see above: serving on the fallback engine, which gives the same')
   say('answers more slowly.')
 }
+endWithParent()
 await import('../dist/ts/cli/main.js')
+
+/**
+ * npm starts scripts by a shell and passes signals to that alone. A shell that ends without passing them on leaves
+ * this process with another parent, which is then asked to stop like any server.
+ */
+function endWithParent() {
+  if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 250)
+  watch.unref()
+}
