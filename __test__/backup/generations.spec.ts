@@ -125,6 +125,7 @@ for (const [name, features] of Object.entries(instances)) {
         indexingMemoryBytes: 64 * 1024 * 1024,
         indexingThreads: 1,
         log: openLog({ level: 'OFF', mode: 'JSON' }),
+        signal: new AbortController().signal,
         progress: () => undefined,
       })
       server = await startServer(t, { masterKey, directory, dumpDirectory: dumps })

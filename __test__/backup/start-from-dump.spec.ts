@@ -29,6 +29,7 @@ async function place(t: ExecutionContext) {
       indexingMemoryBytes: 64 * 1024 * 1024,
       indexingThreads: 1,
       log: openLog({ level: 'OFF', mode: 'JSON' }),
+      signal: new AbortController().signal,
       progress: () => undefined,
       ...some,
     })

@@ -271,6 +271,7 @@ test('a dump brings back what such names stand for', async (t) => {
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
     log: openLog({ level: 'OFF', mode: 'JSON' }),
+    signal: new AbortController().signal,
     progress: () => undefined,
   })
   const second = await startServer(t, { ...options, directory: data })

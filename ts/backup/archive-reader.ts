@@ -15,6 +15,7 @@ export type Unpacked = ReadonlyMap<string, string>
 /**
  * Unpacks the entries that are `wanted` into files of `directory`, which it creates.
  * @param file a tar compressed with gzip
+ * @param signal once aborted, it ends soon by rejecting with the signal's reason
  * @throws DumpError for what is no such archive, ends too early, would not fit on the disk, or holds anything
  * but files and directories below its root
  */
@@ -22,6 +23,7 @@ export async function unpack(
   file: string,
   directory: string,
   wanted: (path: string) => boolean,
+  signal: AbortSignal,
 ): Promise<Unpacked> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const unpacked = new Map<string, string>()
@@ -32,6 +34,7 @@ export async function unpack(
   const failed = new Promise<never>((_, reject) => {
     const refuse = (error: unknown): void => reject(asDumpError(error))
     parser.on('error', refuse)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     parser.on('ignoredEntry', (entry: ReadEntry) => refuse(new DumpError(`it holds ${what(entry)}`)))
     parser.on('entry', (entry: ReadEntry) => {
       taking.push(take(entry))
@@ -56,6 +59,7 @@ export async function unpack(
     ended.abort()
     source.destroy()
     await Promise.allSettled([flowing, ...taking])
+    signal.throwIfAborted()
     throw asDumpError(error)
   }
   return unpacked

@@ -23,6 +23,8 @@ export interface RestoreRequest {
   readonly directory: string
   /** Open over that directory, empty. */
   readonly engine: Engine
+  /** Once aborted, the import ends soon by rejecting with its reason. */
+  readonly signal: AbortSignal
   /** Told often. `total` is 0 for what cannot be foreseen. */
   progress(doing: string, finished: number, total: number): void
 }
@@ -38,10 +40,10 @@ export interface Restored {
  * @throws DumpError for an archive that is no whole dump, or one of a version that cannot be read
  */
 export async function restoreDump(request: RestoreRequest): Promise<Restored> {
-  const { archive, directory, progress } = request
+  const { archive, directory, signal, progress } = request
   const workspace = join(directory, 'unpacked')
   progress('unpacking', 0, 0)
-  const unpacked = await unpack(archive, workspace, isKnown)
+  const unpacked = await unpack(archive, workspace, isKnown, signal)
   await requireVersion(unpacked)
   const queue = await openRestore(directory)
   try {
@@ -49,7 +51,7 @@ export async function restoreDump(request: RestoreRequest): Promise<Restored> {
     await restoreSwitches(unpacked, queue)
     await restoreIndexes(unpacked, queue, request)
     await restoreRules(unpacked, queue)
-    await restoreQueue(unpacked, queue, progress)
+    await restoreQueue(unpacked, queue, request)
     await queue.end()
     await restoreWebhooks(unpacked, queue)
   } finally {
@@ -131,7 +133,7 @@ async function restoreRules(unpacked: Unpacked, queue: Restore): Promise<void> {
 async function restoreQueue(
   unpacked: Unpacked,
   queue: Restore,
-  progress: RestoreRequest['progress'],
+  { signal, progress }: RestoreRequest,
 ): Promise<void> {
   let finished = 0
   const behind = rising()
@@ -143,6 +145,7 @@ async function restoreQueue(
       behind(dumped.task.uid, at)
       tasks.push(dumped)
     }
+    signal.throwIfAborted()
     await queue.tasks(tasks)
     finished += tasks.length
     progress('importing tasks', finished, 0)
@@ -154,6 +157,7 @@ async function restoreQueue(
       behindBatch(dumped.batch.uid, at)
       return dumped
     })
+    signal.throwIfAborted()
     await queue.batches(batches)
   }
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rm, stat } from 'node:fs/promises'
-import type { BatchReport, Engine, IndexId, Operation } from '../engine/index.js'
+import type { Batch, BatchReport, Engine, IndexId, Operation } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { readBody } from '../parse/index.js'
 import {
@@ -39,7 +39,7 @@ export async function restoreIndex(
   folder: string,
   unpacked: Unpacked,
   queue: Restore,
-  { engine, progress }: RestoreRequest,
+  { engine, signal, progress }: RestoreRequest,
 ): Promise<void> {
   const place = `indexes/${folder}`
   const at = `${place}/metadata.json`
@@ -47,7 +47,7 @@ export async function restoreIndex(
   const documents = unpacked.get(`${place}/documents.jsonl`)
   if (documents === undefined) throw new DumpError(`it has no ${place}/documents.jsonl`)
 
-  const index = new NewIndex(engine, uid, place)
+  const index = new NewIndex(engine, uid, place, signal)
   const settings = await withLengths(await settingsOf(unpacked, `${place}/settings.json`), unpacked, place)
   let report = await index.commit([
     { taskUid: 0, kind: 'primaryKey', primaryKey },
@@ -74,21 +74,40 @@ class NewIndex {
   readonly #engine: Engine
   readonly #uid: string
   readonly #place: string
+  readonly #signal: AbortSignal
   #commits = 0
 
-  constructor(engine: Engine, uid: string, place: string) {
+  constructor(engine: Engine, uid: string, place: string, signal: AbortSignal) {
     this.#engine = engine
     this.#uid = uid
     this.#place = place
+    this.#signal = signal
   }
 
   async commit(operations: readonly Operation[]): Promise<BatchReport> {
     const batch = { uid: RESTORED_BATCH_UIDS + this.#commits++, indexUid: this.#uid, operations }
     // Vectors come with the documents: nothing is embedded anew.
-    const report = await this.#engine.commit(await this.#engine.prepare(this.id, batch), [])
+    const report = await this.#apply(batch)
     const failed = report.outcomes.find(({ error }) => error !== undefined)
     if (failed?.error !== undefined) throw new DumpError(`${this.#place}: ${failed.error.message}`)
     return report
+  }
+
+  async #apply(batch: Batch): Promise<BatchReport> {
+    const signal = this.#signal
+    signal.throwIfAborted()
+    try {
+      const prepared = await this.#engine.prepare(this.id, batch, signal)
+      const abandon = (): void => void this.#engine.abandon(prepared).catch(() => undefined)
+      signal.addEventListener('abort', abandon, { once: true })
+      if (signal.aborted) abandon()
+      return await this.#engine
+        .commit(prepared, [])
+        .finally(() => signal.removeEventListener('abort', abandon))
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { EngineLoadError } from '../engine/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
-import { openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
+import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
 import { serve } from './serve.js'
 import { machine, packageVersion } from './surroundings.js'
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   // Runs however the process ends, an exception nothing catches included.
   process.once('exit', () => console?.writeNow())
   // Listening before anything is open: a signal during a long start must not be lost.
-  const signal = firstSignal()
+  const stop = stopOnSignals(log)
   const serving = await serve({
     options,
     configFile,
@@ -46,26 +46,44 @@ async function main(): Promise<void> {
     userDirectory: userDirectory(process.env),
     log,
     outlets,
+    signal: stop.signal,
+  }).catch((error: unknown) => {
+    if (error !== stop.signal.reason) throw error
+    return null
   })
-  console?.write(`${serving.screen}\n`)
-  const name = await signal
-  log.info({ signal: name }, 'stopping')
-  await serving.stop()
+  if (serving !== null) {
+    console?.write(`${serving.screen}\n`)
+    await stop.asked
+    await serving.stop()
+  }
   log.info('stopped')
   await console?.end()
   process.exit(0)
 }
 
-/** Resolves with the first request to stop; a second one ends the process at once. */
-function firstSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
+/**
+ * Signals this soon after the first one are the same request: a terminal sends one to the whole process group, and
+ * npm passes its own on.
+ */
+const SAME_REQUEST_MS = 1_000
+
+/** Aborts with the first request to stop; a second one ends the process at once. */
+function stopOnSignals(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
+  const stop = new AbortController()
+  let askedAt = 0
+  const asked = new Promise<void>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(name, () => {
-        for (const again of ['SIGTERM', 'SIGINT'] as const) process.on(again, () => process.exit(130))
-        resolve(name)
+      process.on(name, () => {
+        if (!stop.signal.aborted) {
+          askedAt = performance.now()
+          log.info({ signal: name }, 'stopping')
+          stop.abort()
+          resolve()
+        } else if (performance.now() - askedAt > SAME_REQUEST_MS) process.exit(130)
       })
     }
   })
+  return { signal: stop.signal, asked }
 }
 
 /** Why the process ends; lost without a trace if standard error does not take it. */

@@ -22,8 +22,8 @@ import { startFromDump } from './start-from-dump.js'
 import { startScreen } from './start-screen.js'
 import { readTls } from './tls.js'
 
-/** How long requests under way may take once the server shall stop. */
-const DRAIN_MS = 10_000
+/** How long requests under way may take once the server shall stop; containers are killed ten seconds after they were asked. */
+const DRAIN_MS = 3_000
 
 /**
  * Connections that may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). The
@@ -40,6 +40,8 @@ export interface ServeRequest {
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
+  /** Once aborted, a start that is not done ends by rejecting with its reason. */
+  readonly signal: AbortSignal
 }
 
 /** A server that listens. */
@@ -47,7 +49,10 @@ export interface Serving {
   /** What to show of it, see `startScreen`. */
   readonly screen: string
   readonly url: string
-  /** Takes no more requests, lets those under way finish for a bounded time, then closes everything. */
+  /**
+   * Interrupts what is being indexed, takes no more requests, lets those under way finish for a bounded time, then
+   * closes everything.
+   */
   stop(): Promise<void>
 }
 
@@ -57,7 +62,7 @@ export interface Serving {
  * @throws LaunchError for what the user can change
  */
 export async function serve(request: ServeRequest): Promise<Serving> {
-  const { options, log, version } = request
+  const { options, log, version, signal } = request
   refuseUnsupported(options)
   const key = judgeMasterKey(options)
   const tls = await readTls(options)
@@ -92,6 +97,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       embedders,
     })
     closers.push(close)
+    signal.throwIfAborted()
     const webhooks = await openWebhooks({
       store: queue.webhooks,
       outbound,
@@ -122,6 +128,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       await app.close()
       clearTimeout(impatience)
     })
+    signal.throwIfAborted()
     queue.start()
     const { host, port } = options.httpAddr
     await app.listen({ host, port, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
@@ -141,7 +148,16 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       instanceUid: data.instanceUid,
       key,
     })
-    return { screen, url, stop: closeAll }
+    return {
+      screen,
+      url,
+      async stop() {
+        // A batch is given up while requests are still answered: both take their time.
+        const stopped = queue.stop()
+        await closeAll()
+        await stopped
+      },
+    }
   } catch (error) {
     await closeAll()
     throw error
@@ -151,7 +167,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
 async function importDump(
   archive: string,
   engine: EngineRequest,
-  { options, version, log }: ServeRequest,
+  { options, version, log, signal }: ServeRequest,
 ): Promise<void> {
   const line = progressLine(process.stderr, log)
   try {
@@ -162,6 +178,7 @@ async function importDump(
       ignoreIfDbExists: options.ignoreDumpIfDbExists,
       directory: options.dbPath,
       version,
+      signal,
       progress: (...given) => line.show(...given),
     })
   } finally {

@@ -15,6 +15,8 @@ export interface DumpStart extends EngineRequest {
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
+  /** Once aborted, the import ends soon by rejecting with its reason, and leaves nothing. */
+  readonly signal: AbortSignal
   /** Told often. `total` is 0 for what cannot be foreseen. */
   progress(doing: string, finished: number, total: number): void
 }
@@ -22,7 +24,7 @@ export interface DumpStart extends EngineRequest {
 /**
  * Makes a data directory out of a dump, unless the options say to go on with what there is. It comes into
  * being beside its place and gets its name once it is whole.
- * @throws LaunchError; then nothing is left of it, and what was there is as it was
+ * @throws LaunchError, or the reason of the signal; then nothing is left of it, and what was there is as it was
  */
 export async function startFromDump(request: DumpStart): Promise<void> {
   const { archive, ignoreMissing, ignoreIfDbExists, log } = request
@@ -69,8 +71,8 @@ async function fill(making: string, request: DumpStart): Promise<void> {
   const { engine } = await openEngineIn(making, request)
   let uid: string | null
   try {
-    const { archive, progress } = request
-    uid = (await restoreDump({ archive, directory: making, engine, progress })).instanceUid
+    const { archive, signal, progress } = request
+    uid = (await restoreDump({ archive, directory: making, engine, signal, progress })).instanceUid
   } finally {
     await engine.close()
   }

@@ -255,8 +255,9 @@ export interface BareEngine {
   /**
    * Merges and validates `batch`; says what has to be embedded. Creates the index directory if there is
    * none. Leaves no trace if abandoned. One prepared batch per index at a time.
+   * @param stop once aborted, the preparation ends soon: it rejects, and nothing has to be abandoned
    */
-  prepare(index: IndexId, batch: Batch): Promise<Prepared>
+  prepare(index: IndexId, batch: Batch, stop?: StopSignal): Promise<Prepared>
 
   /**
    * What has to be embedded before the commit, page by page; null after the last one.

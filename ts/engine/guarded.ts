@@ -21,7 +21,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   const damaged = new Map<IndexId, string>()
   /** Indexes whose files were read after a fault, and found to be whole; a commit makes new files. */
   const examined = new Set<IndexId>()
-  /** Indexes whose batch was abandoned: a failure of its commit has its reason. */
+  /** Indexes whose batch was abandoned or stopped: a failure of it has its reason. */
   const abandoned = new Set<IndexId>()
   /** What is expected of indexes that were not used yet. */
   const expected = new Map<IndexId, Parameters<Engine['expect']>[1]>()
@@ -98,9 +98,14 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     expect: (index, lacks) => void expected.set(index, lacks),
     inspect: (payload) => engine.inspect(payload),
     checkFilter: (request) => engine.checkFilter(request),
-    prepare(index, batch) {
+    prepare(index, batch, stop) {
       abandoned.delete(index)
-      return guarded([index], () => engine.prepare(index, batch))
+      return guarded([index], () =>
+        engine.prepare(index, batch, stop).catch((error: unknown) => {
+          if (stop?.aborted) abandoned.add(index)
+          throw error
+        }),
+      )
     },
     work: (prepared, from) => guarded([prepared.index], () => engine.work(prepared, from)),
     async commit(prepared, vectors) {

@@ -57,10 +57,8 @@ export type Place = Pick<Step, 'finished' | 'total'>
 export interface Run {
   readonly batchUid: number
   readonly startedAt: Micros
-  /** Aborted when a cancelation matched one of the tasks. */
+  /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
   readonly signal: AbortSignal
-  /** Aborted then and when the process is about to stop: others, who may be out of reach, are waited for no longer. */
-  readonly outside: AbortSignal
   /** Says what is being done now, for progress and trace. @param place absent: as batches usually go */
   step(name: string, place?: Place): void
   /** How far the step has come, for progress. @param unit such as `document` */
@@ -107,7 +105,7 @@ export interface Effects {
 /**
  * Carries out a batch up to and including its engine commit.
  * Failures of tasks are outcomes.
- * @throws Interrupted if `run.signal` fired before the commit began, or `run.outside` while others were waited for
+ * @throws Interrupted if `run.signal` fired before the commit was durable
  */
 export async function execute(
   picked: PickedBatch,
@@ -329,7 +327,7 @@ interface Plan {
 async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
-  { outside, requests, step }: Run,
+  { signal, requests, step }: Run,
   { engine, spool, embedders, log }: Surroundings,
 ): Promise<Plan> {
   const operations: Operation[] = []
@@ -381,11 +379,11 @@ async function planOf(
           const before = settings ?? (await currentSettings())
           const merged = mergeSettings(before, content.patch)
           if (Object.keys(merged.embedders).length > 0) step('preparing')
-          settings = await embedders.settled(before, merged, { signal: outside, counts: requests })
+          settings = await embedders.settled(before, merged, { signal, counts: requests })
           operations.push({ taskUid, kind: 'settings', settings, remakes: remakesBetween(before, settings) })
           isRisky = askDocuments(content.patch)
         } catch (error) {
-          if (outside.aborted) throw new Interrupted()
+          if (signal.aborted) throw new Interrupted()
           if (!(error instanceof ApiError)) throw error
           decided.push(failed(task, error.toJSON()))
         }
@@ -437,7 +435,7 @@ async function commitOf(
   await run.released(id)
   run.step('preparing')
   run.follow(() => engine.progress(id))
-  const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations })
+  const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations }, run.signal)
   const prepared = await interruptible(preparing)
   const vectors = prepared.work > 0 ? await embedded() : []
   if (run.signal.aborted) return giveUp()
@@ -458,7 +456,7 @@ async function commitOf(
 
   async function embedded(): Promise<readonly VectorPage[]> {
     run.step('embedding')
-    const { outside: signal, requests: counts } = run
+    const { signal, requests: counts } = run
     try {
       return await vectorsFor(prepared, { engine, embedders, signal, counts, count: run.count })
     } catch (error) {
@@ -469,7 +467,11 @@ async function commitOf(
   }
 
   function giveUp(): never {
-    const undone = preparing.then((left: Prepared) => engine.abandon(left))
+    // A preparation that failed, of its interruption or otherwise, has left nothing.
+    const undone = preparing.then(
+      (left: Prepared) => engine.abandon(left),
+      () => undefined,
+    )
     run.leave(id, undone)
     throw new Interrupted()
   }
@@ -519,7 +521,7 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
   run.step('running the function', { finished: 0, total: 3 })
-  const { count, outside: signal } = run
+  const { count, signal } = run
   const checkpoint = (): void => {
     if (signal.aborted) throw new Interrupted()
   }
@@ -707,7 +709,7 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
   const { engine, catalogue, exportIndex, log } = around
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
-  const target = { url, apiKey, payloadBytesMax, signal: run.outside }
+  const target = { url, apiKey, payloadBytesMax, signal: run.signal }
   const sent: [string, object][] = []
   const leftOut = new Map<string, string>()
   try {
@@ -726,7 +728,7 @@ async function exportIndexes(task: PendingTask, run: Run, around: Surroundings):
       }
     }
   } catch (error) {
-    throw run.outside.aborted ? new Interrupted() : error
+    throw run.signal.aborted ? new Interrupted() : error
   }
   const details = { indexes: Object.fromEntries(sent), ...damagedOnes(leftOut) }
   return effects({ outcomes: [succeeded(task, details)] })

@@ -56,7 +56,9 @@ export interface OpenedTasks {
   readonly driver: DriverName
   /** Begins to work on the queue. Until then tasks are accepted and wait. */
   start(): void
-  /** Stops after the step under way, or at once where that waits for others, then closes the store. The engine is its owner's to close. */
+  /** Interrupts the batch under way and begins no other. Tasks are still accepted, and done after the next start. */
+  stop(): Promise<void>
+  /** Does the same, then closes the store. The engine is its owner's to close. */
   close(): Promise<void>
 }
 
@@ -151,6 +153,7 @@ export async function assemble(
     webhooks: webhookStore(store, listeners),
     driver: store.driver,
     start: () => scheduler.start(),
+    stop: () => scheduler.close(),
     async close() {
       await scheduler.close()
       await store.close()

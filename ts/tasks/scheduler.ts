@@ -74,10 +74,13 @@ export class Scheduler {
     return running === null || running.batchUid !== batchUid ? null : progressOf(await running.steps())
   }
 
-  /** Lets the running step end, unless it waits for others, then stops. What it gave up is done at the next start. */
+  /**
+   * Interrupts the running batch unless its commit is past the durable point, and begins no other. What was
+   * interrupted is done at the next start.
+   */
   async close(): Promise<void> {
     this.#closing = true
-    this.#running?.waitNoLonger()
+    this.#running?.interrupt()
     this.wake()
     await this.#loop
     await Promise.all(this.#left.values())
@@ -126,13 +129,13 @@ export class Scheduler {
       store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX]),
       store.call('pick', [this.#limits]),
     ])
+    if (this.#closing) return false
     if (surplus !== null) await this.#cleanUp(surplus)
     // The deletion that was just enqueued goes first.
     const picked = surplus === null ? first : await store.call('pick', [this.#limits])
-    if (picked === null) return false
+    if (picked === null || this.#closing) return false
     const running = new Running(this.#nextBatchUid++, picked.batch, this.#around.clock)
     this.#running = running
-    if (this.#closing) running.waitNoLonger()
     try {
       await this.#carryOut(running, picked.batch, picked.tasks)
     } finally {
@@ -181,7 +184,6 @@ export class Scheduler {
       batchUid: running.batchUid,
       startedAt: running.startedAt,
       signal: running.signal,
-      outside: running.outside,
       step: (name, place) => running.enter(name, place),
       count: (unit, finished, total) => running.count(unit, finished, total),
       follow: (inner) => running.follow(inner),
@@ -290,7 +292,6 @@ class Running {
   readonly failedCommits: string[] = []
   readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
   readonly #interruption = new AbortController()
-  readonly #impatience = new AbortController()
   readonly #clock: Clock
   readonly #entered: { readonly name: string; readonly at: Micros }[] = []
   #isWriting = false
@@ -309,17 +310,8 @@ class Running {
     return this.#interruption.signal
   }
 
-  get outside(): AbortSignal {
-    return this.#impatience.signal
-  }
-
   interrupt(): void {
     this.#interruption.abort()
-    this.waitNoLonger()
-  }
-
-  waitNoLonger(): void {
-    this.#impatience.abort()
   }
 
   enter(name: string, place?: Place): void {

@@ -158,11 +158,11 @@ impl Index {
     }
 
     /// Merges and validates a batch given as JSON; gives a ticket for [`Index::commit`]. A batch prepared
-    /// before and not committed is forgotten.
+    /// before and not committed is forgotten. Once `stop` is set, it ends at the next document.
     ///
     /// # Errors
-    /// Internal only: mistakes of users come out of the commit, task by task.
-    pub fn prepare(&self, batch: &[u8]) -> Result<u32> {
+    /// Internal only, that it was stopped among them: mistakes of users come out of the commit, task by task.
+    pub fn prepare(&self, batch: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<u32> {
         let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
         let mut writing = self.writing();
         self.watch.stop.store(false, Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl Index {
                 let mut draft = Draft::new(
                     &batch,
                     committed.map(|committed| committed.snapshot.clone()),
-                    self.watch.clone(),
+                    Watch { asked: stop, ..self.watch.clone() },
                 )?
                 .within(Room::new(&self.path, self.limits.indexing_memory_bytes / DRAFT_MEMORY_SHARE));
                 let documents = batch.operations.iter().map(|task| task.operation.documents()).sum();

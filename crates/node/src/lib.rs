@@ -172,11 +172,17 @@ impl EngineHandle {
 
     /// `batch`: `Batch`. Resolves to its ticket, and how many documents have to be embedded before it is committed.
     #[napi]
-    pub fn prepare<'e>(&self, env: &'e Env, index: String, batch: Uint8Array) -> napi::Result<Object<'e>> {
-        let batch = batch.to_vec();
+    pub fn prepare<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        batch: Uint8Array,
+        ticket: Option<Ticket>,
+    ) -> napi::Result<Object<'e>> {
+        let (batch, waited) = (batch.to_vec(), self.running.wait(ticket));
         self.writing(env, move |engine| {
             let index = engine.index_to_write(&index)?;
-            let ticket = index.prepare(&batch)?;
+            let ticket = index.prepare(&batch, waited.stop())?;
             json(&serde_json::json!({"ticket": ticket, "work": index.work_count(ticket)?}))
         })
     }
@@ -302,7 +308,7 @@ impl EngineHandle {
         })
     }
 
-    /// Nobody waits for the search with this ticket any more: it gives up soon, its answer is no use.
+    /// Nothing waits for the call with this ticket any more: it gives up soon, and its answer is of no use.
     #[napi]
     pub fn stop(&self, ticket: u32) {
         self.running.stop(ticket);

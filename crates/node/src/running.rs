@@ -1,4 +1,4 @@
-//! Searches that can be told that nobody waits for them any more.
+//! Searches and batches that can be told to end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,16 @@ use napi_derive::napi;
 
 type Flags = HashMap<u32, Arc<AtomicBool>>;
 
-/// What a search can be stopped by.
+/// What a call can be stopped by.
 #[napi(object, object_to_js = false)]
 pub struct Ticket {
-    /// Chosen by the caller, different for all searches under way.
+    /// Chosen by the caller, different for all calls under way.
     pub number: u32,
     /// Nobody waits for the answer from the start.
     pub is_stopped: bool,
 }
 
-/// The searches under way, by the numbers of their tickets.
+/// The calls under way, by the numbers of their tickets.
 #[derive(Clone, Default)]
 pub struct Running {
     flags: Arc<Mutex<Flags>>,
@@ -37,7 +37,7 @@ impl Running {
         Waited { started: Instant::now(), stop, ticket, running: self.clone() }
     }
 
-    /// Nobody waits for that search any more; does nothing if it has ended.
+    /// Ends that call; does nothing if it has ended already.
     pub fn stop(&self, ticket: u32) {
         if let Some(stop) = self.lock().get(&ticket) {
             stop.store(true, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Running {
     }
 }
 
-/// One search somebody waits for, until this is dropped.
+/// One call, until this is dropped.
 pub struct Waited {
     started: Instant,
     stop: Option<Arc<AtomicBool>>,
@@ -58,6 +58,11 @@ pub struct Waited {
 }
 
 impl Waited {
+    /// The flag that ends the call, if it has a ticket.
+    pub fn stop(&self) -> Option<Arc<AtomicBool>> {
+        self.stop.clone()
+    }
+
     /// As the engine wants to know it.
     pub fn patience(&self) -> Patience {
         Patience::new(self.started, self.stop.clone())

@@ -1,5 +1,6 @@
-import type { Batch, BatchReport, IndexId, Prepared, VectorPage, WorkPage } from '../engine.js'
+import type { Batch, BatchReport, IndexId, Prepared, StopSignal, VectorPage, WorkPage } from '../engine.js'
 import { type EngineWorker, ThreadEndedError } from './engine-worker.js'
+import { flagged } from './stop-flag.js'
 
 /** A batch that was prepared, as the thread knows it and as it can be prepared again. */
 interface Known {
@@ -25,8 +26,8 @@ export class Batches {
     this.#worker = worker
   }
 
-  async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
-    const known = await this.#twice(() => this.#prepared(index, batch))
+  async prepare(index: IndexId, batch: Batch, stop?: StopSignal): Promise<Prepared> {
+    const known = await flagged(stop, (flag) => this.#twice(() => this.#prepared(index, batch, flag)))
     const ticket = ++this.#tickets
     this.#known.set(ticket, known)
     return { index, ticket, work: known.prepared.work }
@@ -63,8 +64,8 @@ export class Batches {
       await this.#worker.call('abandon', [known.prepared])
   }
 
-  async #prepared(index: IndexId, batch: Batch): Promise<Known> {
-    const prepared = (await this.#worker.call('prepare', [index, batch])) as Prepared
+  async #prepared(index: IndexId, batch: Batch, flag: readonly SharedArrayBuffer[] = []): Promise<Known> {
+    const prepared = (await this.#worker.call('prepare', [index, batch, ...flag])) as Prepared
     return { index, batch, prepared, ends: this.#worker.ends }
   }
 

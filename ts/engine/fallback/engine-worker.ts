@@ -103,7 +103,7 @@ export class EngineWorker {
     else if (message.code !== null) waiting.reject(new EngineError(message.code, message.message))
     else {
       const error = new Error(message.message)
-      this.#log.error({ stack: message.stack }, 'the fallback engine failed')
+      if (message.stack !== '') this.#log.error({ stack: message.stack }, 'the fallback engine failed')
       waiting.reject(error)
     }
   }

@@ -5,7 +5,7 @@ import { Batches } from './batches.js'
 import { EngineWorker, type FallbackLog } from './engine-worker.js'
 import type { FallbackOptions } from './local-engine.js'
 import type { Call } from './protocol.js'
-import { StopFlag } from './stop-flag.js'
+import { flagged } from './stop-flag.js'
 
 const isStopSignal = (value: unknown): value is StopSignal =>
   typeof value === 'object' && value !== null && 'addEventListener' in value
@@ -22,27 +22,21 @@ export function openFallback({
     (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> =>
       // The worker runs the same interface, so its answer has the type of the call.
       worker.call(call, args) as ReturnType<BareEngine[C]>
-  /** A signal cannot cross to the worker; a flag in shared memory can be set while it works. */
   const stoppable =
     <C extends 'search' | 'multiSearch'>(call: C) =>
     async (...args: Parameters<BareEngine[C]>): Promise<Answer> => {
       const stop: unknown = args.at(-1)
       if (!isStopSignal(stop)) return (await worker.call(call, args)) as Answer
-      const flag = new StopFlag()
-      const giveUp = (): void => flag.set()
-      if (stop.aborted) giveUp()
-      stop.addEventListener('abort', giveUp)
-      try {
-        return (await worker.call(call, [...args.slice(0, -1), flag.memory])) as Answer
-      } finally {
-        stop.removeEventListener('abort', giveUp)
-      }
+      return flagged(
+        stop,
+        async (flag) => (await worker.call(call, [...args.slice(0, -1), ...flag])) as Answer,
+      )
     }
   const bare: BareEngine = {
     kind: 'fallback',
     inspect: forward('inspect'),
     checkFilter: forward('checkFilter'),
-    prepare: (index, batch) => batches.prepare(index, batch),
+    prepare: (index, batch, stop) => batches.prepare(index, batch, stop),
     work: (prepared, from) => batches.work(prepared, from),
     commit: (prepared, vectors) => batches.commit(prepared, vectors),
     progress: forward('progress'),

@@ -69,6 +69,8 @@ export class LocalEngine implements BareEngine {
   private readonly directory: string
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
   private tickets = 0
+  /** Ends what goes on in the background, and indexes being opened. */
+  private readonly closing = { aborted: false }
 
   private constructor(directory: string) {
     this.directory = directory
@@ -88,7 +90,7 @@ export class LocalEngine implements BareEngine {
   private opened(index: IndexId): Promise<OpenIndex> {
     let opening = this.indexes.get(index)
     if (opening === undefined) {
-      opening = openIndex(this.path(index))
+      opening = openIndex(this.path(index), this.closing)
       this.indexes.set(index, opening)
       opening.catch(() => this.indexes.delete(index))
     }
@@ -122,7 +124,7 @@ export class LocalEngine implements BareEngine {
     }
   }
 
-  async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
+  async prepare(index: IndexId, batch: Batch, stop?: Stop): Promise<Prepared> {
     await mkdir(this.path(index), { recursive: true })
     const open = await this.opened(index)
     if (open.pending !== null) throw new Error(`index ${index} has a prepared batch already`)
@@ -132,7 +134,7 @@ export class LocalEngine implements BareEngine {
       // A batch that was committed before a crash comes again: its answer is in the log.
       const repeated = open.data.report?.batchUid === batch.uid
       if (repeated) return { index, ticket, work: 0 }
-      const plan = await planBatch(open.data, batch, new Pacer(open.progress))
+      const plan = await planBatch(open.data, batch, new Pacer(open.progress, stop))
       open.pending = { ticket, plan }
       return { index, ticket, work: plan.work.size }
     } catch (error) {
@@ -335,6 +337,7 @@ export class LocalEngine implements BareEngine {
   }
 
   async close(): Promise<void> {
+    this.closing.aborted = true
     const opening = [...this.indexes.values()]
     this.indexes.clear()
     for (const index of await Promise.allSettled(opening))

@@ -7,7 +7,7 @@ import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './inde
 import { applyPlan } from './indexing/apply.js'
 import { planIndexes } from './indexing/plan.js'
 import type { PreparedPlan } from './indexing/prepare.js'
-import { Pacer } from './pacer.js'
+import { Pacer, type Stop } from './pacer.js'
 import { Progress } from './progress.js'
 import { builtOf } from './store/built.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
@@ -41,14 +41,18 @@ export class OpenIndex {
   private covered: LogPosition | null
   private writing: Promise<void> | null = null
   private versionCache: VersionCache
+  /** Ends the writing of a snapshot. */
+  private readonly closing: Stop
 
   constructor(
     directory: string,
     data: IndexData,
     log: CommitLog,
     snapshot: { readonly position: LogPosition; readonly bytes: number } | null,
+    closing: Stop,
   ) {
     this.directory = directory
+    this.closing = closing
     this.data = data
     this.commits = log
     this.covered = snapshot?.position ?? null
@@ -93,7 +97,11 @@ export class OpenIndex {
     const { log } = this
     const snapshot: Snapshot = { position: log.position, built: builtOf(this.data) }
     try {
-      this.snapshotBytes = await writeSnapshot(join(this.directory, SNAPSHOT_FILE), snapshot, new Pacer())
+      this.snapshotBytes = await writeSnapshot(
+        join(this.directory, SNAPSHOT_FILE),
+        snapshot,
+        new Pacer(undefined, this.closing),
+      )
       if (log === this.log) this.covered = snapshot.position
     } catch {
       // It only saves time, and a full disk shows where it matters; the next large commit tries again.
@@ -166,8 +174,12 @@ class Replayed {
   }
 }
 
-/** Reads what `directory` holds, which is made if missing. @throws DamagedFileError */
-export async function openIndex(directory: string): Promise<OpenIndex> {
+/**
+ * Reads what `directory` holds, which is made if missing.
+ * @param closing once aborted, opening fails soon, and what goes on in the background ends
+ * @throws DamagedFileError
+ */
+export async function openIndex(directory: string, closing: Stop): Promise<OpenIndex> {
   await mkdir(directory, { recursive: true })
   await syncDirectory(join(directory, '..'))
   const snapshot = await usableSnapshot(join(directory, SNAPSHOT_FILE))
@@ -183,8 +195,8 @@ export async function openIndex(directory: string): Promise<OpenIndex> {
       used === null || replayed.marked === null
         ? emptyIndex(replayed.settings ?? defaultIndexSettings)
         : indexOf(used, replayed.marked)
-    const rebuilt = await catchUp(data, replayed)
-    const open = new OpenIndex(directory, data, log, used)
+    const rebuilt = await catchUp(data, replayed, closing)
+    const open = new OpenIndex(directory, data, log, used, closing)
     open.snapshotIfDue(rebuilt)
     return open
   } catch (error) {
@@ -232,12 +244,12 @@ function putDocuments(data: IndexData, documents: ReadonlyMap<number, StoredDocu
 }
 
 /** Brings `data` to the end of the log. @returns whether the whole index was worked through */
-async function catchUp(data: IndexData, replayed: Replayed): Promise<boolean> {
+async function catchUp(data: IndexData, replayed: Replayed, closing: Stop): Promise<boolean> {
   const { report, primaryKey } = replayed
   if (report === null) return false
   const { cleared, changes } = replayed.changes
   const settings = replayed.settings ?? defaultIndexSettings
-  const indexes = await planIndexes(data, { settings, cleared, changes }, new Pacer())
+  const indexes = await planIndexes(data, { settings, cleared, changes }, new Pacer(undefined, closing))
   const vectors = replayed.vectors.result(embeddersOf(settings))
   applyPlan(data, {
     report,

@@ -1,6 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Progress } from './progress.js'
 
+export interface Stop {
+  readonly aborted: boolean
+}
+
+/** A job ended early, as it was asked to. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+
+  constructor() {
+    super('the job was stopped')
+  }
+}
+
+const never: Stop = { aborted: false }
+
 /** How long work may hold the event loop before searches get their turn. */
 const SLICE_MS = 8
 
@@ -11,18 +26,23 @@ const SLICE_MS = 8
 export class Pacer {
   /** How far the job has come. */
   readonly progress: Progress
+  private readonly stop: Stop
   private since = performance.now()
 
-  constructor(progress = new Progress()) {
+  /** @param stop once aborted, the next pause throws */
+  constructor(progress = new Progress(), stop: Stop = never) {
     this.progress = progress
+    this.stop = stop
   }
 
   due(): boolean {
     return performance.now() - this.since > SLICE_MS
   }
 
+  /** @throws StoppedError */
   async pause(): Promise<void> {
     await nextTurn()
+    if (this.stop.aborted) throw new StoppedError()
     this.since = performance.now()
   }
 }

@@ -19,5 +19,6 @@ export type AnswerMessage =
       readonly ok: false
       readonly code: ErrorCode | null
       readonly message: string
+      /** Empty for what was asked for: then there is nothing to log. */
       readonly stack: string
     }

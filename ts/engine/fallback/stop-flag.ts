@@ -1,4 +1,6 @@
-/** Tells a search in another thread that nobody waits for it any more. */
+import type { StopSignal } from '../engine.js'
+
+/** Tells a search or a batch in another thread to end, since nothing waits for its outcome any more. */
 export class StopFlag {
   /** To be handed to the other thread. */
   readonly memory: SharedArrayBuffer
@@ -16,5 +18,25 @@ export class StopFlag {
 
   get aborted(): boolean {
     return Atomics.load(this.#flag, 0) === 1
+  }
+}
+
+/**
+ * Runs a call of another thread, which a signal cannot cross to: a flag in shared memory is set while it works.
+ * @param run given the memory of the flag as further arguments of the call, none if nothing can stop it
+ */
+export async function flagged<T>(
+  stop: StopSignal | undefined,
+  run: (flag: readonly SharedArrayBuffer[]) => Promise<T>,
+): Promise<T> {
+  if (stop === undefined) return run([])
+  const flag = new StopFlag()
+  const giveUp = (): void => flag.set()
+  if (stop.aborted) giveUp()
+  stop.addEventListener('abort', giveUp)
+  try {
+    return await run([flag.memory])
+  } finally {
+    stop.removeEventListener('abort', giveUp)
   }
 }

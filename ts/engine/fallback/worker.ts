@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { EngineError } from '../engine-error.js'
 import { type FallbackOptions, LocalEngine } from './local-engine.js'
+import { StoppedError } from './pacer.js'
 import type { AnswerMessage, CallMessage } from './protocol.js'
 import { StopFlag } from './stop-flag.js'
 
@@ -9,7 +10,7 @@ if (parentPort === null) throw new Error('the fallback engine runs in a worker t
 const port = parentPort
 const opening = LocalEngine.open(workerData as FallbackOptions)
 
-/** Shared memory is never anything but the flag of a search. */
+/** Shared memory is never anything but the flag of a search or of a batch. */
 const received = (value: unknown): unknown =>
   value instanceof SharedArrayBuffer ? new StopFlag(value) : value
 
@@ -26,7 +27,7 @@ async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
       ok: false,
       code: known ? error.code : null,
       message: error instanceof Error ? error.message : String(error),
-      stack: error instanceof Error ? (error.stack ?? '') : '',
+      stack: error instanceof Error && !(error instanceof StoppedError) ? (error.stack ?? '') : '',
     }
   }
 }

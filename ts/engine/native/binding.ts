@@ -59,7 +59,7 @@ export interface Ticket {
 export interface EngineHandle {
   inspect(payload: Uint8Array): Promise<Reply>
   checkFilter(filter: Uint8Array): Promise<Reply>
-  prepare(index: string, batch: Uint8Array): Promise<Reply>
+  prepare(index: string, batch: Uint8Array, ticket?: Ticket): Promise<Reply>
   work(index: string, ticket: number, from?: string): Promise<Reply>
   commit(index: string, ticket: number, vectors: readonly NativeVectors[]): Promise<Reply>
   progress(index: string): Promise<Reply>

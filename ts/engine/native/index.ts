@@ -99,8 +99,10 @@ class NativeEngine implements BareEngine {
     await succeeded(this.handle.checkFilter(request))
   }
 
-  async prepare(index: IndexId, batch: Batch): Promise<Prepared> {
-    const prepared = await decoded<Omit<Prepared, 'index'>>(this.handle.prepare(index, encoded(batch)))
+  async prepare(index: IndexId, batch: Batch, stop?: StopSignal): Promise<Prepared> {
+    const prepared = await this.stoppable(stop, (ticket) =>
+      decoded<Omit<Prepared, 'index'>>(this.handle.prepare(index, encoded(batch), ticket)),
+    )
     return { index, ...prepared }
   }
 
@@ -133,7 +135,7 @@ class NativeEngine implements BareEngine {
   }
 
   async search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {
-    return this.stoppable(stop, (ticket) => this.handle.search(index, request, ticket))
+    return this.stoppable(stop, (ticket) => answer(this.handle.search(index, request, ticket)))
   }
 
   async multiSearch(
@@ -142,12 +144,12 @@ class NativeEngine implements BareEngine {
     stop?: StopSignal,
   ): Promise<Answer> {
     return this.stoppable(stop, (ticket) =>
-      this.handle.multiSearch(requests, federation ?? undefined, ticket),
+      answer(this.handle.multiSearch(requests, federation ?? undefined, ticket)),
     )
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {
-    return this.stoppable(stop, (ticket) => this.handle.facetSearch(index, request, ticket))
+    return this.stoppable(stop, (ticket) => answer(this.handle.facetSearch(index, request, ticket)))
   }
 
   async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
@@ -190,19 +192,19 @@ class NativeEngine implements BareEngine {
     return decoded(this.handle.list())
   }
 
-  /** Runs a search under a ticket that `stop` can be told by. */
-  private async stoppable(
+  /** Runs a call under a ticket by which `stop` can end it. */
+  private async stoppable<T>(
     stop: StopSignal | undefined,
-    search: (ticket?: Ticket) => Promise<Reply>,
-  ): Promise<Answer> {
-    if (stop === undefined) return answer(search())
+    call: (ticket?: Ticket) => Promise<T>,
+  ): Promise<T> {
+    if (stop === undefined) return call()
     this.lastTicket = (this.lastTicket + 1) % 2 ** 32
     const number = this.lastTicket
     const giveUp = (): void => this.handle.stop(number)
-    const reply = search({ number, isStopped: stop.aborted })
+    const reply = call({ number, isStopped: stop.aborted })
     stop.addEventListener('abort', giveUp)
     try {
-      return await answer(reply)
+      return await reply
     } finally {
       stop.removeEventListener('abort', giveUp)
     }

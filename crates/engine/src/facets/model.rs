@@ -152,7 +152,7 @@ fn build(directory: &std::path::Path, batches: &Batches) -> Index {
             });
         }
         let batch = json!({ "uid": number + 1, "indexUid": "things", "operations": operations });
-        index.commit(index.prepare(batch.to_string().as_bytes()).unwrap()).unwrap();
+        index.commit(index.prepare(batch.to_string().as_bytes(), None).unwrap()).unwrap();
         operations.clear();
     }
     index

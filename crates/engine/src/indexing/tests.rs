@@ -173,7 +173,7 @@ impl House {
 
     fn apply(&mut self, operations: &[Value]) -> Value {
         let batch = self.batch(operations);
-        let ticket = self.index.prepare(&batch).unwrap();
+        let ticket = self.index.prepare(&batch, None).unwrap();
         serde_json::from_slice(&self.index.commit(ticket).unwrap()).unwrap()
     }
 
@@ -231,11 +231,24 @@ fn a_batch_that_was_abandoned_leaves_no_trace() {
     house.replace(json!([{"id": 1}]));
     let operation = house.put("replace", json!([{"id": 2, "fresh": 1}]));
     let batch = house.batch(&[operation]);
-    let ticket = house.index.prepare(&batch).unwrap();
+    let ticket = house.index.prepare(&batch, None).unwrap();
     house.index.abandon(ticket);
     assert!(house.index.commit(ticket).is_err());
     assert_eq!(house.ids(), [(0, json!(1))]);
     assert_eq!(house.index.fields().unwrap(), ["id"]);
+    house.replace(json!([{"id": 3}]));
+    assert_eq!(house.ids(), [(0, json!(1)), (1, json!(3))]);
+}
+
+#[test]
+fn a_preparation_that_was_stopped_fails_and_the_next_one_goes_on() {
+    let mut house = House::new();
+    house.replace(json!([{"id": 1}]));
+    let operation = house.put("replace", json!([{"id": 2, "fresh": 1}]));
+    let batch = house.batch(&[operation]);
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    assert!(house.index.prepare(&batch, Some(stop)).is_err());
+    assert_eq!(house.ids(), [(0, json!(1))]);
     house.replace(json!([{"id": 3}]));
     assert_eq!(house.ids(), [(0, json!(1)), (1, json!(3))]);
 }
@@ -267,7 +280,7 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
     let before = segments(&house.index);
     let settings = json!({ "stopWords": ["some"], "filterableAttributes": ["id"] });
     let batch = house.batch(&[json!({ "kind": "settings", "settings": settings })]);
-    let ticket = house.index.prepare(&batch).unwrap();
+    let ticket = house.index.prepare(&batch, None).unwrap();
     let index = &house.index;
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));
@@ -284,7 +297,7 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
 
     let before = segments(&house.index);
     let batch = house.batch(&[json!({ "kind": "settings", "settings": { "stopWords": [] } })]);
-    let ticket = house.index.prepare(&batch).unwrap();
+    let ticket = house.index.prepare(&batch, None).unwrap();
     let index = &house.index;
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));

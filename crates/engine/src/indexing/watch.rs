@@ -10,8 +10,10 @@ use crate::error::{Error, Result};
 /// What those outside and those who work on a batch tell each other.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
-    /// Set from outside: nobody waits any more.
+    /// Set from outside: the batch is not to be gone on with.
     pub stop: Arc<AtomicBool>,
+    /// The same for one call, set by its caller even before the call begins.
+    pub asked: Option<Arc<AtomicBool>>,
     /// Counted by the work.
     pub progress: Arc<Progress>,
 }
@@ -29,7 +31,8 @@ impl Watch {
     /// # Errors
     /// Internal, if nobody waits any more.
     pub fn go_on(&self) -> Result<()> {
-        match self.stop.load(Ordering::Relaxed) {
+        let is_asked = self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed));
+        match is_asked || self.stop.load(Ordering::Relaxed) {
             true => Err(Error::internal("the batch was not written", "it was abandoned")),
             false => Ok(()),
         }

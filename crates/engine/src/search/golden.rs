@@ -128,7 +128,7 @@ impl Writer<'_> {
         for (uid, mut operation) in (1..).zip(operations) {
             operation["taskUid"] = json!(uid);
             let batch = json!({ "uid": uid, "indexUid": "golden", "operations": [operation] });
-            let ticket = index.prepare(batch.to_string().as_bytes()).unwrap();
+            let ticket = index.prepare(batch.to_string().as_bytes(), None).unwrap();
             index.commit(ticket).unwrap();
         }
         index

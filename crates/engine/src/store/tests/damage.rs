@@ -10,7 +10,7 @@ use crate::{Index, Limits};
 const LIMITS: Limits = Limits { indexing_memory_bytes: 200_000_000, indexing_threads: 1 };
 
 fn apply(index: &Index, batch: &Value) {
-    let ticket = index.prepare(batch.to_string().as_bytes()).unwrap();
+    let ticket = index.prepare(batch.to_string().as_bytes(), None).unwrap();
     index.commit(ticket).unwrap();
 }
 

@@ -173,7 +173,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
             }
             // Then the batch comes again, or the next one, over whatever was left.
             let again: Json = json!({"uid": uid, "indexUid": "pts", "operations": operations});
-            let ticket = index.prepare(&serde_json::to_vec(&again).unwrap()).unwrap();
+            let ticket = index.prepare(&serde_json::to_vec(&again).unwrap(), None).unwrap();
             index.commit(ticket).unwrap();
             assert_eq!(seen(&index), after, "batch {uid} again, {step}");
             assert!(index.verify().unwrap().is_empty(), "batch {uid} again, {step}");

@@ -27,7 +27,7 @@ const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_thre
 /// Documents are put or, with null, removed; a batch is one commit.
 fn apply(index: &Index, uid: u64, operations: Json) -> Json {
     let batch = json!({"uid": uid, "indexUid": "pts", "operations": operations});
-    let ticket = index.prepare(&serde_json::to_vec(&batch).unwrap()).unwrap();
+    let ticket = index.prepare(&serde_json::to_vec(&batch).unwrap(), None).unwrap();
     serde_json::from_slice(&index.commit(ticket).unwrap()).unwrap()
 }
 
