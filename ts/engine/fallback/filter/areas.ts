@@ -6,18 +6,18 @@
  *  3. A circle is a polygon of as many corners as asked for; where it leaves the map it enters it on the
  *     other side, and around a pole it reaches to the map's edge.
  */
-import { booleanIntersects } from '@turf/boolean-intersects'
 import { type Box, boxOf, type Position, type Shape } from '../fields/geojson.js'
 import { EARTH_METRES, radians } from '../geo.js'
+import { type Border, borderOf, encloses, overlap, touch } from './borders.js'
 import type { LatLng } from './parse.js'
 
 /** A ring on the map that ends where it begins, and the box around it. */
 export interface Area {
-  readonly ring: readonly Position[]
+  readonly border: Border
   readonly box: Box
 }
 
-const areaOf = (ring: readonly Position[]): Area => ({ ring, box: boxOf(ring) })
+const areaOf = (ring: readonly Position[]): Area => ({ border: borderOf(ring), box: boxOf(ring) })
 
 const rectangle = ([west, south, east, north]: Box): Area =>
   areaOf([
@@ -76,29 +76,24 @@ function aroundPole(ring: readonly Position[], pole: 90 | -90): Position[] {
   return [west, ...rim, east, [east[0], pole], [west[0], pole], west]
 }
 
-const overlap = (a: Box, b: Box): boolean => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
-
 /** Whether some shape shares a place with some area. @param check throws once the answer is of no use any more */
 export function anyMeets(shapes: readonly Shape[], areas: readonly Area[], check: () => void): boolean {
   return shapes.some((shape) =>
-    areas.some((area) => {
-      if (!overlap(shape.box, area.box)) return false
-      check()
-      return meets(shape, area)
-    }),
+    areas.some((area) => overlap(shape.box, area.box) && meets(shape, area, check)),
   )
 }
 
-const mutable = (positions: readonly Position[]): number[][] => positions.map(([lng, lat]) => [lng, lat])
-
-function meets(shape: Shape, { ring }: Area): boolean {
-  const area = { type: 'Polygon' as const, coordinates: [mutable(ring)] }
-  switch (shape.type) {
-    case 'Point':
-      return booleanIntersects({ type: 'Point', coordinates: [...shape.coordinates] }, area)
-    case 'LineString':
-      return booleanIntersects({ type: 'LineString', coordinates: mutable(shape.coordinates) }, area)
-    case 'Polygon':
-      return booleanIntersects({ type: 'Polygon', coordinates: shape.coordinates.map(mutable) }, area)
-  }
+/** Where borders do not touch, a line or ring lies inside the other one with all its corners or with none. */
+function meets(shape: Shape, { border }: Area, check: () => void): boolean {
+  check()
+  if (shape.type === 'Point') return encloses(border, shape.coordinates)
+  const [outer, ...holes] = shape.type === 'LineString' ? [shape.coordinates] : shape.coordinates
+  const outside = borderOf(outer!)
+  if (encloses(border, outside.start)) return true
+  if (touch(outside, border, check)) return true
+  if (shape.type === 'LineString' || !encloses(outside, border.start)) return false
+  const inner = holes.map(borderOf)
+  return (
+    inner.some((hole) => touch(hole, border, check)) || !inner.some((hole) => encloses(hole, border.start))
+  )
 }
