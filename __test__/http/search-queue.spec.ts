@@ -155,3 +155,43 @@ test('a client that disconnects stops its running search and frees its place', a
   t.is((await next).body.hits.length, 1)
   t.deepEqual(stopped, ['endless'])
 })
+
+test('whatever reads documents is told when its client disconnects', async (t) => {
+  const told: string[] = []
+  const held = ['facetSearch', 'similar', 'documents'] as const
+  const wrapEngine = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        const isHeld = held.some((one) => one === name)
+        if (!isHeld) return value.bind(target)
+        return async (...[, , stop]: Parameters<Engine['similar']>) => {
+          await new Promise<void>((resolve) => stop?.addEventListener('abort', () => resolve()))
+          told.push(String(name))
+          throw new Error('given up')
+        }
+      },
+    })
+  const server = await startServer(t, { wrapEngine })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const asked: readonly (readonly [string, object])[] = [
+    ['/indexes/a/facet-search', { facetName: 'x' }],
+    ['/indexes/a/similar', { id: 1, embedder: 'x' }],
+    ['/indexes/a/documents/fetch', {}],
+  ]
+  for (const [route, body] of asked) {
+    const before = told.length
+    const leaving = request(`${server.url}${route}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    })
+    leaving.on('error', () => undefined)
+    leaving.end(JSON.stringify(body))
+    // A client that leaves before its request is read is not told of at all.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    leaving.destroy()
+    while (told.length === before) await turn()
+  }
+  t.deepEqual(told, [...held])
+})

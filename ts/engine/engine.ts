@@ -312,10 +312,10 @@ export interface BareEngine {
   facetSearch(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
   /** @param request `SimilarRequest` */
-  similar(index: IndexId, request: Uint8Array): Promise<Answer>
+  similar(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
   /** Lists documents: `{"results":[…],"offset","limit","total"}`. @param request `DocumentsRequest` */
-  documents(index: IndexId, request: Uint8Array): Promise<Uint8Array>
+  documents(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array>
 
   /** One document as bare JSON, null if there is none. @param request `DocumentRequest` */
   document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>

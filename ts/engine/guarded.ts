@@ -1,5 +1,5 @@
 /** Here is an index: can what it answers be trusted? Damaged ones are remembered, and refused until they are dropped. */
-import type { BareEngine, Damage, Engine, IndexId, Prepared } from './engine.js'
+import type { BareEngine, Damage, Engine, IndexId, Prepared, StopSignal } from './engine.js'
 import { EngineError } from './engine-error.js'
 
 interface GuardLog {
@@ -67,7 +67,12 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     if (found !== undefined) condemn(index, damageText(found))
   }
 
-  async function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>): Promise<T> {
+  /** @param stop of the work: what fails after it was given up says nothing about the index */
+  async function guarded<T>(
+    indexes: readonly IndexId[],
+    work: () => Promise<T>,
+    stop?: StopSignal,
+  ): Promise<T> {
     for (const index of indexes) refuse(index)
     try {
       for (const index of indexes) {
@@ -83,7 +88,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
         if (error.code === 'index_damaged' && only !== undefined && indexes.length === 1)
           condemn(only, error.message)
         else if (error.code !== 'index_damaged') throw error
-      } else if (error instanceof Error) {
+      } else if (error instanceof Error && stop?.aborted !== true) {
         for (const index of new Set(indexes)) await examine(index, error)
       }
       for (const index of indexes) refuse(index)
@@ -121,15 +126,17 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     undo: (index, batchUids) => guarded([index], () => engine.undo(index, batchUids)),
     lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
     settings: (index) => guarded([index], () => engine.settings(index)),
-    search: (index, request, stop) => guarded([index], () => engine.search(index, request, stop)),
+    search: (index, request, stop) => guarded([index], () => engine.search(index, request, stop), stop),
     multiSearch: (requests, federation, stop) =>
       guarded(
         requests.map(({ index }) => index),
         () => engine.multiSearch(requests, federation, stop),
+        stop,
       ),
-    facetSearch: (index, request, stop) => guarded([index], () => engine.facetSearch(index, request, stop)),
-    similar: (index, request) => guarded([index], () => engine.similar(index, request)),
-    documents: (index, request) => guarded([index], () => engine.documents(index, request)),
+    facetSearch: (index, request, stop) =>
+      guarded([index], () => engine.facetSearch(index, request, stop), stop),
+    similar: (index, request, stop) => guarded([index], () => engine.similar(index, request, stop), stop),
+    documents: (index, request, stop) => guarded([index], () => engine.documents(index, request, stop), stop),
     document: (index, request) => guarded([index], () => engine.document(index, request)),
     stats: (index) => guarded([index], () => engine.stats(index)),
     sizes: (index) => guarded([index], () => engine.sizes(index)),

@@ -51,15 +51,9 @@ export class SearchQueue {
   async run<T>(holder: string, onGone: OnGone, search: (stop: Disconnect) => Promise<T>): Promise<T> {
     if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onGone)
     else this.#running += 1
-    const gone = new Disconnect()
-    const stopListening = onGone(() => gone.abort())
     try {
-      return await search(gone)
-    } catch (error) {
-      // What a search that was given up says is nobody's mistake.
-      throw gone.aborted ? tooMany(this.#limits) : error
+      return await untilGone(onGone, search, () => tooMany(this.#limits))
     } finally {
-      stopListening()
       this.#running -= 1
       this.#admitNext()
     }
@@ -127,6 +121,26 @@ export class SearchQueue {
     if (queue.length === 0) this.#waiting.delete(waiter.holder)
     this.#waitingCount -= 1
     return true
+  }
+}
+
+/**
+ * Runs `work`, which is told when its client has gone.
+ * @param given what is thrown instead of the failure of a work that was given up, which no client sees
+ */
+export async function untilGone<T>(
+  onGone: OnGone,
+  work: (stop: Disconnect) => Promise<T>,
+  given = (): ApiError => new ApiError('bad_request', 'the client has gone'),
+): Promise<T> {
+  const gone = new Disconnect()
+  const stopListening = onGone(() => gone.abort())
+  try {
+    return await work(gone)
+  } catch (error) {
+    throw gone.aborted ? given() : error
+  } finally {
+    stopListening()
   }
 }
 

@@ -1,11 +1,14 @@
 /** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
-import type { Answer, BareEngine, Engine, StopSignal } from '../engine.js'
+import type { BareEngine, Engine, StopSignal } from '../engine.js'
 import { guarding } from '../guarded.js'
 import { Batches } from './batches.js'
 import { EngineWorker, type FallbackLog } from './engine-worker.js'
 import type { FallbackOptions } from './local-engine.js'
 import type { Call } from './protocol.js'
 import { flagged } from './stop-flag.js'
+
+/** Calls whose last argument may be a signal. */
+type StoppableCall = 'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'documents'
 
 const isStopSignal = (value: unknown): value is StopSignal =>
   typeof value === 'object' && value !== null && 'addEventListener' in value
@@ -23,14 +26,13 @@ export function openFallback({
       // The worker runs the same interface, so its answer has the type of the call.
       worker.call(call, args) as ReturnType<BareEngine[C]>
   const stoppable =
-    <C extends 'search' | 'multiSearch'>(call: C) =>
-    async (...args: Parameters<BareEngine[C]>): Promise<Answer> => {
+    <C extends StoppableCall>(call: C) =>
+    (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> => {
       const stop: unknown = args.at(-1)
-      if (!isStopSignal(stop)) return (await worker.call(call, args)) as Answer
-      return flagged(
-        stop,
-        async (flag) => (await worker.call(call, [...args.slice(0, -1), ...flag])) as Answer,
-      )
+      const found = isStopSignal(stop)
+        ? flagged(stop, (flag) => worker.call(call, [...args.slice(0, -1), ...flag]))
+        : worker.call(call, args)
+      return found as ReturnType<BareEngine[C]>
     }
   const bare: BareEngine = {
     kind: 'fallback',
@@ -46,9 +48,9 @@ export function openFallback({
     settings: forward('settings'),
     search: stoppable('search'),
     multiSearch: stoppable('multiSearch'),
-    facetSearch: (index, request) => forward('facetSearch')(index, request),
-    similar: forward('similar'),
-    documents: forward('documents'),
+    facetSearch: stoppable('facetSearch'),
+    similar: stoppable('similar'),
+    documents: stoppable('documents'),
     document: forward('document'),
     stats: forward('stats'),
     sizes: forward('sizes'),

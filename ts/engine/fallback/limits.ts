@@ -39,5 +39,11 @@ export const WORK_ITEMS_MAX = 400
 /** Bytes of documents in one page; a single document may be longer. */
 export const WORK_BYTES_MAX = 8 * 1024 * 1024
 
+/**
+ * Milliseconds that one filter of a request may take. Whatever is left of it cannot be guessed, so that it fails; twice
+ * the time of a search, since ten thousand values in `IN` or in equalities take a tenth of a second.
+ */
+export const FILTER_MS_MAX = 3000
+
 /** A thread that ended is not followed by another before so many milliseconds have passed since its start. */
 export const RESTART_PAUSE_MS = 1000

@@ -241,21 +241,21 @@ export class LocalEngine implements BareEngine {
     return { body: Buffer.from(`{"results":[${results.join(',')}]}`), facts: summed(facts) }
   }
 
-  async facetSearch(index: IndexId, request: Uint8Array): Promise<Answer> {
+  async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
     const { json, facts } = facetSearch(
       await this.existing(index),
-      decodeRequest<FacetSearchRequest>(request),
+      stoppable<FacetSearchRequest>(request, stop),
     )
     return { body: Buffer.from(json), facts }
   }
 
-  async similar(index: IndexId, request: Uint8Array): Promise<Answer> {
-    const { json, facts } = similar(await this.existing(index), decodeRequest<SimilarRequest>(request))
+  async similar(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
+    const { json, facts } = similar(await this.existing(index), stoppable<SimilarRequest>(request, stop))
     return { body: Buffer.from(json), facts }
   }
 
-  async documents(index: IndexId, request: Uint8Array): Promise<Uint8Array> {
-    return Buffer.from(listDocuments(await this.existing(index), decodeRequest<DocumentsRequest>(request)))
+  async documents(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array> {
+    return Buffer.from(listDocuments(await this.existing(index), stoppable<DocumentsRequest>(request, stop)))
   }
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
@@ -408,8 +408,11 @@ function embeddingCounts(
   return { numberOfEmbeddings, numberOfEmbeddedDocuments: embedded.size }
 }
 
-const stoppable = (request: Uint8Array, stop: Stop | undefined): StoppableRequest => ({
-  ...decodeRequest<SearchRequest>(request),
+const stoppable = <R extends object = SearchRequest>(
+  request: Uint8Array,
+  stop: Stop | undefined,
+): R & { readonly stop?: Stop } => ({
+  ...decodeRequest<R>(request),
   ...(stop !== undefined && { stop }),
 })
 

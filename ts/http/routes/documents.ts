@@ -5,6 +5,7 @@ import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { mimeType } from '../body.js'
+import type { Disconnect } from '../disconnect.js'
 import {
   browsing,
   clearing,
@@ -26,6 +27,7 @@ import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSumm
 import { requestFeatures } from '../features.js'
 import { ANSWER_BYTES_MAX } from '../limits.js'
 import type { Values } from '../parse/index.js'
+import { untilGone } from '../search-queue.js'
 import type { RouteServices } from '../services.js'
 import { receiveUpload } from '../uploads.js'
 import { filterFacts, onVectors, raise } from '../usage.js'
@@ -104,7 +106,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     indexUid: string,
     wanted: Browsed,
   ): Promise<FastifyReply> {
-    const browsed = async (entry: IndexEntry): Promise<Uint8Array> => {
+    const browsed = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
       const body: DocumentsRequest = {
         indexUid: entry.uid,
@@ -118,12 +120,14 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         features: requestFeatures(features),
         answerBytesMax: ANSWER_BYTES_MAX,
       }
-      return engine.documents(entry.id, encodeRequest(body))
+      return engine.documents(entry.id, encodeRequest(body), stop)
     }
-    const answer = async (): Promise<Uint8Array> => reading(tasks, requireIndexUid(indexUid), browsed)
+    const answer = async (stop: Disconnect): Promise<Uint8Array> =>
+      reading(tasks, requireIndexUid(indexUid), (entry) => browsed(entry, stop))
+    const onGone = disconnection(reply)
     const body = features.flags.disableDocumentsFetchQueue
-      ? await answer()
-      : await searches.run(access.holder, disconnection(reply), answer)
+      ? await untilGone(onGone, answer)
+      : await searches.run(access.holder, onGone, answer)
     return sendJsonBytes(reply, body)
   }
 

@@ -30,6 +30,7 @@ import {
   type Values,
 } from '../parse/index.js'
 import { defaultSemanticRatio, facetSearchFields, searchFields, searchParameters } from '../search-fields.js'
+import { untilGone } from '../search-queue.js'
 import {
   bothFilters,
   includesMetadata,
@@ -231,7 +232,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const find = async (entry: IndexEntry): Promise<Uint8Array> => {
+    const find = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
       const complete: SimilarRequest = {
         indexUid: entry.uid,
         id: wanted.id,
@@ -249,14 +250,17 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         features: requestFeatures(features),
         answerBytesMax: ANSWER_BYTES_MAX,
       }
-      return (await engine.similar(entry.id, encodeRequest(complete))).body
+      return (await engine.similar(entry.id, encodeRequest(complete), stop)).body
     }
     const body = await observed(
       services,
       request,
       event,
       () => askedFacts(wanted),
-      () => reading(tasks, requireIndexUid(param(request, 'indexUid')), find),
+      () =>
+        untilGone(disconnection(reply), async (stop) =>
+          reading(tasks, requireIndexUid(param(request, 'indexUid')), (entry) => find(entry, stop)),
+        ),
     )
     return sendJsonBytes(reply, body)
   }

@@ -1,5 +1,7 @@
 /** May an answer grow on? */
+import type { ErrorCode } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
+import { FILTER_MS_MAX } from '../limits.js'
 
 /** Whether the client still waits for the answer. */
 export interface Stop {
@@ -37,4 +39,25 @@ export class Bounds {
 /** @throws Error once the client is gone, which the server keeps to itself then */
 export function checkStop(stop: Stop | undefined): void {
   if (stop?.aborted === true) throw new Error('a search was given up: its client is gone')
+}
+
+/**
+ * What a filter asks between its conditions: whether the client still waits, and whether there is time left.
+ * @param code of the error once `FILTER_MS_MAX` milliseconds have passed
+ * @param now milliseconds of a clock that only rises
+ */
+export function filterClock(
+  stop: Stop | undefined,
+  code: ErrorCode,
+  now = (): number => performance.now(),
+): () => void {
+  const deadline = now() + FILTER_MS_MAX
+  return () => {
+    checkStop(stop)
+    if (now() <= deadline) return
+    throw new EngineError(
+      code,
+      `the filter takes longer than ${FILTER_MS_MAX} ms; use fewer conditions, or \`IN\` for many values of one attribute`,
+    )
+  }
 }

@@ -20,7 +20,7 @@ import { searchedFields } from '../query/search-on.js'
 import { synonymsOf } from '../query/synonyms.js'
 import { typoBudget } from '../query/typos.js'
 import { matchSet } from '../ranking/index.js'
-import { checkStop, type Stop } from './bounds.js'
+import { filterClock, type Stop } from './bounds.js'
 
 /** What decides who matches. */
 export interface CandidateRequest {
@@ -60,7 +60,7 @@ export function filteredDocuments(
     const parsed = parseFilter(filter, features)
     if (parsed === null) return data.alive.clone()
     return cache
-      .filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed, () => checkStop(stop)))
+      .filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed, filterClock(stop, code)))
       .clone()
   } catch (error) {
     if (error instanceof FilterError) throw new EngineError(error.code(code), error.message)

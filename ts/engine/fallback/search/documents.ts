@@ -9,12 +9,15 @@ import { type JsonObject, parseJson, writeJson } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
 import { shownVectors } from '../vector/index.js'
-import { Bounds } from './bounds.js'
+import { Bounds, checkStop, filterClock, type Stop } from './bounds.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
 
+/** A listing that ends early once its client is gone. */
+type StoppableListing = DocumentsRequest & { readonly stop?: Stop }
+
 /** `{"results":[…],"offset","limit","total"}` */
-export function listDocuments(index: OpenIndex, request: DocumentsRequest): string {
+export function listDocuments(index: OpenIndex, request: StoppableListing): string {
   const { data } = index
   const sort = parseSort(request.sort ?? [], data.settings, 'invalid_document_sort', '')
   const documents = matching(index, request)
@@ -32,14 +35,15 @@ export function listDocuments(index: OpenIndex, request: DocumentsRequest): stri
       wanted: request.offset + request.limit,
       distinct: null,
       threshold: null,
-      expired: () => false,
+      expired: () => request.stop?.aborted === true,
     })
     page = Uint32Array.from(ranked, ({ docid }) => docid)
   }
   const bounds = new Bounds(request)
-  const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) =>
-    bounds.counted(documentText(data, docid, request)),
-  )
+  const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) => {
+    checkStop(request.stop)
+    return bounds.counted(documentText(data, docid, request))
+  })
   return `{"results":[${results.join(',')}],"offset":${request.offset},"limit":${request.limit},"total":${total}}`
 }
 
@@ -49,11 +53,18 @@ export function oneDocument({ data }: OpenIndex, request: DocumentRequest): stri
   return docid === undefined ? null : documentText(data, docid, request)
 }
 
-function matching({ data }: OpenIndex, request: DocumentsRequest): DocSet {
+function matching({ data }: OpenIndex, request: StoppableListing): DocSet {
   let documents: DocSet
   try {
     const filter = parseFilter(request.filter, request.features)
-    documents = filter === null ? data.alive.clone() : documentsMatching(viewOf(data), filter).clone()
+    documents =
+      filter === null
+        ? data.alive.clone()
+        : documentsMatching(
+            viewOf(data),
+            filter,
+            filterClock(request.stop, 'invalid_document_filter'),
+          ).clone()
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     throw new EngineError(error.code('invalid_document_filter'), error.message)

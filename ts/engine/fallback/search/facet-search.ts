@@ -15,14 +15,14 @@ import { foldedText } from '../analysis/tokenize.js'
 import { covers } from '../fields/patterns.js'
 import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
-import { Bounds } from './bounds.js'
+import { Bounds, checkStop, type Stop } from './bounds.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, type FacetCount, facetOrder } from './facets.js'
 import { rankSearch } from './search.js'
 
 export function facetSearch(
   index: OpenIndex,
-  request: FacetSearchRequest,
+  request: FacetSearchRequest & { readonly stop?: Stop },
 ): { json: string; facts: SearchFacts } {
   const started = performance.now()
   const { settings, columns } = index.data
@@ -63,6 +63,7 @@ export function facetSearch(
     },
     20,
   )
+  checkStop(request.stop)
   const column = columns.byPath.get(facetName)
   const order = facetOrder(settings.faceting.sortFacetValuesBy, facetName)
   const counts =

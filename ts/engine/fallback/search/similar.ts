@@ -5,12 +5,12 @@ import type { SearchRequest, SimilarRequest } from '../../requests.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, type Ranked, vectorRule } from '../ranking/index.js'
 import type { Embedder } from '../vector/index.js'
-import { Bounds } from './bounds.js'
+import { Bounds, checkStop, type Stop } from './bounds.js'
 import { filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { HitWriter } from './hits.js'
 import { embedderNamed } from './semantic.js'
 
-export function similar(index: OpenIndex, request: SimilarRequest): { json: string; facts: SearchFacts } {
+export function similar(index: OpenIndex, request: StoppableSimilar): { json: string; facts: SearchFacts } {
   const started = performance.now()
   const { indexUid, offset, limit } = request
   const embedder = embedderNamed(index, request.embedder, 'invalid_similar_embedder', indexUid)
@@ -18,6 +18,7 @@ export function similar(index: OpenIndex, request: SimilarRequest): { json: stri
   const target = visibleTarget(index, request)
   candidates.delete(target)
   const found = nearest(index, request, { embedder, target, docids: candidates.toArray() })
+  checkStop(request.stop)
   const asked = asSearch(request)
   const bounds = new Bounds(request)
   const ranking = {
@@ -46,6 +47,9 @@ export function similar(index: OpenIndex, request: SimilarRequest): { json: stri
   }
 }
 
+/** A search for similar documents that ends early once its client is gone. */
+type StoppableSimilar = SimilarRequest & { readonly stop?: Stop }
+
 function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: SimilarRequest): number {
   const docid = index.data.docids.get(id)
   if (docid !== undefined && filteredDocuments(index, visible, { features }).has(docid)) return docid
@@ -58,7 +62,7 @@ function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: Si
 /** Documents with vectors in order, and how many are counted. */
 function nearest(
   index: OpenIndex,
-  { offset, limit, rankingScoreThreshold: threshold }: SimilarRequest,
+  { offset, limit, rankingScoreThreshold: threshold, stop }: StoppableSimilar,
   { embedder, target, docids }: { embedder: Embedder; target: number; docids: Uint32Array },
 ): { ranked: readonly Ranked[]; total: number } {
   const set = index.data.vectors.get(embedder.name)
@@ -75,7 +79,7 @@ function nearest(
     wanted: offset + limit,
     distinct: null,
     threshold,
-    expired: () => false,
+    expired: () => stop?.aborted === true,
   })
   // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
   const total =
@@ -88,7 +92,7 @@ function nearest(
           wanted: docids.length,
           distinct: null,
           threshold,
-          expired: () => false,
+          expired: () => stop?.aborted === true,
         }).ranked.length
   return { ranked: result.ranked.filter(({ docid }) => set!.count(docid) > 0), total }
 }
