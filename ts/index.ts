@@ -26,6 +26,8 @@ export interface OpenOptions {
   readonly directory: string
   /** Default `auto`: native where its binary loads. */
   readonly engine?: 'auto' | 'native' | 'fallback'
+  /** Makes a new task store from the indexes if the old one is damaged or incomplete; the history of tasks is lost. */
+  readonly rebuildTaskStore?: boolean
   /** Default `WARN`, on stderr. */
   readonly logLevel?: 'OFF' | 'ERROR' | 'WARN' | 'INFO' | 'DEBUG' | 'TRACE'
 }
@@ -108,6 +110,7 @@ export async function open(options: OpenOptions): Promise<Siftd> {
     directory: options.directory,
     version: packageVersion(),
     upgrade: false,
+    rebuildTaskStore: options.rebuildTaskStore ?? false,
     userDirectory: userDirectory(process.env),
     engine: options.engine ?? 'auto',
     indexingMemoryBytes: maxIndexingMemory,

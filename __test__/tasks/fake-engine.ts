@@ -131,7 +131,10 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
       }
     },
     sizes: () => Promise.resolve(sizes),
-    list: () => readdir(directory),
+    async list() {
+      const entries = await readdir(directory, { withFileTypes: true })
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    },
     drop: (index) => rm(join(directory, index), { recursive: true, force: true }),
     close: () => Promise.resolve(),
     inspect: unsupported,

@@ -135,7 +135,8 @@ for (const engine of engineKinds) {
 test('indexes that do not tell who wrote them need an engine that is asked for', async (t) => {
   const { directory, index } = await sample(t, 'fallback')
   await rm(join(directory, 'engine'))
-  for (const name of await readdir(join(index, '..'))) await rm(log(join(index, '..', name)))
+  for (const name of await readdir(join(index, '..')))
+    if (name.includes('-')) await rm(log(join(index, '..', name)))
   await t.throwsAsync(opened(t, directory), { message: /engine is missing or damaged.*--engine native or/ })
   const siftd = await opened(t, directory, 'fallback')
   await t.throwsAsync(siftd.index('boats').search('boats'), { code: 'index_damaged' })

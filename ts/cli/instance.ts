@@ -9,6 +9,8 @@ import {
   type ExportIndex,
   type OpenedTasks,
   openTasks,
+  type Rebuilt,
+  rebuildTaskStore,
   requireCompleteStore,
   StoreError,
   StoreUnusableError,
@@ -31,6 +33,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly directory: string
   readonly version: string
   readonly upgrade: boolean
+  /** Whether a task store that is damaged or incomplete is made anew. */
+  readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
   readonly userDirectory: string
   /** null: no limit but the task room's own. */
@@ -48,6 +52,8 @@ export interface Instance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
   readonly queue: OpenedTasks
+  /** null: the task store is the one that was there. */
+  readonly rebuilt: Rebuilt | null
   /** Closes the queue, then the engine. */
   close(): Promise<void>
 }
@@ -58,14 +64,16 @@ export interface Instance {
  */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
-  await requireCompleteStore(resolve(request.directory)).catch(asLaunchError)
+  await requireCompleteStore(resolve(request.directory)).catch((error: unknown) => {
+    if (!request.rebuildTaskStore || !isUnusable(error)) asLaunchError(error)
+  })
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
   const opened = await openEngineIn(data.path, request)
   try {
     const { engine } = opened
     const { instanceUid } = data
     const { dumpDirectory } = request
-    const queue = await openQueue({
+    const setup: TasksSetup = {
       directory: data.path,
       engine,
       log,
@@ -75,11 +83,20 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
         writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),
       }),
       ...(request.embedders !== undefined && { embedders: request.embedders }),
-    })
+    }
+    let rebuilt: Rebuilt | null = null
+    const queue = await openTasks(setup)
+      .catch(async (error: unknown) => {
+        if (!request.rebuildTaskStore || !isUnusable(error)) throw error
+        rebuilt = await rebuildTaskStore(data.path, engine)
+        return openTasks(setup)
+      })
+      .catch(asLaunchError)
     return {
       data,
       opened,
       queue,
+      rebuilt,
       async close() {
         await queue.close()
         await engine.close()
@@ -91,7 +108,10 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
   }
 }
 
-const openQueue = (setup: TasksSetup): Promise<OpenedTasks> => openTasks(setup).catch(asLaunchError)
+/** Whether a new task store is the way out. */
+const isUnusable = (error: unknown): boolean =>
+  error instanceof StoreUnusableError ||
+  (error instanceof StoreError && error.reason === 'StoreUnusableError')
 
 /** What the user of a data directory can do something about is one line. */
 function asLaunchError(error: unknown): never {

@@ -82,11 +82,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log,
     }
     if (options.importDump !== null) await importDump(options.importDump, engine, request)
-    const { data, opened, queue, close } = await openInstance({
+    const { data, opened, queue, rebuilt, close } = await openInstance({
       ...engine,
       directory: options.dbPath,
       version,
       upgrade: options.upgradeDb,
+      rebuildTaskStore: options.rebuildTaskStore,
       userDirectory: request.userDirectory,
       batch: {
         tasksMax: options.experimentalMaxNumberOfBatchedTasks,
@@ -147,6 +148,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       taskStore: queue.driver,
       instanceUid: data.instanceUid,
       key,
+      rebuilt,
     })
     return {
       screen,

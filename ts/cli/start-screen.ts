@@ -1,3 +1,4 @@
+import type { Rebuilt } from '../tasks/index.js'
 import type { KeyState } from './master-key.js'
 
 export interface StartFacts {
@@ -10,6 +11,8 @@ export interface StartFacts {
   readonly taskStore: string
   readonly instanceUid: string
   readonly key: KeyState
+  /** null: the task store is the one that was there. */
+  readonly rebuilt: Rebuilt | null
 }
 
 /** What a freshly started server says about itself, for a human, one fact per line. */
@@ -35,10 +38,26 @@ export function startScreen(facts: StartFacts): string {
     '',
     ...lines.map(([label, value]) => `${`${label}:`.padEnd(width)} ${JSON.stringify(value)}`),
     ...facts.engine.reasons.map((reason) => `  native engine: ${reason}`),
+    ...(facts.rebuilt === null ? [] : ['', ...rebuiltNotice(facts.rebuilt)]),
     '',
     keyNotice(facts.key),
     '',
   ].join('\n')
+}
+
+function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly string[] {
+  const names = indexes.map(({ uid, documents }) =>
+    documents === null ? `${uid} (damaged)` : `${uid} (${documents} documents)`,
+  )
+  return [
+    `The task store was rebuilt. What was set aside lies in ${aside}`,
+    `  Indexes that are back: ${names.join(', ') || 'none'}`,
+    ...(missing.length === 0 ? [] : [`  Indexes without a directory, lost: ${missing.join(', ')}`]),
+    salvaged === null
+      ? '  Lost: API keys, webhooks, features, search rules; the old store cannot be read'
+      : `  From the old store, as old as it is: ${salvaged.keys} API keys, ${salvaged.webhooks} webhooks, ${salvaged.values} values such as features; look whether keys came back that were deleted`,
+    '  Lost: the history of tasks, and tasks that waited; their uploads were set aside',
+  ]
 }
 
 function keyNotice(key: KeyState): string {

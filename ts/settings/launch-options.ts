@@ -65,6 +65,7 @@ const table = {
   upgradeDb: toggle('Upgrades the data directory of an older version', {
     aliases: ['experimental-dumpless-upgrade'],
   }),
+  rebuildTaskStore: toggle('Makes a new task store from the indexes if the old one is damaged or incomplete'),
   experimentalAllowedIpNetworks: networks('Networks outgoing calls may reach beside public ones'),
   experimentalEnableMetrics: toggle('Switches feature metrics on'),
   experimentalEnableLogsRoute: toggle('Switches feature logsRoute on'),

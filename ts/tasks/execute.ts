@@ -13,6 +13,7 @@ import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from
 import { defaultIndexSettings, type IndexSettings, mergeSettings, remakesBetween } from '../settings/index.js'
 import type { PickedBatch } from './batching.js'
 import type { Catalogue } from './catalogue.js'
+import type { CatalogueFile } from './catalogue-file.js'
 import type { Clock } from './clock.js'
 import type { Counters } from './details.js'
 import { dumpSource, type WriteDump } from './dump.js'
@@ -48,6 +49,8 @@ export interface Surroundings {
   readonly clock: Clock
   readonly embedders: Embedders
   readonly runScript: RunScript
+  /** The names of the indexes outside the store, for when it is lost. */
+  readonly names: CatalogueFile
 }
 
 /** How far along: so many of so many. */

@@ -5,6 +5,7 @@ import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
+import { type CatalogueFile, catalogueFile } from './catalogue-file.js'
 import { type Clock, systemClock } from './clock.js'
 import { type DriverName, driverNames } from './driver.js'
 import type { WriteDump } from './dump.js'
@@ -21,7 +22,7 @@ import {
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { recover } from './recovery.js'
 import { RuleBook } from './rule-book.js'
-import { Scheduler, type SchedulerLimits } from './scheduler.js'
+import { noteNames, Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
 import { openStoreClient, type StoreClient } from './store-client.js'
 import { storePath } from './survey.js'
@@ -94,7 +95,8 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
     const path = storePath(directory)
     const lost = lostAndFound(directory)
-    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, lost })
+    const names = catalogueFile(directory)
+    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, lost, names })
   } catch (error) {
     await store.close()
     throw error
@@ -110,12 +112,13 @@ export interface Ground {
   readonly clock: Clock
   readonly runScript: RunScript
   readonly lost: LostAndFound
+  readonly names: CatalogueFile
 }
 
 /** Builds the queue over an open store, and brings it in step with the engine. */
 export async function assemble(
   setup: Omit<TasksSetup, 'directory' | 'room' | 'driver'>,
-  { store, spool, path, clock, runScript, lost }: Ground,
+  { store, spool, path, clock, runScript, lost, names }: Ground,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
   const start = await store.call('start', [])
@@ -136,8 +139,10 @@ export async function assemble(
     runScript,
     exportIndex,
     writeDump,
+    names,
   }
   const nextBatchUid = await recover(start, around, lost)
+  await noteNames(catalogue, around)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),

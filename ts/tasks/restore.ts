@@ -5,7 +5,7 @@ import { driverNames } from './driver.js'
 import type { DumpedBatch, DumpedTask } from './dump.js'
 import { STORE_BYTES_MAX } from './limits.js'
 import { newRow, withFileName } from './new-row.js'
-import type { BatchRow, DumpedTaskRow, NewRow, StoredWebhook } from './records.js'
+import type { BatchRow, CatalogueRow, DumpedTaskRow, NewRow, StoredWebhook } from './records.js'
 import { RULES_STORED_AS } from './rule-book.js'
 import { openSpool } from './spool.js'
 import { openStoreClient } from './store-client.js'
@@ -22,6 +22,8 @@ export interface Restore {
   webhook(webhook: StoredWebhook): Promise<void>
   /** @param lastBatch of its newest commit */
   index(index: IndexEntry, lastBatch: number): Promise<void>
+  /** The same, of an index whose row is known as it is stored. */
+  row(row: CatalogueRow): Promise<void>
   /** For the upload of a task that waits. */
   spool(format: PayloadFormat): SpoolSlot
   /** Ascending by uid. Rejects for a uid that is there. */
@@ -54,6 +56,7 @@ export async function openRestore(directory: string): Promise<Restore> {
       store.call('restoreIndex', [
         { ...rest, createdAt: parseDate(createdAt).floor, updatedAt: parseDate(updatedAt).floor, lastBatch },
       ]),
+    row: (row) => store.call('restoreIndex', [row]),
     spool: (format) => spool.slot(format),
     async tasks(tasks) {
       const rows = tasks.map((dumped) => {

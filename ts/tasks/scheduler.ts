@@ -175,7 +175,9 @@ export class Scheduler {
     running.conclude()
     if (index !== null && done.removed.length === 0) await this.#removeCommitted(done.outcomes)
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
+    const isRenaming = this.#isRenaming(done)
     await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
+    if (isRenaming) await noteNames(catalogue, this.#around)
     await this.#tidy(done)
   }
 
@@ -248,6 +250,12 @@ export class Scheduler {
     }
   }
 
+  /** Whether an index came, went or changed its name. Asked before the catalogue takes it over. */
+  #isRenaming({ removed, written }: Effects): boolean {
+    const { catalogue } = this.#around
+    return removed.length > 0 || written.some(({ uid, id }) => catalogue.row(uid)?.id !== id)
+  }
+
   /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
   async #tidy({ dropped }: Effects): Promise<void> {
     const { engine, store } = this.#around
@@ -276,6 +284,18 @@ export class Scheduler {
         this.#around.log.warn({ err: result.reason }, 'a leftover could not be removed')
       }
     }
+  }
+}
+
+/** Writes the names of the indexes down outside the store. If that fails, the next change or start does it. */
+export async function noteNames(
+  catalogue: Surroundings['catalogue'],
+  { names, log }: Pick<Surroundings, 'names' | 'log'>,
+): Promise<void> {
+  try {
+    await names.update(catalogue.rows())
+  } catch (error) {
+    log.warn({ err: error }, 'the names of the indexes could not be written beside them')
   }
 }
 

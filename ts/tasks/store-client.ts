@@ -29,6 +29,14 @@ export interface StoreClient {
 /** The thread of the task store is gone or could not start. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
+
+  /** @param reason name of the error in the thread, null if the thread itself failed */
+  constructor(
+    message: string,
+    readonly reason: string | null = null,
+  ) {
+    super(message)
+  }
 }
 
 /** The disk failed, so that nothing can be written any more before a restart. */
@@ -125,7 +133,7 @@ export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> 
   })
   if (!opened.ok) {
     await worker.terminate()
-    throw Object.assign(new StoreError(opened.message), { reason: opened.name })
+    throw new StoreError(opened.message, opened.name)
   }
 
   const exchange = new Exchange((request) => worker.postMessage(request))

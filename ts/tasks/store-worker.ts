@@ -11,7 +11,7 @@ import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import type { Request } from './records.js'
 import { Reserve } from './reserve.js'
-import { DamagedStoreError, Store } from './store.js'
+import { DamagedStoreError, Store, StoreVersionError } from './store.js'
 import {
   markPath,
   objection,
@@ -118,7 +118,7 @@ async function openStore({ directory, isNew, driver: forced }: WorkerSetup) {
     }
   } catch (error) {
     release()
-    if (error instanceof StoreUnusableError) throw error
+    if (error instanceof StoreUnusableError || error instanceof StoreVersionError) throw error
     if (error instanceof DamagedStoreError) throw refusal(directory, error.message)
     const reason = error instanceof Error ? error.message : String(error)
     switch (storeFault(error)) {

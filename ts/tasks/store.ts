@@ -28,7 +28,6 @@ import {
 } from './rows.js'
 import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
-import { StoreUnusableError } from './survey.js'
 import type { StoredKey } from './tasks.js'
 import { type Micros, now } from './time.js'
 import { UidSets } from './uid-sets.js'
@@ -55,6 +54,20 @@ export interface StoreSetup {
 
 /** Name of the store's identity among the values of the instance. */
 export const IDENTITY_STORED_AS = 'taskStoreIdentity'
+
+/** Lowest uids of new tasks and batches in a store that was rebuilt: lower ones may stand in commits of the indexes. */
+export interface UidFloor {
+  readonly task: number
+  readonly batch: number
+}
+
+/** Its name among the values of the instance. */
+export const UID_FLOOR_STORED_AS = 'uidFloor'
+
+/** The store was written by a version of this program that this one does not know. Nothing was changed. */
+export class StoreVersionError extends Error {
+  override readonly name = 'StoreVersionError'
+}
 
 /** How one call of a transaction ended. */
 export type Settled<T> =
@@ -83,11 +96,12 @@ export class Store implements StoreCalls {
   readonly #pageBytes: number
   readonly #now: () => Micros
   readonly #reached: (sequence: number) => void
+  readonly #floor: UidFloor
   #sequence: number
   /** UUIDv4 that tells this store from every other one. */
   readonly identity: string
 
-  /** @throws StoreUnusableError, DamagedStoreError */
+  /** @throws StoreVersionError, DamagedStoreError */
   constructor(connection: Connection, { path, bytes, identity, reached, clock = now }: StoreSetup) {
     this.#now = clock
     this.#reached = reached
@@ -111,13 +125,14 @@ export class Store implements StoreCalls {
       connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
     } else this.#upgrade(path, version, bytes, identity)
     this.identity = this.#identified()
+    this.#floor = (this.value(UID_FLOOR_STORED_AS) as UidFloor | null) ?? { task: 0, batch: 0 }
     this.#sequence = this.#sql.number('PRAGMA application_id', 'application_id')
   }
 
   /** Checks a store that was there before, and brings it to the version of this program. */
   #upgrade(path: string, version: number, bytes: number, identity: string | null): void {
     if (version !== SCHEMA_VERSION && MIGRATIONS[version] === undefined) {
-      throw new StoreUnusableError(
+      throw new StoreVersionError(
         `the task store ${path} has version ${version}, this program reads version ${SCHEMA_VERSION}`,
       )
     }
@@ -251,7 +266,7 @@ export class Store implements StoreCalls {
     return {
       interrupted,
       failedCommits: [...failedCommits].map(([index, batchUids]) => ({ index, batchUids })),
-      nextBatchUid: highest + 1,
+      nextBatchUid: Math.max(highest + 1, this.#floor.batch),
       catalogue: this.#sql
         .all(
           'SELECT uid, id, primary_key, created_at, updated_at, last_batch FROM catalogue ORDER BY uid',
@@ -280,7 +295,7 @@ export class Store implements StoreCalls {
 
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
     const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
-    const uid = last === undefined ? 0 : number(last.uid) + 1
+    const uid = Math.max(last === undefined ? 0 : number(last.uid) + 1, this.#floor.task)
     // A clock set back must not let dates fall while uids rise.
     const enqueuedAt = Math.max(this.#now(), last === undefined ? 0 : number(last.enqueued_at))
     this.#sql.run(

@@ -192,6 +192,7 @@ class Simulation {
         path: 'memory',
         clock: world.clock(life),
         runScript: noScript,
+        names: { update: async () => undefined },
         lost: lostAndFound(world, life, this.#written, (id) => this.#oracle.wasNamed(id)),
       },
     )
