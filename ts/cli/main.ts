@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync, writeSync } from 'node:fs'
-import { EngineLoadError } from '../engine/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
 import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
+import { lastLineOf } from './last-line.js'
 import { serve } from './serve.js'
 import { machine, packageVersion } from './surroundings.js'
 
@@ -13,10 +13,7 @@ surviveLostOutput()
 try {
   await main()
 } catch (error) {
-  const known = error instanceof LaunchError || error instanceof EngineLoadError
-  const text =
-    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
-  writeLastLine(`siftd: ${text}\n`)
+  writeLastLine(`${lastLineOf(error)}\n`)
   process.exit(error instanceof LaunchError ? error.exitCode : 1)
 }
 

@@ -46,6 +46,8 @@ export function storeFault(error: unknown): StoreFault {
   if (/database is locked/i.test(message)) return 'busy'
   if (/malformed|not a database/i.test(message)) return 'corrupt'
   if (/disk I\/O error/i.test(message)) return /corrupt/i.test(message) ? 'corrupt' : 'io'
+  // SQLite opens a file for reading alone, or not at all, if the system fails to open it for writing.
+  if (/readonly database|unable to open database/i.test(message)) return 'io'
   return 'other'
 }
 

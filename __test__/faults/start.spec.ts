@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { hasNative } from '../support/native.js'
+import { ServerProcess } from '../support/server-process.js'
+import { buildLibrary, type CallFault, Faults, whyNoLibrary } from './library.js'
+
+const START_MS_MAX = 120_000
+
+/** Calls that fail while a server starts over data that is there. */
+const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
+  { calls: ['open'], error: 'EMFILE', pattern: '/tasks/tasks.db*' },
+  { calls: ['read'], error: 'EIO', pattern: '/tasks/tasks.db' },
+  { calls: ['open', 'mkdir'], error: 'ENOSPC', pattern: '/tasks/*' },
+  { calls: ['open', 'read'], error: 'EIO', pattern: '/indexes*' },
+]
+
+for (const engine of ['fallback', 'native']) {
+  const runs =
+    (engine === 'fallback' || hasNative) && whyNoLibrary() === null ? test.serial : test.serial.skip
+  runs(`${engine}: a start that the system fails ends with one line, or serves`, async (t) => {
+    t.timeout(600_000)
+    const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))
+    t.teardown(() => rm(directory, { recursive: true, force: true }))
+    const faults = new Faults(buildLibrary(directory), join(directory, 'control'))
+    const data = join(directory, 'data')
+    const setup = { data, engine, startMsMax: START_MS_MAX, args: ['--log-level', 'ERROR'] }
+    const first = await ServerProcess.start(setup)
+    if (first.kind !== 'listening') return t.fail(first.errors)
+    await first.server.call('POST', '/indexes/films/documents', [{ id: 1 }])
+    await first.server.kill()
+    let hits = 0
+    for (const { pattern, ...rest } of cases) {
+      const name = `${rest.error} of ${rest.calls.join()} on ${pattern}`
+      faults.begin({ ...rest, pattern: `${data}${pattern}`, once: false, after: 0 })
+      const started = await ServerProcess.start({ ...setup, env: faults.env })
+      const exit = started.kind === 'listening' ? await started.server.stop(START_MS_MAX) : null
+      faults.end()
+      hits += faults.hits
+      if (started.kind === 'listening') {
+        t.is(exit, 0, name)
+        continue
+      }
+      t.is(started.kind, 'ended', name)
+      const lines = started.errors
+        .trimEnd()
+        .split('\n')
+        .filter((line) => !line.startsWith('{'))
+      t.is(lines.length, 1, `${name}: ${started.errors}`)
+      t.regex(lines[0]!, /^siftd: /, name)
+    }
+    t.true(hits > 0, 'calls were failed at all')
+    const last = await ServerProcess.start(setup)
+    if (last.kind !== 'listening') return t.fail(last.errors)
+    t.is((await last.server.call('GET', '/tasks')).status, 200)
+    t.is(await last.server.stop(START_MS_MAX), 0)
+  })
+}
