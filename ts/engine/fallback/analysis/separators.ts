@@ -40,11 +40,18 @@ export const SOFT = 1
 export const HARD_SEPARATOR = 2
 export type Hardness = 0 | typeof SOFT | typeof HARD_SEPARATOR
 
+/** Strings that start alike: a dictionary may hold many, so they are looked up by each length that one has. */
+interface CutStrings {
+  readonly texts: Set<string>
+  /** Longest first. */
+  lengths: readonly number[]
+}
+
 /** The separators and dictionary entries of one index, ready for cutting text. */
 export class Separators {
   private readonly active: ReadonlySet<string>
-  /** First UTF-16 unit → all strings to cut out that start so, longest first. */
-  private readonly byFirst = new Map<number, string[]>()
+  /** First UTF-16 unit → all strings to cut out that start so. */
+  private readonly byFirst = new Map<number, CutStrings>()
   /** 1 for each basic-plane character that is a separator by itself and starts nothing longer. */
   readonly single = new Uint8Array(0x10000)
 
@@ -56,13 +63,14 @@ export class Separators {
     for (const text of new Set([...active, ...dictionary])) {
       if (text === '') continue
       const first = text.charCodeAt(0)
-      const list = this.byFirst.get(first) ?? []
-      list.push(text)
-      this.byFirst.set(first, list)
+      const cuts = this.byFirst.get(first) ?? { texts: new Set(), lengths: [] }
+      cuts.texts.add(text)
+      this.byFirst.set(first, cuts)
     }
-    for (const [first, list] of this.byFirst) {
-      list.sort((a, b) => b.length - a.length)
-      if (list.length === 1 && list[0]!.length === 1) {
+    for (const [first, cuts] of this.byFirst) {
+      const lengths = new Set(Array.from(cuts.texts, ({ length }) => length))
+      cuts.lengths = [...lengths].sort((a, b) => b - a)
+      if (cuts.texts.size === 1 && lengths.has(1)) {
         this.single[first] = 1
         this.byFirst.delete(first)
       }
@@ -73,10 +81,13 @@ export class Separators {
   cutAt(text: string, at: number): number {
     const unit = text.charCodeAt(at)
     if (this.single[unit] === 1) return 1
-    const list = this.byFirst.get(unit)
-    if (list !== undefined) {
-      const found = list.find((candidate) => text.startsWith(candidate, at))
-      if (found !== undefined) return found.length
+    const cuts = this.byFirst.get(unit)
+    if (cuts !== undefined) {
+      const left = text.length - at
+      const found = cuts.lengths.find(
+        (length) => length <= left && cuts.texts.has(text.slice(at, at + length)),
+      )
+      if (found !== undefined) return found
     }
     if (unit >= 0xd800 && unit < 0xdc00) {
       const character = String.fromCodePoint(text.codePointAt(at)!)
