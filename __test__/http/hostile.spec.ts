@@ -271,6 +271,15 @@ test('lists and objects with more members than work is spent on are refused as a
     request: '{{fragment}}',
     response: '{{embedding}}',
   }
+  await checkRefusals(t, server, [
+    {
+      method: 'PATCH',
+      path: '/indexes/a/settings',
+      body: { embedders: { e: { ...embedder, headers: many(201, 'x') } } },
+      code: 'invalid_settings_embedders',
+      names: '200',
+    },
+  ])
   const fragments = (count: number) => many(count, { value: '{{q}}' })
   for (const [count, status] of [
     [256, 'failed'],

@@ -3,6 +3,7 @@ import {
   badValue,
   integer,
   list,
+  type MembersMax,
   mapOf,
   refined,
   sentOnly,
@@ -36,8 +37,8 @@ export const sortedKeys = <T>(record: Readonly<Record<string, T>>): Readonly<Rec
 export const stringSet: Type<readonly string[]> = refined(strings, asSet)
 
 /** An object whose keys are names the user chose, in byte order. */
-export function byName<T>(item: Type<T>): Type<Readonly<Record<string, T>>> {
-  return refined(mapOf(item), (map) => sortedKeys(Object.fromEntries(map)))
+export function byName<T>(item: Type<T>, limit?: MembersMax): Type<Readonly<Record<string, T>>> {
+  return refined(mapOf(item, limit), (map) => sortedKeys(Object.fromEntries(map)))
 }
 
 /** A whole number from 1 on. */

@@ -17,6 +17,7 @@ import {
 } from '../parse/index.js'
 import { byName, partial, positive, type TypesByName } from './common-types.js'
 import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
+import { HEADERS_MAX } from './limits.js'
 import { liquid } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
@@ -55,7 +56,7 @@ const everywhere = {
   searchFragments: fragments,
   request: anything,
   response: anything,
-  headers: byName(string),
+  headers: byName(string, { max: HEADERS_MAX, what: 'headers' }),
 } as const
 
 const { binaryQuantized: _, searchFragments, ...inIndexing } = everywhere

@@ -4,6 +4,9 @@ export const EMBEDDERS_MAX = 255
 /** Fragments of one embedder, for documents and for searches: their numbers are one byte in both engines. */
 export const FRAGMENTS_MAX = 255
 
+/** Headers of the requests of one embedder, as many as a webhook has. What a provider says is searched for each. */
+export const HEADERS_MAX = 200
+
 /** Characters of one template: parsing this many takes 50 ms at worst. */
 export const TEMPLATE_CHARS_MAX = 50_000
 
