@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
+import { Reserve } from '../../ts/tasks/reserve.js'
+import { tempDir } from '../backup/archives.js'
 import { type Reply, startDaemon } from '../support/daemon.js'
 import { hasNative } from '../support/native.js'
 import { smallDisk } from '../support/small-disk.js'
@@ -9,7 +11,8 @@ import { smallDisk } from '../support/small-disk.js'
 // Rules held here, on a real file system of 64 MiB:
 // 1. A write that does not fit is refused with `no_space_left_on_device`, or its task fails with it.
 // 2. Searches go on meanwhile, over what was there before.
-// 3. Once there is room, everything works again without a restart, and nothing refused has left a trace.
+// 3. A server that was stopped starts on a disk that is full since, by giving up the reserve.
+// 4. Once there is room, everything works again without a restart, and nothing refused has left a trace.
 
 /** Fills the disk until only `bytes` are left. */
 async function leave(disk: string, bytes: number): Promise<void> {
@@ -86,4 +89,77 @@ for (const engine of ['fallback', 'native']) {
       t.is(await found(), 4200)
     },
   )
+
+  runs(`${engine}: a server starts on a full disk, searches, cancels and deletes`, async (t) => {
+    const disk = await smallDisk(t, 64)
+    if (disk === null) {
+      t.pass()
+      return
+    }
+    const args = ['--engine', engine, '--log-level', 'warn']
+    const first = await startDaemon(t, join(disk, 'data'), args)
+    for (const uid of ['coast', 'inland']) {
+      const { body } = await first.call('POST', `/indexes/${uid}/documents`, documents(0, 200))
+      while ((await first.call('GET', `/tasks/${body.taskUid}`)).body.status !== 'succeeded')
+        await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    t.is(await first.stop(), 0)
+    await leave(disk, 0)
+
+    const { call, stop, log } = await startDaemon(t, join(disk, 'data'), args)
+    t.regex(log(), /its reserve is given up/)
+    const hits = async () =>
+      (await call('POST', '/indexes/coast/search', { q: 'lighthouse' })).body.estimatedTotalHits
+    t.is(await hits(), 200)
+    const refused = await call('POST', '/indexes/coast/documents', documents(5000, 100))
+    t.like(refused, { status: 422, body: { code: 'no_space_left_on_device' } })
+    const settled = async ({ status, body }: Reply) => {
+      t.true(status < 300, JSON.stringify(body))
+      for (;;) {
+        const { body: task } = await call('GET', `/tasks/${body.taskUid}`)
+        if (task.status === 'succeeded' || task.status === 'failed') return task.status
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+    t.is(await settled(await call('DELETE', '/indexes/inland')), 'succeeded')
+    t.is(await settled(await call('DELETE', '/tasks?uids=0')), 'succeeded')
+    t.is((await call('GET', '/indexes/inland')).status, 404)
+    t.is(await hits(), 200)
+
+    await rm(join(disk, 'ballast'))
+    t.is(await settled(await call('POST', '/indexes/coast/documents', documents(5000, 100))), 'succeeded')
+    t.is(await hits(), 300)
+    t.is(await stop(), 0)
+  })
 }
+
+test('a dump that finds no space says so', async (t) => {
+  const disk = await smallDisk(t, 8)
+  const small = await smallDisk(t, 1)
+  if (disk === null || small === null) {
+    t.pass()
+    return
+  }
+  const args = ['--engine', 'fallback', '--log-level', 'off', '--dump-dir', join(small, 'dumps')]
+  const { call } = await startDaemon(t, join(disk, 'data'), args)
+  await call('POST', '/indexes/coast/documents', documents(0, 200))
+  await leave(small, 0)
+  const { taskUid } = (await call('POST', '/dumps')).body
+  for (;;) {
+    const { body: task } = await call('GET', `/tasks/${taskUid}`)
+    if (task.status === 'enqueued' || task.status === 'processing') {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      continue
+    }
+    t.like(task, { status: 'failed', error: { code: 'no_space_left_on_device' } })
+    return
+  }
+})
+
+test('what keeps the reserve from being taken but a full disk is told as such', async (t) => {
+  const directory = await tempDir(t)
+  const reserve = new Reserve(join(directory, 'absent', 'reserve'))
+  t.throws(() => reserve.hold(), { code: 'ENOENT' })
+  const disk = await smallDisk(t, 1)
+  if (disk !== null) t.false(new Reserve(join(disk, 'reserve')).hold())
+})

@@ -4,7 +4,15 @@ import { join, resolve } from 'node:path'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
 import type { IndexSettings } from '../settings/index.js'
-import type { DumpedBatch, DumpedTask, DumpSource, IndexEntry, WriteDump } from '../tasks/index.js'
+import {
+  type DumpedBatch,
+  type DumpedTask,
+  type DumpSource,
+  type IndexEntry,
+  isDiskFull,
+  noSpace,
+  type WriteDump,
+} from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
 import { documentPages } from './document-pages.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
@@ -220,10 +228,11 @@ async function syncNames(directory: string): Promise<void> {
   }
 }
 
-/** Faults of the disk name the directory; the rest is as it is. */
+/** A full disk and other faults of it name the directory; the rest is as it is. */
 function failure(error: unknown, directory: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (error instanceof ApiError || code === undefined || syscall === undefined) return error
+  if (isDiskFull(error)) return noSpace(`a dump in ${directory}`)
   return new ApiError(
     'io_error',
     `the dump could not be written to ${directory}: ${(error as Error).message}`,

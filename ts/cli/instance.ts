@@ -7,6 +7,8 @@ import { LaunchError } from '../settings/index.js'
 import {
   DirectoryInUseError,
   type ExportIndex,
+  giveUpReserve,
+  isDiskFull,
   type OpenedTasks,
   openTasks,
   type Rebuilt,
@@ -63,6 +65,19 @@ export interface Instance {
  * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was touched
  */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
+  try {
+    return await openOnce(request)
+  } catch (error) {
+    if (!isDiskFull(error) || !giveUpReserve(resolve(request.directory))) throw error
+    request.log.warn(
+      { err: error },
+      'the disk is full: its reserve is given up, so that the server can start',
+    )
+    return openOnce(request)
+  }
+}
+
+async function openOnce(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
   await requireCompleteStore(resolve(request.directory)).catch((error: unknown) => {
     if (!request.rebuildTaskStore || !isUnusable(error)) asLaunchError(error)

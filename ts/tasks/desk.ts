@@ -13,6 +13,7 @@ export interface DeskStore extends StoreCalls {
 
 /** Room kept free; see `Reserve`. */
 export interface Room {
+  /** @throws Error for whatever keeps the room from being taken but a full disk */
   hold(): boolean
   giveUp(): void
 }
@@ -68,7 +69,7 @@ export class Desk {
     const admitted = requests.filter((request) => scarce === null || !isOrdinary(request))
     const settled = new Map<Request, Settled<unknown>>()
     if (scarce !== null) {
-      for (const request of requests) settled.set(request, { ok: false, error: new Refusal('full', scarce) })
+      for (const request of requests) settled.set(request, { ok: false, error: scarce })
     }
     this.#transact(admitted, settled)
     // What is not a new task gets the room that was kept for it.
@@ -120,11 +121,16 @@ export class Desk {
   }
 
   /** Why no new task can be taken, null if one can. */
-  #scarcity(): string | null {
+  #scarcity(): Error | null {
     if (this.#store.bytesUsed() > this.#bytesMax * STORE_SHARE_FOR_TASKS) {
-      return 'the task store is full: finished tasks have to be deleted first'
+      return new Refusal('full', 'the task store is full: finished tasks have to be deleted first')
     }
-    return this.#broken !== null || this.#reserve.hold() ? null : 'the disk is full'
+    if (this.#broken !== null) return null
+    try {
+      return this.#reserve.hold() ? null : new Refusal('full', 'the disk is full')
+    } catch (error) {
+      return new Error(`the reserve of the disk cannot be taken: ${textOf(error)}`, { cause: error })
+    }
   }
 }
 

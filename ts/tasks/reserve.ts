@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { RESERVE_BYTES } from './limits.js'
+import { isDiskFull } from './spool.js'
+
+export const reservePath = (directory: string): string => join(directory, 'tasks', 'reserve')
 
 /**
  * Room on the disk that is kept free for the work of the queue itself. New tasks are only taken while it
- * is held; when the disk is full it is given up, so that what was taken can still be recorded, canceled
- * and deleted.
+ * is held; when the disk is full it is given up, so that a server can start, and what was taken can still be
+ * recorded, canceled and deleted.
  */
 export class Reserve {
   readonly #path: string
@@ -17,7 +21,10 @@ export class Reserve {
     this.#bytes = bytes
   }
 
-  /** Whether the room is held, after an attempt to take it. */
+  /**
+   * Whether the room is held, after an attempt to take it; false where the disk is full.
+   * @throws Error of the system, if that is not what the attempt failed of
+   */
   hold(): boolean {
     if (this.#bytes === 0 || this.#held()) return true
     let file: number | null = null
@@ -30,9 +37,10 @@ export class Reserve {
       }
       fsyncSync(file)
       return this.#held()
-    } catch {
+    } catch (error) {
       this.giveUp()
-      return false
+      if (isDiskFull(error)) return false
+      throw error
     } finally {
       if (file !== null) closeSync(file)
     }
@@ -45,4 +53,12 @@ export class Reserve {
   #held(): boolean {
     return (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) >= this.#bytes
   }
+}
+
+/** Gives up the reserve of a data directory that is not open. Returns whether there was one. */
+export function giveUpReserve(directory: string): boolean {
+  const path = reservePath(directory)
+  const wasHeld = statSync(path, { throwIfNoEntry: false }) !== undefined
+  rmSync(path, { force: true })
+  return wasHeld
 }

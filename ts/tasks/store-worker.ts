@@ -10,7 +10,7 @@ import { type Driver, type DriverName, loadDriver, storeFault } from './driver.j
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import type { Request } from './records.js'
-import { Reserve } from './reserve.js'
+import { Reserve, reservePath } from './reserve.js'
 import { DamagedStoreError, Store, StoreVersionError } from './store.js'
 import {
   markPath,
@@ -62,7 +62,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
     return
   }
   const { store, close } = opened
-  const reserve = new Reserve(join(setup.directory, 'tasks', 'reserve'), setup.reserveBytes)
+  const reserve = new Reserve(reservePath(setup.directory), setup.reserveBytes)
   const desk = new Desk(store, reserve, setup.storeBytesMax, removeFile)
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
