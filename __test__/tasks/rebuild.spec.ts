@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { open, type Siftd } from '../../ts/index.js'
@@ -124,4 +124,16 @@ test('keys of a rebuilt task store are those of the old one, and a complete stor
   const third = await startDaemon(t, directory, [...options, '--rebuild-task-store'])
   t.deepEqual(await keys(third), before)
   t.is((await readdir(join(directory, 'lost'))).length, 1, 'a complete store is left alone')
+})
+
+test('a rebuilding that was interrupted is begun anew', async (t) => {
+  const directory = await killed(t, 'fallback')
+  await rm(join(directory, 'tasks'), { recursive: true })
+  const half = join(directory, 'tasks.rebuilding', 'tasks')
+  await mkdir(half, { recursive: true })
+  await writeFile(join(half, 'tasks.db'), 'half of a store')
+  await t.throwsAsync(opened(t, directory), { message: /--rebuild-task-store/ })
+  const siftd = await rebuilt(t, directory)
+  t.is(siftd.indexes().length, 3)
+  t.false((await readdir(directory)).includes('tasks.rebuilding'))
 })

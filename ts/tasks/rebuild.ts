@@ -43,14 +43,12 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   await mkdir(tasks, { recursive: true })
   const release = await claim(join(tasks, 'lock'))
   release()
-  await mkdir(aside, { recursive: true })
-  await rename(tasks, join(aside, 'tasks'))
-  const uploads = join(directory, 'update_files')
-  if ((await readdir(uploads).catch(() => [])).length > 0) await rename(uploads, join(aside, 'update_files'))
-
-  const old = await salvage(join(aside, 'tasks'))
+  const old = await salvage(tasks)
   const { rows, documents, missing, floor } = await catalogueOf(directory, engine)
-  const store = await openRestore(directory)
+  // A store that is only half made must not be taken for a complete one after a crash.
+  const making = join(directory, 'tasks.rebuilding')
+  await rm(making, { recursive: true, force: true })
+  const store = await openRestore(making)
   try {
     await store.value(UID_FLOOR_STORED_AS, higher(floor, old?.floor ?? floor))
     for (const row of rows) await store.row(row)
@@ -59,6 +57,13 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   } finally {
     await store.close()
   }
+  await mkdir(aside, { recursive: true })
+  await rename(tasks, join(aside, 'tasks'))
+  const uploads = join(directory, 'update_files')
+  if ((await readdir(uploads).catch(() => [])).length > 0) await rename(uploads, join(aside, 'update_files'))
+  // Without this rename the next start finds no store beside the indexes, and refuses.
+  await rename(join(making, 'tasks'), tasks)
+  await rm(making, { recursive: true })
   return {
     aside,
     indexes: rows.map(({ uid, id }) => ({ uid, documents: documents.get(id) ?? null })),
