@@ -296,8 +296,9 @@ export class LocalEngine implements BareEngine {
       await cp(join(this.path(index), SNAPSHOT_FILE), join(directory, SNAPSHOT_FILE))
     const target = join(directory, LOG_FILE)
     await cp(open.log.path, target, { errorOnExist: true, force: false })
-    // A commit may have been half written while the copy was made; opening cuts such a tail off.
+    // A commit may have been half written while the copy was made; such a tail is cut off.
     const copy = await CommitLog.open(target, () => undefined)
+    await copy.cut()
     await copy.close()
     await syncDirectory(directory)
   }

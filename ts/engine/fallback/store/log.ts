@@ -8,8 +8,8 @@
  *            | 3 vectors: see `vector/frames.ts`
  *
  * A commit frame reaches the disk after the frames it vouches for. So whatever does not check out and has no
- * commit behind it is a commit that never happened, and is cut off on opening; with one behind it, it is
- * damage, and an error.
+ * commit behind it is a commit that never happened, and is cut off before the next one is appended; with one behind
+ * it, it is damage, and an error.
  *
  * A commit whose sync failed may be in the log all the same. It is cut off before anything else is appended; if
  * the process ends before that works, only the caller knows that the commit was told as failed: see `undo`.
@@ -127,11 +127,10 @@ export class CommitLog {
         return new CommitLog(path, file, { end: HEADER.length, check: 0 })
       }
       const last = await readCommits(path, file, replay)
-      if (last.end < size) {
-        await file.truncate(last.end)
-        await file.sync()
-      }
-      return new CommitLog(path, file, last)
+      const log = new CommitLog(path, file, last)
+      // Not cut off yet: it is a commit that never happened only if the caller misses none.
+      log.isUncut = last.end < size
+      return log
     } catch (error) {
       await file.close()
       throw error
@@ -197,7 +196,7 @@ export class CommitLog {
   }
 
   /** Removes whatever lies behind the last commit, for good. */
-  private async cut(): Promise<void> {
+  async cut(): Promise<void> {
     await this.file.truncate(this.last.end)
     await this.file.sync()
     this.isUncut = false
