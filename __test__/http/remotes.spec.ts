@@ -159,7 +159,12 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
         `{"hits":[],"estimatedTotalHits":0,"processingTimeMs":0,"more":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`,
       ),
   )
-  const urls = { gone, slow, broken, garbled, empty, strict, picky, nested }
+  let longCalls = 0
+  const long = await stranger(t, (_, answer) => {
+    longCalls++
+    answer.end(`[${'1,'.repeat(100_000)}1]`)
+  })
+  const urls = { gone, slow, broken, garbled, empty, strict, picky, nested, long }
   const remotes = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
   await west.patch('/network', { remotes })
   const queries = [query(null), ...Object.keys(urls).map((name) => query(name)), query('south')]
@@ -167,7 +172,7 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   t.is(status, 200)
   t.deepEqual(places(body), [
     ['west', 0, 1],
-    ['south', 9, 9],
+    ['south', 10, 9],
   ])
   const errors = body.remoteErrors as Record<string, Record<string, unknown>>
   t.deepEqual(
@@ -181,9 +186,11 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
       ['strict', 'remote_invalid_api_key', 'auth'],
       ['picky', 'remote_bad_request', 'invalid_request'],
       ['nested', 'remote_bad_response', 'system'],
+      ['long', 'remote_bad_response', 'system'],
     ],
   )
   t.is(calls, 4)
+  t.is(longCalls, 1, 'a long answer is not asked for again')
   t.regex(String(errors.broken?.message), /out of order/)
   for (const [name, url] of Object.entries(urls)) t.notRegex(String(errors[name]?.message), new RegExp(url))
 })

@@ -2,6 +2,7 @@ import type { Access } from '../../auth/index.js'
 import type { Paging } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
 import type { Disconnect } from '../disconnect.js'
+import { ANSWER_BYTES_MAX } from '../limits.js'
 import { readJson } from '../parse/index.js'
 import { askRemote, joinedAnswer, type NamedPart, type Network, readPart } from '../remotes/index.js'
 import type { OnGone } from '../search-queue.js'
@@ -44,7 +45,7 @@ export async function searchNetwork(
         body: remoteBody(placed, federation, access),
         includeMetadata,
         timeoutMs: options.remoteSearchMsMax,
-        answerBytesMax: options.payloadBytesMax,
+        answerBytesMax: ANSWER_BYTES_MAX,
         signal: gone.signal,
       }),
     }))

@@ -2,7 +2,13 @@ import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js
 import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
 import { type JsonNode, withoutTrailing } from '../parse/index.js'
 import { type FederatedPart, readPart } from './answer.js'
-import { QUOTED_CHARS_MAX, REMOTE_ANSWER, REMOTE_ATTEMPTS_MAX, REMOTE_PAUSE_MS_MAX } from './limits.js'
+import {
+  ANSWER_RETRIED_BYTES_MAX,
+  QUOTED_CHARS_MAX,
+  REMOTE_ANSWER,
+  REMOTE_ATTEMPTS_MAX,
+  REMOTE_PAUSE_MS_MAX,
+} from './limits.js'
 import type { Remote } from './network-book.js'
 
 /** A federated search that a remote shall answer for us. */
@@ -97,7 +103,7 @@ const badResponse = (bytes: Buffer): RemoteFailure =>
   new RemoteFailure(
     'remote_bad_response',
     `the remote answered with something else than a federated search: ${quoted(bytes)}`,
-    true,
+    bytes.length <= ANSWER_RETRIED_BYTES_MAX,
   )
 
 function refusal(status: number, bytes: Buffer): RemoteFailure {

@@ -11,6 +11,9 @@ export const QUOTED_CHARS_MAX = 500
 
 /**
  * The answer of a remote. Documents may be 128 levels deep, and lie in hits, which lie in the answer; the values are those
- * that a body of ours may hold.
+ * of ten thousand hits of fifty.
  */
-export const REMOTE_ANSWER: JsonLimits = { depthMax: 136, valuesMax: 2_000_000 }
+export const REMOTE_ANSWER: JsonLimits = { depthMax: 136, valuesMax: 500_000 }
+
+/** A longer answer that is no federated search is not asked for again: reading it may have taken a hundred megabytes. */
+export const ANSWER_RETRIED_BYTES_MAX = 65_536
