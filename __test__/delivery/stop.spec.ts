@@ -95,33 +95,32 @@ for (const engine of ['fallback', 'native']) {
         t.is((await second.call('GET', '/indexes/large/stats')).body.numberOfDocuments, DOCUMENTS)
       },
     )
+
+  runs(`${engine}: a stop amid the import of a dump ends the start and leaves nothing`, async (t) => {
+    const data = join(await tempDir(t), 'data')
+    const dumps = join(await tempDir(t), 'dumps')
+    const source = await startDaemon(t, data, [...args, '--dump-dir', dumps])
+    const body = await readFile(await documentsFile(t, 100_000))
+    await post(source, '/indexes/large/documents', body)
+    await source.call('POST', '/dumps')
+    while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < 2) await pause(100)
+    t.is(await source.stop(), 0)
+    const [dump = ''] = await readdir(dumps)
+
+    const target = join(await tempDir(t), 'data')
+    const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+    const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
+    const child = spawn(process.execPath, [main, ...args, ...given], { stdio: 'ignore' })
+    t.teardown(() => child.kill('SIGKILL'))
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    const indexes = `${target}.importing-${child.pid}/indexes`
+    const isBegun = async () => (await readdir(indexes).catch(() => [])).length > 0
+    while (!(await isBegun())) await pause()
+    child.kill('SIGTERM')
+    t.is(await Promise.race([ended, pause(HANGING_MS)]), 0)
+    t.deepEqual(await readdir(dirname(target)), [])
+  })
 }
-
-test.serial('a stop amid the import of a dump ends the start and leaves nothing', async (t) => {
-  const data = join(await tempDir(t), 'data')
-  const dumps = join(await tempDir(t), 'dumps')
-  const args = ['--engine', 'fallback', '--log-level', 'INFO', '--dump-dir', dumps]
-  const source = await startDaemon(t, data, args)
-  const body = await readFile(await documentsFile(t, 100_000))
-  await post(source, '/indexes/large/documents', body)
-  await source.call('POST', '/dumps')
-  while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < 2) await pause(100)
-  t.is(await source.stop(), 0)
-  const [dump = ''] = await readdir(dumps)
-
-  const target = join(await tempDir(t), 'data')
-  const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
-  const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
-  const child = spawn(process.execPath, [main, '--engine', 'fallback', ...given], { stdio: 'ignore' })
-  t.teardown(() => child.kill('SIGKILL'))
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  const indexes = `${target}.importing-${child.pid}/indexes`
-  const isBegun = async () => (await readdir(indexes).catch(() => [])).length > 0
-  while (!(await isBegun())) await pause()
-  child.kill('SIGTERM')
-  t.is(await Promise.race([ended, pause(HANGING_MS)]), 0)
-  t.deepEqual(await readdir(dirname(target)), [])
-})
 
 test.serial('uploads under way and idle connections do not hold up a stop', async (t) => {
   const daemon = await startDaemon(t, join(await tempDir(t), 'data'), ['--engine', 'fallback'])
