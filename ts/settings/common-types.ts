@@ -15,30 +15,29 @@ import {
 
 export const strings: Type<readonly string[]> = list(string)
 
-/** Ascending by UTF-8 bytes. */
-export function byBytes(left: string, right: string): number {
-  if (left === right) return 0
-  // Only where surrogates meet the characters above them do UTF-16 and UTF-8 order differently.
-  if (surrogate.test(left) || surrogate.test(right))
-    return Buffer.compare(Buffer.from(left), Buffer.from(right))
-  return left < right ? -1 : 1
+/** The texts in the order of their UTF-8 bytes. */
+function byBytes(texts: string[]): string[] {
+  // Only where surrogates meet the characters above them do UTF-16, which the platform sorts by, and UTF-8 differ.
+  return texts.some((text) => surrogate.test(text))
+    ? texts.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
+    : texts.sort()
 }
 
 const surrogate = /[\ud800-\udfff]/
 
 /** Sorted by bytes, each once. */
-export const asSet = (words: readonly string[]): readonly string[] => [...new Set(words)].sort(byBytes)
+export const asSet = (words: readonly string[]): readonly string[] => byBytes([...new Set(words)])
 
-/** The same object with its keys in byte order. */
-export const sortedKeys = <T>(record: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
-  Object.fromEntries(Object.entries(record).sort(([left], [right]) => byBytes(left, right)))
+/** An object of these entries with its keys in byte order. */
+export const sortedKeys = <T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
+  Object.fromEntries(byBytes([...map.keys()]).map((key) => [key, map.get(key) as T]))
 
 /** An array taken as a set: sorted, each once. */
 export const stringSet: Type<readonly string[]> = refined(strings, asSet)
 
 /** An object whose keys are names the user chose, in byte order. */
 export function byName<T>(item: Type<T>, limit?: MembersMax): Type<Readonly<Record<string, T>>> {
-  return refined(mapOf(item, limit), (map) => sortedKeys(Object.fromEntries(map)))
+  return refined(mapOf(item, limit), sortedKeys)
 }
 
 /** A whole number from 1 on. */

@@ -71,7 +71,7 @@ export function mergeEmbedders(
     const reason = `too many embedders: found ${merged.size}, an index can have ${EMBEDDERS_MAX}`
     throw new ApiError('invalid_settings_embedders', reason)
   }
-  return sortedKeys(Object.fromEntries(merged))
+  return sortedKeys(merged)
 }
 
 function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderFields, at: At): EmbedderFields {
@@ -140,7 +140,7 @@ const pick = (fields: EmbedderFields, names: readonly string[]): EmbedderFields 
 
 function mergeFragments(current: unknown, patch: unknown): unknown {
   const merged = Object.entries({ ...(current as object | undefined), ...(patch as object) })
-  return sortedKeys(Object.fromEntries(merged.filter(([, fragment]) => fragment !== null)))
+  return sortedKeys(new Map(merged.filter(([, fragment]) => fragment !== null)))
 }
 
 /** What was set of an embedder, secrets in clear: what another instance needs to have it too. */

@@ -161,7 +161,7 @@ export const pagination = named(
 /** By name; null removes one. */
 export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
   if (map.has('')) throw badValue('an embedder needs a name', at)
-  return sortedKeys(Object.fromEntries(map))
+  return sortedKeys(map)
 })
 
 const chatCode = 'invalid_settings_index_chat'
