@@ -301,6 +301,16 @@ test.serial('a failed commit that outlived the process is taken back for good', 
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 1, 'others stay')
 })
 
+test.serial('a failed commit that outlived its thread is taken back by the next one', async (t) => {
+  const { engine, failing } = await failedCommit(t)
+  failing.clear()
+  await engine.engine.close()
+  const directory = join(engine.directory, 'indexes')
+  engine.engine = await LocalEngine.open({ directory, failedCommits: new Map([['things', [2]]]) })
+  t.deepEqual(await engine.idsFor('things', 'first'), [1])
+  t.is((await engine.engine.lastCommit('things'))?.batchUid, 1)
+})
+
 test.serial('a log that cannot be written anew fails no commit', async (t) => {
   const engine = await TestEngine.start(t, open)
   await engine.put('things', { id: 0 })

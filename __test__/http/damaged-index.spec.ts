@@ -70,12 +70,13 @@ for (const [name, harm] of [
   test.serial(`${testEngine}: an index with ${name} is refused by its code, others work`, async (t) => {
     const { server, id } = await damaged(t, harm)
     const refused = [
+      await server.post('/multi-search', { queries: [{ indexUid: 'books' }, { indexUid: 'films' }] }),
+      await server.post('/multi-search', { federation: {}, queries: [{ indexUid: 'films' }] }),
       await server.get('/indexes/films/search?q=film'),
       await server.get('/indexes/films/documents'),
       await server.get('/indexes/films/documents/1'),
       await server.get('/indexes/films/settings'),
       await server.get('/indexes/films/stats'),
-      await server.post('/multi-search', { queries: [{ indexUid: 'books' }, { indexUid: 'films' }] }),
     ]
     for (const { status, body } of refused) {
       t.is(status, 500)

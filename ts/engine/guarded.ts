@@ -67,6 +67,15 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     if (found !== undefined) condemn(index, damageText(found))
   }
 
+  /** Opens an index to find out whether it is damaged. */
+  async function open(index: IndexId): Promise<void> {
+    try {
+      await engine.settings(index)
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'index_damaged') condemn(index, error.message)
+    }
+  }
+
   /** @param stop of the work: what fails after it was given up says nothing about the index */
   async function guarded<T>(
     indexes: readonly IndexId[],
@@ -84,10 +93,10 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       return await work()
     } catch (error) {
       if (error instanceof EngineError) {
+        if (error.code !== 'index_damaged') throw error
         const [only] = indexes
-        if (error.code === 'index_damaged' && only !== undefined && indexes.length === 1)
-          condemn(only, error.message)
-        else if (error.code !== 'index_damaged') throw error
+        if (only !== undefined && indexes.length === 1) condemn(only, error.message)
+        else for (const index of new Set(indexes)) await open(index)
       } else if (error instanceof Error && stop?.aborted !== true) {
         for (const index of new Set(indexes)) await examine(index, error)
       }

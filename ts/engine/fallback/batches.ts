@@ -41,6 +41,18 @@ export class Batches {
   }
 
   async commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
+    const uid = this.#known.get(prepared.ticket)?.batch.uid
+    try {
+      const report = await this.#commit(prepared, vectors)
+      this.#worker.committed(prepared.index, report.batchUid, false)
+      return report
+    } catch (error) {
+      if (uid !== undefined) this.#worker.committed(prepared.index, uid, true)
+      throw error
+    }
+  }
+
+  async #commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
     try {
       return await this.#twice(async () => {
         const current = await this.#current(prepared)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type { IndexId } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { RESTART_PAUSE_MS } from './limits.js'
 import type { FallbackOptions } from './local-engine.js'
@@ -33,6 +34,8 @@ export class EngineWorker {
   readonly #options: FallbackOptions
   readonly #log: FallbackLog
   readonly #waiting = new Map<number, Waiting>()
+  /** What a thread that follows has to take back, should the disk have kept it. */
+  readonly #failedCommits = new Map<IndexId, number[]>()
   #worker: Worker | null
   #startedAt = 0
   #starting: Promise<Worker> | null = null
@@ -59,6 +62,12 @@ export class EngineWorker {
     return this.#starting.then((worker) => this.#send(worker, call, args))
   }
 
+  /** Notes how a commit ended. */
+  committed(index: IndexId, batchUid: number, hasFailed: boolean): void {
+    if (hasFailed) this.#failedCommits.set(index, [...(this.#failedCommits.get(index) ?? []), batchUid])
+    else this.#failedCommits.delete(index)
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -73,7 +82,8 @@ export class EngineWorker {
 
   #start(): Worker {
     this.#startedAt = performance.now()
-    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: this.#options })
+    const workerData: FallbackOptions = { ...this.#options, failedCommits: this.#failedCommits }
+    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData })
     worker.on('message', (message: AnswerMessage) => this.#answered(message))
     worker.on('error', (error) => this.#ended(worker, String(error)))
     worker.on('exit', (code) => this.#ended(worker, `it ended with code ${code}`))

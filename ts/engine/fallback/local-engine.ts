@@ -62,23 +62,27 @@ const REWRITE_BYTES_MIN = 16 * 1024 * 1024
 export interface FallbackOptions {
   /** Indexes live below it; made if missing. */
   readonly directory: string
+  /** Index id → batches whose commits failed in a thread before this one; taken back before the index is opened. */
+  readonly failedCommits?: ReadonlyMap<IndexId, readonly number[]>
 }
 
 export class LocalEngine implements BareEngine {
   readonly kind = 'fallback'
   private readonly directory: string
+  private readonly failedCommits: ReadonlyMap<IndexId, readonly number[]>
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
   private tickets = 0
   /** Ends what goes on in the background, and indexes being opened. */
   private readonly closing = { aborted: false }
 
-  private constructor(directory: string) {
+  private constructor({ directory, failedCommits = new Map() }: FallbackOptions) {
     this.directory = directory
+    this.failedCommits = failedCommits
   }
 
-  static async open({ directory }: FallbackOptions): Promise<LocalEngine> {
-    await mkdir(directory, { recursive: true })
-    return new LocalEngine(directory)
+  static async open(options: FallbackOptions): Promise<LocalEngine> {
+    await mkdir(options.directory, { recursive: true })
+    return new LocalEngine(options)
   }
 
   private path(index: IndexId): string {
@@ -90,11 +94,22 @@ export class LocalEngine implements BareEngine {
   private opened(index: IndexId): Promise<OpenIndex> {
     let opening = this.indexes.get(index)
     if (opening === undefined) {
-      opening = openIndex(this.path(index), this.closing)
+      opening = this.open(index)
       this.indexes.set(index, opening)
       opening.catch(() => this.indexes.delete(index))
     }
     return opening
+  }
+
+  private async open(index: IndexId): Promise<OpenIndex> {
+    const failed = this.failedCommits.get(index)
+    if (failed !== undefined) await this.takeBack(index, failed)
+    return openIndex(this.path(index), this.closing)
+  }
+
+  private takeBack(index: IndexId, batchUids: readonly number[]): Promise<void> {
+    const log = join(this.path(index), LOG_FILE)
+    return CommitLog.undo(log, ({ report }) => batchUids.includes(report.batchUid))
   }
 
   /** @throws DamagedFileError if there is no such directory: reading must not create one */
@@ -197,8 +212,7 @@ export class LocalEngine implements BareEngine {
 
   async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
     await this.closeIndex(index)
-    const path = join(this.path(index), LOG_FILE)
-    await CommitLog.undo(path, ({ report }) => batchUids.includes(report.batchUid))
+    await this.takeBack(index, batchUids)
   }
 
   async lastCommit(index: IndexId): Promise<BatchReport | null> {

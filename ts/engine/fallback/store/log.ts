@@ -127,6 +127,8 @@ export class CommitLog {
         return new CommitLog(path, file, { end: HEADER.length, check: 0 })
       }
       const last = await readCommits(path, file, replay)
+      // The process that made it may have ended before its name was synced.
+      if (last.end === HEADER.length) await syncDirectory(dirname(path))
       const log = new CommitLog(path, file, last)
       // Not cut off yet: it is a commit that never happened only if the caller misses none.
       log.isUncut = last.end < size
