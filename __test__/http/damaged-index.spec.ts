@@ -47,7 +47,12 @@ async function damaged(t: ExecutionContext, harm: Harm) {
   await before.stop()
   await harm(join(directory, 'indexes', id))
   return {
-    server: await startServer(t, { directory, dumpDirectory, features: ['metrics'] }),
+    server: await startServer(t, {
+      directory,
+      dumpDirectory,
+      features: ['metrics'],
+      allowedNetworks: ['127.0.0.0/8'],
+    }),
     dumpDirectory,
     id,
   }
@@ -122,6 +127,18 @@ for (const [name, harm] of [
     const entries = await entriesOf(t, join(dumpDirectory, `${dump.details.dumpUid}.dump`))
     const indexes = [...entries.keys()].filter((path) => path.startsWith('indexes/'))
     t.true(indexes.length > 0 && indexes.every((path) => path.startsWith('indexes/books/')), indexes.join())
+  })
+
+  test.serial(`${testEngine}: an index with ${name} is left out of exports`, async (t) => {
+    const { server } = await damaged(t, harm)
+    const target = await startServer(t)
+    const accepted = await server.post('/export', { url: target.url })
+    const task = await server.settle(t, Promise.resolve(accepted))
+    t.is(task.status, 'succeeded')
+    t.deepEqual(Object.keys(task.details.damagedIndexes as object), ['films'])
+    t.deepEqual(Object.keys(task.details.indexes as object), ['books'])
+    const sent = (await target.get('/tasks')).body.results
+    t.true(sent.length > 0 && sent.every(({ indexUid }) => indexUid === 'books'))
   })
 
   test.serial(`${testEngine}: an index with ${name} is swapped, deleted and made anew`, async (t) => {

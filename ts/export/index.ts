@@ -16,10 +16,12 @@ export function exporterOver(outbound: Outbound): ExportIndex {
   return async (engine, work, target) => {
     const { index, overrideSettings } = work
     const instance = new TargetInstance(outbound, target)
+    // Asked first: nothing is made over there for an index that cannot be read here.
+    const settings = await engine.settings(index.id)
     const exists = await instance.hasIndex(index.uid)
     if (!exists) await instance.createIndex(index.uid, index.primaryKey)
     if (!exists || overrideSettings) {
-      await instance.putSettings(index.uid, settingsBody(await engine.settings(index.id)))
+      await instance.putSettings(index.uid, settingsBody(settings))
     }
     const bytesMax = target.payloadBytesMax ?? PAYLOAD_BYTES_MAX
     let chunk: string[] = []
