@@ -83,7 +83,7 @@ impl CommitWriter {
         Ok(Blob { file: self.name.clone(), offset, length, checksum })
     }
 
-    /// Ends the file and makes it the newest commit. Once it returns, a crash does not undo it.
+    /// Ends the file, makes it the newest commit and returns its name, which has yet to be synced.
     ///
     /// # Errors
     /// Then it is not the newest commit.
@@ -98,11 +98,6 @@ impl CommitWriter {
         self.file.flush()?;
         self.file.get_mut().sync()?;
         self.disk.rename(&format!("{}{UNFINISHED}", self.name), &self.name)?;
-        if let Err(error) = self.disk.sync_names() {
-            // Nobody is told that this commit happened, so it must not turn up later.
-            let _ = self.disk.remove(&self.name);
-            return Err(error);
-        }
         self.finished = true;
         Ok(self.name.clone())
     }

@@ -375,6 +375,16 @@ impl IndexDirectory {
             self.disk.sync_names().context(context())?;
         }
         let name = file.finish(&manifest).context(context())?;
+        if let Err(error) = self.disk.sync_names() {
+            // It is told as failed, so it must not turn up later.
+            let gone = self.disk.remove(&name).and_then(|()| self.disk.sync_names());
+            if gone.is_err() {
+                // It may turn up all the same, and has to be whole then: a merge changes no document, any other commit
+                // is taken back before the index is opened again, see `undo`.
+                own.iter().for_each(|file| file.set_obsolete(false));
+            }
+            return Err(error).context(context());
+        }
         for file in own {
             file.set_obsolete(false);
             self.files().insert(file.name().to_owned(), file);

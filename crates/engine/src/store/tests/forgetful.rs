@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tantivy::directory::FileSlice;
@@ -86,6 +87,8 @@ impl State {
 #[derive(Debug, Clone, Default)]
 pub struct Forgetful {
     inner: Arc<Mutex<(State, Vec<Step>)>>,
+    /// No name is synced or removed any more.
+    fails: Arc<AtomicBool>,
 }
 
 impl Forgetful {
@@ -99,6 +102,15 @@ impl Forgetful {
         }
         disk.sync_names().unwrap();
         disk
+    }
+
+    /// Says whether names can be neither synced nor removed.
+    pub fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.fails.load(Ordering::Relaxed) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
     }
 
     /// How much was done to it so far.
@@ -171,11 +183,13 @@ impl Disk for Forgetful {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.check()?;
         self.take(Step::Remove { name: name.to_owned() });
         Ok(())
     }
 
     fn sync_names(&self) -> io::Result<()> {
+        self.check()?;
         self.take(Step::SyncNames);
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! 1. After a crash at any moment an index opens with a whole commit: the last acknowledged one or the one
 //!    that was on its way.
+//!    One that failed is none, whatever the disk has done of it.
 //! 2. A damaged file is named, whatever the damage, and never taken for something else.
 //! 3. What is in the index does not depend on when segments were merged, nor on who was reading meanwhile;
 //!    nor do the answers of searches, whole as they are.
 
 mod crash;
 mod damage;
+mod failing;
 mod forgetful;
 mod initials;
 mod layouts;
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::error::Result;
 use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, IndexDirectory};
 
@@ -59,6 +62,11 @@ impl Batches {
 
 /// One commit, as `Index` makes it, on any disk.
 fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Committed {
+    try_commit(directory, previous, batch).unwrap()
+}
+
+/// The same on a disk that may fail.
+fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Result<Committed> {
     let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
     let mut draft =
         Draft::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default()).unwrap();
@@ -72,7 +80,7 @@ fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Valu
         primary_key: parts.primary_key.clone(),
         vectors: Default::default(),
     };
-    directory.commit(previous, change, parts, record).unwrap()
+    directory.commit(previous, change, parts, record)
 }
 
 /// What tells commits apart, without reading documents.
