@@ -93,6 +93,7 @@ const longTexts: Readonly<Record<string, string>> = {
   'NUL characters': '\\u0000',
   separators: '.,;',
 }
+const UNCAPPED = 'a query is cut into words as a whole, however long it is'
 const queryBodies: Readonly<Record<string, readonly [string, string, string]>> = {
   search: [search, '{"q":"', '"}'],
   'multi-search': ['/multi-search', '{"queries":[{"indexUid":"many","q":"', '"}]}'],
@@ -108,6 +109,7 @@ const queries: readonly Case[] = [
   ...Object.entries(longTexts).map(
     ([kind, unit]): Case => ({
       name: `query: ${kind}, 10 MB`,
+      open: UNCAPPED,
       requests: [
         post(search, many(unit, (10 * MB) / Buffer.byteLength(unit), '{"q":"', '"}'), { as: 'tenants' }),
       ],
@@ -125,6 +127,7 @@ const queries: readonly Case[] = [
   ),
   {
     name: 'query: 900 KB of words, eight at once, by clients that hang up',
+    open: UNCAPPED,
     requests: [
       post(search, many('ab ', 300_000, '{"q":"', '"}'), { as: 'tenants', delivery: 'abandoned', copies: 8 }),
     ],
@@ -406,6 +409,7 @@ const counts: readonly Case[] = [
   ...['', '"federation":{},'].map(
     (federation): Case => ({
       name: `count: a multi-search of 30,000 queries${federation === '' ? '' : ', federated'}`,
+      open: 'queries of one multi-search have no bound',
       requests: [
         post(
           '/multi-search',
@@ -462,6 +466,8 @@ const counts: readonly Case[] = [
     ],
     wanted: { statuses: [202, 400, 413] },
     indexes: ['spare'],
+    // So many are allowed: the settings before and after them are held, and what the engine makes of them.
+    bounds: { growthBytesMax: 300 * MB },
   },
   {
     name: 'count: 20,000 webhook headers',
@@ -515,9 +521,11 @@ const bigDocuments = (count: number, bytes: number): Text => [
   ']',
 ]
 const big = post('/indexes/big/documents?primaryKey=id', bigDocuments(300, 100_000))
+const UNBOUNDED = 'an answer has no bound while it is made'
 const answers: readonly Case[] = [
   {
     name: 'answer: highlight tags of 1 MB in 300 hits',
+    open: UNBOUNDED,
     requests: [
       post(
         search,
@@ -529,6 +537,7 @@ const answers: readonly Case[] = [
   },
   {
     name: 'answer: crop markers of 1 MB in 300 hits',
+    open: UNBOUNDED,
     requests: [
       post(search, many('x', MB, '{"q":"boat","limit":300,"attributesToCrop":["*:1"],"cropMarker":"', '"}'), {
         as: 'tenants',
@@ -538,6 +547,7 @@ const answers: readonly Case[] = [
   },
   {
     name: 'answer: highlight tags of 1 MB in a multi-search',
+    open: UNBOUNDED,
     requests: [
       post(
         '/multi-search',
@@ -571,6 +581,7 @@ const answers: readonly Case[] = [
   },
   {
     name: 'answer: thirty times 30 MB in one multi-search',
+    open: UNBOUNDED,
     prepare: [big],
     requests: [
       post(
