@@ -142,3 +142,19 @@ test('a filter of 100,000 values is answered, of more it is refused', async (t) 
     t.true(answer.body.message.length < 3_000)
   }
 })
+
+test('matches of a long text are cropped and located in time that grows with their number', async (t) => {
+  const server = await startServer(t)
+  // Each match was once compared with all others of the window, and located from the beginning of the text.
+  const matches = 150_000
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, text: 'éb cd '.repeat(matches) }]))
+  const cropped = { attributesToCrop: ['text'], cropLength: matches, attributesToRetrieve: ['id'] }
+  const { body } = await server.post(path, { q: 'eb', showMatchesPosition: true, ...cropped })
+  const hit = body.hits[0]
+  if (hit === undefined) return t.fail()
+  const { text } = hit._matchesPosition as { readonly text: readonly unknown[] }
+  t.is(text.length, matches)
+  t.deepEqual(text.at(-1), { start: (matches - 1) * 7, length: 3 })
+  const formatted = hit._formatted as { readonly text: string }
+  t.is(formatted.text.split(' ').filter(Boolean).length, matches)
+})

@@ -81,8 +81,9 @@ interface Interval {
 
 function bestInterval(matches: readonly TextMatch[], size: number): Interval {
   let best: { readonly interval: Interval; readonly score: Score } | null = null
+  const scores = new RunScores(matches)
   const consider = (first: number, last: number): void => {
-    const score = intervalScore(matches.slice(first, last + 1))
+    const score = scores.of(first, last)
     if (best === null || isBetter(score, best.score))
       best = { interval: { first: matches[first]!, last: matches[last]! }, score }
   }
@@ -109,20 +110,46 @@ const isBetter = (a: Score, b: Score): boolean => {
   return at !== -1 && a[at]! > b[at]!
 }
 
-function intervalScore(matches: readonly TextMatch[]): Score {
-  const positions = new Set<number>()
-  let nearness = 0
-  let order = 0
-  for (const [at, match] of matches.entries()) {
-    for (let at = match.firstPosition; at <= match.lastPosition; at++) positions.add(at)
-    if (match.isPhrase) {
-      nearness -= match.lastWord - match.firstWord
-      order += match.lastWord - match.firstWord
+/** Scores of runs of matches, each of which begins and ends no earlier than the one before it. */
+class RunScores {
+  private readonly matches: readonly TextMatch[]
+  /** Of the matches before each: words that phrases span beyond their first. */
+  private readonly spans: Float64Array
+  /** Of the matches before each: words to the next one, and how often the next one comes later in the query. */
+  private readonly gaps: Float64Array
+  private readonly ascents: Float64Array
+  /** Matches of the run by query position. */
+  private readonly counts = new Map<number, number>()
+  private first = 0
+  private end = 0
+
+  constructor(matches: readonly TextMatch[]) {
+    this.matches = matches
+    this.spans = new Float64Array(matches.length + 1)
+    this.gaps = new Float64Array(matches.length + 1)
+    this.ascents = new Float64Array(matches.length + 1)
+    for (const [at, match] of matches.entries()) {
+      const next = matches[at + 1] ?? match
+      this.spans[at + 1] = this.spans[at]! + (match.isPhrase ? match.lastWord - match.firstWord : 0)
+      this.gaps[at + 1] = this.gaps[at]! + Math.min(next.firstWord - match.lastWord, GAP_MAX)
+      this.ascents[at + 1] = this.ascents[at]! + (next.firstPosition > match.firstPosition ? 1 : 0)
     }
-    const next = matches[at + 1]
-    if (next === undefined) continue
-    if (next.firstPosition > match.firstPosition) order++
-    nearness -= Math.min(next.firstWord - match.lastWord, GAP_MAX)
   }
-  return [positions.size, nearness, order]
+
+  of(first: number, last: number): Score {
+    for (; this.end <= last; this.end++) this.count(this.end, 1)
+    for (; this.first < first; this.first++) this.count(this.first, -1)
+    const span = this.spans[last + 1]! - this.spans[first]!
+    const gap = this.gaps[last]! - this.gaps[first]!
+    return [this.counts.size, -span - gap, span + this.ascents[last]! - this.ascents[first]!]
+  }
+
+  private count(at: number, step: 1 | -1): void {
+    const { firstPosition, lastPosition } = this.matches[at]!
+    for (let position = firstPosition; position <= lastPosition; position++) {
+      const count = (this.counts.get(position) ?? 0) + step
+      if (count === 0) this.counts.delete(position)
+      else this.counts.set(position, count)
+    }
+  }
 }

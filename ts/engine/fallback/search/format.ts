@@ -179,11 +179,7 @@ export class Formatter {
     const tokens = this.tokenizer.tokenize(text, locales)
     const matches = this.patterns.find(text, tokens)
     // Source: recorded answers. Of an array, the last element with a match is reported, not all of them.
-    if (showMatchesPosition && matches.length > 0)
-      positions.set(
-        path,
-        matches.map((match) => bytePosition(text, match, indices)),
-      )
+    if (showMatchesPosition && matches.length > 0) positions.set(path, bytePositions(text, matches, indices))
     const window =
       crop === null || crop === 0 ? { start: 0, end: text.length } : cropWindow(tokens, matches, crop)
     return this.rendered(text, window, highlight ? matches : [])
@@ -223,10 +219,17 @@ function cropEntry(entry: string, cropLength: number): { name: string; length: n
   return { name: entry.slice(0, colon), length: /^\+?\d+$/.test(suffix) ? Number(suffix) : cropLength }
 }
 
-function bytePosition(text: string, { start, end }: TextMatch, indices: readonly number[]): MatchPosition {
-  const position = {
-    start: Buffer.byteLength(text.slice(0, start)),
-    length: Buffer.byteLength(text.slice(start, end)),
-  }
-  return indices.length === 0 ? position : { ...position, indices }
+/** @param matches by where they begin, so that no part of the text is counted for each of them */
+function bytePositions(
+  text: string,
+  matches: readonly TextMatch[],
+  indices: readonly number[],
+): MatchPosition[] {
+  let [at, bytes] = [0, 0]
+  return matches.map(({ start, end }) => {
+    bytes += Buffer.byteLength(text.slice(at, start))
+    at = start
+    const position = { start: bytes, length: Buffer.byteLength(text.slice(start, end)) }
+    return indices.length === 0 ? position : { ...position, indices }
+  })
 }
