@@ -536,7 +536,8 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
     const finishedAt = around.clock.now()
     const outcomes = [outcomeIn(report, task)]
     const touched = outcomes[0]?.status === 'succeeded'
-    const written = touched ? [{ ...row, updatedAt: finishedAt, lastBatch: report.batchUid }] : []
+    const updatedAt = touched ? finishedAt : row.updatedAt
+    const written = [{ ...row, updatedAt, lastBatch: report.batchUid }]
     return effects({ finishedAt, outcomes, written })
   } finally {
     if (operation.payload !== null && 'path' in operation.payload) await spool.remove(operation.payload.path)
@@ -599,14 +600,17 @@ export function updatedIndex(
   const { newUid } = contentOf(task, 'indexUpdate')
   const renamed = newUid !== row.uid ? newUid : null
   const outcome = report === null ? succeeded(task) : outcomeIn(report, task)
-  if (outcome.status === 'failed') return { ...effects({ outcomes: [outcome] }), finishedAt }
+  const lastBatch = report === null ? row.lastBatch : report.batchUid
+  if (outcome.status === 'failed') {
+    return { ...effects({ outcomes: [outcome], written: [{ ...row, lastBatch }] }), finishedAt }
+  }
   const touched = renamed !== null || report?.outcomes.some((done) => done.touched) === true
   const changed: CatalogueRow = {
     ...row,
     uid: renamed ?? row.uid,
     primaryKey: report === null ? row.primaryKey : report.primaryKey,
     updatedAt: touched ? finishedAt : row.updatedAt,
-    lastBatch: report === null ? row.lastBatch : report.batchUid,
+    lastBatch,
   }
   return {
     ...effects({

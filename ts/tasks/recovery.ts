@@ -29,7 +29,9 @@ export async function recover(start: Start, around: Surroundings, lost: LostAndF
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // After commits that were told as failed have been taken back.
-  for (const { id, lastBatch } of catalogue.rows()) engine.expect(id, (report) => missing(report, lastBatch))
+  for (const { id, lastBatch } of catalogue.rows()) {
+    engine.expect(id, (report) => missing(report, lastBatch, start.nextBatchUid))
+  }
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
@@ -85,13 +87,18 @@ export async function recover(start: Start, around: Surroundings, lost: LostAndF
 
 /**
  * What an index lacks of what was recorded for it, null if nothing. Its newest commit may be of a later batch than the
- * last recorded one.
+ * last recorded one, if that batch was not concluded when the process ended.
+ * @param nextBatchUid from which on no batch is concluded
  */
-function missing(report: BatchReport | null, lastBatch: number | null): string | null {
+function missing(report: BatchReport | null, lastBatch: number | null, nextBatchUid: number): string | null {
   if (report === null) return 'it holds no commit, though tasks of it have succeeded'
-  if (lastBatch === null || order(report.batchUid) >= order(lastBatch)) return null
+  if (lastBatch === null || report.batchUid === lastBatch) return null
   const [found, recorded] = [report.batchUid, lastBatch].map(batchName)
-  return `its newest commit is ${found}, though ${recorded} was committed to it: what came after is lost`
+  if (order(report.batchUid) < order(lastBatch)) {
+    return `its newest commit is ${found}, though ${recorded} was committed to it: what came after is lost`
+  }
+  if (report.batchUid >= nextBatchUid) return null
+  return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
 }
 
 /** Batches of an import come before all others. */
