@@ -1,5 +1,5 @@
 /**
- * Searches over HTTP. Acceptance cases of spec/operations.md §21 about them, and where they are shown:
+ * Searches over HTTP. Acceptance cases of operations §21 about them, and where they are shown:
  *
  *     28        instance.spec.ts: features are switched one by one and stay off otherwise
  *     29–31     remotes.spec.ts: the network keeps what a change does not name; what is wrong changes nothing
@@ -9,7 +9,7 @@
  *     37        remotes.spec.ts: a server that is down, slow or talking nonsense leaves the others their hits
  *     38        remotes.spec.ts: remotes have to be known, allowed and asked for with the feature on
  *
- * and the traps of spec/http-api.md §17: what is empty or past the end is no mistake (limit, page, offset);
+ * and the traps of http-api §17: what is empty or past the end is no mistake (limit, page, offset);
  * every parameter of a search has its own code (kinds of numbers, null, snake case); a multi-search answers
  * every query, or none (400 for a missing index); facet search takes whole search bodies.
  * How hits are ranked, filtered and written is told by __test__/engine/conformance.ts.

@@ -1,5 +1,5 @@
 /**
- * How settings act, told through HTTP. Acceptance cases of spec/settings.md §12 and where they are shown:
+ * How settings act, told through HTTP. Acceptance cases of settings §12 and where they are shown:
  *
  *     1           settings.spec.ts: a fresh index shows twenty settings in their order
  *     2–5         a change creates the index, a reset does not

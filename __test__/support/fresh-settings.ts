@@ -1,4 +1,4 @@
-/** What a new index answers to `GET /settings`, keys in their order. Source: spec/settings.md §3. */
+/** What a new index answers to `GET /settings`, keys in their order. Source: settings §3. */
 export const freshSettings = {
   displayedAttributes: ['*'],
   searchableAttributes: ['*'],

@@ -2,7 +2,7 @@
  * Here is a document whose vectors stand for fragments of it: how does it travel?
  *
  * Which vector stood for which fragment is not told, so the vectors count as sent by hand from then on.
- * Source: spec/vectors.md §3.4.
+ * Source: vectors §3.4.
  */
 
 import { type JsonNode, readJsonText, toText } from '../parse/index.js'

@@ -2,7 +2,7 @@
  * Here is what a task does: how does an archive say it?
  *
  * A bare word, or an object with one key; its fields are in snake case. Finished tasks have nothing left to
- * do, so theirs is put together from what their details tell. Source: spec/operations.md §9.2.
+ * do, so theirs is put together from what their details tell. Source: operations §9.2.
  */
 import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'

@@ -1,4 +1,4 @@
-/** Here is a task or a batch: which line of an archive is it? Source: spec/operations.md §9.2. */
+/** Here is a task or a batch: which line of an archive is it? Source: operations §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
 import { batchForm, errorForm } from './task-forms.js'
 import { kindLine } from './task-kinds.js'

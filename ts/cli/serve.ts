@@ -230,7 +230,7 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
   }
 }
 
-/** Source: spec/vectors.md §2.3, §5.2. */
+/** Source: vectors §2.3, §5.2. */
 function embedderOptions(
   { experimentalEmbeddingCacheEntries }: LaunchOptions,
   environment: NodeJS.ProcessEnv,

@@ -1,7 +1,7 @@
 /**
  * Here are texts and a provider: which vectors does it give?
  *
- * Source: spec/vectors.md §5.2, §5.3. What may pass is tried again, with growing pauses; what will not is told
+ * Source: vectors §5.2, §5.3. What may pass is tried again, with growing pauses; what will not is told
  * at once, in the provider's own words but without any secret.
  */
 import { ApiError } from '../errors/index.js'

@@ -1,7 +1,7 @@
 /**
  * Here is a document as it was and as it is: which vectors stay, and what has to be embedded?
  *
- * Source: spec/vectors.md §2.10, §3.
+ * Source: vectors §2.10, §3.
  */
 import { ApiError } from '../errors/index.js'
 import { ownValue } from '../parse/index.js'

@@ -26,7 +26,7 @@ const COMPARED = [
   'In 1969 people walked on the Moon for the first time.',
 ]
 
-/** The most that both halves may differ by. Source: spec/vectors.md §2.4. */
+/** The most that both halves may differ by. Source: vectors §2.4. */
 const DISTANCE_MAX = 0.01
 
 /** Fields that do not decide how long vectors are. */
@@ -91,7 +91,7 @@ async function inferred(
 export const dimensionsSet = (fields: EmbedderFields): number | null =>
   (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
 
-/** Source: spec/vectors.md §2.3. */
+/** Source: vectors §2.3. */
 const openAiDimensions = (fields: EmbedderFields): number | null =>
   sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
 

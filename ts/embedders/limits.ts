@@ -10,11 +10,11 @@ export const RENDER_CHARS_MAX = 20_000_000
 /** Steps of a rendering between looks at the clock; a step takes a microsecond or calls one filter. */
 export const STEPS_PER_LOOK = 16
 
-/** Texts in one request to a provider that takes several. Source: spec/vectors.md §2.3. */
+/** Texts in one request to a provider that takes several. Source: vectors §2.3. */
 export const TEXTS_PER_REQUEST = 10
-/** Requests to one provider at the same time while documents are embedded. Source: spec/vectors.md §5.1. */
+/** Requests to one provider at the same time while documents are embedded. Source: vectors §5.1. */
 export const REQUESTS_AT_ONCE = 40
-/** Attempts of one request. Source: spec/vectors.md §5.2. */
+/** Attempts of one request. Source: vectors §5.2. */
 export const ATTEMPTS_MAX = 11
 /** Bytes of one answer: ten vectors of 16,000 components take about 4 MB as text. */
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024
@@ -27,7 +27,7 @@ export const ANSWER_JSON: JsonLimits = { depthMax: 64, valuesMax: 300_000 }
 export const DIMENSIONS_MAX = 1_000_000
 /** Characters of a provider's own words that are passed on. */
 export const PROVIDER_TEXT_MAX = 500
-/** Bytes of a query that are still remembered with its vector. Source: spec/vectors.md §5.5. */
+/** Bytes of a query that are still remembered with its vector. Source: vectors §5.5. */
 export const CACHED_QUERY_BYTES_MAX = 2000
 /** Milliseconds of rendering after which others get their turn. */
 export const RENDERING_TURN_MS = 10

@@ -42,7 +42,7 @@ export async function embedded(
   })
 }
 
-/** One request; where one text of several may be too long, each goes alone. Source: spec/vectors.md §5.4. */
+/** One request; where one text of several may be too long, each goes alone. Source: vectors §5.4. */
 async function request(
   setup: CallSetup,
   provider: Provider,

@@ -9,7 +9,7 @@ import type { Disconnect } from './disconnect.js'
 import { ownValue } from './parse/index.js'
 import type { RouteServices } from './services.js'
 
-/** Milliseconds a search may take where its index does not say. Source: spec/settings.md, `searchCutoffMs`. */
+/** Milliseconds a search may take where its index does not say. Source: settings §8. */
 const SEARCH_MS = 1500
 
 /** A search whose query may still have to be embedded. */
@@ -75,7 +75,7 @@ const budgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?
 
 const isBlank = ({ q }: SearchRequest): boolean => q === null || q.trim() === ''
 
-/** Source: spec/vectors.md §6.2. */
+/** Source: vectors §6.2. */
 function lacksVector({ request, media }: Embeddable): boolean {
   const { hybrid, vector } = request
   return (

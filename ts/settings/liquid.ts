@@ -3,7 +3,7 @@
  *
  * Memory: the library charges what most filters make against a budget of the rendering. What it leaves out is charged
  * here: captured output, lists that filters turn into text, filters that lengthen text, and searches for long patterns,
- * whose time is the product of both lengths. Source of tags and filters: spec/vectors.md §3.1.
+ * whose time is the product of both lengths. Source of tags and filters: vectors §3.1.
  */
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
 import { RENDER_MEMORY_MAX, SEARCH_STEPS_PER_UNIT, TEMPLATE_CHARS_MAX } from './limits.js'

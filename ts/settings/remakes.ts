@@ -1,5 +1,5 @@
 /**
- * Embedders change: whose documents have to be embedded again? Source: spec/vectors.md §2.10.
+ * Embedders change: whose documents have to be embedded again? Source: vectors §2.10.
  *
  * Vectors that are never made anew stay whatever is said here.
  */

@@ -1,7 +1,7 @@
 /**
  * Here is JSON with a placeholder in it: where do texts go in, or vectors come out?
  *
- * Source: spec/vectors.md §3.3.
+ * Source: vectors §3.3.
  *  1. The placeholder stands once, as a whole string.
  *  2. Where it stands inside the first element of an array whose second is `"{{..}}"`, that element is
  *     repeated, once per text.

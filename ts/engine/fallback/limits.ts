@@ -1,4 +1,4 @@
-/** How much is too much? Source of all: spec/search-semantics.md and spec/documents.md. */
+/** How much is too much? Source of all: search §3.3–§5.4 and documents §4.2. */
 
 /** A word of more bytes is not indexed, and matches nothing in a query. */
 export const WORD_BYTES_MAX = 250
@@ -31,7 +31,7 @@ export const FIELDS_MAX = 65_535
 export const ID_BYTES_MAX = 511
 /** When no setting says otherwise. */
 export const SEARCH_CUTOFF_MS = 1500
-/** Vectors of one document under one embedder. Source: spec/vectors.md §4; a count of them fits a byte. */
+/** Vectors of one document under one embedder. Source: vectors §4; a count of them fits a byte. */
 export const VECTORS_MAX = 255
 
 /** Documents of one page of what has to be embedded. Source: requests of 10 texts, 40 of them at once. */

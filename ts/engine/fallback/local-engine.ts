@@ -408,7 +408,7 @@ function* logged(documents: Iterable<readonly [number, StoredDocument | null | u
     if (document !== null && document !== undefined) yield { docid, id: document.id, source: document.source }
 }
 
-/** Source: spec/vectors.md §9.2. Opt-outs count for nothing. */
+/** Source: vectors §9.2. Opt-outs count for nothing. */
 function embeddingCounts(
   sets: IndexData['vectors'],
 ): Pick<IndexStats, 'numberOfEmbeddings' | 'numberOfEmbeddedDocuments'> {

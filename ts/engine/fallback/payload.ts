@@ -2,7 +2,7 @@
  * Here is an uploaded body: which documents does it hold?
  *
  * Bodies are read in chunks and cut into documents, so that memory is bounded by the largest document.
- * Source: spec/documents.md §3.6–3.9.
+ * Source: documents §3.6–3.9.
  */
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'

@@ -1,4 +1,4 @@
-/** Positions as the index knows them: exact at first, then in growing buckets. Source: spec/search-semantics.md §3.3. */
+/** Positions as the index knows them: exact at first, then in growing buckets. Source: search §3.3. */
 
 /** The position under which the index knows a word: exact below 16, then in growing buckets. */
 export function bucketedPosition(position: number): number {

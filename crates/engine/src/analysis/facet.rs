@@ -8,7 +8,7 @@ use super::Locales;
 /// How strings are compared in filters, sort, facets and distinct: trimmed, decomposed, lower-case.
 /// Accents stay.
 ///
-/// Source: search-semantics.md §13.
+/// Source: search §13.
 pub fn normalize_facet(text: &str) -> String {
     let trimmed = text.trim();
     if trimmed.is_ascii() {
@@ -19,7 +19,7 @@ pub fn normalize_facet(text: &str) -> String {
 
 /// How a facet search compares values: normalised as one word, so accents are gone.
 ///
-/// Source: search-semantics.md §14.
+/// Source: search §14.
 pub fn normalize_facet_search(text: &str, locales: Locales<'_>) -> String {
     let mut detection = StrDetection::new(text, locales);
     let token = Token {

@@ -17,7 +17,7 @@ use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};
 
 /// Up to so many candidates, numbers listed by value are in order of their decimal text.
-/// Source: search-semantics.md §13.
+/// Source: search §13.
 const DECIMAL_ORDER_MAX: u64 = 3000;
 
 /// Values of a field among some documents.

@@ -8,11 +8,11 @@ use roaring::RoaringBitmap;
 use super::columns::Columns;
 use crate::error::Result;
 
-/// Mean radius of the earth in metres. Source: search-semantics.md §9.
+/// Mean radius of the earth in metres. Source: search §9.
 pub(super) const EARTH_RADIUS: f64 = 6_371_000.0;
 
 /// Documents whose distance differs by no more metres from that of the first share its bucket.
-/// Source: search-semantics.md §9, as the two below.
+/// Source: search §9, as the two below.
 const BUCKET_WIDTH: f64 = 1.0;
 
 /// Documents a bucket holds at most.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Values that the reference keeps together on each level above the values themselves, and how many such
-/// groups a level has at least. Source: search-semantics.md §13, order by count.
+/// groups a level has at least. Source: search §13, order by count.
 const GROUP_BITS: u32 = 2;
 const GROUPS_MIN: usize = 5;
 

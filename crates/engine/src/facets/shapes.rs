@@ -7,7 +7,7 @@
 //!    other side, and around a pole it reaches to the map's edge.
 //!
 //! The borders of shapes are columns, so that most documents are decided without being read: a point is its
-//! own border. Source: search-semantics.md §12.4, RFC 7946.
+//! own border. Source: search §12.4, RFC 7946.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ use crate::error::{Context, Result};
 /// Names of the columns of borders: west, south, east, north, a value for each shape of a document.
 pub const BORDERS: [&str; 4] = ["_geojson.west", "_geojson.south", "_geojson.east", "_geojson.north"];
 
-/// Corners of a circle, if a filter does not say how many. Source: search-semantics.md §12.4.
+/// Corners of a circle, if a filter does not say how many. Source: search §12.4.
 pub const CIRCLE_CORNERS: usize = 125;
 
 /// Documents of more shapes have one border around all.

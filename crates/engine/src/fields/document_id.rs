@@ -1,4 +1,4 @@
-/// Longest document id in bytes. Source: documents.md §2.3.
+/// Longest document id in bytes. Source: documents §2.3.
 pub const ID_BYTES_MAX: usize = 511;
 
 /// Whether a text can be a document id.

@@ -14,7 +14,7 @@ use crate::store::schema::{self, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES
 use crate::store::{ColumnValue, IndexedDocument, PackedText};
 
 /// Distance between two words with a hard separator between them, and between two leaves of a field.
-/// Source: search-semantics.md §3.2.
+/// Source: search §3.2.
 const FAR: u32 = 8;
 
 /// How documents of one commit are taken apart.

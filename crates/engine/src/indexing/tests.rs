@@ -1,4 +1,4 @@
-//! 1. Words take the places of search-semantics.md §3.2, whatever they are nested in.
+//! 1. Words take the places of search §3.2, whatever they are nested in.
 //! 2. A commit is all or nothing, and is applied once.
 //! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
 

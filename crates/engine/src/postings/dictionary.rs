@@ -70,7 +70,7 @@ impl Postings {
     /// with their distance. With `unfinished`, the distance is that of the closest beginning.
     ///
     /// With two edits allowed, words that begin otherwise come too if one edit reaches them; they count as
-    /// two away. Source: search-semantics §5.2.
+    /// two away. Source: search §5.2.
     pub fn near(
         &self,
         text: &str,

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::settings::ProximityPrecision;
 
-/// Words further apart than this count as apart. Source: search-semantics §3.3.
+/// Words further apart than this count as apart. Source: search §3.3.
 pub const DISTANCE_MAX: u8 = 3;
 
 /// Documents that hold both words, from which distances are worked out for the whole index and kept.
@@ -186,7 +186,7 @@ impl Postings {
     ///
     /// Looks at three slots at a time: neighbours must follow one another, words with one slot between them
     /// must be at most two apart. It does not check that all pairs come from the same place.
-    /// Source: search-semantics §5.5.
+    /// Source: search §5.5.
     pub fn phrase_docs(
         &self,
         slots: &[Option<&str>],

@@ -4,7 +4,7 @@ use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::settings::Settings;
 use crate::store::schema::is_numeric;
 
-/// Fields that hold no text, whatever the settings say. Source: search-semantics §1.
+/// Fields that hold no text, whatever the settings say. Source: search §1.
 const NEVER_SEARCHABLE: [&str; 3] = ["_vectors", "_geo", "_geojson"];
 
 /// What the settings of an index say about searching its fields.

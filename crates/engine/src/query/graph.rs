@@ -2,7 +2,7 @@
 //!
 //! A node is a word, a phrase or neighbouring words joined; a path from the start to the end of the query
 //! is one way of reading it. Rules narrow the graph: what they hand on holds just the paths, and of each
-//! node just the kinds of derivations, that a document was found by. Source: search-semantics §6, §7.1.
+//! node just the kinds of derivations, that a document was found by. Source: search §6, §7.1.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Bounds of what reading one query may cost. Source of the figures: search-semantics §4, §5.
+//! Bounds of what reading one query may cost. Source of the figures: search §4, §5.
 
 /// Tokens of a query that are looked at.
 pub(crate) const TOKENS_MAX: usize = 1000;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A hard separator inside a phrase closes it and opens another. `-` negates at the start of the query or
-//! after white space, if a word or a quotation mark follows at once. Source: search-semantics §4.
+//! after white space, if a word or a quotation mark follows at once. Source: search §4.
 
 use std::ops::RangeInclusive;
 

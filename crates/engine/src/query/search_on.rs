@@ -6,7 +6,7 @@ use crate::postings::Postings;
 
 /// Fields to look for words in, ascending; None: every searchable one.
 ///
-/// A plain name is that field alone, without those nested in it. Source: search-semantics §18.
+/// A plain name is that field alone, without those nested in it. Source: search §18.
 ///
 /// # Errors
 /// `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings list

@@ -1,4 +1,4 @@
-//! What else may a word be called? Source: search-semantics §5.4.
+//! What else may a word be called? Source: search §5.4.
 
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@
 //! | `SPLIT` | the word cut in two | 1 |
 //! | `TWO_TYPOS` | words two edits away | 2 |
 //!
-//! Source: search-semantics §5.
+//! Source: search §5.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! How many typos may a word have, and which words of the index are as near as that?
 //!
-//! The walk over the dictionary with an automaton is `postings::misspellings`. Source: search-semantics §5.2.
+//! The walk over the dictionary with an automaton is `postings::misspellings`. Source: search §5.2.
 
 use super::limits::{ONE_TYPO_MAX, TWO_TYPOS_MAX};
 use crate::error::Result;

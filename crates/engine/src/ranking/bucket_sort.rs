@@ -1,7 +1,7 @@
 //! Splits documents rule by rule until the page is full.
 //!
 //! Each rule splits a universe into buckets, best first; each bucket is the universe of the next rule; what
-//! the last rule leaves together comes in docid order. Source: search-semantics §6.4, §8, §11, §17.
+//! the last rule leaves together comes in docid order. Source: search §6.4, §8, §11, §17.
 
 use std::borrow::Cow;
 use std::rc::Rc;

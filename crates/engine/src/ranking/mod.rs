@@ -6,7 +6,7 @@
 //!    of them charge for the steps of reading the query and share `cost`.
 //! 4. `score` turns what the rules said into numbers.
 //!
-//! Source: search-semantics §4–§9, §11, §17, §18.
+//! Source: search §4–§9, §11, §17, §18.
 
 mod bucket_sort;
 mod cost;

@@ -22,7 +22,7 @@ impl Rank {
     /// Ranks of rules in order, read as one number: each rule decides only what those before left open.
     ///
     /// Exact until the one division at the end, so that every engine prints the same digits.
-    /// Source: search-semantics §8.
+    /// Source: search §8.
     pub fn merged(ranks: impl IntoIterator<Item = Self>) -> f64 {
         let mut total: (u128, u128) = (1, 1);
         for Rank { rank, max } in ranks {

@@ -2,7 +2,7 @@
 //!
 //! What the rules said of a hit is folded into a list of values: consecutive ranks make one score, which
 //! the query's weight multiplies; values that were sorted by stand between. Lists are compared entry by
-//! entry. Source: search-semantics §15, operations §17.
+//! entry. Source: search §15, operations §17.
 
 use std::cmp::Ordering;
 

@@ -47,7 +47,7 @@ const fn far_bucket_of(position: u32) -> usize {
     }
 }
 
-/// The bucket a word position falls in. Source: search-semantics §3.3.
+/// The bucket a word position falls in. Source: search §3.3.
 pub fn bucketed(position: u32) -> u32 {
     BUCKETS[bucket_of(position)]
 }

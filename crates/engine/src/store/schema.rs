@@ -28,16 +28,16 @@ pub const FORMAT_VERSION_MIN: u32 = 1;
 /// Name of the tokenizer that unpacks terms written by `indexing`.
 pub const PACKED_TOKENIZER: &str = "packed";
 
-/// Longest word that is indexed, in bytes. Source: documents.md §4.2.
+/// Longest word that is indexed, in bytes. Source: documents §4.2.
 pub const WORD_BYTES_MAX: usize = 250;
 
-/// Words beyond this position of an attribute are not searchable. Source: documents.md §4.2.
+/// Words beyond this position of an attribute are not searchable. Source: documents §4.2.
 pub const POSITIONS_MAX: u32 = 65_536;
 
-/// Attributes with more words have no `lengths` term. Source: search-semantics.md §3.3.
+/// Attributes with more words have no `lengths` term. Source: search §3.3.
 pub const LENGTH_MAX: usize = 30;
 
-/// Bytes of the normalised form of a string in a column. Source: documents.md §4.2.
+/// Bytes of the normalised form of a string in a column. Source: documents §4.2.
 pub const COLUMN_BYTES_MAX: usize = 468;
 
 const SUFFIX_BYTES: usize = 3;

@@ -1,7 +1,7 @@
 /**
  * Here is a token as it was written: what is the word?
  *
- * Source: spec/search-semantics.md §2.3. Decomposing comes first because stop words and separators are
+ * Source: search §2.3. Decomposing comes first because stop words and separators are
  * recognised between it and the folding of case and marks.
  *  1. Everything is decomposed; Swedish keeps its three letters whole.
  *  2. Case is folded in five scripts, marks are dropped in five, not the same ones: й is not и.

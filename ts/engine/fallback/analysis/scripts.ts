@@ -1,4 +1,4 @@
-/** Which script is a character of? Source: spec/search-semantics.md §2.1, step 1. */
+/** Which script is a character of? Source: search §2.1, step 1. */
 
 /** Scripts with rules of their own first; the rest only have to differ from each other. */
 export const OTHER = 0

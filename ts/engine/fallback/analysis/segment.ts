@@ -1,7 +1,7 @@
 /**
  * Where do words end in a text written without spaces?
  *
- * Source: spec/search-semantics.md §2.1 step 4.
+ * Source: search §2.1 step 4.
  *  1. Chinese is cut by jieba's dictionary, as the native engine does, and long words once more.
  *  2. Japanese, Korean, Thai and Khmer are cut by `Intl.Segmenter`, whose data comes with the runtime.
  *  3. The Arabic article is a word of its own.

@@ -1,7 +1,7 @@
 /**
  * Which strings separate words, and how hard?
  *
- * Source: spec/search-semantics.md §2.2. The tables list code points in hexadecimal, ranges inclusive.
+ * Source: search §2.2. The tables list code points in hexadecimal, ranges inclusive.
  */
 
 const SOFT_AND_HARD = `0 9-A D 20-23 25-2F 3A-3B 3F-40 5B-5D 5F-60 7B 7D A1 A7 AB B1 B6-B7 BB BF D7 F7 55A-55F

@@ -1,7 +1,7 @@
 /**
  * Here is a text: which words and separators does it hold, and where?
  *
- * Source: spec/search-semantics.md §2. Documents, queries and highlighting share this one cut.
+ * Source: search §2. Documents, queries and highlighting share this one cut.
  *  1. A word never spans two scripts, a separator or a dictionary entry.
  *  2. Stop words are recognised by their decomposed spelling: case and accents count.
  *  3. A separator is judged after decomposition, so that `…` is a word of three dots.
@@ -156,7 +156,7 @@ function runFrom(text: string, start: number): { script: number; end: number } {
   return { script, end: at }
 }
 
-/** §2.1 step 2: the language of a run, where it matters. */
+/** The language of a run, where it matters. Source: search §2.1. */
 function languageOf(
   text: string,
   start: number,

@@ -1,7 +1,7 @@
 /**
  * Here is a document: which leaves does it hold, under which dotted path?
  *
- * Source: spec/search-semantics.md §3.1–3.2, spec/documents.md §4.1. Arrays do not appear in paths, and a
+ * Source: search §3.1–3.2, documents §4.1. Arrays do not appear in paths, and a
  * literal key `a.b` shares the field of `b` below `a`.
  */
 import { type Json, JsonNumber, type JsonObject } from '../json.js'
@@ -16,7 +16,7 @@ export function leafText(value: Json): string | null {
   return value instanceof JsonNumber ? value.text : null
 }
 
-/** Walks all leaves as indexing counts visits: see §3.2 for which containers count. */
+/** Walks all leaves as indexing counts visits: see search §3.2 for which containers count. */
 export function visitLeaves(document: JsonObject, visit: LeafVisitor): void {
   for (const [key, value] of document) visitValue(key, value, visit, false)
 }
@@ -74,7 +74,7 @@ function collect(leaves: Map<string, FacetLeaf>, path: string, value: Json, inAr
   }
 }
 
-/** Source: spec/documents.md §4.2; longer values are cut, not dropped. */
+/** Source: documents §4.2; longer values are cut, not dropped. */
 const FACET_BYTES_MAX = 468
 
 /** The form under which facet values are equal: trimmed, decomposed, lower case, accents kept. */

@@ -1,4 +1,4 @@
-/** Where is this document? Source: spec/documents.md §4.4. */
+/** Where is this document? Source: documents §4.4. */
 import { isDecimal } from '../../../parse/index.js'
 import type { GeoPoint } from '../index-data.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'

@@ -1,4 +1,4 @@
-/** Which area does this document cover? Source: spec/documents.md §4.5, RFC 7946. */
+/** Which area does this document cover? Source: documents §4.5, RFC 7946. */
 import { type Json, JsonNumber, type JsonObject } from '../json.js'
 
 /** Longitude and latitude in degrees, in the order of GeoJSON. */

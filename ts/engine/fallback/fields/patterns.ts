@@ -1,4 +1,4 @@
-/** Does an attribute pattern name this field? Source: spec/settings.md §4.3. */
+/** Does an attribute pattern name this field? Source: settings §4.3. */
 
 /** Patterns have a `*` at their start, their end or both; anywhere else it is a plain character. */
 export function matchesPattern(pattern: string, path: string): boolean {

@@ -1,4 +1,4 @@
-/** What may be done with a field under these settings? Source: spec/settings.md §4. */
+/** What may be done with a field under these settings? Source: settings §4. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { covers, matchesPattern } from './patterns.js'
 

@@ -1,5 +1,5 @@
 /**
- * Does a shape lie within an area, or touch it? Source: spec/search-semantics.md §12.4.
+ * Does a shape lie within an area, or touch it? Source: search §12.4.
  *
  *  1. Degrees are a plane here: an edge is straight on a map of longitudes and latitudes.
  *  2. A box whose right edge lies left of its left edge crosses the antimeridian, and is two boxes.

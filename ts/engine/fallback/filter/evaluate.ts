@@ -1,7 +1,7 @@
 /**
  * Which documents does a filter let through?
  *
- * Source: spec/search-semantics.md §12.3–12.4.
+ * Source: search §12.3–12.4.
  *  1. A condition holds for a document if any of its values satisfies it.
  *  2. `NOT` and `!=` are complements within all documents.
  *  3. A field that no document has satisfies nothing, `!=` included; `NOT` of that is everything.
@@ -70,7 +70,7 @@ export function documentsMatching(index: FilterView, filter: Filter, check = ():
   }
 }
 
-/** Source: spec/vectors.md §9.1. */
+/** Source: vectors §9.1. */
 function withVectors(index: FilterView, embedder: string | null, which: VectorKind, at: Span): DocSet {
   const found = new DocSet(index.alive.words.length * 32)
   const embedders = embeddersOf(index.settings)

@@ -11,7 +11,7 @@
  *     foreign := "_foreign" "(" field "," expr ")"
  *     value   := word | '…' | "…"        word := [alphanumeric _ - .]+
  *
- * Source: spec/search-semantics.md §12.2.
+ * Source: search §12.2.
  */
 
 import type { ErrorCode } from '../../../errors/index.js'
@@ -30,7 +30,7 @@ export type Condition =
   | { readonly kind: 'contains'; readonly value: string }
   | { readonly kind: 'startsWith'; readonly value: string }
 
-/** Which of a document's vectors are asked for. Source: spec/vectors.md §9.1. */
+/** Which of a document's vectors are asked for. Source: vectors §9.1. */
 export type VectorKind =
   | { readonly kind: 'any' | 'userProvided' | 'documentTemplate' | 'regenerate' }
   | { readonly kind: 'fragment'; readonly name: string }

@@ -1,4 +1,4 @@
-/** Can it be read where a document is? Source: spec/documents.md §4.4–4.5. */
+/** Can it be read where a document is? Source: documents §4.4–4.5. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { GeoError, geoPoint } from '../fields/geo.js'
 import { GeojsonError, geoShapes } from '../fields/geojson.js'

@@ -1,7 +1,7 @@
 /**
  * Here is a batch: what will the index look like after it, and how did each task end?
  *
- * Nothing of the index is changed here; `applyPlan` swaps the result in. Source: spec/documents.md §2–6.
+ * Nothing of the index is changed here; `applyPlan` swaps the result in. Source: documents §2–6.
  *  1. Operations act in order, each on what the ones before it left.
  *  2. A failing operation leaves nothing behind; its neighbours go on.
  *  3. A docid is kept as long as its document; free ones are given out lowest first, in payload order.

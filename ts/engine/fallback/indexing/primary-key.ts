@@ -1,7 +1,7 @@
 /**
  * Which document is this? Finds the primary key of an index and the id of a document.
  *
- * Source: spec/documents.md §2.
+ * Source: documents §2.
  */
 import type { ErrorCode } from '../../../errors/index.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'

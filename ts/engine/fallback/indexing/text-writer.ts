@@ -1,7 +1,7 @@
 /**
  * Here are changed documents: which words stand where in them?
  *
- * Source: spec/search-semantics.md §3.2.
+ * Source: search §3.2.
  *  1. The first word of a leaf stands where its field's counter stands; a new leaf starts 8 further on.
  *  2. A hard separator puts the next word 8 further on, anything else 1.
  *  3. Stop words take a position but are not stored.

@@ -1,7 +1,7 @@
 /**
  * In which ways can the query be read?
  *
- * Source: spec/search-semantics.md §5.3 and §6. A path from start to end is one reading: every word by
+ * Source: search §5.3 and §6. A path from start to end is one reading: every word by
  * itself, or neighbours joined to n-grams.
  *  1. Two or three neighbouring words make an n-gram; a phrase never is part of one.
  *  2. A reading goes on with whatever begins at the next word there is.
@@ -186,7 +186,7 @@ export function graphFromPaths(paths: Iterable<readonly PathStep[]>): QueryGraph
   return { nodes, first, successors }
 }
 
-/** For each node the group in which it may be dropped, null if it never is. Source: §6.3. */
+/** For each node the group in which it may be dropped, null if it never is. Source: search §6.3. */
 export function removalGroups(
   graph: QueryGraph,
   strategy: MatchingStrategy,

@@ -1,7 +1,7 @@
 /**
  * Here is what somebody typed: which terms are asked for, and which are refused?
  *
- * Source: spec/search-semantics.md §4.
+ * Source: search §4.
  *  1. At most 10 terms count; a phrase is one.
  *  2. The last token, if it is a word, is the beginning of a word.
  *  3. `-` refuses a word or phrase only after white space and right before it.

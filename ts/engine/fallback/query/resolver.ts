@@ -1,7 +1,7 @@
 /**
  * Which documents does a term match, and where does it stand in them?
  *
- * One resolver answers for one search over one version of an index. Source: spec/search-semantics.md §3.3,
+ * One resolver answers for one search over one version of an index. Source: search §3.3,
  * §5.5, §18.
  *  1. Words found by typo, and everything an n-gram stands for, do not match in fields without typos.
  *  2. `attributesToSearchOn` restricts which fields match, not where neighbours may stand.
@@ -156,7 +156,7 @@ export class TermResolver implements TermSource {
     return found
   }
 
-  /** Documents that seem to hold a phrase: neighbours are checked in windows of three. Source: §5.5. */
+  /** Documents that seem to hold a phrase: neighbours are checked in windows of three. Source: search §5.5. */
   documentsOfPhrase(words: PhraseWords): DocSet {
     const key = words.join('\u0000')
     let found = this.phrases.get(key)

@@ -1,4 +1,4 @@
-/** Which attributes does a search look for words in? Source: spec/search-semantics.md §18. */
+/** Which attributes does a search look for words in? Source: search §18. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { covers, matchesPattern } from '../fields/patterns.js'

@@ -1,7 +1,7 @@
 /**
  * What else may a word be called?
  *
- * Source: spec/search-semantics.md §5.4, spec/settings.md §6.3.
+ * Source: search §5.4, settings §6.3.
  *  1. Keys and alternatives are cut into words as documents are; a key may have several words.
  *  2. Keys that come out alike share their alternatives, each once, in the order in which they were given.
  *  3. What comes out without any word is no synonym.

@@ -1,7 +1,7 @@
 /**
  * Here is a term of the query: which indexed words stand for it, at which price?
  *
- * Source: spec/search-semantics.md §5.
+ * Source: search §5.
  *  1. Level 0 holds the word, its completions and its synonyms.
  *  2. Level 1 holds words one typo away and the best split, level 2 words two typos away.
  *  3. A short beginning that many words share is completed by all of them, any other by the first ones only.
@@ -145,7 +145,7 @@ export const EVERYTHING: Subset = { levels: 0b111, exactOnly: false }
 
 export const hasLevel = (subset: Subset, level: Level): boolean => (subset.levels & (1 << level)) !== 0
 
-/** Highest typo level that still has to be counted with. Source: §7.3. */
+/** Highest typo level that still has to be counted with. Source: search §7.3. */
 export function highestLevel(term: Term, subset: Subset): Level {
   const { phrase, budget } = term.spec
   if (phrase !== null) return 0

@@ -1,7 +1,7 @@
 /**
  * Which indexed words are one or two typos away?
  *
- * Source: spec/search-semantics.md §5.2.
+ * Source: search §5.2.
  *  1. Distance is optimal string alignment: a swap of neighbours is one typo.
  *  2. For an unfinished word the first beginning of the candidate counts that is near enough and that no
  *     longer one could undercut: `romanc` is two from `romantic`, but one from what may follow it, so that
@@ -18,7 +18,7 @@ import type { IndexSettings } from '../../../settings/index.js'
 import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
 import type { TermDictionary } from '../postings.js'
 
-/** How many typos a word may have: 0, 1 or 2. Source: §5.1. */
+/** How many typos a word may have: 0, 1 or 2. Source: search §5.1. */
 export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => number {
   const { enabled, minWordSizeForTypos, disableOnWords } = typoTolerance
   const protectedWords = new Set(disableOnWords)

@@ -1,7 +1,7 @@
 /**
  * Here are the candidates and the rules: who is on the page, in which order?
  *
- * Source: spec/search-semantics.md §6.4, §8 (threshold), §11 (distinct), §17 (cutoff).
+ * Source: search §6.4, §8 (threshold), §11 (distinct), §17 (cutoff).
  *  1. Each bucket of a rule is the universe of the next one; after the last rule docids decide.
  *  2. Ranking stops once enough documents are placed.
  *  3. Distinct acts on final buckets, whole; what it excludes leaves all outer universes.

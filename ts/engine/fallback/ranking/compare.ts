@@ -1,7 +1,7 @@
 /**
  * Here are two ranked documents of different lists: which comes first?
  *
- * Source: spec/operations.md §17, spec/vectors.md §6.7.
+ * Source: operations §17, vectors §6.7.
  *  1. Consecutive ranks fold into one score times the weight of its list; sorted values and vectors stand
  *     between.
  *  2. Values are compared one by one. Where two are of different kinds, more values come first, then the whole

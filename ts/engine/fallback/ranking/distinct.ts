@@ -1,7 +1,7 @@
 /**
  * Which documents have a value that a better one had before?
  *
- * Source: spec/search-semantics.md §11.
+ * Source: search §11.
  *  1. One document is kept per value; values are equal as filters have it.
  *  2. Only documents that were kept exclude others: with values A, (A B), B the second one falls to the first,
  *     and the third stays.

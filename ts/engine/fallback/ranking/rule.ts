@@ -1,7 +1,7 @@
 /**
  * What is a ranking rule? It splits documents into buckets, best first.
  *
- * Source: spec/search-semantics.md §6.4, §7.
+ * Source: search §6.4, §7.
  *  1. Buckets are disjoint and together hold all documents.
  *  2. A bucket says by which readings of the query its documents were found: the next rule knows no others.
  *  3. A bucket says why it stands where it does: scores and details come from that alone.

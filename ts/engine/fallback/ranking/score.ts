@@ -1,7 +1,7 @@
 /**
  * Here are the entries of a document: what is its score?
  *
- * Source: spec/search-semantics.md §8.
+ * Source: search §8.
  *  1. A later rank only divides what earlier ones left equal.
  *  2. Ranks are merged as exact fractions and divided once, so that both engines print the same digits.
  *  3. Sorted values have no part in a score; vectors that were compared are the whole of it.

@@ -1,7 +1,7 @@
 /**
  * Here is a query: which documents match?
  *
- * The first half of every search, of facet search too. Source: spec/search-semantics.md §1, §6.
+ * The first half of every search, of facet search too. Source: search §1, §6.
  *  1. A filter and refused words are subtracted first, whatever the time left.
  *  2. Without a word to look for, all that is left matches.
  */

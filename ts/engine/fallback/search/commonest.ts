@@ -1,7 +1,7 @@
 /**
  * Which values are the commonest, and which of equals comes first?
  *
- * Source: recorded answers; spec/search-semantics.md §13.
+ * Source: recorded answers; search §13.
  *  1. Of values with equal counts the one that sorts last comes first, among few values always.
  *  2. Among twenty or more, four neighbours make a group, four groups a larger one, as long as five or more
  *     remain. The fullest group is opened, or the commonest value shown, whichever counts more documents; a

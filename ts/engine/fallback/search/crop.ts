@@ -1,7 +1,7 @@
 /**
  * Which part of this text shows its matches best?
  *
- * Source: spec/search-semantics.md §16.4.
+ * Source: search §16.4.
  *  1. The best run of matches that fits decides: more different words, then nearer, then in query order.
  *  2. The window grows from it in both directions, words before separators, soft before hard.
  *  3. Without matches the text is shown from its start.

@@ -1,4 +1,4 @@
-/** Which documents are there? Listing and fetching, past all display settings. Source: spec/documents.md §5. */
+/** Which documents are there? Listing and fetching, past all display settings. Source: documents §5. */
 import { EngineError } from '../../engine-error.js'
 import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
 import { DocSet } from '../doc-set.js'

@@ -1,7 +1,7 @@
 /**
  * Which values of a facet look like this?
  *
- * Source: spec/search-semantics.md §14.
+ * Source: search §14.
  *  1. A value fits if it begins like the query, case and accents aside; it is not cut into words.
  *  2. Typos are allowed by the query's length in bytes, in the first letter too.
  *  3. Values are counted over what a search for `q` would count, pinned documents included.

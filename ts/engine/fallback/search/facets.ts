@@ -1,7 +1,7 @@
 /**
  * Which values do the candidates have, and how often?
  *
- * Source: spec/search-semantics.md §13.
+ * Source: search §13.
  *  1. Spellings that differ by case alone are one value, shown as the first candidate that has it spells it last.
  *  2. A document counts once for a value, however often it has it.
  *  3. Numbers come before strings. By name: numbers as texts among few candidates, as numbers among many.

@@ -1,7 +1,7 @@
 /**
  * Here are several searches: what is the one list that they make?
  *
- * Source: spec/search-semantics.md §15, spec/operations.md §17.
+ * Source: search §15, operations §17.
  *  1. Each query is ranked by itself; heads are compared entry by entry, scores times the query's weight.
  *  2. A document that several queries find appears once, where it stands best.
  *  3. Equal heads: the earlier query first.
@@ -100,7 +100,7 @@ export function federatedSearch(
   }
 }
 
-/** The vectors that queries were compared by, where vectors are asked for. Source: spec/vectors.md §6.7. */
+/** The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7. */
 function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
   const shown = queries.flatMap(({ position, request, found }) =>
     found.comparedVectors && request.retrieveVectors

@@ -1,7 +1,7 @@
 /**
  * Here is a hit: how do its texts look with the query marked in them?
  *
- * Source: spec/search-semantics.md §16.
+ * Source: search §16.
  *  1. Fields that are named are formatted with all below them; fields that are retrieved stand beside them.
  *  2. Numbers become texts, truth values and null stay what they are; each leaf is cropped by itself.
  *  3. Any displayed field is marked, searchable or not.

@@ -1,7 +1,7 @@
 /**
  * Here is a ranked document: what does its hit look like?
  *
- * Source: spec/search-semantics.md §15, §10.4.
+ * Source: search §15, §10.4.
  *  1. A field is shown if it is displayed and retrieved; keys keep the order of the document.
  *  2. What is worked out follows in a fixed order: vectors, distance, formatted, positions, scores.
  *  3. Vectors are shown on request alone, and hidden by a list that names them once a document had some.

@@ -1,14 +1,14 @@
 /**
  * Here are hits by words and hits by meaning: what is the one list?
  *
- * Source: spec/vectors.md §6.7.
+ * Source: vectors §6.7.
  *  1. If words alone fill the page with scores that meaning can hardly beat, they are the answer.
  *  2. Else the heads of both lists are compared by their weighted scores; equal ones: meaning first.
  *  3. A document comes once, where it stands better, with the score it has there.
  */
 import { compareValues, globalScore, type Ranked, valuesOf } from '../ranking/index.js'
 
-/** Weighted scores from here on are good enough to leave meaning out. Source: spec/vectors.md §6.7. */
+/** Weighted scores from here on are good enough to leave meaning out. Source: vectors §6.7. */
 const GOOD_ENOUGH = 0.45
 
 /** Whether words alone fill a page of `wanted` hits well. */

@@ -1,7 +1,7 @@
 /**
  * Where in this text are the words of the query?
  *
- * Source: spec/search-semantics.md §16.2.
+ * Source: search §16.2.
  *  1. Phrases are tried before words, whole words before beginnings, longer n-grams before shorter ones.
  *  2. A phrase is one match, separators inside included.
  *  3. An unfinished word marks as many characters as were typed.

@@ -1,7 +1,7 @@
 /**
  * Here are documents with a place of their own: where do they stand among the ranked ones?
  *
- * Source: spec/http-api.md §16.3, recorded answers.
+ * Source: http-api §16.3, recorded answers.
  *  1. A pinned document need not match the query, but has to pass the filter.
  *  2. It is not ranked, and shuts out what shares its distinct value.
  *  3. Places past the end close up.

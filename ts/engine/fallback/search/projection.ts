@@ -1,4 +1,4 @@
-/** Which part of a document is shown? Source: spec/search-semantics.md §15, spec/settings.md §4.1. */
+/** Which part of a document is shown? Source: search §15, settings §4.1. */
 import { covers } from '../fields/patterns.js'
 import type { Json, JsonObject } from '../json.js'
 

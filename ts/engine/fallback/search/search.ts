@@ -1,7 +1,7 @@
 /**
  * Here is a search: what is the answer, byte for byte?
  *
- * Source: spec/search-semantics.md §15, spec/http-api.md §8.
+ * Source: search §15, http-api §8.
  *  1. Only the first `maxTotalHits` ranked documents can be reached; all that match are counted.
  *  2. What `distinct` or a threshold leaves out is counted off as far as ranking came; with a page, exactly.
  *  3. Pinned documents are not ranked; they take their places among those that are, and count.

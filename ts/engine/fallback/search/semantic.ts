@@ -1,7 +1,7 @@
 /**
  * Here is a search with `hybrid`: is it one by words, by meaning, or by both?
  *
- * Source: spec/vectors.md §6.2, §6.3. The first line that holds decides:
+ * Source: vectors §6.2, §6.3. The first line that holds decides:
  *  1. no `hybrid`, or a ratio of 0: words.
  *  2. nothing to search for: words, which is a placeholder search.
  *  3. an embedder that is not there, a vector of another length: refused.

@@ -1,4 +1,4 @@
-/** Here is a document: which others are like it? Source: spec/vectors.md §7. */
+/** Here is a document: which others are like it? Source: vectors §7. */
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest, SimilarRequest } from '../../requests.js'

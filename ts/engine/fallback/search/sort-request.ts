@@ -1,7 +1,7 @@
 /**
  * Here is a `sort` list: by which fields and points?
  *
- * Source: spec/search-semantics.md §9.
+ * Source: search §9.
  *  1. What follows the last colon is the direction.
  *  2. A field has to be sortable, or lie below one that is.
  *  3. Of the reserved names only a point may be sorted by.

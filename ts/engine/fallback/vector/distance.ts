@@ -1,7 +1,7 @@
 /**
  * How alike are two vectors?
  *
- * Source: spec/vectors.md §6.5. All in 32-bit floats: sums run in 16 lanes that are added pairwise at the
+ * Source: vectors §6.5. All in 32-bit floats: sums run in 16 lanes that are added pairwise at the
  * end, so that the native engine, which adds 16 at a time, prints the same digits.
  */
 import type { Shift } from './embedder.js'

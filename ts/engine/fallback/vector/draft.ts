@@ -1,7 +1,7 @@
 /**
  * What becomes of vectors in a batch? Nothing of the index is changed here.
  *
- * Source: spec/vectors.md §2.6, §2.7, §2.10, §4.
+ * Source: vectors §2.6, §2.7, §2.10, §4.
  *  1. What a document says of a configured embedder is taken out of it and kept apart.
  *  2. Vectors that are never made anew survive whatever else happens to their document.
  *  3. An embedder that goes writes those back into the documents; one that comes finds them there.

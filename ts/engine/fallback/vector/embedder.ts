@@ -1,4 +1,4 @@
-/** What of an embedder's settings decides about its vectors? Source: spec/vectors.md §2. */
+/** What of an embedder's settings decides about its vectors? Source: vectors §2. */
 import {
   type EmbedderFields,
   type IndexSettings,
@@ -26,7 +26,7 @@ export interface Embedder {
   readonly fragments: ReadonlyMap<string, number> | null
 }
 
-/** What is known of models without asking them. Source: spec/vectors.md §2.3. */
+/** What is known of models without asking them. Source: vectors §2.3. */
 const knownModels: Readonly<Record<string, { dimensions: number | null; shift: Shift }>> = {
   'text-embedding-ada-002': { dimensions: 1536, shift: { mean: 0.9, sigma: 0.08 } },
   'text-embedding-3-small': { dimensions: 1536, shift: { mean: 0.75, sigma: 0.1 } },

@@ -1,4 +1,4 @@
-/** What is shown under `_vectors`? Source: spec/vectors.md §4, readback. */
+/** What is shown under `_vectors`? Source: vectors §4, readback. */
 
 import type { IndexSettings } from '../../../settings/index.js'
 import { floatText, type Json, JsonNumber, type JsonObject } from '../json.js'

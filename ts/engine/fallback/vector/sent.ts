@@ -1,7 +1,7 @@
 /**
  * Here is what a document says under `_vectors`: what does it mean?
  *
- * Source: spec/vectors.md §4.
+ * Source: vectors §4.
  *  1. null and `[]`: no vectors, and none shall be made.
  *  2. An array of numbers is one vector, an array of such arrays several; `regenerate` is false then.
  *  3. An object says `regenerate`, and perhaps `embeddings` as above.

@@ -1,7 +1,7 @@
 /**
  * Which documents must be embedded before the batch can be committed? Nothing is embedded here.
  *
- * Source: spec/vectors.md §2.10, §4.
+ * Source: vectors §2.10, §4.
  *  1. A want is noted while operations are carried out, and lasts until the batch ends or the client says
  *     otherwise.
  *  2. Of several wants for one document the first names what its vectors were made of.

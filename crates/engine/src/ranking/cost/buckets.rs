@@ -9,7 +9,7 @@
 //! first cheapest path is walked greedily (`solver`). Work never grows with the number of paths.
 //!
 //! Of many documents only the cheap buckets are worked out, dearer ones when they are asked for: a step that costs more
-//! than the limit so far cannot lie on a path within it. Source: search-semantics §7.1.
+//! than the limit so far cannot lie on a path within it. Source: search §7.1.
 
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};

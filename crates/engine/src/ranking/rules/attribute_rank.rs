@@ -9,7 +9,7 @@ use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::{Rank, ScoreDetail};
 
 /// A word costs the weight of the best attribute it was found in, for each term it covers. Words may be in
-/// different attributes. Source: search-semantics §7.5.
+/// different attributes. Source: search §7.5.
 struct AttributeRankRule {
     /// Whether it is the first half of the rule `attribute`.
     unified: bool,

@@ -17,7 +17,7 @@ use crate::ranking::score::{MatchType, ScoreDetail};
 ///
 /// The query must be readable word by word in its exact form. Each word must stand, in any attribute, where
 /// it stands in the query, and one attribute must hold them all; if it holds as many words as the query
-/// asks for, it is the query. Source: search-semantics §7.7.
+/// asks for, it is the query. Source: search §7.7.
 struct ExactAttributeRule {
     graph: Rc<QueryGraph>,
     /// Buckets still to come, best first; None: all documents that are in none before.

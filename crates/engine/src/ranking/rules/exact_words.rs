@@ -9,7 +9,7 @@ use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
 /// The second half of exactness: a word that is there as it was asked for costs nothing, another one for
-/// each term it covers. Source: search-semantics §7.7.
+/// each term it covers. Source: search §7.7.
 struct ExactWordsRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {

@@ -12,7 +12,7 @@ use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::ScoreDetail;
 use crate::store::Snapshot;
 
-/// Documents at about the same distance are a bucket; those without a point come last. Source: search-semantics §9.
+/// Documents at about the same distance are a bucket; those without a point come last. Source: search §9.
 struct GeoRule {
     graph: Rc<QueryGraph>,
     origin: GeoPoint,

@@ -1,6 +1,6 @@
 //! Which ranking rules does a search go through, and in which order?
 //!
-//! Every rule is a file here, with a function `spec` that is registered below. Source: search-semantics §6.4.
+//! Every rule is a file here, with a function `spec` that is registered below. Source: search §6.4.
 
 mod attribute_rank;
 mod exact_attribute;

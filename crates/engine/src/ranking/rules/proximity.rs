@@ -15,7 +15,7 @@ use crate::ranking::score::{Rank, ScoreDetail};
 /// A word costs by how far it stands from the one before it; the reverse order costs one more.
 ///
 /// Only words that follow one another in the query at once are compared. Joined words cost one less than
-/// their number beforehand. Source: search-semantics §7.4.
+/// their number beforehand. Source: search §7.4.
 struct ProximityRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {

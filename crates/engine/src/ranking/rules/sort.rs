@@ -12,7 +12,7 @@ use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::ScoreDetail;
 use crate::store::Snapshot;
 
-/// Each distinct value is a bucket; documents without one come last. Source: search-semantics §9.
+/// Each distinct value is a bucket; documents without one come last. Source: search §9.
 struct SortRule {
     graph: Rc<QueryGraph>,
     field: String,

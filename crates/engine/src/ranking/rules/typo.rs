@@ -9,7 +9,7 @@ use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
 /// A misspelt word costs its typos, a cut one costs one, joined ones cost their number.
-/// Source: search-semantics §7.3.
+/// Source: search §7.3.
 struct TypoRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {

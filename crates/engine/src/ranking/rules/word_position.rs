@@ -10,7 +10,7 @@ use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::{Rank, ScoreDetail};
 
 /// The second word of a query is expected to be the second of an attribute, and so on: a word costs by how
-/// far its best position is off. A phrase stands where its first word stands. Source: search-semantics §7.6.
+/// far its best position is off. A phrase stands where its first word stands. Source: search §7.6.
 struct WordPositionRule {
     /// Whether it is the second half of the rule `attribute`.
     unified: bool,

@@ -12,7 +12,7 @@ use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
 /// Words are given up from the end of the query, or commonest first; giving one up costs as many as the terms it
-/// covers. Source: search-semantics §6.3, §7.2.
+/// covers. Source: search §6.3, §7.2.
 struct WordsRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>, strategy: MatchingStrategy) -> RuleSpec<'a> {

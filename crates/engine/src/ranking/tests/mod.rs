@@ -1,4 +1,4 @@
-//! The worked examples of search-semantics §19, in our own words, each on one segment and on several with
+//! The worked examples of search §19, in our own words, each on one segment and on several with
 //! deleted documents in between. A file per rule; each opens with the properties it holds.
 
 mod attribute_rank;

@@ -4,7 +4,7 @@
 //! 2. A document that several queries find appears once, where it stands best (`merge`).
 //! 3. Totals and facets count the union of what the queries of an index found (`facets`).
 //!
-//! Source: search-semantics §15, operations §17.
+//! Source: search §15, operations §17.
 
 mod facets;
 mod merge;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::matches::Match;
 use crate::analysis::{Piece, TokenKind};
 
-/// Farther apart is as bad as so many words. Source: search-semantics.md §16.4.
+/// Farther apart is as bad as so many words. Source: search §16.4.
 const GAP_MAX: usize = 7;
 
 /// How good a run of matches is: query positions it covers, nearness, order.

@@ -1,13 +1,13 @@
 /**
  * Here is a cost per reading step and document: which documents come first, by which readings?
  *
- * All rules that charge for reading steps but `words` share this. Source: spec/search-semantics.md §7.1.
+ * All rules that charge for reading steps but `words` share this. Source: search §7.1.
  *  1. A document stands at the cost of its cheapest reading; bucket k holds all documents of cost k.
  *  2. Among readings of one cost, the one found first by walking successors in node order claims it.
  *  3. The next rule sees the readings that claimed a document of the bucket, and no others.
  *  4. The rank counts down from the dearest reading that the graph has, satisfied or not.
  *
- * Claiming reading by reading, as §7.1 tells it, and taking each document's cheapest reading come to the
+ * Claiming reading by reading, as search §7.1 tells it, and taking each document's cheapest reading come to the
  * same: within one sequence of nodes only the cheapest alternatives can add up to the cheapest total.
  */
 import { graphFromPaths } from '../../query/graph.js'

@@ -1,5 +1,5 @@
 /**
- * Better attributes first. Source: spec/search-semantics.md §7.5.
+ * Better attributes first. Source: search §7.5.
  *  1. A term costs the weight of the best attribute it stands in, once per word it covers.
  *  2. The dearest cost is always possible, so that ranks of all documents have one scale.
  */

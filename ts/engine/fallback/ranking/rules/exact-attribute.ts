@@ -1,5 +1,5 @@
 /**
- * Attributes that are the query first, then those that begin with it. Source: spec/search-semantics.md §7.7.
+ * Attributes that are the query first, then those that begin with it. Source: search §7.7.
  *  1. Each word of the query stands at its own position in some attribute, and one attribute holds them all.
  *  2. That attribute is the query if it holds as many words as the query asks for.
  *  3. Completions, typos, synonyms, splits and n-grams are never exact.

@@ -1,5 +1,5 @@
 /**
- * The more words stand as they were typed, the better. Source: spec/search-semantics.md §7.7.
+ * The more words stand as they were typed, the better. Source: search §7.7.
  *  1. A word as it was typed costs nothing, any other one for each word it covers.
  *  2. Completions, typos, synonyms, splits and n-grams are never exact.
  */

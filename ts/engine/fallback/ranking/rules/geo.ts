@@ -1,7 +1,7 @@
 /**
  * Orders documents by their distance to a point.
  *
- * Source: spec/search-semantics.md §9.
+ * Source: search §9.
  *  1. Documents within one metre of the bucket's first one share its bucket, and its point in the details.
  *  2. Among few candidates whole metres, then docids decide who is first; among many the exact distance.
  *  3. Documents without a point come last in both directions.

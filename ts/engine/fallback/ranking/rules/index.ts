@@ -1,10 +1,10 @@
 /**
  * Which ranking rules does a search go through, and in which order?
  *
- * Every rule is a file here and is registered below. Source: spec/search-semantics.md §6.4.
+ * Every rule is a file here and is registered below. Source: search §6.4.
  *  1. `words` stands before the first rule about words, even where the settings do not name it.
  *  2. A rule that is named twice acts once; a field that is sorted by twice is sorted by once.
- *  3. A search by vectors has one rule over vectors where the first rule about words would stand (vectors.md §6.6).
+ *  3. A search by vectors has one rule over vectors where the first rule about words would stand (vectors §6.6).
  */
 import type { MatchingStrategy } from '../../../requests.js'
 import { customRule } from '../../fields/rules.js'

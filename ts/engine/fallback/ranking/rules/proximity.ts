@@ -1,5 +1,5 @@
 /**
- * Words closer together first. Source: spec/search-semantics.md §7.4.
+ * Words closer together first. Source: search §7.4.
  *  1. Neighbours in order cost nothing; a step further, or the other way round, costs one more.
  *  2. From four steps on, and across fields, every distance costs the same.
  *  3. Words that are not neighbours in the query have no distance.

@@ -1,7 +1,7 @@
 /**
  * Orders documents by the values of a field.
  *
- * Source: spec/search-semantics.md §9.
+ * Source: search §9.
  *  1. In both directions: documents with a number first, then those with strings only, then the rest.
  *  2. A document with several values stands at its best one.
  *  3. Each value is one bucket; the query plays no part.

@@ -1,5 +1,5 @@
 /**
- * Fewer typos first. Source: spec/search-semantics.md §7.3.
+ * Fewer typos first. Source: search §7.3.
  *  1. A prefix, a synonym and a phrase cost nothing; a split costs one.
  *  2. An n-gram costs as many typos as it joins words, beside its own.
  *  3. Afterwards a term stands for what was claimed: only words of that level stay in play.

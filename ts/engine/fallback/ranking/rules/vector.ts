@@ -1,7 +1,7 @@
 /**
  * Orders documents by the distance of their vectors to others.
  *
- * Source: spec/vectors.md §6.5, §6.6.
+ * Source: vectors §6.5, §6.6.
  *  1. The least distance between any two vectors counts; equal distances are one bucket.
  *  2. What is shown may be spread by a shift; the order follows the plain distance.
  *  3. Documents without a vector come last.

@@ -1,5 +1,5 @@
 /**
- * Words closer to their position in the query first. Source: spec/search-semantics.md §7.6.
+ * Words closer to their position in the query first. Source: search §7.6.
  *  1. A term costs by how far it stands from its position in the query, in any attribute; far positions are
  *     known by their bucket only.
  *  2. The dearest cost is always possible, so that ranks of all documents have one scale.

@@ -1,5 +1,5 @@
 /**
- * More of the query's words first. Source: spec/search-semantics.md §6.3 and §7.2.
+ * More of the query's words first. Source: search §6.3 and §7.2.
  *  1. A term that may be dropped costs as many words as it covers when it is.
  *  2. Once a term is dropped, no later term that is dropped earlier may be kept.
  *  3. Dropped terms are out of the query for all later rules.
@@ -116,7 +116,7 @@ class Readings {
   }
 }
 
-/** Documents that satisfy some reading once everything that may be dropped is. Source: §6.2. */
+/** Documents that satisfy some reading once everything that may be dropped is. Source: search §6.2. */
 export function matchSet(
   resolver: TermResolver,
   graph: QueryGraph,
