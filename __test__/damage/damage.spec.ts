@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { hasNative } from '../support/native.js'
+import { damageTrial } from './damage.js'
+import { outcomeTable } from './table.js'
+import { failing } from './trial.js'
+
+/** Faults of the slice, far enough apart that they meet kinds and damages of all sorts. */
+const FAULTS = 12
+const STRIDE = 19
+
+// The same at length: npm run damage.
+for (const engine of ['fallback', 'native']) {
+  const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
+  runs(`${engine}: no damage to a file of a data directory is wrong in silence`, async (t) => {
+    t.timeout(600_000)
+    const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))
+    t.teardown(() => rm(directory, { recursive: true, force: true }))
+    const numbers = Array.from({ length: FAULTS }, (_, at) => at * STRIDE)
+    const verdicts = await damageTrial({ engine, seed: 1, numbers, jobs: 2, directory })
+    t.log(outcomeTable(verdicts))
+    t.is(verdicts.length, FAULTS)
+    t.deepEqual(
+      verdicts.filter((verdict) => failing.has(verdict.class)),
+      [],
+    )
+  })
+}
