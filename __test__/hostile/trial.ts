@@ -324,9 +324,9 @@ export class Trial {
       ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method) ||
       (isAsked && operation.actions.some((action) => /search|\.get$/.test(action)))
     const taken = answers.filter(({ status }) => status < 400)
-    // A route that reads no body takes a request whose body never arrives.
-    const isUnknown =
-      answers.length === 0 && (request.delivery !== 'truncated' || operation.bodies.length === 0)
+    // A route that reads no body takes a request at its head; that its body never arrives, or is no HTTP, is told later.
+    const isEarly = operation.bodies.length === 0 && (request.delivery === 'truncated' || isTorn(request))
+    const isUnknown = isEarly || (answers.length === 0 && request.delivery !== 'truncated')
     if (taken.length === 0 && !isUnknown) {
       if (isRead) return
       const state = await this.target.state('queue')
