@@ -79,7 +79,7 @@ export type Operation = { readonly taskUid: number } & (
 export interface Batch {
   /** Unique per instance and growing; kept in the commit so that a replay is recognised. */
   readonly uid: number
-  /** The name in use when the batch runs; only for error messages. */
+  /** The name in use when the batch runs: for error messages, and for a task store that has to be rebuilt. */
   readonly indexUid: string
   readonly operations: readonly Operation[]
 }
@@ -165,6 +165,8 @@ export interface OperationOutcome {
 /** What a commit did. The engine stores it inside the commit, so that it survives a crash. */
 export interface BatchReport {
   readonly batchUid: number
+  /** Name of the index when the batch ran, which may have another one since; absent in commits of earlier versions. */
+  readonly indexUid?: string
   readonly outcomes: readonly OperationOutcome[]
   readonly primaryKey: string | null
   /** Documents in the index after the commit. */

@@ -8,6 +8,7 @@ import { stampOf } from './leftovers.js'
 import { RESTORED_BATCH_UIDS } from './limits.js'
 import { claim } from './lock.js'
 import type { CatalogueRow, WebhookBody } from './records.js'
+import { order } from './recovery.js'
 import { openRestore, type Restore } from './restore.js'
 import { number, text } from './rows.js'
 import { IDENTITY_STORED_AS, UID_FLOOR_STORED_AS, type UidFloor } from './store.js'
@@ -87,6 +88,9 @@ async function putBack(store: Restore, { keys, values, webhooks }: Salvaged): Pr
 async function catalogueOf(directory: string, engine: Engine) {
   const named = new Map((await readCatalogueFile(directory))?.map((index) => [index.id, index]))
   const rows: CatalogueRow[] = []
+  const taken = new Set([...named.values()].map(({ uid }) => uid))
+  /** Names that commits tell; after a rename or a swap an older one may claim the name of another index. */
+  const told = new Map<string, { readonly row: CatalogueRow; readonly batchUid: number }>()
   const documents = new Map<IndexId, number | null>()
   let floor: UidFloor = { task: 0, batch: 0 }
   for (const id of (await engine.list()).toSorted()) {
@@ -96,19 +100,31 @@ async function catalogueOf(directory: string, engine: Engine) {
     if (report === null && name === undefined) continue
     const { birthtimeMs, mtimeMs } = await stat(join(indexesPath(directory), id))
     const batchUid = typeof report === 'object' && report !== null ? report.batchUid : null
-    rows.push({
+    const row: CatalogueRow = {
       uid: name?.uid ?? `recovered-${id}`,
       id,
       primaryKey: typeof report === 'object' && report !== null ? report.primaryKey : null,
       createdAt: name?.createdAt ?? Math.round(birthtimeMs * 1000),
       updatedAt: Math.round(mtimeMs * 1000),
       lastBatch: batchUid,
-    })
+    }
+    rows.push(row)
+    const uid = typeof report === 'object' ? report?.indexUid : undefined
+    if (name === undefined && uid !== undefined && !taken.has(uid)) {
+      const batch = order(batchUid ?? 0)
+      if (batch >= (told.get(uid)?.batchUid ?? batch)) told.set(uid, { row, batchUid: batch })
+    }
     named.delete(id)
     documents.set(id, typeof report === 'object' && report !== null ? report.documents : null)
     if (typeof report === 'object' && report !== null) floor = higher(floor, floorOf(report))
   }
-  return { rows, documents, missing: [...named.values()].map(({ uid }) => uid), floor }
+  const names = new Map([...told].map(([uid, { row }]) => [row, uid]))
+  return {
+    rows: rows.map((row) => ({ ...row, uid: names.get(row) ?? row.uid })),
+    documents,
+    missing: [...named.values()].map(({ uid }) => uid),
+    floor,
+  }
 }
 
 async function reportOf(engine: Engine, id: IndexId): Promise<BatchReport | 'damaged' | null> {

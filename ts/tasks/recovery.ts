@@ -101,8 +101,8 @@ function missing(report: BatchReport | null, lastBatch: number | null, nextBatch
   return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
 }
 
-/** Batches of an import come before all others. */
-const order = (batchUid: number): number =>
+/** What tells which of two batches is later: those of an import come before all others. */
+export const order = (batchUid: number): number =>
   batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
 
 const batchName = (batchUid: number): string =>

@@ -293,6 +293,7 @@ impl Index {
         let change = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
         let report = BatchReport {
             batch_uid: draft.batch_uid,
+            index_uid: Some(draft.index_uid.clone()),
             outcomes: draft.outcomes.clone(),
             primary_key: draft.primary_key.clone(),
             documents: draft.documents(),

@@ -115,6 +115,9 @@ pub enum Method {
 pub struct BatchReport {
     /// Which batch.
     pub batch_uid: u64,
+    /// Name of the index when the batch ran; None in commits of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_uid: Option<String>,
     /// In order of the operations.
     pub outcomes: Vec<Outcome>,
     /// None until known.

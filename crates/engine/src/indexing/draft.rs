@@ -58,7 +58,8 @@ pub struct Draft {
     /// Ids by docid, once somebody asks for them.
     pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
     docids: Docids,
-    index_uid: String,
+    /// Name of the index, for messages and the report.
+    pub index_uid: String,
     /// Whoever waits for it, and what they see of it.
     pub watch: Watch,
     room: Room,

@@ -174,6 +174,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   return {
     report: {
       batchUid: batch.uid,
+      indexUid: batch.indexUid,
       outcomes,
       primaryKey: draft.primaryKey,
       documents: draft.count,
