@@ -1,10 +1,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::parse::DEPTH_MAX;
+use crate::parse::{DEPTH_MAX, TEXTS_MAX};
 
 /// Characters of the offending part that a message repeats.
 const EXCERPT_CHARS_MAX: usize = 80;
+/// Characters of the filter that a message repeats.
+const SOURCE_CHARS_MAX: usize = 2000;
 
 /// What is wrong with a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub enum ErrorKind {
     ExpectedNumber,
     /// Parentheses and `NOT`s nest deeper than [`DEPTH_MAX`] allows.
     TooDeep,
+    /// It holds more than [`TEXTS_MAX`] fields and values.
+    TooLong,
 }
 
 /// A filter that does not parse.
@@ -79,7 +83,10 @@ impl Error {
     pub fn locate(source: &str, span: &Range<usize>) -> String {
         let start = source[..span.start].chars().count() + 1;
         let end = start + source[span.clone()].chars().count();
-        format!("{start}:{end} {source}")
+        match source.char_indices().nth(SOURCE_CHARS_MAX) {
+            Some((cut, _)) => format!("{start}:{end} {}…", &source[..cut]),
+            None => format!("{start}:{end} {source}"),
+        }
     }
 }
 
@@ -150,6 +157,9 @@ impl fmt::Display for Error {
             ErrorKind::ExpectedNumber => write!(f, "expected a finite number, found {found}"),
             ErrorKind::TooDeep => {
                 write!(f, "the filter nests deeper than {DEPTH_MAX} levels; remove some parentheses")
+            }
+            ErrorKind::TooLong => {
+                write!(f, "the filter holds more than {TEXTS_MAX} fields and values; ask in several requests")
             }
         }?;
         write!(f, "\n{}", Self::locate(&self.source, &self.span))

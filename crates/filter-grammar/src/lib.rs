@@ -23,7 +23,7 @@
 //!
 //! Keywords are upper-case and whole words; a word that is a keyword has to be quoted to be a text.
 //! Whitespace may stand between any two symbols. Reading takes time linear in the text, nesting is
-//! bounded (see [`DEPTH_MAX`]) and lists are not.
+//! bounded (see [`DEPTH_MAX`]) and so are lists (see [`TEXTS_MAX`]).
 //!
 //! Source: the filter expressions of the Meilisearch API.
 
@@ -33,5 +33,5 @@ mod text;
 mod tree;
 
 pub use error::{Error, ErrorKind};
-pub use parse::{DEPTH_MAX, parse};
+pub use parse::{DEPTH_MAX, TEXTS_MAX, parse, parse_within};
 pub use tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};

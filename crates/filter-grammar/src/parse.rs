@@ -5,7 +5,7 @@ use winnow::Parser;
 use winnow::ascii::multispace0;
 use winnow::combinator::{opt, peek, preceded};
 use winnow::error::ParserError;
-use winnow::stream::{Location, Stream};
+use winnow::stream::{Location, Stateful, Stream};
 use winnow::token::{any, take_while};
 
 use crate::error::{Error, ErrorKind};
@@ -20,7 +20,8 @@ const PARENTHESES_DEPTH: usize = 4;
 const NOT_DEPTH: usize = 1;
 const CONDITION_DEPTH: usize = 3;
 
-type Input<'s> = LocatingSlice<&'s str>;
+/// A filter on its way, and how many texts it may still hold.
+type Input<'s> = Stateful<LocatingSlice<&'s str>, usize>;
 type Result<T> = std::result::Result<T, Fault>;
 
 /// An [`Error`] that does not know the filter's text yet.
@@ -42,13 +43,26 @@ impl<'s> ParserError<Input<'s>> for Fault {
     }
 }
 
+/// Fields, values and numbers of a filter. Each takes some 100 bytes, however short it is written.
+pub const TEXTS_MAX: usize = 100_000;
+
 /// Reads a filter; `None` if it is blank.
 ///
 /// # Errors
-/// What is wrong first, and where. Terms, values and points are unlimited, nesting is not.
+/// What is wrong first, and where. Terms, values and points are bounded by [`TEXTS_MAX`], nesting by [`DEPTH_MAX`].
 pub fn parse(source: &str) -> std::result::Result<Option<Filter>, Error> {
-    let mut input = Input::new(source);
-    whole(&mut input).map_err(|Fault { kind, span }| Error::new(kind, span, source))
+    parse_within(source, &mut { TEXTS_MAX })
+}
+
+/// Reads one of several filters that may hold so many texts together.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_within(source: &str, texts_left: &mut usize) -> std::result::Result<Option<Filter>, Error> {
+    let mut input = Input { input: LocatingSlice::new(source), state: *texts_left };
+    let filter = whole(&mut input).map_err(|Fault { kind, span }| Error::new(kind, span, source))?;
+    *texts_left = input.state;
+    Ok(filter)
 }
 
 fn whole(input: &mut Input<'_>) -> Result<Option<Filter>> {
@@ -329,6 +343,8 @@ fn number(input: &mut Input<'_>) -> Result<Number> {
 fn text(input: &mut Input<'_>, missing: ErrorKind) -> Result<Text> {
     multispace0.parse_next(input)?;
     let start = input.current_token_start();
+    let Some(left) = input.state.checked_sub(1) else { return Err(fault(ErrorKind::TooLong, input)) };
+    input.state = left;
     if let Some(quote) = opt(one_quote).parse_next(input)? {
         return quoted(input, quote, start);
     }
@@ -413,7 +429,7 @@ fn expect(input: &mut Input<'_>, expected: &str, kind: ErrorKind) -> Result<()> 
 
 /// Blames what stands next: a word, else one character, else the end.
 fn fault(kind: ErrorKind, input: &Input<'_>) -> Fault {
-    let rest: &str = input.as_ref();
+    let rest: &str = input.input.as_ref();
     let start = input.current_token_start() + (rest.len() - rest.trim_start().len());
     let rest = rest.trim_start();
     let word = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());

@@ -223,7 +223,7 @@ proptest! {
         let documents: BTreeMap<u32, Json> =
             snapshot.documents().iter().map(|docid| (docid, document(docid))).collect();
         let features = Features { contains_filter: true, ..Features::default() };
-        let scope = Scope { code: "invalid_search_filter", index_uid: None, features };
+        let scope = Scope { code: "invalid_search_filter", index_uid: None, features, stop: None };
         // A field that no document has takes no condition for true.
         if snapshot.fields().id("v").is_some() {
             for condition in &conditions {

@@ -104,6 +104,7 @@ impl Evaluation<'_> {
     }
 
     fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
+        self.scope.check()?;
         match filter {
             // Every part is evaluated even if nothing is left, so that every mistake is reported.
             Filter::All(parts) => intersect(parts.iter().map(|part| self.filter(part, source))),

@@ -36,21 +36,23 @@ pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
         );
         Err(Error::user(scope.code, message))
     };
+    let mut texts_left = filter_grammar::TEXTS_MAX;
+    let mut text = |source: &str| text(source, scope, &mut texts_left);
     let all = match filter {
         Json::Null => return Ok(None),
-        Json::String(source) => return text(source, scope),
+        Json::String(source) => return text(source),
         Json::Array(all) => all,
         found => return wrong(found),
     };
     let mut parts = Vec::new();
     for part in all {
         match part {
-            Json::String(source) => parts.extend(text(source, scope)?),
+            Json::String(source) => parts.extend(text(source)?),
             Json::Array(any) => {
                 let mut alternatives = Vec::new();
                 for part in any {
                     let Json::String(source) = part else { return wrong(part) };
-                    alternatives.extend(text(source, scope)?);
+                    alternatives.extend(text(source)?);
                 }
                 if !alternatives.is_empty() {
                     parts.push(Expression::Any(alternatives));
@@ -73,11 +75,15 @@ pub fn check(request: &[u8]) -> Result<()> {
         features: Features,
     }
     let Check { filter, features } = serde_json::from_slice(request).context("a request does not parse")?;
-    parse(&filter, &Scope { code: "invalid_search_filter", index_uid: None, features }).map(|_| ())
+    parse(&filter, &Scope { code: "invalid_search_filter", index_uid: None, features, stop: None })
+        .map(|_| ())
 }
 
-fn text(source: &str, scope: &Scope<'_>) -> Result<Option<Expression>> {
-    let tree = filter_grammar::parse(source).map_err(|error| Error::user(scope.code, error.to_string()))?;
+/// `texts_left`: how many texts the filter may still hold.
+fn text(source: &str, scope: &Scope<'_>, texts_left: &mut usize) -> Result<Option<Expression>> {
+    scope.check()?;
+    let tree = filter_grammar::parse_within(source, texts_left)
+        .map_err(|error| Error::user(scope.code, error.to_string()))?;
     let Some(tree) = tree else { return Ok(None) };
     check_features(&tree, source, scope)?;
     Ok(Some(Expression::Text { source: source.into(), tree: Arc::new(tree) }))

@@ -11,6 +11,10 @@ pub use evaluate::{passing, select};
 pub use expression::{Expression, check, parse};
 pub use rules::{Filterable, describe_filterable, features_of, is_filterable_place};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
 /// Who asks, which decides how mistakes are reported and what is allowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
@@ -20,6 +24,21 @@ pub struct Scope<'a> {
     pub index_uid: Option<&'a str>,
     /// Operators of experimental features.
     pub features: Features,
+    /// Set once the filter is of no use any more.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Scope<'_> {
+    /// # Errors
+    /// The filter is of no use any more: an internal error, which the server keeps to itself then.
+    fn check(&self) -> Result<()> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => {
+                Err(Error::internal("a filter was given up", "its client is gone"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Experimental features that allow operators.

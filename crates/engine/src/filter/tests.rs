@@ -30,7 +30,7 @@ fn everything() -> Settings {
 
 fn scope() -> Scope<'static> {
     let features = Features { contains_filter: true, ..Features::default() };
-    Scope { code: "invalid_document_filter", index_uid: None, features }
+    Scope { code: "invalid_document_filter", index_uid: None, features, stop: None }
 }
 
 /// Documents count from 1.

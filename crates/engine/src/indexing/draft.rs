@@ -583,7 +583,8 @@ impl Draft {
         // The route has already refused what needs a feature that is off.
         let features =
             Features { contains_filter: true, legacy_search: false, multimodal: true, foreign_keys: true };
-        let scope = Scope { code: "invalid_document_filter", index_uid: Some(&self.index_uid), features };
+        let (code, index_uid) = ("invalid_document_filter", Some(self.index_uid.as_str()));
+        let scope = Scope { code, index_uid, features, stop: None };
         let Some(expression) = filter::parse(filter, &scope)? else { return Ok(Vec::new()) };
         let preview = super::write::preview(self)?;
         let mut ids = Vec::new();

@@ -21,13 +21,13 @@ use crate::settings::{PrefixSearch, Settings};
 pub(crate) struct Derivations<'a> {
     postings: &'a Postings,
     settings: &'a Settings,
-    synonyms: Synonyms,
+    synonyms: Arc<Synonyms>,
 }
 
 impl<'a> Derivations<'a> {
     pub(crate) fn new(postings: &'a Postings, analyzer: &Analyzer) -> Self {
-        let settings = postings.snapshot().settings();
-        Self { postings, settings, synonyms: Synonyms::new(settings, analyzer) }
+        let snapshot = postings.snapshot();
+        Self { postings, settings: snapshot.settings(), synonyms: Synonyms::of_snapshot(snapshot, analyzer) }
     }
 
     /// A quoted phrase stands for itself alone.

@@ -1,5 +1,9 @@
 //! Bounds of what reading one query may cost. Source of the figures: search §4, §5.
 
+/// Bytes of a query that are looked at. Words of 60 letters each fit among the tokens that count; a longer text would
+/// be cut and normalised for nothing. The fallback and the HTTP edge have the same figure.
+pub const QUERY_BYTES_MAX: usize = 65_536;
+
 /// Tokens of a query that are looked at.
 pub(crate) const TOKENS_MAX: usize = 1000;
 

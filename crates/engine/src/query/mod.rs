@@ -23,6 +23,7 @@ mod typos;
 pub(crate) use derivations::Derivations;
 pub(crate) use graph::{NodeId, QueryGraph, TermNode};
 pub use highlight_terms::{HighlightTerm, HighlightTerms, MatchKind};
+pub use limits::QUERY_BYTES_MAX;
 pub(crate) use parse::ParsedQuery;
 #[cfg(test)]
 pub(crate) use parse::TermText;

@@ -1,11 +1,13 @@
 //! What else may a word be called? Source: search §5.4.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use super::limits::{SYNONYM_WORDS_MAX, SYNONYMS_MAX};
 use super::parse::Slots;
 use crate::analysis::{Analyzer, TokenKind};
 use crate::settings::Settings;
+use crate::store::Snapshot;
 
 /// Synonyms of the settings, cut into words as documents are.
 pub(super) struct Synonyms {
@@ -14,8 +16,17 @@ pub(super) struct Synonyms {
 }
 
 impl Synonyms {
+    /// Those of a commit's settings, made once: there may be many.
+    pub(super) fn of_snapshot(snapshot: &Snapshot, analyzer: &Analyzer) -> Arc<Self> {
+        #[derive(Default)]
+        struct Cached(OnceLock<Arc<Synonyms>>);
+        let cached = snapshot.attachments().get::<Cached>();
+        let made = cached.0.get_or_init(|| Arc::new(Self::new(snapshot.settings(), analyzer)));
+        Arc::clone(made)
+    }
+
     /// Keys and alternatives as lists of analysed words.
-    pub(super) fn new(settings: &Settings, analyzer: &Analyzer) -> Self {
+    fn new(settings: &Settings, analyzer: &Analyzer) -> Self {
         let words = |text: &str| -> Vec<String> {
             let tokens = analyzer.tokens(text, None).into_iter();
             let words = tokens.filter(|token| token.kind == TokenKind::Word && !token.text.is_empty());
@@ -24,7 +35,12 @@ impl Synonyms {
         let mut by_key: HashMap<Vec<String>, Vec<Vec<String>>> = HashMap::new();
         for (key, alternatives) in &settings.synonyms {
             let known = by_key.entry(words(key)).or_default();
-            for alternative in alternatives.iter().map(|alternative| words(alternative)) {
+            for alternative in alternatives {
+                // The rest would never be looked at.
+                if known.len() == SYNONYMS_MAX {
+                    break;
+                }
+                let alternative = words(alternative);
                 if !alternative.is_empty() && !known.contains(&alternative) {
                     known.push(alternative);
                 }

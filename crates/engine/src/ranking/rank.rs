@@ -11,8 +11,11 @@ use super::request::{MatchingStrategy, RankRequest};
 use super::rules;
 use crate::analysis::{Analyzer, Language, parse_locales};
 use crate::error::Result;
+use crate::fields::at_most;
 use crate::postings::{Budget, Postings, Reading};
-use crate::query::{Derivations, HighlightTerms, ParsedQuery, QueryGraph, TermResolver, searched_fields};
+use crate::query::{
+    Derivations, HighlightTerms, ParsedQuery, QUERY_BYTES_MAX, QueryGraph, TermResolver, searched_fields,
+};
 use crate::store::Snapshot;
 
 /// Ranks the documents of `request.universe`.
@@ -98,7 +101,7 @@ fn parse(
         None => languages_searched(postings, analyzer, within),
     };
     let locales = (!languages.is_empty()).then_some(languages.as_slice());
-    ParsedQuery::parse(&analyzer.tokens(q, locales), true)
+    ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true)
 }
 
 /// The languages of all attributes searched that say theirs.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::answer::{write_display, write_json};
+use super::bounds::Bounds;
 use super::project::{Selection, project_plain, top_level};
 use super::request::{DocumentRequest, DocumentsRequest, decode};
 use super::search_request::Members;
@@ -23,7 +24,9 @@ const HIDDEN: [&str; 1] = ["_vectors"];
 /// `invalid_document_filter`, `invalid_document_sort`, `invalid_document_ids`.
 pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     let request: DocumentsRequest = decode(request)?;
-    let scope = Scope { code: "invalid_document_filter", index_uid: None, features: request.features };
+    let features = request.features;
+    let scope = Scope { code: "invalid_document_filter", index_uid: None, features, stop: None };
+    let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     if let Some(ids) = &request.ids {
         let mut wanted = RoaringBitmap::new();
@@ -59,6 +62,7 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
             body.push(b',');
         }
         write_document(snapshot, docid, &selection, request.retrieve_vectors, &mut body)?;
+        bounds.check(body.len())?;
     }
     let (offset, limit, total) = (request.offset, request.limit, universe.len());
     write_display(format_args!("],\"offset\":{offset},\"limit\":{limit},\"total\":{total}}}"), &mut body);

@@ -3,6 +3,8 @@
 use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::bounds::Bounds;
+use super::limits::FACET_QUERY_BYTES_MAX;
 use super::patience::Patience;
 use super::pins::Pins;
 use super::request::{FacetSearchRequest, decode};
@@ -12,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::facets::{Columns, Distribution, FacetQuery};
 use crate::fields::{is_same_or_below, matches_pattern};
 use crate::filter::{self, Scope, describe_filterable, features_of};
+use crate::query::QUERY_BYTES_MAX;
 use crate::ranking::{RankRequest, rank};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
@@ -96,11 +99,15 @@ pub(super) fn distributions<'s>(
     snapshot: &'s Snapshot,
     names: &[String],
     candidates: &RoaringBitmap,
-    max: usize,
+    (max, bounds): (usize, &Bounds),
 ) -> Result<Vec<(&'s str, Distribution)>> {
     let columns = Columns::new(snapshot);
+    let mut bytes = 0;
     let count = |field: &'s str| {
-        Ok((field, columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?))
+        let found = columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?;
+        bytes += field.len() + found.values.iter().map(|(value, _)| value.len()).sum::<usize>();
+        bounds.check(bytes)?;
+        Ok((field, found))
     };
     selected_facets(snapshot, names).into_iter().map(count).collect()
 }
@@ -110,10 +117,11 @@ pub(super) fn write_facets(
     snapshot: &Snapshot,
     names: &[String],
     candidates: &RoaringBitmap,
+    bounds: &Bounds,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let max = snapshot.settings().faceting.max_values_per_facet;
-    let facets = distributions(snapshot, names, candidates, max)?;
+    let facets = distributions(snapshot, names, candidates, (max, bounds))?;
     out.extend_from_slice(b",\"facetDistribution\":");
     write_distribution(&facets, out);
     out.extend_from_slice(b",\"facetStats\":");
@@ -155,15 +163,23 @@ pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
     out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
 }
 
-/// What `request` looks for among values in the languages `locales`.
+/// What `request` looks for among values in the languages `locales`; None: nothing that a value could be.
 fn facet_query<'l>(
     request: &FacetSearchRequest,
     settings: &Settings,
     locales: Locales<'l>,
-) -> FacetQuery<'l> {
+) -> Option<FacetQuery<'l>> {
     let asked = request.locales.as_deref().map(parse_locales);
     let of_query = asked.as_deref().or(locales);
-    let text = normalize_facet_search(request.facet_query.as_deref().unwrap_or_default(), of_query);
+    let text = request.facet_query.as_deref().unwrap_or_default();
+    if text.len() > QUERY_BYTES_MAX {
+        return None;
+    }
+    let text = normalize_facet_search(text, of_query);
+    // An automaton of a longer text takes megabytes.
+    if text.len() > FACET_QUERY_BYTES_MAX {
+        return None;
+    }
     let tolerance = &settings.typo_tolerance;
     let exactly = tolerance.disable_on_words.contains(&text);
     let strict = |attribute: &String| is_same_or_below(attribute, &request.facet_name);
@@ -175,7 +191,7 @@ fn facet_query<'l>(
         bytes if bytes >= usize::from(sizes.one_typo) => 1,
         _ => 0,
     };
-    FacetQuery { text, typos, prefix: !exactly, locales }
+    Some(FacetQuery { text, typos, prefix: !exactly, locales })
 }
 
 /// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON).
@@ -204,7 +220,9 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         code: "invalid_search_filter",
         index_uid: Some(&request.index_uid),
         features: request.features,
+        stop: patience.stop(),
     };
+    let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     let distinct = settings.distinct_attribute.as_deref();
     let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
@@ -241,7 +259,10 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
     let query = facet_query(&request, settings, analyzer.locales_of(name));
     let max = settings.faceting.max_values_per_facet;
     let order = order_of(settings, name);
-    let hits = Columns::new(snapshot).facet_search(name, &query, &ranked.candidates, order, max)?;
+    let hits = match query {
+        Some(query) => Columns::new(snapshot).facet_search(name, &query, &ranked.candidates, order, max)?,
+        None => Vec::new(),
+    };
 
     let mut body = b"{\"facetHits\":[".to_vec();
     for (at, hit) in hits.iter().enumerate() {
@@ -251,6 +272,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         body.extend_from_slice(b"{\"value\":");
         write_text(&hit.value, &mut body);
         write_display(format_args!(",\"count\":{}}}", hit.count), &mut body);
+        bounds.check(body.len())?;
     }
     body.extend_from_slice(b"],\"facetQuery\":");
     write_json(&request.facet_query, &mut body);

@@ -4,12 +4,14 @@
 //! shown is read, cut to the attributes asked for and marked up. Answers are written as they are sent.
 
 mod answer;
+mod bounds;
 mod compare;
 mod documents;
 mod facet;
 mod federation;
 mod format;
 mod hybrid;
+mod limits;
 mod multi;
 mod paging;
 mod patience;

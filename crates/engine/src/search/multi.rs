@@ -1,6 +1,7 @@
 //! Several searches in one request.
 
 use super::answer::{Answer, Facts, write_text};
+use super::bounds::Bounds;
 use super::patience::Patience;
 use super::request::{SearchRequest, decode};
 use super::search_request::answer;
@@ -26,8 +27,12 @@ pub fn multi_search(searches: &[IndexedSearch], patience: &Patience) -> Result<A
     let mut facts = Facts::default();
     for (at, search) in searches.iter().enumerate() {
         let request: SearchRequest = decode(&search.request)?;
-        let one =
-            answer(&search.snapshot, &request, &patience.anew()).map_err(|error| at_query(error, at))?;
+        let bounds = Bounds::new(request.answer_bytes_max).after(body.len());
+        if at > 0 {
+            patience.check()?;
+        }
+        let one = answer(&search.snapshot, &request, &patience.anew(), &bounds)
+            .map_err(|error| at_query(error, at))?;
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);
         body.push(b',');

@@ -1,7 +1,8 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::error::{Error, Result};
 use crate::ranking::Deadline;
 use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
@@ -26,6 +27,22 @@ impl Patience {
         let at =
             self.started.checked_add(budget).unwrap_or_else(|| self.started + Duration::from_secs(1 << 30));
         Deadline::new(at, self.stop.clone())
+    }
+
+    /// # Errors
+    /// The client is gone: an internal error, which the server keeps to itself then.
+    pub(super) fn check(&self) -> Result<()> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => {
+                Err(Error::internal("a search was given up", "its client is gone"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What tells that the client is gone.
+    pub(super) fn stop(&self) -> Option<&AtomicBool> {
+        self.stop.as_deref()
     }
 
     /// The same for another search of the request, whose time begins now.

@@ -134,6 +134,8 @@ pub struct SearchRequest {
     /// Those that count more come first.
     #[serde(default)]
     pub pins: Vec<Pin>,
+    #[serde(default)]
+    pub answer_bytes_max: Option<usize>,
 }
 
 /// A search among the values of a facet.
@@ -159,6 +161,8 @@ pub struct FacetSearchRequest {
     pub features: Features,
     #[serde(default)]
     pub pins: Vec<Pin>,
+    #[serde(default)]
+    pub answer_bytes_max: Option<usize>,
 }
 
 /// A search for documents that are like one.
@@ -184,6 +188,8 @@ pub struct SimilarRequest {
     pub ranking_score_threshold: Option<f64>,
     #[serde(default)]
     pub features: Features,
+    #[serde(default)]
+    pub answer_bytes_max: Option<usize>,
 }
 
 /// A listing of documents.
@@ -203,6 +209,8 @@ pub struct DocumentsRequest {
     pub sort: Option<Vec<String>>,
     #[serde(default)]
     pub features: Features,
+    #[serde(default)]
+    pub answer_bytes_max: Option<usize>,
 }
 
 /// One document.

@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::bounds::Bounds;
 use super::facet::{check_facets, write_facets};
 use super::format::{Formatter, Matching};
 use super::hybrid::{merge, words_suffice};
@@ -25,16 +26,23 @@ use crate::vector::shown;
 /// # Errors
 /// The code of the table for whatever of the request does not suit the index's settings.
 pub fn run(snapshot: &Snapshot, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
-    answer(snapshot, &decode(request)?, &patience.into())
+    let request: SearchRequest = decode(request)?;
+    let patience = patience.into();
+    answer(snapshot, &request, &patience, &Bounds::new(request.answer_bytes_max))
 }
 
 /// [`run`] of a request that is decoded.
-pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Patience) -> Result<Answer> {
+pub(super) fn answer(
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+    patience: &Patience,
+    bounds: &Bounds,
+) -> Result<Answer> {
     let started = patience.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
     let found = find(snapshot, request, patience, scored)?;
     let mut body = b"{\"hits\":[".to_vec();
-    let mut page = Page::new(snapshot, request, &found)?;
+    let mut page = Page::new(snapshot, request, &found, bounds)?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');
@@ -51,7 +59,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Pa
     // Facets first: the time they take is part of the answer's.
     let mut facets = Vec::new();
     if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
-        write_facets(snapshot, names, candidates, &mut facets)?;
+        write_facets(snapshot, names, candidates, bounds, &mut facets)?;
     }
     body.extend_from_slice(b",\"processingTimeMs\":");
     let time_at = Some(body.len());
@@ -74,6 +82,7 @@ pub(super) fn answer(snapshot: &Snapshot, request: &SearchRequest, patience: &Pa
         write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
     }
     body.push(b'}');
+    bounds.check(body.len())?;
     Ok(Answer { body, facts: Facts { time_at, ..found.facts() } })
 }
 
@@ -138,7 +147,7 @@ pub(super) fn find(
 ) -> Result<Found> {
     let settings = snapshot.settings();
     let kind = Kind::of(snapshot, request)?;
-    let scope = scope_of(request);
+    let scope = scope_of(request, patience);
     let sort = match &request.sort {
         Some(sort) => {
             let code = "invalid_search_sort";
@@ -232,8 +241,13 @@ pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
     Ok(Arc::clone(kept.0.get_or_init(|| made)))
 }
 
-fn scope_of(request: &SearchRequest) -> Scope<'_> {
-    Scope { code: "invalid_search_filter", index_uid: Some(&request.index_uid), features: request.features }
+fn scope_of<'a>(request: &'a SearchRequest, patience: &'a Patience) -> Scope<'a> {
+    Scope {
+        code: "invalid_search_filter",
+        index_uid: Some(&request.index_uid),
+        features: request.features,
+        stop: patience.stop(),
+    }
 }
 
 /// Whether documents can be told apart by `attribute`.
@@ -260,13 +274,19 @@ pub(super) struct Page<'a> {
     displayed: Selection,
     retrieved: Selection,
     formatter: Formatter<'a>,
+    bounds: &'a Bounds,
 }
 
 /// Never shown unless asked for.
 const HIDDEN: [&str; 1] = ["_vectors"];
 
 impl<'a> Page<'a> {
-    pub fn new(snapshot: &'a Snapshot, request: &'a SearchRequest, found: &'a Found) -> Result<Self> {
+    pub fn new(
+        snapshot: &'a Snapshot,
+        request: &'a SearchRequest,
+        found: &'a Found,
+        bounds: &'a Bounds,
+    ) -> Result<Self> {
         let displayed = Selection::of(&snapshot.settings().displayed_attributes);
         let retrieved = match &request.attributes_to_retrieve {
             Some(names) => Selection::of(names).and(&displayed),
@@ -275,8 +295,9 @@ impl<'a> Page<'a> {
         let columns = Columns::new(snapshot);
         let matching = Matching::new(found.ranked.highlight_terms.clone());
         let analyzer = analyzer(snapshot)?;
-        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns);
-        Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter })
+        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns)
+            .within(bounds.bytes_left());
+        Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter, bounds })
     }
 
     /// Writes one hit. `federation`: where it comes from, if it is one of several queries.
@@ -286,6 +307,7 @@ impl<'a> Page<'a> {
         federation: Option<&serde_json::Value>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        self.bounds.check(out.len())?;
         let source = source_of(self.snapshot, hit.docid)?;
         project_plain(&source, &self.retrieved, &HIDDEN, out);
         // What follows goes inside the document's braces.
@@ -304,11 +326,13 @@ impl<'a> Page<'a> {
         let mut formatted = Vec::new();
         if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
             members.begin("_formatted", out);
+            self.bounds.check(out.len() + formatted.len())?;
             out.append(&mut formatted);
         }
         if self.request.show_matches_position {
             members.begin("_matchesPosition", out);
             self.formatter.write_positions(&source, unformatted, out);
+            self.bounds.check(out.len())?;
         }
         if let Some(federation) = federation {
             members.begin("_federation", out);

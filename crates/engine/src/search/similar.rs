@@ -6,6 +6,7 @@ use std::time::Instant;
 use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::bounds::Bounds;
 use super::patience::Patience;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
 use super::search_request::{Found, Page, analyzer};
@@ -31,13 +32,15 @@ pub fn similar(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<
     let asked = as_search(&request);
     let found = Found::of_page(ranked, request.offset, request.limit);
     let mut body = b"{\"hits\":[".to_vec();
-    let mut page = Page::new(snapshot, &asked, &found)?;
+    let bounds = Bounds::new(request.answer_bytes_max);
+    let mut page = Page::new(snapshot, &asked, &found, &bounds)?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');
         }
         page.write_hit(hit, None, &mut body)?;
     }
+    bounds.check(body.len())?;
     body.extend_from_slice(b"],\"id\":");
     write_text(&request.id, &mut body);
     let total = total.min(snapshot.settings().pagination.max_total_hits as u64);
@@ -65,7 +68,8 @@ fn filtered(
     filter: &serde_json::Value,
     code: &'static str,
 ) -> Result<Arc<RoaringBitmap>> {
-    let scope = Scope { code, index_uid: Some(&request.index_uid), features: request.features };
+    let (index_uid, features) = (Some(request.index_uid.as_str()), request.features);
+    let scope = Scope { code, index_uid, features, stop: None };
     filter::passing(snapshot, filter, &scope)
 }
 
@@ -153,5 +157,6 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         request_uid: String::new(),
         metadata: None,
         pins: Vec::new(),
+        answer_bytes_max: None,
     }
 }

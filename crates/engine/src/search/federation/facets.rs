@@ -9,6 +9,7 @@ use super::request::Federation;
 use crate::error::{Error, Result};
 use crate::facets::{Distribution, Stats};
 use crate::search::answer::write_text;
+use crate::search::bounds::Bounds;
 use crate::search::facet::{check_facets, distributions, order_of, write_distribution, write_stats};
 use crate::settings::FacetOrder;
 use crate::store::Snapshot;
@@ -21,7 +22,12 @@ pub(super) struct FoundIn {
 }
 
 /// Writes what `facetsByIndex` and `mergeFacets` ask for, after a comma; nothing if that is nothing.
-pub(super) fn write(found: &mut [FoundIn], federation: &Federation, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn write(
+    found: &mut [FoundIn],
+    federation: &Federation,
+    bounds: &Bounds,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     found.sort_by(|a, b| a.uid.cmp(&b.uid));
     let mut asked = Vec::new();
     for one in found.iter() {
@@ -29,7 +35,7 @@ pub(super) fn write(found: &mut [FoundIn], federation: &Federation, out: &mut Ve
         if !names.is_empty() {
             check_facets(&one.snapshot, &one.uid, names)?;
             let max = one.snapshot.settings().faceting.max_values_per_facet;
-            asked.push((one, distributions(&one.snapshot, names, &one.documents, max)?));
+            asked.push((one, distributions(&one.snapshot, names, &one.documents, (max, bounds))?));
         }
     }
     if asked.is_empty() {

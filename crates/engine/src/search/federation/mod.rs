@@ -18,6 +18,7 @@ use self::facets::FoundIn;
 use self::merge::{Candidate, DistinctValue, merge};
 use self::request::Federation;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::bounds::Bounds;
 use super::compare;
 use super::multi::{IndexedSearch, at_query};
 use super::patience::Patience;
@@ -53,6 +54,7 @@ pub fn federated_search(
 ) -> Result<Answer> {
     let started = Instant::now();
     let federation: Federation = decode(federation)?;
+    let bounds = Bounds::new(federation.answer_bytes_max);
     let queries = searches.iter().enumerate();
     let queries: Vec<Query> =
         queries.map(|(at, search)| rank(search, at, &federation, patience)).collect::<Result<_>>()?;
@@ -62,12 +64,12 @@ pub fn federated_search(
     let mut found = found_in(&queries, &merged.dropped);
     let page = merged.hits.get(window.start..).unwrap_or_default();
     let mut body = b"{\"hits\":[".to_vec();
-    write_hits(&queries, page, &federation, &mut body)?;
+    write_hits(&queries, page, (&federation, &bounds), &mut body)?;
     body.extend_from_slice(b"]");
     write_query_vectors(&queries, &federation, &mut body);
     let total = found.iter().map(|one| one.documents.len()).sum();
     let mut facets = Vec::new();
-    facets::write(&mut found, &federation, &mut facets)?;
+    facets::write(&mut found, &federation, &bounds, &mut facets)?;
     write_display(format_args!(",\"processingTimeMs\":{}", started.elapsed().as_millis()), &mut body);
     federation.paging.write(total, &mut body);
     body.append(&mut facets);
@@ -86,6 +88,7 @@ pub fn federated_search(
         write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
     }
     body.push(b'}');
+    bounds.check(body.len())?;
     Ok(Answer { body, facts })
 }
 
@@ -108,6 +111,9 @@ fn rank<'s>(
     federation: &Federation,
     patience: &Patience,
 ) -> Result<Query<'s>> {
+    if at > 0 {
+        patience.check()?;
+    }
     let mut request: SearchRequest = decode(&search.request)?;
     request.paging = federation.paging;
     if federation.distinct.is_some() {
@@ -208,12 +214,12 @@ fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
 fn write_hits(
     queries: &[Query],
     hits: &[Candidate],
-    federation: &Federation,
+    (federation, bounds): (&Federation, &Bounds),
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut pages: Vec<Page> = queries
         .iter()
-        .map(|query| Page::new(&query.search.snapshot, &query.request, &query.found))
+        .map(|query| Page::new(&query.search.snapshot, &query.request, &query.found, bounds))
         .collect::<Result<_>>()?;
     for (at, candidate) in hits.iter().enumerate() {
         if at > 0 {

@@ -25,6 +25,8 @@ pub(super) struct Federation {
     pub origin: Option<Origin>,
     /// Hits carry what they are compared by.
     pub show_score_values: bool,
+    #[serde(default)]
+    pub answer_bytes_max: Option<usize>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

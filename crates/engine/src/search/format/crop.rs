@@ -1,6 +1,7 @@
 //! The part of a text around its matches.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::matches::Match;
@@ -88,8 +89,9 @@ fn place_of(pieces: &[Piece], word: usize) -> usize {
 /// First and last match of the best run that fits `length` words; the first match if none fits.
 fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
     let mut best: Option<(Score, usize, usize)> = None;
+    let mut scores = RunScores::new(matches);
     let mut consider = |first: usize, last: usize| {
-        let score = score(&matches[first..=last]);
+        let score = scores.of(first, last);
         if best.is_none_or(|(so_far, ..)| score > so_far) {
             best = Some((score, first, last));
         }
@@ -122,18 +124,64 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
     Some((&matches[first], &matches[last]))
 }
 
-fn score(run: &[Match]) -> Score {
-    let mut covered = BTreeSet::new();
-    let (mut nearness, mut order) = (0, 0);
-    for (at, found) in run.iter().enumerate() {
-        covered.extend(found.positions.clone());
-        let inner = (found.words.end() - found.words.start()) as isize;
-        nearness -= inner;
-        order += inner;
-        if let Some(next) = run.get(at + 1) {
-            nearness -= (next.words.start() - found.words.end()).min(GAP_MAX) as isize;
-            order += isize::from(next.positions.start() > found.positions.start());
+/// Scores of runs of matches, each of which begins and ends no earlier than the one before it.
+struct RunScores<'m> {
+    matches: &'m [Match],
+    /// Of the matches before each: words that they span beyond their first.
+    spans: Vec<isize>,
+    /// Of the matches before each: words to the next one, and how often the next one comes later in the query.
+    gaps: Vec<isize>,
+    ascents: Vec<isize>,
+    /// Matches of the run by query position.
+    counts: HashMap<u32, usize>,
+    run: Range<usize>,
+}
+
+impl<'m> RunScores<'m> {
+    fn new(matches: &'m [Match]) -> Self {
+        let sums = |of: &dyn Fn(&Match, &Match) -> isize| -> Vec<isize> {
+            let mut sum = 0;
+            let next = matches.iter().skip(1).chain(matches.last());
+            let mut sums = vec![0];
+            sums.extend(matches.iter().zip(next).map(|(one, next)| {
+                sum += of(one, next);
+                sum
+            }));
+            sums
+        };
+        let gap = |one: &Match, next: &Match| {
+            let words = next.words.start().cast_signed() - one.words.end().cast_signed();
+            words.min(GAP_MAX.cast_signed())
+        };
+        Self {
+            matches,
+            spans: sums(&|one, _| (one.words.end() - one.words.start()).cast_signed()),
+            gaps: sums(&gap),
+            ascents: sums(&|one, next| isize::from(next.positions.start() > one.positions.start())),
+            counts: HashMap::new(),
+            run: 0..0,
         }
     }
-    (covered.len(), nearness, order)
+
+    fn of(&mut self, first: usize, last: usize) -> Score {
+        for found in &self.matches[self.run.end..(last + 1).max(self.run.end)] {
+            for position in found.positions.clone() {
+                *self.counts.entry(position).or_default() += 1;
+            }
+        }
+        for found in &self.matches[self.run.start..first.max(self.run.start)] {
+            for position in found.positions.clone() {
+                if let Entry::Occupied(mut count) = self.counts.entry(position) {
+                    *count.get_mut() -= 1;
+                    if *count.get() == 0 {
+                        count.remove();
+                    }
+                }
+            }
+        }
+        self.run = first..last + 1;
+        let span = self.spans[last + 1] - self.spans[first];
+        let gap = self.gaps[last] - self.gaps[first];
+        (self.counts.len(), -span - gap, span + self.ascents[last] - self.ascents[first])
+    }
 }

@@ -37,6 +37,8 @@ pub(super) struct Formatter<'a> {
     displayed: Selection,
     /// What was worked out for a path.
     formats: HashMap<String, Format>,
+    /// Bytes from which on nothing more is written: the answer is too large then.
+    bytes_max: usize,
 }
 
 impl<'a> Formatter<'a> {
@@ -80,7 +82,13 @@ impl<'a> Formatter<'a> {
             shown,
             displayed: displayed.clone(),
             formats: HashMap::new(),
+            bytes_max: usize::MAX,
         }
+    }
+
+    /// The same, which writes little more than so many bytes of a hit.
+    pub fn within(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// Writes `_formatted` if anything was asked to be formatted; says whether.
@@ -91,6 +99,9 @@ impl<'a> Formatter<'a> {
     }
 
     fn write_leaf(&mut self, leaf: &Leaf<'_>, out: &mut Vec<u8>) {
+        if out.len() > self.bytes_max {
+            return;
+        }
         let Some(text) = text_of(leaf.raw) else {
             out.extend_from_slice(leaf.raw.as_bytes());
             return;
@@ -143,6 +154,9 @@ impl<'a> Formatter<'a> {
             if start >= end {
                 continue;
             }
+            if formatted.len() > self.bytes_max {
+                break;
+            }
             formatted.push_str(&text[written..start]);
             formatted.push_str(&self.request.highlight_pre_tag);
             formatted.push_str(&text[start..end]);
@@ -166,37 +180,54 @@ impl<'a> Formatter<'a> {
 
     /// Writes `_matchesPosition`: places of matches in displayed attributes, in bytes, sorted by attribute.
     pub fn write_positions(&self, source: &str, hidden: &[&str], out: &mut Vec<u8>) {
-        let mut of_path: BTreeMap<String, Vec<serde_json::Value>> = BTreeMap::new();
+        let mut of_path: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut bytes = out.len();
         if !self.matching.is_empty() {
             let mut ignored = Vec::new();
             project(source, &self.displayed, hidden, &mut ignored, |leaf, _| {
+                if bytes > self.bytes_max {
+                    return;
+                }
                 let Some(text) = text_of(leaf.raw) else { return };
                 let words = self.words(leaf.path, &text, false);
-                let places = self.matching.find(&words).into_iter().map(|Match { bytes, .. }| {
-                    let mut place = serde_json::json!({"start": bytes.start, "length": bytes.len()});
-                    if !leaf.indices.is_empty() {
-                        place["indices"] = leaf.indices.into();
-                    }
-                    place
-                });
-                let places: Vec<_> = places.collect();
+                let found = self.matching.find(&words);
                 // Of the elements of an array the reference reports the last one with a match.
-                if !places.is_empty() {
+                if !found.is_empty() {
+                    let places = positions_json(&found, leaf.indices);
+                    bytes += places.len();
                     of_path.insert(leaf.path.to_owned(), places);
                 }
             });
         }
         out.push(b'{');
-        for (at, (path, found)) in of_path.iter().enumerate() {
+        for (at, (path, places)) in of_path.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
             write_text(path, out);
             out.push(b':');
-            super::answer::write_json(found, out);
+            out.extend_from_slice(places);
         }
         out.push(b'}');
     }
+}
+
+/// Places of matches as JSON, with those of the text in the arrays that lead to it.
+fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
+    #[derive(serde::Serialize)]
+    struct Position<'i> {
+        start: usize,
+        length: usize,
+        #[serde(skip_serializing_if = "<[usize]>::is_empty")]
+        indices: &'i [usize],
+    }
+    let mut out = Vec::new();
+    for (at, Match { bytes, .. }) in found.iter().enumerate() {
+        out.push(if at == 0 { b'[' } else { b',' });
+        super::answer::write_json(&Position { start: bytes.start, length: bytes.len(), indices }, &mut out);
+    }
+    out.push(b']');
+    out
 }
 
 /// The text of a string or number; None for booleans and null. Numbers read as they are printed.
