@@ -467,7 +467,7 @@ test('a clock set back lets no date fall with rising uids, and no task end befor
   connection.exec(`UPDATE tasks SET enqueued_at = enqueued_at + ${ahead}`)
   connection.close()
   // The file is no longer what it was when the store was closed.
-  await rm(join(first.directory, 'tasks', 'mark'))
+  await rm(join(first.directory, 'tasks.mark'))
   const { tasks, start } = await house(t, { directory: first.directory, driver: 'libsql' })
   await tasks.enqueue(create('boats'))
   start()

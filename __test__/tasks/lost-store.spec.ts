@@ -136,12 +136,28 @@ for (const engine of engineKinds) {
     t.deepEqual(await contentOf(directory), before)
   })
 
+  test(`${engine}: an older copy of the whole folder of tasks refuses the start`, async (t) => {
+    const directory = await stopped(t, engine)
+    const [tasks, older] = [join(directory, 'tasks'), join(directory, 'older')]
+    await cp(tasks, older, { recursive: true })
+    const siftd = await opened(t, directory)
+    await siftd.waitForTask((await siftd.index('boats').addDocuments([{ id: 3 }])).taskUid)
+    await siftd.close()
+    await rm(tasks, { recursive: true })
+    await rename(older, tasks)
+    const before = await contentOf(directory)
+    await t.throwsAsync(opened(t, directory), {
+      message: /ends at transaction \d+, though \d+ transactions were acknowledged/,
+    })
+    t.deepEqual(await contentOf(directory), before)
+  })
+
   test(`${engine}: a directory that no index refers to is moved to lost, whole`, async (t) => {
     const directory = await stopped(t, engine)
     const [id = ''] = await directoriesIn(join(directory, 'indexes'))
     const before = await contentOf(join(directory, 'indexes', id))
     change(directory, `DELETE FROM catalogue WHERE id = '${id}'`)
-    await rm(join(directory, 'tasks', 'mark'))
+    await rm(join(directory, 'tasks.mark'))
     const siftd = await opened(t, directory)
     t.is(siftd.indexes().length, 2)
     const [lost = ''] = await readdir(join(directory, 'lost'))
@@ -153,17 +169,20 @@ for (const engine of engineKinds) {
     const directory = await stopped(t, engine)
     const siftd = await opened(t, directory)
     const before = await directoriesIn(join(directory, 'indexes'))
+    const dropped = siftd.indexes().find(({ uid }) => uid === 'boats')?.id ?? ''
     const earlier = await asKilled(t, directory)
     await siftd.waitForTask((await siftd.index('boats').delete()).taskUid)
     const later = await asKilled(t, directory)
-    const after = await directoriesIn(join(later, 'indexes'))
-    const [dropped = ''] = before.filter((id) => !after.includes(id))
     // As if the process had ended between the record of the deletion and the removal.
+    await rm(join(later, 'indexes', dropped), { recursive: true, force: true })
     await rename(join(earlier, 'indexes', dropped), join(later, 'indexes', dropped))
     change(later, `INSERT OR IGNORE INTO disposable VALUES ('${dropped}')`)
     const again = await opened(t, later)
     t.is(again.indexes().length, 2)
-    t.deepEqual([...(await directoriesIn(join(later, 'indexes')))].sort(), [...after].sort())
+    t.deepEqual(
+      [...(await directoriesIn(join(later, 'indexes')))].sort(),
+      before.filter((id) => id !== dropped).sort(),
+    )
     t.false((await readdir(later)).includes('lost'))
   })
 }
@@ -175,7 +194,7 @@ const directoriesIn = async (path: string): Promise<readonly string[]> =>
 
 test('a mark that is missing or damaged beside a whole store is written anew', async (t) => {
   const directory = await stopped(t, 'fallback')
-  const mark = join(directory, 'tasks', 'mark')
+  const mark = join(directory, 'tasks.mark')
   for (const damage of [() => rm(mark), () => flip(mark, () => 12)]) {
     await damage()
     const siftd = await opened(t, directory)
@@ -200,8 +219,9 @@ test('the daemon refuses an incomplete task store in one line with exit code 1',
   })
 })
 
-test('a directory without tasks and without indexes is a new one', async (t) => {
+test('a directory without tasks, their mark and indexes is a new one', async (t) => {
   const directory = await stopped(t, 'fallback')
+  await rm(join(directory, 'tasks.mark'))
   await rm(join(directory, 'tasks'), { recursive: true })
   await rm(join(directory, 'indexes'), { recursive: true })
   await mkdir(join(directory, 'indexes'))

@@ -105,6 +105,8 @@ for (const engine of engineKinds) {
     await rm(store, { recursive: true })
     await cp(`${store}.kept`, store, { recursive: true })
     await rm(join(store, 'lock'))
+    // It tells of the transaction that this store has not had.
+    await rm(join(directory, 'tasks.mark'))
     t.truthy(await readdir(index))
     const siftd = await opened(t, directory)
     t.deepEqual(await siftd.index('boats').document(4), { id: 4 })
@@ -127,7 +129,7 @@ for (const engine of engineKinds) {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('UPDATE catalogue SET last_batch = NULL')
     connection.close()
-    await rm(join(directory, 'tasks', 'mark'))
+    await rm(join(directory, 'tasks.mark'))
     await rm(index, { recursive: true })
     const siftd = await opened(t, directory)
     await t.throwsAsync(siftd.index('boats').search('boats'), { code: 'index_damaged' })

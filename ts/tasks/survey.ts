@@ -8,7 +8,8 @@ import { readStoreHeader, type StoreHeader } from './store-header.js'
 
 /** Where things lie in a data directory. */
 export const storePath = (directory: string): string => join(directory, 'tasks', 'tasks.db')
-export const markPath = (directory: string): string => join(directory, 'tasks', 'mark')
+/** Not in `tasks/`: an older copy of that whole directory must not bring its own mark along. */
+export const markPath = (directory: string): string => join(directory, 'tasks.mark')
 export const indexesPath = (directory: string): string => join(directory, 'indexes')
 export const lostPath = (directory: string): string => join(directory, 'lost')
 
@@ -63,7 +64,7 @@ export function objection({ header, mark, file, indexes }: Survey): string | nul
     (file.bytes === mark.closed.bytes && file.check === mark.closed.check)
   return isSame
     ? null
-    : 'is damaged: its content is not what it was when the server stopped (if it was edited on purpose, delete the file `mark` beside it)'
+    : 'is damaged: its content is not what it was when the server stopped (if it was edited on purpose, delete the file `tasks.mark`)'
 }
 
 const transactions = (count: number) => (count === 1 ? '1 transaction' : `${count} transactions`)
