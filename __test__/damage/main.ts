@@ -12,6 +12,22 @@ import { damageTrial } from './damage.js'
 import { outcomeTable } from './table.js'
 import { failing } from './trial.js'
 
+const help = `npm run damage -- [options]
+
+Damages copies of a data directory file by file and prints what a server did with each kind of damage.
+
+  --engine NAME      native or fallback                  (default fallback)
+  --faults N         damages to try                      (default 1000)
+  --seed S           which ones                          (default 1)
+  --jobs J           servers at a time                   (default 2)
+  --only NUMBERS     these damages alone, told in full
+  --directory D      keeps the undamaged data there, so that a damage meets the same bytes again
+  --verbose          tells of every damage, not of failures alone
+
+Examples
+  npm run damage -- --engine native
+  npm run damage -- --engine fallback --seed 7 --only 23,55`
+
 const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'fallback' },
@@ -19,11 +35,16 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
     only: { type: 'string' },
+    help: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     /** Where the world stays, so that a fault meets the same bytes again. */
     directory: { type: 'string' },
   },
 })
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
 const { engine, only } = values
 const directory = values.directory ?? (await mkdtemp(join(tmpdir(), 'siftd-damage-')))
 const started = Date.now()

@@ -11,6 +11,21 @@ import { parseArgs } from 'node:util'
 import { buildLibrary, whyNoLibrary } from './library.js'
 import { type FaultVerdict, faultTrial } from './trial.js'
 
+const help = `npm run faults -- [options]
+
+Fails system calls of servers under load, ends them, and compares what is there after a restart with what was told.
+
+  --engine NAME      native or fallback                  (default fallback)
+  --runs N           servers to try it on                (default 300)
+  --seed S           which load and which failures       (default 1)
+  --jobs J           servers at a time                   (default 2)
+  --only NUMBERS     these runs alone, told in full
+  --kills            fails no call, kills only
+
+Examples
+  npm run faults -- --engine native --runs 50
+  npm run faults -- --engine fallback --kills`
+
 const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'fallback' },
@@ -18,9 +33,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
     only: { type: 'string' },
+    help: { type: 'boolean', default: false },
     kills: { type: 'boolean', default: false },
   },
 })
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
 const { engine, only, kills } = values
 const reason = kills ? null : whyNoLibrary()
 if (reason !== null) throw new Error(reason)

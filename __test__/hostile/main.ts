@@ -1,8 +1,9 @@
 /**
  * npm run hostile -- [--minutes N] [--engine native|fallback] [--seed S] [--only PART] [--generated] [--replay FILE]
  *
- * Runs the corpus (or its cases whose name holds PART, and nothing else), then generated requests until the time is over, and ends with one line of counts and with 1 if
- * anything was found. What was found lies in files that `--replay` sends again.
+ * Runs the corpus (or its cases whose name holds PART, and nothing else), then generated requests until the time is
+ * over. Ends with one line of counts, and with 1 if anything was found. What was found lies in files that `--replay`
+ * sends again.
  */
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,16 +17,36 @@ const CALIBRATION_MS = 5_000
 /** Cases and requests whose costs are shown in the end. */
 const COSTS_SHOWN = 12
 
+const help = `npm run hostile -- [options]
+
+Sends harmful requests to a server of its own and watches it from outside: the corpus, then generated requests.
+
+  --engine NAME      native or fallback                  (default native)
+  --minutes N        how long, the corpus included       (default 10)
+  --seed S           which requests are generated        (default: another one each time)
+  --only PART        cases of the corpus whose name holds PART, and nothing else
+  --generated        leaves the corpus out
+  --replay FILE      sends again what was found
+
+Examples
+  npm run hostile -- --engine fallback --minutes 30
+  npm run hostile -- --minutes 0 --only "multi-search"`
+
 const { values: given } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     engine: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string' },
+    help: { type: 'boolean', default: false },
     generated: { type: 'boolean', default: false },
     replay: { type: 'string' },
   },
 })
+if (given.help) {
+  console.log(help)
+  process.exit(0)
+}
 const say = (line: string): void => console.log(line)
 const shownCalibration = ({ stopMs, slowestMs, lateMs }: Observation): string =>
   `a bare server stops for ${stopMs.toFixed(1)} ms (slowest answer ${slowestMs.toFixed(1)} ms, our timer late by ${lateMs.toFixed(1)} ms)`
