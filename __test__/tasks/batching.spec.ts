@@ -1,7 +1,7 @@
 import test from 'ava'
+import type { QueuedTask } from '../../ts/tasks/batching.js'
 import { type BatchLimits, type IndexFacts, nextBatch } from '../../ts/tasks/batching.js'
 import type { TaskContent, TaskType } from '../../ts/tasks/index.js'
-import type { QueuedTask } from '../../ts/tasks/records.js'
 
 const roomy: BatchLimits = { tasksMax: 1000, payloadBytesMax: 1_000_000 }
 

@@ -13,21 +13,9 @@ import { keyForm } from './key-lines.js'
 import { TRANSACTION_ROWS } from './limits.js'
 import { batchOf, taskOf } from './read-tasks.js'
 import { indexesIn, indexUidIn, restoreIndex } from './restore-index.js'
+import type { RestoreRequest } from './restore-request.js'
 import { RULES_INDEX, ruleForm } from './rules.js'
 import type { Upload } from './task-kinds.js'
-
-export interface RestoreRequest {
-  /** The dump. */
-  readonly archive: string
-  /** A data directory in the making, empty but for what the engine has made. */
-  readonly directory: string
-  /** Open over that directory, empty. */
-  readonly engine: Engine
-  /** Once aborted, the import ends soon by rejecting with its reason. */
-  readonly signal: AbortSignal
-  /** Told often. `total` is 0 for what cannot be foreseen. */
-  progress(doing: string, finished: number, total: number): void
-}
 
 /** What of a dump is not the queue's or the engine's. */
 export interface Restored {

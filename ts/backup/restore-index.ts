@@ -20,7 +20,7 @@ import { bytesOf, requiredJsonOf } from './entries.js'
 import { fieldsOf, indexUidOf } from './fields.js'
 import { indexMetadataForm } from './instance-forms.js'
 import { COMMIT_BYTES } from './limits.js'
-import type { RestoreRequest } from './restore-dump.js'
+import type { RestoreRequest } from './restore-request.js'
 
 /** Folders of the indexes of a dump, sorted. */
 export function indexesIn(unpacked: Unpacked): readonly string[] {

@@ -7,7 +7,7 @@ import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Disconnect } from './disconnect.js'
 import { ownValue } from './parse/index.js'
-import type { RouteServices } from './services.js'
+import type { RouteServices } from './route-services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: settings §8. */
 const SEARCH_MS = 1500

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { errorAnswer } from './answers.js'
-import type { Operation } from './endpoint.js'
+import type { Operation } from './operation.js'
 import { type Fields, fieldSchema, type Schema, type SchemaValue } from './parse/index.js'
 
 type Described = Operation<Fields, unknown>

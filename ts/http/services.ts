@@ -9,10 +9,6 @@ import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import type { Features } from './features.js'
 import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
-import type { Metrics } from './metrics.js'
-import type { ApiDocument } from './openapi.js'
-import type { NetworkBook } from './remotes/index.js'
-import type { SearchQueue } from './search-queue.js'
 
 /** What the HTTP layer is told at launch. */
 export interface HttpOptions {
@@ -78,12 +74,4 @@ export interface Services {
   readonly version: Version
   /** Certificate, key and client policy; null or absent: plain HTTP. */
   readonly tls?: TlsOptions | null
-}
-
-/** What the plug-ins receive: the services, and what they share among themselves. */
-export interface RouteServices extends Services {
-  readonly searches: SearchQueue
-  readonly network: NetworkBook
-  readonly metrics: Metrics
-  readonly apiDocument: ApiDocument
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { FilterValue, SearchFacts } from '../engine/index.js'
 import type { SentSettings } from '../settings/index.js'
 import type { Facts, UsageEvent } from '../telemetry/index.js'
-import type { RouteServices } from './services.js'
+import type { RouteServices } from './route-services.js'
 
 /** Counts a request, with the client that its headers name. */
 export function raise(

@@ -1,4 +1,18 @@
-import type { QueuedTask } from './records.js'
+import type { TaskContent, TaskType } from './task.js'
+
+/** What batching needs to know of an enqueued task. */
+export interface QueuedTask {
+  readonly uid: number
+  readonly type: TaskType
+  readonly kind: TaskContent['kind']
+  readonly indexUid: string | null
+  readonly payloadBytes: number
+  /** Named by the request; documents only. */
+  readonly primaryKey: string | null
+  readonly mayCreateIndex: boolean
+  /** Indexes a swap or rename acts on besides `indexUid`. */
+  readonly touches: readonly string[]
+}
 
 /** How much one batch may hold. */
 export interface BatchLimits {

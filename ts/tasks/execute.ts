@@ -1,109 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import type { Embedders } from '../embedders/index.js'
-import type {
-  BatchReport,
-  Engine,
-  Operation,
-  Prepared,
-  RunScript,
-  Step,
-  VectorPage,
-} from '../engine/index.js'
+import type { BatchReport, Operation, Prepared, VectorPage } from '../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../errors/index.js'
 import { defaultIndexSettings, type IndexSettings, mergeSettings, remakesBetween } from '../settings/index.js'
+import {
+  type BatchContext,
+  type Effects,
+  Interrupted,
+  type Outcome,
+  type Run,
+  type TaskLog,
+} from './batch-context.js'
 import type { PickedBatch } from './batching.js'
-import type { Catalogue } from './catalogue.js'
-import type { CatalogueFile } from './catalogue-file.js'
-import type { Clock } from './clock.js'
 import type { Counters } from './details.js'
-import { dumpSource, type WriteDump } from './dump.js'
+import { dumpSource } from './dump.js'
 import { editDocuments } from './edit.js'
 import { vectorsFor } from './embedding.js'
-import { type ExportIndex, exportedIndexes } from './export.js'
-import type { CatalogueRow, PendingTask, Relabel } from './records.js'
-import type { RuleBook } from './rule-book.js'
+import { exportedIndexes } from './export.js'
+import type { CatalogueRow, PendingTask } from './records.js'
 import { humanSize } from './sizes.js'
-import { isDiskFull, noSpace, type Spool } from './spool.js'
-import type { StoreClient } from './store-client.js'
+import { isDiskFull, noSpace } from './spool.js'
 import { formatDate, type Micros } from './time.js'
-import { type EmbedderCounts, parsedDetails } from './view.js'
-
-/** Where faults that are nobody's mistake are told. */
-export interface TaskLog {
-  debug(facts: object, message: string): void
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-}
-
-/** What carrying out a batch needs. */
-export interface Surroundings {
-  readonly engine: Engine
-  readonly store: StoreClient
-  readonly spool: Spool
-  readonly catalogue: Catalogue
-  readonly rules: RuleBook
-  readonly exportIndex: ExportIndex
-  readonly writeDump: WriteDump
-  readonly log: TaskLog
-  readonly clock: Clock
-  readonly embedders: Embedders
-  readonly runScript: RunScript
-  /** The names of the indexes outside the store, for when it is lost. */
-  readonly names: CatalogueFile
-}
-
-/** How far along: so many of so many. */
-export type Place = Pick<Step, 'finished' | 'total'>
-
-/** One batch on its way. */
-export interface Run {
-  readonly batchUid: number
-  readonly startedAt: Micros
-  /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
-  readonly signal: AbortSignal
-  /** Says what is being done now, for progress and trace. @param place absent: as batches usually go */
-  step(name: string, place?: Place): void
-  /** How far the step has come, for progress. @param unit such as `document` */
-  count(unit: string, finished: number, total: number): void
-  /** Says that a commit of an index failed, which a failing disk may have kept all the same. */
-  commitFailed(index: string): void
-  /** Who knows how far the step has come; asked when somebody wants to see progress. */
-  follow(inner: () => Promise<readonly Step[] | null>): void
-  /** What embedders were asked for it. */
-  readonly requests: EmbedderCounts
-  /** Resolves once no prepared batch of an interrupted run is left on that index. */
-  released(index: string): Promise<void>
-  /** Hands over an interrupted preparation that has to be undone. */
-  leave(index: string, release: Promise<void>): void
-}
-
-/** A batch was interrupted before its commit; nothing of it is visible. */
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted'
-}
-
-/** How one task ended; counters only if it succeeded. */
-export interface Outcome {
-  readonly task: PendingTask
-  readonly status: 'succeeded' | 'failed' | 'canceled'
-  readonly error: ErrorBody | null
-  readonly counters: Counters | null
-  readonly canceledBy: number | null
-  readonly newIndexUid: string | null
-}
-
-/** Everything a batch did, to be recorded in one transaction. */
-export interface Effects {
-  readonly finishedAt: Micros
-  readonly outcomes: readonly Outcome[]
-  readonly written: readonly CatalogueRow[]
-  readonly removed: readonly string[]
-  readonly relabels: readonly Relabel[]
-  readonly deletedTasks: readonly number[]
-  /** Engine directories that nothing refers to once the effects are recorded. */
-  readonly dropped: readonly string[]
-}
+import { parsedDetails } from './view.js'
 
 /**
  * Carries out a batch up to and including its engine commit.
@@ -114,7 +31,7 @@ export async function execute(
   picked: PickedBatch,
   tasks: readonly PendingTask[],
   run: Run,
-  around: Surroundings,
+  around: BatchContext,
 ): Promise<Effects> {
   try {
     return finished(await effectsOf(picked, tasks, run, around))
@@ -136,7 +53,7 @@ function effectsOf(
   picked: PickedBatch,
   tasks: readonly PendingTask[],
   run: Run,
-  around: Surroundings,
+  around: BatchContext,
 ): Promise<Unfinished> {
   const [first] = tasks
   if (first === undefined) throw new TypeError('a batch has at least one task')
@@ -235,7 +152,7 @@ function mayCreate({ content }: PendingTask): boolean {
 async function changeIndex(
   tasks: readonly PendingTask[],
   run: Run,
-  around: Surroundings,
+  around: BatchContext,
 ): Promise<Unfinished> {
   const { catalogue, engine, log } = around
   const uid = indexOf(tasks[0])
@@ -308,7 +225,7 @@ async function changeIndex(
 }
 
 /** Says that a directory is about to be made: without that, what a crash leaves of it is set aside, not removed. */
-async function announce(id: string, { store, log }: Surroundings): Promise<void> {
+async function announce(id: string, { store, log }: BatchContext): Promise<void> {
   try {
     await store.call('announce', [id])
   } catch (error) {
@@ -331,7 +248,7 @@ async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
   { signal, requests, step }: Run,
-  { engine, spool, embedders, log }: Surroundings,
+  { engine, spool, embedders, log }: BatchContext,
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
@@ -433,7 +350,7 @@ async function commitOf(
   indexUid: string,
   operations: readonly Operation[],
   run: Run,
-  { engine, embedders, catalogue }: Surroundings,
+  { engine, embedders, catalogue }: BatchContext,
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
@@ -518,7 +435,7 @@ export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
 }
 
 /** Runs a script over the documents of an index, then commits what it changed. */
-async function editIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
+async function editIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
   const { catalogue, engine, spool, runScript } = around
   const uid = indexOf(task)
   const row = catalogue.row(uid)
@@ -544,7 +461,7 @@ async function editIndex(task: PendingTask, run: Run, around: Surroundings): Pro
   }
 }
 
-async function createIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
+async function createIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
   const { engine, catalogue, log } = around
   const uid = indexOf(task)
   const { primaryKey } = contentOf(task, 'indexCreation')
@@ -568,7 +485,7 @@ async function createIndex(task: PendingTask, run: Run, around: Surroundings): P
   }
 }
 
-async function updateIndex(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
+async function updateIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
   const { catalogue } = around
   const uid = indexOf(task)
   const { primaryKey, newUid } = contentOf(task, 'indexUpdate')
@@ -623,7 +540,7 @@ export function updatedIndex(
   }
 }
 
-async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Promise<Unfinished> {
+async function swapIndexes(task: PendingTask, { catalogue }: BatchContext): Promise<Unfinished> {
   const { swaps } = contentOf(task, 'indexSwap')
   const missing = swaps
     .flatMap(({ indexes: [a, b], rename }) => (rename ? [a] : [a, b]))
@@ -655,7 +572,7 @@ async function swapIndexes(task: PendingTask, { catalogue }: Surroundings): Prom
 async function deleteIndex(
   tasks: readonly PendingTask[],
   run: Run,
-  { engine, catalogue, log }: Surroundings,
+  { engine, catalogue, log }: BatchContext,
 ): Promise<Unfinished> {
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
@@ -696,7 +613,7 @@ function swallowed({ content }: PendingTask, present: number): Counters {
   }
 }
 
-async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundings): Promise<Unfinished> {
+async function compactIndex(task: PendingTask, { engine, catalogue }: BatchContext): Promise<Unfinished> {
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
@@ -705,14 +622,14 @@ async function compactIndex(task: PendingTask, { engine, catalogue }: Surroundin
   return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
 }
 
-async function changeRule(task: PendingTask, { rules }: Surroundings): Promise<Unfinished> {
+async function changeRule(task: PendingTask, { rules }: BatchContext): Promise<Unfinished> {
   const { uid, patch } = contentOf(task, 'dsrUpdate')
   await rules.change(uid, patch, formatDate(task.row.enqueuedAt))
   return effects({ outcomes: [succeeded(task, { updatedRules: 1 })] })
 }
 
 /** Copies indexes one after another. What was sent before a failure stays where it is. */
-async function exportIndexes(task: PendingTask, run: Run, around: Surroundings): Promise<Unfinished> {
+async function exportIndexes(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
   const { engine, catalogue, exportIndex, log } = around
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
@@ -746,7 +663,7 @@ async function createDump(
   task: PendingTask,
   strategy: string,
   run: Run,
-  around: Surroundings,
+  around: BatchContext,
 ): Promise<Unfinished> {
   const leftOut = new Map<string, string>()
   try {
@@ -770,11 +687,11 @@ const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-async function clearRules(task: PendingTask, { rules }: Surroundings): Promise<Unfinished> {
+async function clearRules(task: PendingTask, { rules }: BatchContext): Promise<Unfinished> {
   return effects({ outcomes: [succeeded(task, { deletedDocuments: await rules.clear() })] })
 }
 
-async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<Unfinished> {
+async function cancelTasks(task: PendingTask, { store }: BatchContext): Promise<Unfinished> {
   const { tasks } = contentOf(task, 'taskCancelation')
   const own = task.row.uid
   const canceled = await store.call('pending', [tasks.filter((uid) => uid < own)])
@@ -795,7 +712,7 @@ async function cancelTasks(task: PendingTask, { store }: Surroundings): Promise<
   })
 }
 
-async function deleteTasks(tasks: readonly PendingTask[], { store }: Surroundings): Promise<Unfinished> {
+async function deleteTasks(tasks: readonly PendingTask[], { store }: BatchContext): Promise<Unfinished> {
   const deleted = new Set<number>()
   const outcomes: Outcome[] = []
   for (const task of tasks) {

@@ -2,7 +2,7 @@
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../engine/index.js'
-import type { TaskLog } from './execute.js'
+import type { TaskLog } from './batch-context.js'
 import type { Start } from './records.js'
 import type { Spool } from './spool.js'
 import type { StoreClient } from './store-client.js'

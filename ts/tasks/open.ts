@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { type Embedders, embeddingError } from '../embedders/index.js'
 import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import type { BatchContext, TaskLog } from './batch-context.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue.js'
 import { type CatalogueFile, catalogueFile } from './catalogue-file.js'
 import { type Clock, systemClock } from './clock.js'
 import { type DriverName, driverNames } from './driver.js'
-import type { WriteDump } from './dump.js'
-import type { Surroundings, TaskLog } from './execute.js'
+import type { WriteDump } from './dump-source.js'
 import type { ExportIndex } from './export.js'
 import { type LostAndFound, lostAndFound } from './leftovers.js'
 import {
@@ -127,7 +127,7 @@ export async function assemble(
   const embedders = setup.embedders ?? noEmbedders
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
-  const around: Surroundings = {
+  const around: BatchContext = {
     engine,
     store,
     spool,

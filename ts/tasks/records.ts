@@ -1,4 +1,5 @@
 import type { BatchLimits, PickedBatch } from './batching.js'
+import type { StoredWebhook } from './stored-webhook.js'
 import type { TaskContent, TaskStatus, TaskType } from './task.js'
 import type { StoredKey, TaskFilter, TaskPaging } from './tasks.js'
 import type { Micros } from './time.js'
@@ -35,20 +36,6 @@ export interface NewRow {
   readonly touches: string | null
   /** Tasks that a cancelation or deletion is about, null for other kinds. */
   readonly matched: number | null
-}
-
-/** What batching needs to know of an enqueued task. */
-export interface QueuedTask {
-  readonly uid: number
-  readonly type: TaskType
-  readonly kind: TaskContent['kind']
-  readonly indexUid: string | null
-  readonly payloadBytes: number
-  /** Named by the request; documents only. */
-  readonly primaryKey: string | null
-  readonly mayCreateIndex: boolean
-  /** Indexes a swap or rename acts on besides `indexUid`. */
-  readonly touches: readonly string[]
 }
 
 /** A task about to run, or to be canceled. */
@@ -99,17 +86,6 @@ export interface Relabel {
   /** `from` and `to` trade places; otherwise `from` becomes `to`. */
   readonly swap: boolean
   readonly before: number
-}
-
-/** What a webhook is made of. Secrets are kept as they are. */
-export interface WebhookBody {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
-export interface StoredWebhook extends WebhookBody {
-  /** UUIDv4, lower case. */
-  readonly uuid: string
 }
 
 /** Everything that changes when a batch has ended; written as one transaction. */

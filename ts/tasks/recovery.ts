@@ -1,6 +1,7 @@
 import { type BatchReport, EngineError } from '../engine/index.js'
 import { errorBody } from '../errors/index.js'
-import { countersOf, type Effects, type Outcome, type Surroundings, updatedIndex } from './execute.js'
+import type { BatchContext, Effects, Outcome } from './batch-context.js'
+import { countersOf, updatedIndex } from './execute.js'
 import { clearLeftovers, type LostAndFound } from './leftovers.js'
 import { RESTORED_BATCH_UIDS } from './limits.js'
 import type { CatalogueRow, PendingTask, Start } from './records.js'
@@ -24,7 +25,7 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
  * was not recorded is recorded now, and leftovers are cleared, see `clearLeftovers`.
  * @returns the uid for the next batch
  */
-export async function recover(start: Start, around: Surroundings, lost: LostAndFound): Promise<number> {
+export async function recover(start: Start, around: BatchContext, lost: LostAndFound): Promise<number> {
   const { engine, spool, catalogue, store, log, clock } = around
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)

@@ -1,5 +1,6 @@
+import type { QueuedTask } from './batching.js'
 import type { Row, Value } from './driver.js'
-import type { BatchRow, CatalogueRow, QueuedTask, TaskRow } from './records.js'
+import type { BatchRow, CatalogueRow, TaskRow } from './records.js'
 
 /** What is read of `tasks` for `taskRow`. */
 export const taskColumns =

@@ -1,21 +1,15 @@
 import type { Step } from '../engine/index.js'
+import { type BatchContext, type Effects, Interrupted, type Outcome, type Run } from './batch-context.js'
 import type { BatchLimits, PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
 import { DatabaseSizes } from './database-sizes.js'
 import { detailsAfter } from './details.js'
-import {
-  type Effects,
-  execute,
-  Interrupted,
-  type Outcome,
-  type Place,
-  type Run,
-  type Surroundings,
-} from './execute.js'
+import { execute } from './execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
 import { newRow } from './new-row.js'
 import type { Conclusion, Ending, PendingTask, Surplus } from './records.js'
 import { fileOf } from './spool.js'
+import type { StepProgress } from './step-progress.js'
 import { StoreReadOnlyError } from './store-client.js'
 import { formatDate, type Micros } from './time.js'
 import { type BatchNotes, batchStats, type EmbedderCounts, mergedDetails, parsedDetails } from './view.js'
@@ -27,7 +21,7 @@ export interface SchedulerLimits extends BatchLimits {
 
 /** Batches one after another, for as long as the process runs. */
 export class Scheduler {
-  readonly #around: Surroundings
+  readonly #around: BatchContext
   readonly #sizes: DatabaseSizes
   readonly #limits: SchedulerLimits
   readonly #concluded: () => void
@@ -40,7 +34,7 @@ export class Scheduler {
   #isWoken = false
 
   /** @param concluded runs after the outcome of a batch has been recorded */
-  constructor(around: Surroundings, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
+  constructor(around: BatchContext, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
     this.#around = around
     this.#sizes = new DatabaseSizes(around.engine)
     this.#concluded = concluded
@@ -289,8 +283,8 @@ export class Scheduler {
 
 /** Writes the names of the indexes down outside the store. If that fails, the next change or start does it. */
 export async function noteNames(
-  catalogue: Surroundings['catalogue'],
-  { names, log }: Pick<Surroundings, 'names' | 'log'>,
+  catalogue: BatchContext['catalogue'],
+  { names, log }: Pick<BatchContext, 'names' | 'log'>,
 ): Promise<void> {
   try {
     await names.update(catalogue.rows())
@@ -334,7 +328,7 @@ class Running {
     this.#interruption.abort()
   }
 
-  enter(name: string, place?: Place): void {
+  enter(name: string, place?: StepProgress): void {
     this.#step = place === undefined ? usualStep(name) : { currentStep: name, ...place }
     this.#inner = nothingInside
     this.#entered.push({ name, at: this.#clock.now() })

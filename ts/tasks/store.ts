@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { QueuedTask } from './batching.js'
 import { type BatchLimits, type IndexFacts, nextBatch } from './batching.js'
 import type { Connection, Row } from './driver.js'
 import { DumpTable, insertContent } from './dump-table.js'
@@ -6,16 +7,7 @@ import { CHECKED_STORE_BYTES_MAX } from './limits.js'
 import { Listing } from './listing.js'
 import { SEQUENCES } from './mark.js'
 import { Membership, rebuildSets } from './membership.js'
-import type {
-  BatchRow,
-  Conclusion,
-  Ending,
-  NewBatch,
-  PendingTask,
-  QueuedTask,
-  Relabel,
-  StoreCalls,
-} from './records.js'
+import type { BatchRow, Conclusion, Ending, NewBatch, PendingTask, Relabel, StoreCalls } from './records.js'
 import {
   catalogueRow,
   number,

@@ -1,7 +1,8 @@
 import { WEBHOOK_BACKLOG_TASKS_MAX } from './limits.js'
-import type { StoredWebhook, TaskRow, WebhookBody } from './records.js'
+import type { TaskRow } from './records.js'
 import { taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
+import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 
 /** The webhook of the command line: it has a cursor like the others, but its address is not kept. */
 export const LAUNCH_WEBHOOK = '00000000-0000-0000-0000-000000000000'

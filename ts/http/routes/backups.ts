@@ -19,7 +19,7 @@ import {
   type Type,
   type Values,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'
 

@@ -27,8 +27,8 @@ import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSumm
 import { requestFeatures } from '../features.js'
 import { ANSWER_BYTES_MAX } from '../limits.js'
 import type { Values } from '../parse/index.js'
+import type { RouteServices } from '../route-services.js'
 import { untilGone } from '../search-queue.js'
-import type { RouteServices } from '../services.js'
 import { receiveUpload } from '../uploads.js'
 import { filterFacts, onVectors, raise } from '../usage.js'
 

@@ -26,7 +26,7 @@ import {
   string,
   u32,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 
 /** The name of an index that tasks of rules show. */
 const RULES_UID = '.meili_dsr'

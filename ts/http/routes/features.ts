@@ -4,7 +4,7 @@ import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
 import { featureNames } from '../features.js'
 import { boolean, type Field, optional, shape } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
 
 const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntries(

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { backupRoutes } from './backups.js'
 import { chatRoutes } from './chats.js'
 import { documentRoutes } from './documents.js'

@@ -16,7 +16,7 @@ import {
   shape,
   string,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { indexStats, statsParameters } from '../stats.js'
 import { raise } from '../usage.js'
 

@@ -24,7 +24,7 @@ import {
   uuid,
   withoutTrailing,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 
 /** A moment in the future, kept with its offset; forms without one are UTC. */
 const expiry: Type<string> = refined(string, (text, at) => {

@@ -5,7 +5,7 @@ import { humanLine, type LogLevel } from '../../telemetry/index.js'
 import { text } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { badValue, boolean, defaulted, oneOf, refined, shape, string, type Type } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 
 /** `level` or `module=level`, comma-separated. */
 const target: Type<string> = refined(string, (text, at) => {

@@ -17,9 +17,9 @@ import {
   searchNetwork,
 } from '../multi-search/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
+import type { RouteServices } from '../route-services.js'
 import type { OnGone } from '../search-queue.js'
 import { includesMetadata, paging } from '../search-requests.js'
-import type { RouteServices } from '../services.js'
 import { observed } from '../usage.js'
 import { uuidV7 } from '../uuid-v7.js'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { described } from '../endpoint.js'
 import { sendJsonBytes } from '../exchange.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 
 const read = {
   method: 'GET',

@@ -26,7 +26,7 @@ import {
   string,
   type Values,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 
 const badTemplate = 'invalid_render_template'
 const badInput = 'invalid_render_input'

@@ -29,6 +29,7 @@ import {
   unitInterval,
   type Values,
 } from '../parse/index.js'
+import type { RouteServices } from '../route-services.js'
 import { defaultSemanticRatio, facetSearchFields, searchFields, searchParameters } from '../search-fields.js'
 import { untilGone } from '../search-queue.js'
 import {
@@ -39,7 +40,6 @@ import {
   requireSensible,
   searchRequest,
 } from '../search-requests.js'
-import type { RouteServices } from '../services.js'
 import { askedFacts, observed } from '../usage.js'
 
 const searchBody = shape(searchFields)

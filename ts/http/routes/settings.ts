@@ -15,7 +15,7 @@ import { taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
 import type { Schema, Type } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { raise, settingsFacts } from '../usage.js'
 
 const path = '/indexes/:indexUid/settings'

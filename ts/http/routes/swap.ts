@@ -5,7 +5,7 @@ import { jsonBody } from '../body.js'
 import { described } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
 import { SWAPS_MAX } from './limits.js'
 

@@ -19,7 +19,7 @@ import {
   u32,
   type Values,
 } from '../parse/index.js'
-import type { RouteServices } from '../services.js'
+import type { RouteServices } from '../route-services.js'
 import { humanSize } from '../sizes.js'
 import { closeIfUnread } from '../unread-answers.js'
 import { raise, taskFacts } from '../usage.js'

@@ -19,8 +19,8 @@ import {
   string,
   type Type,
 } from '../parse/index.js'
+import type { RouteServices } from '../route-services.js'
 import { redactedAuthorization } from '../secrets.js'
-import type { RouteServices } from '../services.js'
 import { raise } from '../usage.js'
 
 const headers: Type<ReadonlyMap<string, string | null>> = refined(mapOf(nullable(string)), (map, at) => {

@@ -30,7 +30,8 @@ import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, select
 import { HitWriter } from './hits.js'
 import { interleaved } from './interleave.js'
 import { pinOf } from './pins.js'
-import { type RankedSearch, rankSearch, type StoppableRequest } from './search.js'
+import type { RankedSearch } from './ranked-search.js'
+import { rankSearch, type StoppableRequest } from './search.js'
 import { vectorText } from './semantic.js'
 
 /** One query of the federation. */

@@ -20,7 +20,7 @@ import { shownVectors } from '../vector/index.js'
 import type { Bounds } from './bounds.js'
 import { Formatter } from './format.js'
 import { commonPaths, selectPaths } from './projection.js'
-import type { RankedSearch } from './search.js'
+import type { RankedSearch } from './ranked-search.js'
 
 /** Writes the hits of one page. */
 export class HitWriter {

@@ -30,25 +30,9 @@ import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
+import type { RankedSearch } from './ranked-search.js'
 import { kindOf, vectorText } from './semantic.js'
 import { parseSort } from './sort-request.js'
-
-/** A ranked page before it is written. */
-export interface RankedSearch {
-  readonly candidates: Candidates
-  readonly sort: readonly SortCriterion[]
-  /** From the first document on. */
-  readonly ranked: readonly Ranked[]
-  /** Matching documents without those excluded or dropped. */
-  readonly counted: DocSet
-  readonly degraded: boolean
-  /** Whether a hit came from vectors; null for a search by words alone. */
-  readonly byMeaning: ((docid: number) => boolean) | null
-  /** Whether vectors were looked at. */
-  readonly comparedVectors: boolean
-  /** Whether a vector would have been looked at; absent: no. */
-  readonly lacksVector?: boolean
-}
 
 /** Where the page is among the ranked documents. */
 function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; to: number } {

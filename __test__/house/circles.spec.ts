@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { filesBelow, rustTestFiles, tsArrows } from './arrows.js'
+import { circles, rustFileArrows } from './circles.js'
+
+const root = new URL('../../../', import.meta.url)
+const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
+
+test('no files of ts/ use each other in a circle', async (t) => {
+  const files = await below('ts', '.ts')
+  const arrows = files
+    .flatMap(({ path, text }) => tsArrows(path, text))
+    .map(({ from, to }) => ({ from, to: to.replace(/\.js$/, '.ts') }))
+  t.deepEqual(circles(arrows), [])
+})
+
+/** Folders of the engine whose files still use each other in a circle. No other folder may join them. */
+const open = ['analysis', 'facets', 'filter', 'indexing', 'postings', 'search', 'store', 'vector']
+
+test('no other files of crates/engine use each other in a circle', async (t) => {
+  const files = await below('crates/engine/src', '.rs')
+  const paths = new Set(files.map(({ path }) => path))
+  const onlyTests = new Set(files.flatMap(({ path, text }) => rustTestFiles(path, text)))
+  const inTests = [...onlyTests].filter((path) => path.endsWith('/mod.rs')).map((path) => path.slice(0, -6))
+  const isTest = (path: string) => onlyTests.has(path) || inTests.some((folder) => path.startsWith(folder))
+  const arrows = files
+    .filter(({ path }) => !isTest(path))
+    .flatMap(({ path, text }) => rustFileArrows(path, text, paths))
+  const folders = new Set(circles(arrows).map(([first = '']) => first.split('/')[0]))
+  t.deepEqual([...folders].sort(), open)
+})
+
+test('circles are found whole, whichever file they are entered by', (t) => {
+  const arrow = (from: string, to: string) => ({ from, to })
+  const arrows = [arrow('d', 'a'), arrow('a', 'b'), arrow('b', 'c'), arrow('c', 'a'), arrow('c', 'e')]
+  t.deepEqual(circles(arrows), [['a', 'b', 'c']])
+  t.deepEqual(circles(arrows.slice(0, 3)), [])
+})
+
+test('uses of Rust files are read from groups, re-exports and paths', (t) => {
+  const files = new Set(['lib.rs', 'a/mod.rs', 'a/b.rs', 'a/c.rs', 'd.rs'])
+  const read = (file: string, text: string) => rustFileArrows(file, text, files).map(({ to }) => to)
+  t.deepEqual(read('a/b.rs', 'use super::{Thing, c::Other};\nuse crate::d;\n'), [
+    'a/mod.rs',
+    'a/c.rs',
+    'd.rs',
+  ])
+  t.deepEqual(read('a/mod.rs', 'mod b;\npub use b::Thing;\n'), ['a/b.rs'])
+  t.deepEqual(read('d.rs', 'fn f() { crate::a::b::g() }\n// crate::a\n'), ['a/b.rs'])
+  t.deepEqual(read('d.rs', 'struct S;\n#[cfg(test)]\nmod tests {\n use crate::a;\n}\n'), [])
+})
