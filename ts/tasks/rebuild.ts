@@ -13,7 +13,7 @@ import { openRestore, type Restore } from './restore.js'
 import { number, text } from './rows.js'
 import { IDENTITY_STORED_AS, UID_FLOOR_STORED_AS, type UidFloor } from './store.js'
 import type { WebhookBody } from './stored-webhook.js'
-import { indexesPath, lostPath } from './survey.js'
+import { indexesPath, lostPath, markPath } from './survey.js'
 import type { StoredKey } from './tasks.js'
 
 /** What became of a data directory whose task store was rebuilt. */
@@ -63,8 +63,10 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   await rename(tasks, join(aside, 'tasks'))
   const uploads = join(directory, 'update_files')
   if ((await readdir(uploads).catch(() => [])).length > 0) await rename(uploads, join(aside, 'update_files'))
-  // Without this rename the next start finds no store beside the indexes, and refuses.
+  // Without these renames the next start finds no store beside the indexes, or one that ends before the mark of the old
+  // one, and refuses.
   await rename(join(making, 'tasks'), tasks)
+  await rename(markPath(making), markPath(directory))
   await rm(making, { recursive: true })
   return {
     aside,
