@@ -1,12 +1,12 @@
-/** Which room may use which: the tables of the house, and what an import says against them. */
+/** Which module may use which: the module tables, and what an import says against them. */
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 
-/** Room → the rooms it may import from, itself always included. */
-export type House = Readonly<Record<string, readonly string[]>>
+/** Module → the modules it may import from, itself always included. */
+export type ModuleTable = Readonly<Record<string, readonly string[]>>
 
-/** Rooms of ts/. `index` is ts/index.ts, the in-process entry beside the daemon. */
-export const tsRooms: House = {
+/** Modules of ts/. `index` is ts/index.ts, the in-process entry beside the daemon. */
+export const tsModules: ModuleTable = {
   errors: [],
   parse: ['errors'],
   settings: ['parse', 'errors'],
@@ -52,8 +52,8 @@ export const tsRooms: House = {
   index: ['cli', 'http', 'tasks', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
 }
 
-/** Rooms of crates/engine/src, each with what it names and what those name: the table is transitive. */
-export const rustRooms: House = closed({
+/** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */
+export const engineModules: ModuleTable = closed({
   error: [],
   settings: ['error'],
   fields: ['settings'],
@@ -74,33 +74,33 @@ export const rustRooms: House = closed({
   lib: ['engine'],
 })
 
-function closed(rooms: House): House {
-  const reached = (room: string): readonly string[] =>
-    (rooms[room] ?? []).flatMap((above) => [above, ...reached(above)])
-  return Object.fromEntries(Object.keys(rooms).map((room) => [room, [...new Set(reached(room))]]))
+function closed(modules: ModuleTable): ModuleTable {
+  const reached = (module: string): readonly string[] =>
+    (modules[module] ?? []).flatMap((above) => [above, ...reached(above)])
+  return Object.fromEntries(Object.keys(modules).map((module) => [module, [...new Set(reached(module))]]))
 }
 
-/** A use of one file by another, both relative to the house, with `/` between parts. */
+/** A use of one file by another, both relative to the folder, with `/` between parts. */
 export interface Arrow {
   readonly from: string
   readonly to: string
 }
 
-/** One sentence per arrow that points the wrong way, or from or to a room that is in no table. */
-export function wrongArrows(arrows: readonly Arrow[], house: House): readonly string[] {
+/** One sentence per arrow that points the wrong way, or from or to a module that is in no table. */
+export function wrongArrows(arrows: readonly Arrow[], table: ModuleTable): readonly string[] {
   return arrows.flatMap(({ from, to }) => {
-    const [user, used] = [roomOf(from), roomOf(to)]
+    const [user, used] = [moduleOf(from), moduleOf(to)]
     if (user === used) return []
-    const unknown = [user, used].find((room) => house[room] === undefined)
-    if (unknown !== undefined) return [`${from} → ${to}: no table knows the room ${unknown}`]
-    return house[user]?.includes(used) ? [] : [`${from} → ${to}: ${user} must not use ${used}`]
+    const unknown = [user, used].find((module) => table[module] === undefined)
+    if (unknown !== undefined) return [`${from} → ${to}: no table knows the module ${unknown}`]
+    return table[user]?.includes(used) ? [] : [`${from} → ${to}: ${user} must not use ${used}`]
   })
 }
 
-/** First folder, or the bare name of a file that stands outside all rooms. */
-const roomOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.(ts|rs)$/, '')
+/** First folder, or the bare name of a file that stands outside all modules. */
+const moduleOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.(ts|rs)$/, '')
 
-/** Relative imports, re-exports and dynamic imports of a TypeScript file, as paths inside the house. */
+/** Relative imports, re-exports and dynamic imports of a TypeScript file, as paths inside the folder. */
 export function tsArrows(file: string, text: string): readonly Arrow[] {
   const imports = text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']*)'/g)
   return [...imports].map(([, target = '']) => ({
@@ -114,11 +114,11 @@ export function tsArrows(file: string, text: string): readonly Arrow[] {
 const testModule = /^#\[cfg\(test\)\]\s+(?:pub(?:\(crate\))?\s+)?mod (\w+);$/gm
 const anyModule = /^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);$/gm
 
-/** Files that are only compiled for tests: what `#[cfg(test)] mod name;` names, as paths inside the house. */
+/** Files that are only compiled for tests: what `#[cfg(test)] mod name;` names, as paths inside the folder. */
 export const rustTestFiles = (file: string, text: string): readonly string[] =>
   named(file, text.matchAll(testModule))
 
-/** Files that a Rust file has compiled with it: what `mod name;` names, as paths inside the house. */
+/** Files that a Rust file has compiled with it: what `mod name;` names, as paths inside the folder. */
 export const rustModules = (file: string, text: string): readonly string[] =>
   named(file, text.matchAll(anyModule))
 
@@ -132,15 +132,15 @@ function named(file: string, modules: Iterable<RegExpMatchArray>): readonly stri
   })
 }
 
-/** `crate::room` in any use or path of a Rust file; what stands in its tests does not count. */
+/** `crate::module` in any use or path of a Rust file; what stands in its tests does not count. */
 export function rustArrows(file: string, text: string): readonly Arrow[] {
   const [code = ''] = text.replaceAll(testModule, '').split(/^#\[cfg\(test\)\]/m)
   const plain = code.replaceAll(/^\s*\/\/.*$/gm, '')
   const grouped = [...plain.matchAll(/\bcrate::\{([^}]*(?:\{[^}]*\}[^}]*)*)\}/g)].flatMap(([, inner = '']) =>
-    [...inner.matchAll(/(?:^|,)\s*([a-z_]+)/g)].map(([, room = '']) => room),
+    [...inner.matchAll(/(?:^|,)\s*([a-z_]+)/g)].map(([, module = '']) => module),
   )
-  const single = [...plain.matchAll(/\bcrate::([a-z_]+)/g)].map(([, room = '']) => room)
-  return [...new Set([...grouped, ...single])].map((room) => ({ from: file, to: `${room}/mod.rs` }))
+  const single = [...plain.matchAll(/\bcrate::([a-z_]+)/g)].map(([, module = '']) => module)
+  return [...new Set([...grouped, ...single])].map((module) => ({ from: file, to: `${module}/mod.rs` }))
 }
 
 /** Path (relative, with `/`) and text of every file below `directory` that ends with `suffix`. */

@@ -1,36 +1,36 @@
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import {
+  engineModules,
   filesBelow,
   rustArrows,
   rustModules,
-  rustRooms,
   rustTestFiles,
   tsArrows,
-  tsRooms,
+  tsModules,
   wrongArrows,
 } from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)
 const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
 
-test('imports of ts/ point up the table of rooms', async (t) => {
+test('imports of ts/ point up the table of modules', async (t) => {
   const files = await below('ts', '.ts')
   const arrows = files.flatMap(({ path, text }) => tsArrows(path, text))
   t.true(arrows.length > 100, 'the imports are found at all')
-  t.deepEqual(wrongArrows(arrows, tsRooms), [])
+  t.deepEqual(wrongArrows(arrows, tsModules), [])
 })
 
-test('uses of crates/engine point up the table of rooms', async (t) => {
+test('uses of crates/engine point up the table of modules', async (t) => {
   const files = await below('crates/engine/src', '.rs')
   const onlyTests = new Set(files.flatMap(({ path, text }) => rustTestFiles(path, text)))
   // What a test module holds is a test too.
   const inTests = [...onlyTests].filter((path) => path.endsWith('/mod.rs')).map((path) => path.slice(0, -6))
   const isTest = (path: string) => onlyTests.has(path) || inTests.some((folder) => path.startsWith(folder))
-  const rooms = files.filter(({ path }) => path !== 'lib.rs' && !isTest(path))
-  const arrows = rooms.flatMap(({ path, text }) => rustArrows(path, text))
+  const modules = files.filter(({ path }) => path !== 'lib.rs' && !isTest(path))
+  const arrows = modules.flatMap(({ path, text }) => rustArrows(path, text))
   t.true(arrows.length > 0, 'the uses are found at all')
-  t.deepEqual(wrongArrows(arrows, rustRooms), [])
+  t.deepEqual(wrongArrows(arrows, engineModules), [])
 })
 
 test('every Rust file is compiled with its crate', async (t) => {
@@ -52,10 +52,10 @@ const tree = [
 
 test('the checker names every wrong arrow of a bad tree, and only those', (t) => {
   const arrows = tree.flatMap(([path, text]) => tsArrows(path, text))
-  t.deepEqual(wrongArrows(arrows, tsRooms), [
+  t.deepEqual(wrongArrows(arrows, tsModules), [
     'settings/index.ts → tasks/index.js: settings must not use tasks',
     'tasks/index.ts → http/server.js: tasks must not use http',
-    'attic/index.ts → errors/index.js: no table knows the room attic',
+    'attic/index.ts → errors/index.js: no table knows the module attic',
   ])
 })
 
@@ -70,7 +70,7 @@ test('the checker reads every form of a Rust use, and leaves tests and comments 
   t.deepEqual(rustModules('a/mod.rs', 'pub(crate) mod b;\nmod tests { }'), ['a/b.rs', 'a/b/mod.rs'])
   t.deepEqual(rustTestFiles('lib.rs', '#[cfg(test)]\nmod fixture;'), ['fixture.rs', 'fixture/mod.rs'])
   t.deepEqual(rustTestFiles('a/b.rs', '#[cfg(test)]\nmod tests;'), ['a/b/tests.rs', 'a/b/tests/mod.rs'])
-  t.deepEqual(wrongArrows(rustArrows('facets/mod.rs', text), rustRooms), [
+  t.deepEqual(wrongArrows(rustArrows('facets/mod.rs', text), engineModules), [
     'facets/mod.rs → ranking/mod.rs: facets must not use ranking',
     'facets/mod.rs → search/mod.rs: facets must not use search',
   ])

@@ -27,7 +27,7 @@ function openCopy(t: ExecutionContext, format: string, change = (_index: string)
   })
 }
 
-// What is kept was written by the native engine; where there is none, `native.spec.ts` in `delivery/` says so.
+// What is kept was written by the native engine; where there is none, `native.spec.ts` in `e2e/` says so.
 const run = hasNative ? test : test.skip
 
 for (const format of formats) {

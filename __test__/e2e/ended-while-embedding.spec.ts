@@ -3,7 +3,7 @@ import test from 'ava'
 import { startDaemon } from '../support/daemon.js'
 import { hasNative } from '../support/native.js'
 import { startProvider, vectorOf } from '../support/provider.js'
-import { temporaryDirectory } from '../tasks/house.js'
+import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const documents = [
   { id: 1, t: 'red' },

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
-import { temporaryDirectory } from '../tasks/house.js'
+import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const engine = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
 

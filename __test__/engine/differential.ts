@@ -1,7 +1,7 @@
 /** Do both engines give the same answer? Asked of random indexes. */
 import fc from 'fast-check'
 import { type OpenEngine, type SearchBody, TestEngine } from '../support/engine.js'
-import { type World, worlds } from './worlds.js'
+import { type World, worlds } from './arbitraries.js'
 
 /** Searches asked of each random index: making an index is the dear part. */
 export const REQUESTS_PER_WORLD = 40

@@ -5,7 +5,7 @@ import { loadAddon } from '../../ts/engine/addon.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { openNative } from '../../ts/engine/native/index.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
-import { worlds } from './worlds.js'
+import { worlds } from './arbitraries.js'
 
 const RUNS = 10
 const REQUESTS = 30

@@ -2,7 +2,7 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import { type OpenEngine, type SearchAnswer, type SearchBody, TestEngine } from '../support/engine.js'
-import { type World, worlds } from './worlds.js'
+import { type World, worlds } from './arbitraries.js'
 
 const RUNS = 12
 const REQUESTS = 6

@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises'
 import test, { type ExecutionContext } from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
 import { startServer, type TestServer } from '../support/server.js'
-import { temporaryDirectory } from '../tasks/house.js'
+import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 

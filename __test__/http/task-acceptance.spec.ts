@@ -19,7 +19,7 @@ import { startServer, testEngine } from '../support/server.js'
 //  21     task-cases.spec.ts, an addition that names another key than its index has fails in a batch of its own
 //  22     tasks/queue.spec.ts, additions in front of an index deletion end with it, and the index never shows
 //  23, 33 task-cases.spec.ts, a batch tells what it is made of, how far it is, and why it holds no more
-//  24     tasks/kill.spec.ts; delivery/ended-while-embedding.spec.ts
+//  24     tasks/kill.spec.ts; e2e/ended-while-embedding.spec.ts
 //  25     swapped indexes take their older tasks along
 //  26     swaps that cannot be are refused at once or fail as a task
 //  27     task-cases.spec.ts, a webhook is called once for a batch

@@ -4,7 +4,7 @@ const loaded = loadAddon()
 
 /**
  * Whether there is a native engine to test. Suites skip theirs where there is none; that this is not an
- * oversight is what `native.spec.ts` in `delivery/` sees to.
+ * oversight is what `native.spec.ts` in `e2e/` sees to.
  */
 export const hasNative = loaded.ok
 

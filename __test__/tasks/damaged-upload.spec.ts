@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { engineKinds, opened, temporary } from '../support/damaged-directory.js'
 import { startServer, type TestServer } from '../support/server.js'
-import { ended, house } from './house.js'
+import { ended, testQueue } from './test-queue.js'
 
 // An upload that is no longer what was received:
 // 1. Its task fails with `upload_damaged`, nothing of it is applied, and the tasks beside it go on.
@@ -100,7 +100,7 @@ for (const engine of engineKinds) {
 }
 
 test('an upload of a task that stored no checksum is checked by its length', async (t) => {
-  const { tasks, start, directory } = await house(t)
+  const { tasks, start, directory } = await testQueue(t)
   const slot = await tasks.spool('ndjson')
   await writeFile(slot.path, lines(0).join(''))
   await slot.sync()

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { add, batchesOf, cancel, create, drop, ended, forget, house, settings } from './house.js'
+import { add, batchesOf, cancel, create, drop, ended, forget, settings, testQueue } from './test-queue.js'
 
 // What holds when room becomes scarce:
 // 1. New tasks are refused, those that make room are taken, and what was taken is carried out.
@@ -11,7 +11,7 @@ import { add, batchesOf, cancel, create, drop, ended, forget, house, settings } 
 const long = (serial: number) => settings(`boats-${serial}`, { stopWords: ['x'.repeat(8_000)] })
 
 test('a full task store takes only what makes room, and goes on once it has some', async (t) => {
-  const { tasks, start } = await house(t, { room: { storeBytesMax: 1024 * 1024 } })
+  const { tasks, start } = await testQueue(t, { room: { storeBytesMax: 1024 * 1024 } })
   let taken = 0
   const refusal = await (async () => {
     for (;;) {
@@ -41,13 +41,13 @@ test('a full task store takes only what makes room, and goes on once it has some
 })
 
 test('the oldest finished tasks are deleted once too many are stored, the waiting ones stay', async (t) => {
-  const first = await house(t)
+  const first = await testQueue(t)
   first.start()
   for (let i = 0; i < 5; i++) {
     await ended(first.tasks, (await first.tasks.enqueue(create(`boats-${i}`))).taskUid)
   }
   await first.close()
-  const { tasks, start } = await house(t, { directory: first.directory, storedTasksMax: 6 })
+  const { tasks, start } = await testQueue(t, { directory: first.directory, storedTasksMax: 6 })
   await tasks.enqueue(create('last'))
   start()
   // The deletion goes first, so it does not know of the last one's end.
@@ -63,7 +63,7 @@ test('the oldest finished tasks are deleted once too many are stored, the waitin
 })
 
 test('compacting gives the room of deleted tasks back and loses nothing', async (t) => {
-  const { tasks, start, directory } = await house(t)
+  const { tasks, start, directory } = await testQueue(t)
   start()
   for (let i = 0; i < 40; i++) await ended(tasks, (await tasks.enqueue(long(i))).taskUid)
   const { taskUid } = await tasks.enqueue(

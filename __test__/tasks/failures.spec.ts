@@ -17,12 +17,12 @@ import {
   edit,
   ended,
   gate,
-  house,
   quiet,
   settings,
   temporaryDirectory,
+  testQueue,
   update,
-} from './house.js'
+} from './test-queue.js'
 
 const diskFull = () => {
   throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
@@ -51,7 +51,7 @@ for (const stage of ['prepare', 'commit'] as const) {
     test(`${name} at ${stage} fails every task of the batch, and the queue goes on`, async (t) => {
       const logged: object[] = []
       const log: TaskLog = { ...quiet, error: (facts) => void logged.push(facts) }
-      const { tasks, start, hooks, engine } = await house(t, { log })
+      const { tasks, start, hooks, engine } = await testQueue(t, { log })
       start()
       await ended(tasks, (await add(tasks, 'ferries', [{ id: 0 }])).taskUid)
       hooks[stage] = (batch) => {
@@ -82,7 +82,7 @@ for (const stage of ['prepare', 'commit'] as const) {
 }
 
 test('an index asked for by a batch that fails as a whole exists, empty', async (t) => {
-  const { tasks, start, hooks } = await house(t)
+  const { tasks, start, hooks } = await testQueue(t)
   hooks.commit = (batch) => {
     if (batch.operations[0]?.kind === 'documents') throw new EngineError('invalid_document_geo_field', 'no')
   }
@@ -93,7 +93,7 @@ test('an index asked for by a batch that fails as a whole exists, empty', async 
 })
 
 test('an index that cannot be created leaves nothing behind', async (t) => {
-  const { tasks, start, hooks, engine, close } = await house(t)
+  const { tasks, start, hooks, engine, close } = await testQueue(t)
   hooks.commit = diskFull
   await tasks.enqueue(create('ferries'))
   await add(tasks, 'boats', [{ id: 1 }])
@@ -105,7 +105,7 @@ test('an index that cannot be created leaves nothing behind', async (t) => {
 })
 
 test('settings that do not fit the stored ones fail alone', async (t) => {
-  const { tasks, start, engine } = await house(t)
+  const { tasks, start, engine } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
   await tasks.enqueue(settings('ferries', { typoTolerance: { minWordSizeForTypos: { oneTypo: 10 } } }))
   await tasks.enqueue(settings('ferries', { searchCutoffMs: 7 }))
@@ -118,7 +118,7 @@ test('settings that do not fit the stored ones fail alone', async (t) => {
 })
 
 test('settings that the documents refuse fail alone, those after them do not contain them', async (t) => {
-  const { tasks, start, engine } = await house(t)
+  const { tasks, start, engine } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1, _geo: 'nowhere' }])
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
   await tasks.enqueue(settings('ferries', { filterableAttributes: ['_geo'] }))
@@ -142,7 +142,7 @@ test('settings that the documents refuse fail alone, those after them do not con
 })
 
 test('a commit whose outcome was not recorded is recorded at the next start, not run again', async (t) => {
-  const { tasks, start, directory, close } = await house(t)
+  const { tasks, start, directory, close } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
   await close()
@@ -157,7 +157,7 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
     primaryKey: 'id',
     documents: 0,
   }
-  const held = await house(t, { directory })
+  const held = await testQueue(t, { directory })
   await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: swallowed by the clear, so the engine never saw it
   await held.tasks.enqueue(deleteIds('ferries', '1')) // 2
   await held.tasks.enqueue(clear('ferries')) // 3
@@ -170,7 +170,7 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
   const state = JSON.parse(await readFile(file, 'utf8')) as object
   await writeFile(file, JSON.stringify({ ...state, documents: {}, lastCommit: report }))
 
-  const again = await house(t, { directory })
+  const again = await testQueue(t, { directory })
   const seen = await Promise.all([1, 2, 3, 4, 5].map((uid) => again.tasks.get(uid, null)))
   t.deepEqual(
     seen.map((task) => [task?.status, task?.batchUid, task?.error?.code]),
@@ -214,12 +214,12 @@ for (const { name, outcomes, expected } of [
   },
 ])
   test(`an addition that a found commit does not name, with ${name}, is ${expected} at the next start`, async (t) => {
-    const { tasks, start, directory, close } = await house(t)
+    const { tasks, start, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await tasks.enqueue(create('ferries', 'id'))).taskUid)
     await close()
 
-    const held = await house(t, { directory })
+    const held = await testQueue(t, { directory })
     await held.tasks.enqueue(clear('ferries')) // 1
     await add(held.tasks, 'ferries', [{ id: 9 }]) // 2
     await held.tasks.enqueue(expected === 'succeeded' ? clear('ferries') : deleteIds('ferries', '1')) // 3
@@ -229,13 +229,13 @@ for (const { name, outcomes, expected } of [
     const state = JSON.parse(await readFile(file, 'utf8')) as object
     await writeFile(file, JSON.stringify({ ...state, lastCommit }))
 
-    const again = await house(t, { directory })
+    const again = await testQueue(t, { directory })
     t.is((await again.tasks.get(2, null))?.status, expected)
     t.is((await again.tasks.get(3, null))?.status, 'succeeded')
   })
 
 test('additions in front of a clear fail with the commit that clears, and nothing is gone', async (t) => {
-  const { tasks, start, hooks, engine } = await house(t)
+  const { tasks, start, hooks, engine } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
   const held = gate(t)
@@ -259,7 +259,7 @@ test('additions in front of a clear fail with the commit that clears, and nothin
 
 for (const isCanceled of [false, true])
   test(`a commit that is there though its task ${isCanceled ? 'was canceled' : 'failed'} is gone after a restart`, async (t) => {
-    const { tasks, start, hooks, directory, close } = await house(t)
+    const { tasks, start, hooks, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
     const held = gate(t)
@@ -279,13 +279,13 @@ for (const isCanceled of [false, true])
     t.is((await ended(tasks, 1)).status, isCanceled ? 'canceled' : 'failed')
     await close()
 
-    const again = await house(t, { directory })
+    const again = await testQueue(t, { directory })
     const id = again.tasks.index('ferries')?.id ?? ''
     t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'])
     again.start()
     await ended(again.tasks, (await add(again.tasks, 'ferries', [{ id: 3 }])).taskUid)
     await again.close()
-    const last = await house(t, { directory })
+    const last = await testQueue(t, { directory })
     t.deepEqual(
       Object.keys((await last.engine.read(id)).documents),
       ['1', '3'],
@@ -294,7 +294,7 @@ for (const isCanceled of [false, true])
   })
 
 test('an index whose failed commit cannot be taken back is refused, and the server starts', async (t) => {
-  const { tasks, start, hooks, directory, close } = await house(t)
+  const { tasks, start, hooks, directory, close } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
   hooks.committed = () => Promise.reject(new Error('EIO: i/o error, fsync'))
@@ -312,7 +312,7 @@ test('an index whose failed commit cannot be taken back is refused, and the serv
   t.is(condemned[0], opened.tasks.index('ferries')?.id)
   t.regex(condemned[1] ?? '', /cannot be taken back: EIO/)
   await opened.close()
-  const again = await house(t, { directory })
+  const again = await testQueue(t, { directory })
   const id = again.tasks.index('ferries')?.id ?? ''
   t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'], 'it is tried again')
 })
@@ -328,12 +328,12 @@ const alone = [
 ]
 for (const { name, task, uid, counts = {} } of alone)
   test(`${name} just before the process ended cannot be canceled any more`, async (t) => {
-    const { tasks, start, directory, close } = await house(t)
+    const { tasks, start, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await tasks.enqueue(create('ferries'))).taskUid)
     await close()
 
-    const held = await house(t, { directory })
+    const held = await testQueue(t, { directory })
     await held.tasks.enqueue(task) // 1
     await add(held.tasks, uid, [{ code: 1 }]) // 2
     const file = join(directory, 'indexes', held.tasks.index('ferries')?.id ?? '', 'index.json')
@@ -343,7 +343,7 @@ for (const { name, task, uid, counts = {} } of alone)
     const state = JSON.parse(await readFile(file, 'utf8')) as object
     await writeFile(file, JSON.stringify({ ...state, primaryKey: 'code', lastCommit }))
 
-    const again = await house(t, { directory })
+    const again = await testQueue(t, { directory })
     await again.tasks.enqueue(cancel('?uids=1', 1))
     again.start()
     await ended(again.tasks, 3)
@@ -361,7 +361,7 @@ for (const { name, task, uid, counts = {} } of alone)
 
 for (const kind of ['an index', 'a new index'] as const)
   test(`who is told that additions to ${kind} are done finds their uploads gone`, async (t) => {
-    const { tasks, start, directory } = await house(t)
+    const { tasks, start, directory } = await testQueue(t)
     await tasks.enqueue(create(kind === 'an index' ? 'ferries' : 'others'))
     // Many, so that removing them takes longer than being told.
     for (let id = 0; id < 100; id++) await add(tasks, 'ferries', [{ id }])
@@ -372,13 +372,13 @@ for (const kind of ['an index', 'a new index'] as const)
 
 test('what belongs to no index is set aside at the start, an upload of no task is removed', async (t) => {
   const directory = await temporaryDirectory(t)
-  const first = await house(t, { directory })
+  const first = await testQueue(t, { directory })
   await add(first.tasks, 'ferries', [{ id: 1 }])
   await first.close()
   await mkdir(join(directory, 'indexes', 'stray'), { recursive: true })
   await writeFile(join(directory, 'indexes', 'stray', 'index.json'), JSON.stringify(emptyIndex))
   await writeFile(join(directory, 'update_files', 'stray.json'), '[]')
-  const { engine, tasks, start } = await house(t, { directory })
+  const { engine, tasks, start } = await testQueue(t, { directory })
   t.deepEqual(await engine.list(), [])
   const [lost = ''] = await readdir(join(directory, 'lost'))
   t.regex(lost, /^stray-\d{8}T\d{9}$/)
@@ -390,7 +390,7 @@ test('what belongs to no index is set aside at the start, an upload of no task i
 
 for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
   test(`${driver}: a second owner of the directory is refused, the first goes on`, async (t) => {
-    const first = await house(t, { driver })
+    const first = await testQueue(t, { driver })
     const engine = await openFake(join(first.directory, 'indexes'))
     await t.throwsAsync(openTasks({ directory: first.directory, engine, log: quiet, driver }), {
       message: /in use by process \d+/,
@@ -401,13 +401,13 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
   })
 
   test(`${driver}: a lock whose process is gone is taken over`, async (t) => {
-    const first = await house(t, { driver })
+    const first = await testQueue(t, { driver })
     const lock = join(first.directory, 'tasks', 'lock')
     const owner = JSON.parse(await readFile(lock, 'utf8')) as { pid: number; started: string }
     await first.close()
     // The same pid in a later life, as after a restart of a container.
     await writeFile(lock, JSON.stringify({ ...owner, started: '1' }))
-    const second = await house(t, { directory: first.directory, driver })
+    const second = await testQueue(t, { directory: first.directory, driver })
     t.is(second.driver, driver)
   })
 
@@ -418,7 +418,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
   // Elsewhere the system does not tell in which state a process is.
   for (const [owner, life, state] of process.platform === 'linux' ? lives : []) {
     test(`${driver}: a lock whose process ${owner} is taken over`, async (t) => {
-      const first = await house(t, { driver })
+      const first = await testQueue(t, { driver })
       const lock = join(first.directory, 'tasks', 'lock')
       const { space } = JSON.parse(await readFile(lock, 'utf8')) as { space: string }
       await first.close()
@@ -430,13 +430,13 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
       const [started] = (await facts()).slice(21)
       await writeFile(lock, JSON.stringify({ pid, started: started ?? 'gone', space }))
       while (state === 'Z' && (await facts())[2] !== 'Z') await sleep(10)
-      const second = await house(t, { directory: first.directory, driver })
+      const second = await testQueue(t, { directory: first.directory, driver })
       t.is(second.driver, driver)
     })
   }
 
   test(`${driver}: a damaged store is refused and left as it is`, async (t) => {
-    const first = await house(t, { driver })
+    const first = await testQueue(t, { driver })
     for (let i = 0; i < 20; i++) await first.tasks.enqueue(create(`boats-${i}`))
     await first.close()
     const path = join(first.directory, 'tasks', 'tasks.db')
@@ -458,7 +458,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
 }
 
 test('a clock set back lets no date fall with rising uids, and no task end before it came', async (t) => {
-  const first = await house(t, { driver: 'libsql' })
+  const first = await testQueue(t, { driver: 'libsql' })
   await first.tasks.enqueue(create('ferries'))
   await first.close()
   // As if the clock had been a year ahead until now.
@@ -468,7 +468,7 @@ test('a clock set back lets no date fall with rising uids, and no task end befor
   connection.close()
   // The file is no longer what it was when the store was closed.
   await rm(join(first.directory, 'tasks.mark'))
-  const { tasks, start } = await house(t, { directory: first.directory, driver: 'libsql' })
+  const { tasks, start } = await testQueue(t, { directory: first.directory, driver: 'libsql' })
   await tasks.enqueue(create('boats'))
   start()
   const [earlier, later] = [await ended(tasks, 0), await ended(tasks, 1)]
@@ -482,15 +482,15 @@ test('a clock set back lets no date fall with rising uids, and no task end befor
 })
 
 test('stores move between drivers', async (t) => {
-  const first = await house(t, { driver: 'libsql' })
+  const first = await testQueue(t, { driver: 'libsql' })
   await first.tasks.enqueue(create('ferries'))
   await first.close()
-  const second = await house(t, { directory: first.directory, driver: 'node-sqlite3-wasm' })
+  const second = await testQueue(t, { directory: first.directory, driver: 'node-sqlite3-wasm' })
   t.is((await second.tasks.get(0, null))?.type, 'indexCreation')
 })
 
 test('closing waits for the step under way and loses nothing', async (t) => {
-  const { tasks, start, hooks, directory, close } = await house(t)
+  const { tasks, start, hooks, directory, close } = await testQueue(t)
   const [committing, held] = [gate(t), gate(t)]
   hooks.commit = () => {
     committing.open()
@@ -503,7 +503,7 @@ test('closing waits for the step under way and loses nothing', async (t) => {
   const closed = close()
   held.open()
   await closed
-  const again = await house(t, { directory })
+  const again = await testQueue(t, { directory })
   t.is((await again.tasks.get(0, null))?.status, 'succeeded')
   t.is((await again.tasks.get(1, null))?.status, 'enqueued')
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon } from '../support/daemon.js'
 import { smallDisk } from '../support/small-disk.js'
-import { cancel, create, ended, gate, house, temporaryDirectory } from './house.js'
+import { cancel, create, ended, gate, temporaryDirectory, testQueue } from './test-queue.js'
 
 const diskFull = () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
 
@@ -21,7 +21,7 @@ async function fill(disk: string): Promise<void> {
 test.serial('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
   const directory = await smallDisk(t, 8)
   if (directory === null) return t.pass()
-  const { tasks, start, hooks } = await house(t, { directory, room: { reserveBytes: 2 * 1024 ** 2 } })
+  const { tasks, start, hooks } = await testQueue(t, { directory, room: { reserveBytes: 2 * 1024 ** 2 } })
   const held = gate(t)
   hooks.prepare = () => held.passed
   for (let i = 0; i < 100; i++) await tasks.enqueue(create(`boats-${i}`))

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { hasNative } from '../support/native.js'
-import { temporaryDirectory } from './house.js'
 import { killTrial } from './kill.js'
+import { temporaryDirectory } from './test-queue.js'
 
 // The same at length: npm run kill.
 for (const [engine, driver, kills] of [

@@ -241,9 +241,9 @@ function setsOf(connection: Connection) {
 }
 
 test('listings find what their filters say, whatever is asked', (t) => {
-  const house = filled()
-  t.notThrows(() => agree(house))
-  const { stored, real } = setsOf(house.connection)
+  const testQueue = filled()
+  t.notThrows(() => agree(testQueue))
+  const { stored, real } = setsOf(testQueue.connection)
   t.deepEqual(stored, real)
 })
 
@@ -259,8 +259,8 @@ test('dates that a clock set back let fall rise again when sets are made anew', 
 })
 
 test('listings stay right while tasks are deleted', (t) => {
-  const house = filled()
-  const { store, connection } = house
+  const testQueue = filled()
+  const { store, connection } = testQueue
   const ended = store.match({ statuses: ['succeeded', 'failed', 'canceled'] })
   const deletedTasks = ended.filter((uid) => uid % 3 !== 0 && uid % 700 > 20)
   const running = Number(connection.prepare('SELECT max(uid) AS uid FROM batches').all([])[0]?.uid)
@@ -291,7 +291,7 @@ test('listings stay right while tasks are deleted', (t) => {
   }
   const [concluded] = store.transaction([() => store.conclude({ batch, endings: [ending], ...rest })], true)
   t.like(concluded, { ok: true })
-  t.notThrows(() => agree(house))
+  t.notThrows(() => agree(testQueue))
   const { stored, real } = setsOf(connection)
   t.deepEqual(stored, real)
 })

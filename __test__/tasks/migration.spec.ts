@@ -5,8 +5,8 @@ import { driverNames, loadDriver } from '../../ts/tasks/driver.js'
 import { openTasks, type TaskFilter } from '../../ts/tasks/index.js'
 import { SCHEMA_VERSION } from '../../ts/tasks/schema.js'
 import { openFake } from './fake-engine.js'
-import { ended, house, quiet, temporaryDirectory } from './house.js'
 import { storedSets } from './sets.js'
+import { ended, quiet, temporaryDirectory, testQueue } from './test-queue.js'
 
 // Task stores of other versions:
 // 1. One of version 3 opens, shows what it showed, and goes on with what waits.
@@ -27,7 +27,7 @@ const version3 = () => readFile(new URL('../../../__test__/compat/tasks-3.sql', 
 for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
   test(`${driver}: a store of version 3 opens, lists what it held and goes on`, async (t) => {
     const directory = await directoryOf(t, await version3())
-    const { tasks, start, close } = await house(t, { directory, driver })
+    const { tasks, start, close } = await testQueue(t, { directory, driver })
     const cases: readonly (readonly [TaskFilter, readonly number[], readonly number[]])[] = [
       [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5, 6, 7]],
       [{ statuses: ['failed', 'enqueued'] }, [1, 10], [0]],

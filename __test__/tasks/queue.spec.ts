@@ -14,12 +14,12 @@ import {
   ended,
   forget,
   gate,
-  house,
   settings,
   snapshot,
   swap,
+  testQueue,
   update,
-} from './house.js'
+} from './test-queue.js'
 
 const everything: TaskPaging = { limit: 1000, from: null, reverse: true }
 
@@ -27,7 +27,7 @@ const uidsOf = async (tasks: Tasks, filter: TaskFilter, paging: Partial<TaskPagi
   (await tasks.list(filter, { ...everything, ...paging })).results.map(({ uid }) => uid)
 
 test('a created index is in the catalogue once its task has succeeded', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   start()
   const summary = await tasks.enqueue(create('ferries'))
   t.deepEqual(Object.keys(summary), ['taskUid', 'indexUid', 'status', 'type', 'enqueuedAt'])
@@ -61,7 +61,7 @@ test('a created index is in the catalogue once its task has succeeded', async (t
 })
 
 test('a waiting task shows no batch and no end', async (t) => {
-  const { tasks } = await house(t)
+  const { tasks } = await testQueue(t)
   const { taskUid, enqueuedAt } = await add(tasks, 'ferries', [{ id: 1 }])
   t.deepEqual(await tasks.get(taskUid, null), {
     uid: 0,
@@ -81,7 +81,7 @@ test('a waiting task shows no batch and no end', async (t) => {
 })
 
 test('added documents are counted and metadata comes back', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   start()
   const summary = await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }, { id: 2 }], {
     customMetadata: 'night-load',
@@ -93,7 +93,7 @@ test('added documents are counted and metadata comes back', async (t) => {
 })
 
 test('an upload is gone once its task has ended, and when it could not be registered', async (t) => {
-  const { tasks, start, directory } = await house(t)
+  const { tasks, start, directory } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   t.is((await readdir(join(directory, 'update_files'))).length, 1)
   start()
@@ -104,7 +104,7 @@ test('an upload is gone once its task has ended, and when it could not be regist
 })
 
 test('what needs an index fails without one', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(drop('ghost'))
   await tasks.enqueue(deleteIds('ghost', '1', '2'))
   await tasks.enqueue(deleteBy('ghost', 'deck = 2'))
@@ -132,7 +132,7 @@ test('what needs an index fails without one', async (t) => {
 })
 
 test('an index asked for by a task that fails exists all the same', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ name: 'no id' }])
   start()
   const task = await ended(tasks, 0)
@@ -142,7 +142,7 @@ test('an index asked for by a task that fails exists all the same', async (t) =>
 })
 
 test('a task that fails alone leaves its neighbours in the batch as they are', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   await add(tasks, 'ferries', [{ name: 'no id' }])
   await add(tasks, 'ferries', [{ id: 2 }])
@@ -154,7 +154,7 @@ test('a task that fails alone leaves its neighbours in the batch as they are', a
 })
 
 test('a snapshot task has no details', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(snapshot)
   start()
   const task = await ended(tasks, 0)
@@ -163,7 +163,7 @@ test('a snapshot task has no details', async (t) => {
 })
 
 test('creating an index twice fails the second time', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('ferries', 'code'))
   await tasks.enqueue(create('ferries', 'sku'))
   start()
@@ -174,7 +174,7 @@ test('creating an index twice fails the second time', async (t) => {
 })
 
 test('pages go down or up the uids and name the next one', async (t) => {
-  const { tasks } = await house(t)
+  const { tasks } = await testQueue(t)
   for (let i = 0; i < 10; i++) await tasks.enqueue(create(`boats-${i}`))
   const page = async (limit: number, from: number | null, reverse: boolean) => {
     const { results, ...rest } = await tasks.list({}, { limit, from, reverse })
@@ -194,7 +194,7 @@ test('pages go down or up the uids and name the next one', async (t) => {
 })
 
 test('filters select tasks, totals count them, batches with such a member follow', async (t) => {
-  const { tasks, start, hooks } = await house(t)
+  const { tasks, start, hooks } = await testQueue(t)
   const held = gate(t)
   hooks.commit = (batch) => (batch.indexUid === 'slow' ? held.passed : undefined)
   await add(tasks, 'boats_a', [{ id: 1 }, { id: 2 }]) // 0: batch 0
@@ -269,7 +269,7 @@ test('filters select tasks, totals count them, batches with such a member follow
 })
 
 test('bounds of dates separate by microseconds', async (t) => {
-  const { tasks } = await house(t)
+  const { tasks } = await testQueue(t)
   const { enqueuedAt } = await tasks.enqueue(create('ferries'))
   const [seconds = '', fraction = '0'] = enqueuedAt.replace('Z', '').split('.')
   const digits = fraction.padEnd(6, '0')
@@ -280,7 +280,7 @@ test('bounds of dates separate by microseconds', async (t) => {
 })
 
 test('a key limited to an index sees its tasks and batches only', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a'))
   await tasks.enqueue(create('b'))
   await tasks.enqueue(snapshot)
@@ -296,12 +296,12 @@ test('a key limited to an index sees its tasks and batches only', async (t) => {
 })
 
 test('canceled tasks join the batch of their cancelation', async (t) => {
-  const { tasks, start, directory, close } = await house(t)
+  const { tasks, start, directory, close } = await testQueue(t)
   start()
   await tasks.enqueue(create('ferries'))
   await ended(tasks, 0)
   await close()
-  const held = await house(t, { directory })
+  const held = await testQueue(t, { directory })
   await add(held.tasks, 'ferries', [{ id: 1 }])
   await held.tasks.enqueue(deleteIds('ferries', '1'))
   const summary = await held.tasks.enqueue(cancel('?uids=0,1,2', 0, 1, 2))
@@ -333,7 +333,7 @@ test('canceled tasks join the batch of their cancelation', async (t) => {
 })
 
 test('a cancelation stops the running batch, the others of it run again', async (t) => {
-  const { tasks, start, hooks, engine } = await house(t)
+  const { tasks, start, hooks, engine } = await testQueue(t)
   const [preparing, held] = [gate(t), gate(t)]
   hooks.prepare = () => {
     preparing.open()
@@ -355,7 +355,7 @@ test('a cancelation stops the running batch, the others of it run again', async 
 })
 
 test('a newer cancelation cancels an older one', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('ferries'))
   await tasks.enqueue(cancel('?uids=0', 0))
   await tasks.enqueue(cancel('?uids=1', 1))
@@ -365,12 +365,12 @@ test('a newer cancelation cancels an older one', async (t) => {
 })
 
 test('a deleted task is gone for good and its uid is not used again', async (t) => {
-  const { tasks, start, directory, close } = await house(t)
+  const { tasks, start, directory, close } = await testQueue(t)
   start()
   await tasks.enqueue(create('ferries'))
   await ended(tasks, 0)
   await close()
-  const held = await house(t, { directory })
+  const held = await testQueue(t, { directory })
   await held.tasks.enqueue(forget('?uids=0', 0))
   await held.tasks.enqueue(forget('?uids=0', 0))
   await held.tasks.enqueue(create('waiting'))
@@ -393,7 +393,7 @@ test('a deleted task is gone for good and its uid is not used again', async (t) 
 })
 
 test('waiting tasks are never deleted', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('ferries'))
   await tasks.enqueue(forget('?statuses=*', 0, 1))
   start()
@@ -406,7 +406,7 @@ test('waiting tasks are never deleted', async (t) => {
 })
 
 test('a batch shows the merged details and the counts of its tasks', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
   await tasks.enqueue(settings('ferries', { stopWords: ['a'], distinctAttribute: null }))
   await tasks.enqueue(clear('ferries'))
@@ -434,7 +434,7 @@ test('a batch shows the merged details and the counts of its tasks', async (t) =
 })
 
 test('a batch of counters adds them up; names that objects have anyway are counted like others', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, '__proto__', [{ id: 1 }, { id: 2 }])
   await add(tasks, '__proto__', [{ id: 2 }])
   await tasks.enqueue(deleteIds('__proto__', '1', '7'))
@@ -451,7 +451,7 @@ test('a batch of counters adds them up; names that objects have anyway are count
 })
 
 test('a running batch shows its progress', async (t) => {
-  const { tasks, start, hooks } = await house(t)
+  const { tasks, start, hooks } = await testQueue(t)
   const [committing, held] = [gate(t), gate(t)]
   hooks.commit = () => {
     committing.open()
@@ -484,7 +484,7 @@ test('a running batch shows its progress', async (t) => {
 })
 
 test('additions in front of an index deletion end with it, and the index never shows', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, 'tmp', [{ id: 1 }])
   await add(tasks, 'tmp', [{ id: 2 }])
   await tasks.enqueue(drop('tmp'))
@@ -497,7 +497,7 @@ test('additions in front of an index deletion end with it, and the index never s
 })
 
 test('a deleted index tells how many documents went with it, and its files go', async (t) => {
-  const { tasks, start, engine } = await house(t)
+  const { tasks, start, engine } = await testQueue(t)
   start()
   await add(tasks, 'tmp', [{ id: 1 }, { id: 2 }])
   await ended(tasks, 0)
@@ -509,7 +509,7 @@ test('a deleted index tells how many documents went with it, and its files go', 
 })
 
 test('additions in front of a clear succeed and count nothing', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   await tasks.enqueue(deleteIds('ferries', '1'))
   await tasks.enqueue(clear('ferries'))
@@ -522,7 +522,7 @@ test('additions in front of a clear succeed and count nothing', async (t) => {
 })
 
 test('a swap exchanges indexes and relabels the tasks before it', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a', 'x'))
   await tasks.enqueue(create('b', 'y'))
   await tasks.enqueue(swap(['a', 'b']))
@@ -540,7 +540,7 @@ test('a swap exchanges indexes and relabels the tasks before it', async (t) => {
 })
 
 test('a swap that cannot be is refused as a whole', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   for (const uid of ['a', 'b', 'c']) await tasks.enqueue(create(uid, uid))
   await tasks.enqueue(swap(['a', 'b'], ['c', 'zz']))
   await tasks.enqueue(swap(['a', 'b', 'rename']))
@@ -563,7 +563,7 @@ test('a swap that cannot be is refused as a whole', async (t) => {
 })
 
 test('a rename moves the index and its history; its own task is listed under both names', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await add(tasks, 'old', [{ id: 1 }])
   await tasks.enqueue(update('old', { newUid: 'new' }))
   await tasks.enqueue(create('old'))
@@ -581,7 +581,7 @@ test('a rename moves the index and its history; its own task is listed under bot
 })
 
 test('a rename onto a taken name fails, onto itself succeeds', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a'))
   await tasks.enqueue(create('b'))
   await tasks.enqueue(update('a', { newUid: 'b', primaryKey: 'id' }))
@@ -593,7 +593,7 @@ test('a rename onto a taken name fails, onto itself succeeds', async (t) => {
 })
 
 test('updatedAt moves when an index changes, and only then', async (t) => {
-  const { tasks, start } = await house(t)
+  const { tasks, start } = await testQueue(t)
   start()
   const updatedAfter = async (enqueue: () => Promise<{ taskUid: number }>) => {
     const before = tasks.index('ferries')
@@ -616,7 +616,7 @@ test('updatedAt moves when an index changes, and only then', async (t) => {
 })
 
 test('settings tasks of one batch build on each other', async (t) => {
-  const { tasks, start, engine } = await house(t)
+  const { tasks, start, engine } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'], pagination: { maxTotalHits: 5 } }))
   await tasks.enqueue(settings('ferries', { stopWords: null, searchCutoffMs: 7 }))
   start()
@@ -626,7 +626,7 @@ test('settings tasks of one batch build on each other', async (t) => {
 })
 
 test('concurrent arrivals get uids without gaps, in the order of their dates', async (t) => {
-  const { tasks } = await house(t)
+  const { tasks } = await testQueue(t)
   const summaries = await Promise.all(
     Array.from({ length: 200 }, (_, i) => tasks.enqueue(create(`boats-${i}`))),
   )
@@ -645,7 +645,7 @@ test('concurrent arrivals get uids without gaps, in the order of their dates', a
 })
 
 test('keys and values of the instance survive a restart', async (t) => {
-  const { instance, close, directory } = await house(t)
+  const { instance, close, directory } = await testQueue(t)
   const key = {
     uid: 'k1',
     name: null,
@@ -663,7 +663,7 @@ test('keys and values of the instance survive a restart', async (t) => {
   await instance.deleteKey('k2')
   await instance.putValue('network', { self: 'here' })
   await close()
-  const again = await house(t, { directory })
+  const again = await testQueue(t, { directory })
   t.deepEqual(await again.instance.keys(), [{ ...key, name: 'renamed' }])
   t.deepEqual(await again.instance.value('network'), { self: 'here' })
 })

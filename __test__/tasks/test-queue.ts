@@ -28,13 +28,13 @@ export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
 }
 
 /** A queue over a fake engine, held until `start`. */
-export interface House extends OpenedTasks {
+export interface TestQueue extends OpenedTasks {
   readonly directory: string
   readonly engine: FakeEngine
   readonly hooks: Hooks
 }
 
-export async function house(
+export async function testQueue(
   t: ExecutionContext,
   options: {
     readonly directory?: string
@@ -45,7 +45,7 @@ export async function house(
     readonly room?: NonNullable<TasksSetup['room']>
     readonly storedTasksMax?: number
   } = {},
-): Promise<House> {
+): Promise<TestQueue> {
   const directory = options.directory ?? (await temporaryDirectory(t))
   const hooks = options.hooks ?? {}
   const engine = await openFake(join(directory, 'indexes'), hooks)

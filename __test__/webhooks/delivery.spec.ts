@@ -3,7 +3,16 @@ import { openOutbound } from '../../ts/outbound/index.js'
 import type { OpenedTasks, TaskLog } from '../../ts/tasks/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 import { startReceiver } from '../support/receiver.js'
-import { add, create, ended, forget, gate, house, quiet, temporaryDirectory } from '../tasks/house.js'
+import {
+  add,
+  create,
+  ended,
+  forget,
+  gate,
+  quiet,
+  temporaryDirectory,
+  testQueue,
+} from '../tasks/test-queue.js'
 
 // What the delivery of webhooks promises:
 // 1. One call per batch, its tasks as lines, ascending.
@@ -34,7 +43,7 @@ const headers = undefined
 
 test('a batch is told in one call, one line a task', async (t) => {
   const receiver = await startReceiver(t)
-  const queue = await house(t)
+  const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
   await webhooks.create({
     url: `${receiver.url}/in?a=b`,
@@ -62,7 +71,7 @@ test('a batch is told in one call, one line a task', async (t) => {
 test('a call that fails is repeated, and what comes after it waits for it', async (t) => {
   const receiver = await startReceiver(t, (call) => (call < 2 ? 500 : 204))
   const logged: object[] = []
-  const queue = await house(t)
+  const queue = await testQueue(t)
   const log = { ...quiet, warn: (facts: object) => void logged.push(facts) }
   const webhooks = await hooks(t, queue, { url: receiver.url, authorization: 'plain' }, log)
   queue.start()
@@ -85,7 +94,7 @@ test('a restart goes on with what was not told, and tells nothing else', async (
     if (answer === 0) await held.passed
     return answer
   })
-  const first = await house(t, { directory })
+  const first = await testQueue(t, { directory })
   const before = await hooks(t, first)
   const { uuid } = await before.create({ url: receiver.url, headers })
   first.start()
@@ -98,7 +107,7 @@ test('a restart goes on with what was not told, and tells nothing else', async (
   answer = 200
   held.open()
 
-  const second = await house(t, { directory })
+  const second = await testQueue(t, { directory })
   const after = await hooks(t, second)
   t.deepEqual(after.all(), [{ uuid, url: receiver.url, headers: {} }])
   await receiver.until(() => receiver.uids().includes(2))
@@ -111,7 +120,7 @@ test('a restart goes on with what was not told, and tells nothing else', async (
 
 test('a webhook is told of what finishes after it was made; one that is gone, of nothing', async (t) => {
   const [early, late] = [await startReceiver(t), await startReceiver(t)]
-  const queue = await house(t)
+  const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
   queue.start()
   const { uuid } = await webhooks.create({ url: early.url, headers })
@@ -127,7 +136,7 @@ test('a webhook is told of what finishes after it was made; one that is gone, of
 test('tasks deleted before a webhook was told of them are told all the same', async (t) => {
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
-  const first = await house(t, { directory })
+  const first = await testQueue(t, { directory })
   // Made, but with nobody to call it yet.
   await first.webhooks.put(
     { uuid: '4bc0887a-0e41-4f3b-935d-0c451dcee9c8', url: receiver.url, headers: {} },
@@ -138,7 +147,7 @@ test('tasks deleted before a webhook was told of them are told all the same', as
   await ended(first.tasks, (await first.tasks.enqueue(forget('?uids=0,1', 0, 1))).taskUid)
   t.is(await first.tasks.get(0, null), null)
   await first.close()
-  const second = await house(t, { directory })
+  const second = await testQueue(t, { directory })
   await hooks(t, second)
   await receiver.until(() => receiver.uids().length === 3)
   t.deepEqual(
@@ -151,7 +160,7 @@ test('tasks deleted before a webhook was told of them are told all the same', as
 
 test('a webhook out of reach holds up no other, and hears of everything at its new address', async (t) => {
   const [good, other] = [await startReceiver(t), await startReceiver(t)]
-  const queue = await house(t)
+  const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
   const { uuid } = await webhooks.create({ url: 'http://127.0.0.1:1/', headers })
   await webhooks.create({ url: 'http://10.255.255.1/', headers })
@@ -169,7 +178,7 @@ test('the webhook of the command line keeps its place while it is given', async 
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const open = async (launch: LaunchWebhook | null, index: string) => {
-    const queue = await house(t, { directory })
+    const queue = await testQueue(t, { directory })
     queue.start()
     if (launch === null) await (await hooks(t, queue)).close()
     await ended(queue.tasks, (await queue.tasks.enqueue(create(index))).taskUid)

@@ -1,5 +1,16 @@
 import type { NewTask, OpenedTasks, TaskContent } from '../../../ts/tasks/index.js'
-import { cancel, clear, create, deleteBy, deleteIds, drop, forget, settings, swap, update } from '../house.js'
+import {
+  cancel,
+  clear,
+  create,
+  deleteBy,
+  deleteIds,
+  drop,
+  forget,
+  settings,
+  swap,
+  update,
+} from '../test-queue.js'
 import type { Oracle } from './oracle.js'
 import type { Files } from './parts.js'
 import type { World } from './world.js'

@@ -1,6 +1,6 @@
 import type { OpenedTasks, TaskContent } from '../../../ts/tasks/index.js'
 import { assemble } from '../../../ts/tasks/open.js'
-import { quiet } from '../house.js'
+import { quiet } from '../test-queue.js'
 import { Client } from './client.js'
 import { Disk } from './disk.js'
 import { Oracle } from './oracle.js'
