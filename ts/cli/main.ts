@@ -4,8 +4,8 @@ import { LaunchError, parseLaunchOptions } from '../settings/index.js'
 import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
 import { userDirectory } from './data-directory.js'
 import { lastLineOf } from './last-line.js'
+import { machine, packageVersion } from './machine.js'
 import { serve } from './serve.js'
-import { machine, packageVersion } from './surroundings.js'
 
 const version = packageVersion()
 

@@ -7,11 +7,11 @@ import {
   searchingFields,
 } from '../settings/index.js'
 import { callProvider, type EmbedOptions } from './calls.js'
+import { EmbeddingCache } from './embedding-cache.js'
+import { dimensionsSet, type LearningSetup, settled } from './inferred-dimensions.js'
 import { type Shown, type Slot, type Subject, searchInput, slotsOf } from './inputs.js'
-import { dimensionsSet, type LearningSetup, settled } from './learned.js'
 import { CACHED_QUERY_BYTES_MAX, RENDERING_TURN_MS } from './limits.js'
 import { embeddingError, providerOf } from './providers.js'
-import { Remembered } from './remembered.js'
 import { embedded } from './requests.js'
 
 /** What a search is about, as far as embedders see it. */
@@ -62,7 +62,7 @@ export interface EmbeddersSetup extends LearningSetup {
 }
 
 export function openEmbedders(setup: EmbeddersSetup): Embedders {
-  const remembered = new Remembered<Float32Array>(setup.remembered)
+  const remembered = new EmbeddingCache<Float32Array>(setup.remembered)
   return {
     settled: (before, after, options) => settled(setup, before, after, options),
     async documents(subjects, after, before, options) {

@@ -1,6 +1,6 @@
 import { loadAddon } from './addon.js'
+import { cachingAnswers } from './answer-cache.js'
 import type { Engine } from './engine.js'
-import { keepingAnswers } from './kept-answers.js'
 import type { EngineSetup, OpenEngine, OpenNativeEngine } from './setup.js'
 
 export type EngineChoice = 'auto' | 'native' | 'fallback'
@@ -39,7 +39,7 @@ export async function openEngine(
   answerCacheBytes = 0,
 ): Promise<OpenedEngine> {
   const opened = await openChosen(choice, setup)
-  return { ...opened, engine: keepingAnswers(opened.engine, answerCacheBytes) }
+  return { ...opened, engine: cachingAnswers(opened.engine, answerCacheBytes) }
 }
 
 async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<OpenedEngine> {

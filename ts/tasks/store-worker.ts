@@ -5,8 +5,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { Desk } from './desk.js'
 import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
+import { GroupCommit } from './group-commit.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import type { Request } from './records.js'
@@ -63,7 +63,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
   }
   const { store, close } = opened
   const reserve = new Reserve(reservePath(setup.directory), setup.reserveBytes)
-  const desk = new Desk(store, reserve, setup.storeBytesMax, removeFile)
+  const desk = new GroupCommit(store, reserve, setup.storeBytesMax, removeFile)
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false

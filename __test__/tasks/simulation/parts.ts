@@ -6,7 +6,7 @@ import {
   type Operation,
   type Payload,
 } from '../../../ts/engine/index.js'
-import { Desk } from '../../../ts/tasks/desk.js'
+import { GroupCommit } from '../../../ts/tasks/group-commit.js'
 import type { LostAndFound } from '../../../ts/tasks/leftovers.js'
 import { isBehind } from '../../../ts/tasks/mark.js'
 import { type Request, writingCalls } from '../../../ts/tasks/records.js'
@@ -36,7 +36,7 @@ export function storeClient(
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
     world.problem(`the store ends at transaction ${store.sequence}, its mark says ${disk.mark.sequence}`)
-  const desk = new Desk(store, disk.reserve, 1e12, (path) => files.delete(path))
+  const desk = new GroupCommit(store, disk.reserve, 1e12, (path) => files.delete(path))
   let inbox: Request[] = []
   let closed: (() => void) | null = null
   const exchange = new Exchange((request) => {

@@ -10,7 +10,7 @@
  * Docids ascend; the occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending.
  * Lists are never changed, only replaced, so that readers may keep one.
  */
-import { ListSpace, ownSpace } from './list-space.js'
+import { ListAllocator, separateArrays } from './list-allocator.js'
 import { ownText } from './own-text.js'
 import { compareUtf8 } from './text-order.js'
 
@@ -198,7 +198,7 @@ export class PostingWriter {
     this.termOf = this.docOf = this.occurrenceOf = new Uint32Array(0)
     // A batch that outweighs all before it is made as one; others replace lists here and there.
     const together = this.filled >= TOGETHER_OCCURRENCES_MIN && this.filled >= base.numbers
-    const space = together ? new ListSpace() : ownSpace
+    const allocator = together ? new ListAllocator() : separateArrays
     this.filled = 0
     for (let term = 0; term < this.terms.length; term++) {
       const [from, to] = [starts[term]!, starts[term + 1]!]
@@ -210,7 +210,7 @@ export class PostingWriter {
           gone,
           docs.subarray(from, to),
           occurrences.subarray(from, to),
-          space,
+          allocator,
         ),
       ]
     }
@@ -231,7 +231,7 @@ function mergedList(
   gone: { has(docid: number): boolean },
   docs: Uint32Array,
   occurrences: Uint32Array,
-  space: Pick<ListSpace, 'place'>,
+  allocator: Pick<ListAllocator, 'allocate'>,
 ): PostingList {
   const oldCount = old[0]!
   let count = 0
@@ -242,7 +242,7 @@ function mergedList(
     size += occurrencesEnd(old, nth) - occurrencesStart(old, nth)
   }
   for (let at = 0; at < docs.length; at++) if (at === 0 || docs[at] !== docs[at - 1]) count++
-  const list = space.place(1 + 2 * count + size)
+  const list = allocator.allocate(1 + 2 * count + size)
   list[0] = count
   const base = 1 + 2 * count
   let filled = 0

@@ -21,15 +21,15 @@ import { documentsOf, PayloadError } from '../payload.js'
 import {
   bothWants,
   type EmbedderChange,
-  Lacking,
-  type StagedVectors,
+  MissingVectors,
+  PendingEmbeddings,
+  type StagedDocumentVectors,
+  StagedVectors,
   type StagedWants,
-  VectorDraft,
   type Want,
-  WorkList,
 } from '../vector/index.js'
 import { ColumnRows, rebuiltColumns } from './column-rows.js'
-import { Places } from './places.js'
+import { GeoFieldReader } from './geo-fields.js'
 import { type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 
@@ -53,17 +53,17 @@ export interface BatchPlan {
 /** A plan that vectors may still be added to. */
 export interface PreparedPlan extends BatchPlan {
   /** What has to be embedded before the commit. */
-  readonly work: WorkList
+  readonly work: PendingEmbeddings
   /** Takes in vectors that were made. */
   fulfil(vectors: VectorPage): void
 }
 
 /** What operations have done so far. */
-class Draft {
+class StagedBatch {
   primaryKey: string | null
   settings: IndexSettings
   cleared = false
-  readonly vectors: VectorDraft
+  readonly vectors: StagedVectors
   readonly changes = new Map<number, StoredDocument | null>()
   private readonly ids = new Map<string, number | null>()
   private readonly index: IndexData
@@ -73,7 +73,7 @@ class Draft {
     this.index = index
     this.primaryKey = index.primaryKey
     this.settings = index.settings
-    this.vectors = new VectorDraft(index.settings, index.vectors)
+    this.vectors = new StagedVectors(index.settings, index.vectors)
   }
 
   /** Documents there would be now. */
@@ -150,7 +150,7 @@ type Outcome = Omit<OperationOutcome, 'taskUid'>
 
 /** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
 export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<PreparedPlan> {
-  const draft = new Draft(index)
+  const draft = new StagedBatch(index)
   const documents = batch.operations.reduce((sum, operation) => sum + documentsIn(operation), 0)
   pacer.progress.begin({ currentStep: 'computing document changes', finished: 0, total: 2 }, documents)
   const outcomes: OperationOutcome[] = []
@@ -186,7 +186,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     indexes,
     vectors: draft.vectors.changes,
     droppedEmbedders: draft.vectors.droppedSince(index.vectors),
-    work: new WorkList(draft.vectors.works(), draft.settings, (docid) => draft.document(docid)!),
+    work: new PendingEmbeddings(draft.vectors.works(), draft.settings, (docid) => draft.document(docid)!),
     fulfil: (vectors) => draft.vectors.fulfil(vectors),
   }
 }
@@ -220,7 +220,7 @@ function failureOf(error: unknown, indexUid: string): Failure | null {
 
 async function carryOut(
   operation: Operation,
-  draft: Draft,
+  draft: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
@@ -263,7 +263,7 @@ async function carryOut(
   }
 }
 
-function declarePrimaryKey(primaryKey: string | null, draft: Draft): Outcome {
+function declarePrimaryKey(primaryKey: string | null, draft: StagedBatch): Outcome {
   if (primaryKey === null) return { touched: false }
   if (draft.primaryKey !== null && draft.primaryKey !== primaryKey && draft.count > 0)
     throw alreadyHasKey(draft.primaryKey)
@@ -279,7 +279,7 @@ const alreadyHasKey = (primaryKey: string): OperationError =>
 
 async function addDocuments(
   operation: Operation & { kind: 'documents' },
-  draft: Draft,
+  draft: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
@@ -289,10 +289,10 @@ async function addDocuments(
   primaryKey ??= operation.primaryKey
   // As bytes: a parsed document takes many times as much, and a batch may have any number of them.
   const found = new Map<string, Uint8Array | null>()
-  const vectors = new Map<string, StagedVectors>()
+  const vectors = new Map<string, StagedDocumentVectors>()
   const wants = new Map<string, StagedWants>()
-  const lacking = new Lacking()
-  const places = new Places(draft.settings)
+  const lacking = new MissingVectors()
+  const places = new GeoFieldReader(draft.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
     pacer.progress.count()
@@ -343,7 +343,7 @@ async function addDocuments(
 /** The document an update starts from: as this payload left it, else as the index has it. */
 function before(
   found: ReadonlyMap<string, Uint8Array | null>,
-  draft: Draft,
+  draft: StagedBatch,
   id: string,
 ): JsonObject | undefined {
   const source = found.get(id)
@@ -385,8 +385,8 @@ class NewPaths {
 }
 
 /** Settings that start to read where documents are ask whether every stored one can be read. */
-async function checkPlaces(settings: IndexSettings, draft: Draft, pacer: Pacer): Promise<void> {
-  const places = Places.newlyRead(settings, draft.settings)
+async function checkPlaces(settings: IndexSettings, draft: StagedBatch, pacer: Pacer): Promise<void> {
+  const places = GeoFieldReader.newlyRead(settings, draft.settings)
   if (!places.any) return
   for (const [, document] of draft.documents()) {
     places.read(parsed(document), document.id)
@@ -398,7 +398,7 @@ async function checkPlaces(settings: IndexSettings, draft: Draft, pacer: Pacer):
 async function changeEmbedders(
   settings: IndexSettings,
   remakes: Remakes,
-  draft: Draft,
+  draft: StagedBatch,
   pacer: Pacer,
 ): Promise<void> {
   async function* documents() {
@@ -416,7 +416,7 @@ async function changeEmbedders(
 
 async function deleteByFilter(
   value: unknown,
-  draft: Draft,
+  draft: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
@@ -435,7 +435,7 @@ async function deleteByFilter(
 }
 
 /** What a filter has to see: the index itself if no operation came before, else columns made for it. */
-async function draftView(draft: Draft, index: IndexData, pacer: Pacer): Promise<FilterView> {
+async function draftView(draft: StagedBatch, index: IndexData, pacer: Pacer): Promise<FilterView> {
   if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return viewOf(index)
   const rows = new ColumnRows(draft.settings)
   const docids: number[] = []

@@ -59,7 +59,7 @@ class BucketSorter {
 
   run(): BucketSortResult {
     const { docids, graph, rules } = this.request
-    if (rules.length === 0) this.place(docids, [], true)
+    if (rules.length === 0) this.emit(docids, [], true)
     else if (!this.full) this.sort(docids, graph, 0, [])
     return {
       ranked: this.ranked,
@@ -82,7 +82,7 @@ class BucketSorter {
     const { rules, threshold } = this.request
     const rule = rules[depth]
     if (rule === undefined) {
-      this.place(universe, details, false)
+      this.emit(universe, details, false)
       return
     }
     const seen = new SeenDocuments(universe)
@@ -112,7 +112,7 @@ class BucketSorter {
     if (!this.request.expired()) return false
     this.degraded = true
     const rest = this.remaining(seen.rest())
-    if (rest.length > 0) this.place(rest, [...details, { rule: 'skipped' }], false)
+    if (rest.length > 0) this.emit(rest, [...details, { rule: 'skipped' }], false)
     return true
   }
 
@@ -126,7 +126,7 @@ class BucketSorter {
   }
 
   /** Emits a final bucket. `partial`: evaluation may stop inside it. */
-  private place(docids: Uint32Array, details: readonly ScoreDetail[], partial: boolean): void {
+  private emit(docids: Uint32Array, details: readonly ScoreDetail[], partial: boolean): void {
     for (const docid of docids) {
       if (this.full && (partial || this.distinct === null)) return
       if (this.distinct !== null && !this.distinct.keep(docid)) continue

@@ -16,7 +16,7 @@ import { Column, type Row } from '../columns.js'
 import { DocSet } from '../doc-set.js'
 import type { Shape } from '../fields/geojson.js'
 import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from '../index-data.js'
-import { ListSpace } from '../list-space.js'
+import { ListAllocator } from '../list-allocator.js'
 import { type PostingList, TermDictionary } from '../postings.js'
 import { ByteReader, ByteWriter } from './bytes.js'
 
@@ -160,7 +160,7 @@ function writeList(writer: ByteWriter, list: PostingList): void {
 /** Reads lists, whose size is known only once they are read. */
 class ListReader {
   private scratch = new Uint32Array(SCRATCH_NUMBERS)
-  private readonly space = new ListSpace()
+  private readonly allocator = new ListAllocator()
 
   list(reader: ByteReader): PostingList {
     const count = reader.number()
@@ -181,7 +181,7 @@ class ListReader {
       }
       this.scratch[1 + count + nth] = size - base
     }
-    const list = this.space.place(size)
+    const list = this.allocator.allocate(size)
     list.set(this.scratch.subarray(0, size))
     return list
   }

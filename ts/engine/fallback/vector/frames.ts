@@ -6,8 +6,9 @@
  *     flags   = 1 came from the client | 2 never made anew | 4 gone: no vectors and no flags | 8 fragments
  *     fragments = number of the fragment u8 per vector
  */
-import type { EmbedderChange } from './draft.js'
+
 import type { Embedder } from './embedder.js'
+import type { EmbedderChange } from './staged-vectors.js'
 import { type DocumentVectors, VectorSet } from './vector-set.js'
 
 const USER_PROVIDED = 1

@@ -1,4 +1,4 @@
-/** Here is a list of so many numbers: where is room for it? */
+/** Here is a list of so many numbers: which array holds it? */
 
 /** Lists shorter than this share an array: one of its own costs more than they hold. */
 const SHARED_NUMBERS_MAX = 4096
@@ -6,17 +6,17 @@ const SHARED_NUMBERS_MAX = 4096
 const SHARED_NUMBERS = 256 * 1024
 
 /**
- * Gives out places for lists that are made together.
+ * Allocates lists that are made together.
  *
  * A shared array lives as long as any list in it. So what is made together should go together: lists that are
  * replaced one by one are better off with arrays of their own.
  */
-export class ListSpace {
+export class ListAllocator {
   private shared = new Uint32Array(0)
   private used = 0
 
-  /** A place of zeroes. */
-  place(size: number): Uint32Array {
+  /** Zeroes. */
+  allocate(size: number): Uint32Array {
     if (size >= SHARED_NUMBERS_MAX) return new Uint32Array(size)
     if (this.used + size > this.shared.length) {
       this.shared = new Uint32Array(SHARED_NUMBERS)
@@ -28,4 +28,4 @@ export class ListSpace {
 }
 
 /** Gives every list an array of its own. */
-export const ownSpace: Pick<ListSpace, 'place'> = { place: (size) => new Uint32Array(size) }
+export const separateArrays: Pick<ListAllocator, 'allocate'> = { allocate: (size) => new Uint32Array(size) }

@@ -1,8 +1,8 @@
 /** Answers are given again for as long as they are true, on both engines. */
 import test from 'ava'
+import { cachingAnswers } from '../../ts/engine/answer-cache.js'
 import type { Answer, Engine } from '../../ts/engine/index.js'
 import { encodeRequest, openEngine } from '../../ts/engine/index.js'
-import { keepingAnswers } from '../../ts/engine/kept-answers.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
 import { hasNative } from '../support/native.js'
 
@@ -38,7 +38,7 @@ class Kept {
         return typeof member === 'function' ? member.bind(target) : member
       },
     })
-    return keepingAnswers(counting, bytesMax)
+    return cachingAnswers(counting, bytesMax)
   }
 }
 

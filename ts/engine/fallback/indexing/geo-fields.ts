@@ -7,7 +7,7 @@ import type { JsonObject } from '../json.js'
 import { OperationError } from './primary-key.js'
 
 /** Reads what settings ask to be read, and refuses what is malformed. */
-export class Places {
+export class GeoFieldReader {
   private readonly geo: boolean
   private readonly geojson: boolean
 
@@ -17,8 +17,8 @@ export class Places {
   }
 
   /** What `settings` read and `before` did not. */
-  static newlyRead(settings: IndexSettings, before: IndexSettings): Places {
-    return new Places({
+  static newlyRead(settings: IndexSettings, before: IndexSettings): GeoFieldReader {
+    return new GeoFieldReader({
       ...settings,
       filterableAttributes: settings.filterableAttributes.filter(
         (rule) => (rule === '_geo' && !usesGeo(before)) || (rule === '_geojson' && !usesGeojson(before)),

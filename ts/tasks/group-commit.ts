@@ -4,7 +4,7 @@ import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } f
 import type { Settled } from './store.js'
 
 /** What the desk needs of a store. */
-export interface DeskStore extends StoreCalls {
+export interface CommittedStore extends StoreCalls {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
   /** Takes back what a failed transaction may have left behind; false if the disk still fails. */
@@ -37,8 +37,8 @@ class Refusal extends Error {
  * work. What was refused then is not there after a restart, unless the disk refused every write from that moment
  * to the end of the process.
  */
-export class Desk {
-  readonly #store: DeskStore
+export class GroupCommit {
+  readonly #store: CommittedStore
   readonly #reserve: Room
   readonly #bytesMax: number
   readonly #removeFile: (path: string) => void
@@ -50,7 +50,7 @@ export class Desk {
    * @param bytesMax room for the store, a part of which new tasks may fill
    * @param removeFile removes an upload; what it leaves behind is found at the next start
    */
-  constructor(store: DeskStore, reserve: Room, bytesMax: number, removeFile: (path: string) => void) {
+  constructor(store: CommittedStore, reserve: Room, bytesMax: number, removeFile: (path: string) => void) {
     this.#store = store
     this.#reserve = reserve
     this.#bytesMax = bytesMax

@@ -1,5 +1,5 @@
 /** The values used last, by key, up to a number of them. */
-export class Remembered<V> {
+export class EmbeddingCache<V> {
   readonly #values = new Map<string, V>()
   readonly #max: number
 

@@ -21,7 +21,7 @@ interface Kept {
  *
  * @param bytesMax of all answers kept; those asked for longest ago go first. 0 keeps none
  */
-export function keepingAnswers(engine: Engine, bytesMax: number): Engine {
+export function cachingAnswers(engine: Engine, bytesMax: number): Engine {
   if (bytesMax <= 0) return engine
   const kept = new LRUCache<string, Kept>({
     maxSize: bytesMax,

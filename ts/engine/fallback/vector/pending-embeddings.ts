@@ -28,20 +28,20 @@ export const bothWants = (earlier: Want | undefined, later: Want): Want =>
   earlier === undefined || later.before === null ? later : earlier
 
 /** Wants of one embedder, by docid. */
-export interface EmbedderWork {
+export interface EmbedderPending {
   readonly name: string
   readonly wants: ReadonlyMap<number, Want>
   state(docid: number): DocumentVectors | undefined
 }
 
 interface Step {
-  readonly work: EmbedderWork
+  readonly work: EmbedderPending
   readonly docid: number
   readonly want: Want
 }
 
 /** The work of a batch in pages. */
-export class WorkList {
+export class PendingEmbeddings {
   private readonly steps: readonly Step[]
   private readonly settings: IndexSettings
   private readonly documentOf: (docid: number) => { readonly id: string; readonly source: Uint8Array }
@@ -51,7 +51,7 @@ export class WorkList {
    * @param documentOf documents after the batch
    */
   constructor(
-    works: Iterable<EmbedderWork>,
+    works: Iterable<EmbedderPending>,
     settings: IndexSettings,
     documentOf: (docid: number) => { readonly id: string; readonly source: Uint8Array },
   ) {

@@ -14,13 +14,13 @@ import { OperationError } from '../indexing/primary-key.js'
 import type { Json, JsonObject } from '../json.js'
 import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
+import { bothWants, type EmbedderPending, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
 import { keptRaw, readSent, type Sent, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'
-import { bothWants, type EmbedderWork, type Want } from './work.js'
 
 /** Vectors of one document by embedder; only those that change. */
-export type StagedVectors = ReadonlyMap<string, DocumentVectors>
+export type StagedDocumentVectors = ReadonlyMap<string, DocumentVectors>
 
 /** What is wanted of embedders for one document, by embedder. */
 export type StagedWants = ReadonlyMap<string, Want>
@@ -28,7 +28,7 @@ export type StagedWants = ReadonlyMap<string, Want>
 /** What a document says of vectors, and what it leaves to others. */
 export interface Taking {
   /** Vectors that change. */
-  readonly staged: StagedVectors
+  readonly staged: StagedDocumentVectors
   /** Embedders that make vectors of it; `anew`: whatever it was before. */
   readonly made: ReadonlyMap<string, { readonly anew: boolean }>
   /** Embedders that cannot do without vectors and make none. */
@@ -60,7 +60,7 @@ export interface DraftDocument {
   readonly source: Uint8Array
 }
 
-export class VectorDraft {
+export class StagedVectors {
   private embedders: Map<string, EmbedderDraft>
 
   constructor(settings: IndexSettings, sets: ReadonlyMap<string, VectorSet>) {
@@ -95,12 +95,12 @@ export class VectorDraft {
   }
 
   /** What has to be made, by embedder. */
-  *works(): Generator<EmbedderWork> {
+  *works(): Generator<EmbedderPending> {
     for (const [name, draft] of this.embedders)
       yield { name, wants: draft.wants, state: (docid) => stateOf(draft, docid) }
   }
 
-  put(docid: number, vectors: StagedVectors, wants: StagedWants): void {
+  put(docid: number, vectors: StagedDocumentVectors, wants: StagedWants): void {
     for (const [name, state] of vectors) {
       const draft = this.embedders.get(name)
       draft?.changes.set(docid, state)
@@ -221,7 +221,7 @@ export class VectorDraft {
     })
     const rewritten: DraftDocument[] = []
     if (fresh.length + gone.length + remade.length > 0) {
-      const lacking = new Lacking()
+      const lacking = new MissingVectors()
       for await (const one of documents()) {
         for (const draft of remade) {
           if (stateOf(draft, one.docid)?.skipRegenerate === true) continue
@@ -343,7 +343,7 @@ function changed(old: EmbedderDraft, embedder: Embedder, remade: boolean): Embed
 function takeFresh(
   { docid, id, document }: DraftDocument,
   fresh: readonly EmbedderDraft[],
-  lacking: Lacking,
+  lacking: MissingVectors,
 ): boolean {
   if (fresh.length === 0) return false
   const vectors = vectorsIn(document, id)
@@ -381,7 +381,7 @@ function giveBack(
 const NAMED_MAX = 10
 
 /** Documents without vectors that nobody can make. */
-export class Lacking {
+export class MissingVectors {
   private readonly ids: string[] = []
   private embedder: Embedder | null = null
 
