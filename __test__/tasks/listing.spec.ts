@@ -1,12 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { type Connection, loadDriver, type Row } from '../../ts/tasks/driver.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../ts/tasks/index.js'
-import { rebuildSets } from '../../ts/tasks/membership.js'
-import { newRow } from '../../ts/tasks/new-row.js'
-import { batchRows, taskRows } from '../../ts/tasks/rows.js'
-import { Sql } from '../../ts/tasks/sql.js'
-import { Store } from '../../ts/tasks/store.js'
+import { rebuildSets } from '../../ts/tasks/listing/membership.js'
+import { type Connection, loadDriver, type Row } from '../../ts/tasks/store/driver.js'
+import { newRow } from '../../ts/tasks/store/new-row.js'
+import { batchRows, taskRows } from '../../ts/tasks/store/rows.js'
+import { Sql } from '../../ts/tasks/store/sql.js'
+import { Store } from '../../ts/tasks/store/store.js'
 import { storedSets } from './sets.js'
 
 // Listings against their definition, over tasks enough for several eras, spans and chunks of a set:

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { open } from '../../ts/index.js'
-import { loadDriver } from '../../ts/tasks/driver.js'
+import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { type EngineKind, engineKinds, opened, temporary } from '../support/damaged-directory.js'
 
 // Files of an index that are missing, or end too early:

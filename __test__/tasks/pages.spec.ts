@@ -1,10 +1,10 @@
 /** Pages of tasks and batches end early where they would be large; following `next` shows all of them. */
 import test from 'ava'
-import { loadDriver } from '../../ts/tasks/driver.js'
-import { rebuildSets } from '../../ts/tasks/membership.js'
-import { taskRows } from '../../ts/tasks/rows.js'
-import { Sql } from '../../ts/tasks/sql.js'
-import { Store } from '../../ts/tasks/store.js'
+import { rebuildSets } from '../../ts/tasks/listing/membership.js'
+import { loadDriver } from '../../ts/tasks/store/driver.js'
+import { taskRows } from '../../ts/tasks/store/rows.js'
+import { Sql } from '../../ts/tasks/store/sql.js'
+import { Store } from '../../ts/tasks/store/store.js'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 
 /** Uids by page, walked by `next`. */

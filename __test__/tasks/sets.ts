@@ -1,4 +1,4 @@
-import type { Value } from '../../ts/tasks/driver.js'
+import type { Value } from '../../ts/tasks/store/driver.js'
 
 /** Reads past the store: `columns` of what follows, from `FROM` on. */
 export type ReadRows = <C extends string>(

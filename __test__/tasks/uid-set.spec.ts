@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { edited, UidSet } from '../../ts/tasks/uid-set.js'
+import { edited, UidSet } from '../../ts/tasks/listing/uid-set.js'
 
 /** From so many members on a chunk is stored as bits. */
 const LISTED_MAX = 4_096

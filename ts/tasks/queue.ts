@@ -1,15 +1,15 @@
 import { documentLines, type RunScript } from '../engine/index.js'
-import type { Catalogue } from './catalogue.js'
-import { newRow, withFileName } from './new-row.js'
-import type { RowPage } from './records.js'
-import { batchRows, taskRows } from './rows.js'
-import type { RuleBook } from './rule-book.js'
+import type { Catalogue } from './catalogue/catalogue.js'
+import type { RuleBook } from './catalogue/rule-book.js'
+import { batchView, taskSummary, taskView } from './listing/view.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
-import { type StoreClient, StoreReadOnlyError } from './store-client.js'
+import { newRow, withFileName } from './store/new-row.js'
+import type { RowPage } from './store/records.js'
+import { batchRows, taskRows } from './store/rows.js'
+import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
-import { batchView, taskSummary, taskView } from './view.js'
 
 /** What the queue is made of. */
 export interface QueueParts {

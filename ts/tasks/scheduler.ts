@@ -1,18 +1,30 @@
 import type { Step } from '../engine/index.js'
-import { type BatchContext, type Effects, Interrupted, type Outcome, type Run } from './batch-context.js'
 import type { BatchLimits, PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
-import { DatabaseSizes } from './database-sizes.js'
-import { detailsAfter } from './details.js'
-import { execute } from './execute.js'
+import {
+  type BatchContext,
+  type Effects,
+  Interrupted,
+  type Outcome,
+  type Run,
+} from './execute/batch-context.js'
+import { DatabaseSizes } from './execute/database-sizes.js'
+import { execute } from './execute/execute.js'
+import type { StepProgress } from './execute/step-progress.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
-import { newRow } from './new-row.js'
-import type { Conclusion, Ending, PendingTask, Surplus } from './records.js'
+import { detailsAfter } from './listing/details.js'
+import {
+  type BatchNotes,
+  batchStats,
+  type EmbedderCounts,
+  mergedDetails,
+  parsedDetails,
+} from './listing/view.js'
 import { fileOf } from './spool.js'
-import type { StepProgress } from './step-progress.js'
-import { StoreReadOnlyError } from './store-client.js'
+import { newRow } from './store/new-row.js'
+import type { Conclusion, Ending, PendingTask, Surplus } from './store/records.js'
+import { StoreReadOnlyError } from './store/store-client.js'
 import { formatDate, type Micros } from './time.js'
-import { type BatchNotes, batchStats, type EmbedderCounts, mergedDetails, parsedDetails } from './view.js'
 
 export interface SchedulerLimits extends BatchLimits {
   /** From so many stored tasks on the oldest are deleted. */

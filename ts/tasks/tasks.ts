@@ -1,6 +1,6 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
-import type { StoredWebhook } from './stored-webhook.js'
+import type { StoredWebhook } from './store/stored-webhook.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
 
 /** An index as the catalogue knows it. Dates are RFC 3339, UTC. */

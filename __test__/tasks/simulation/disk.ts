@@ -1,4 +1,4 @@
-import { type Connection, loadDriver, type Statement, type Value } from '../../../ts/tasks/driver.js'
+import { type Connection, loadDriver, type Statement, type Value } from '../../../ts/tasks/store/driver.js'
 import type { World } from './world.js'
 
 const full = () => new Error('database or disk is full')

@@ -1,5 +1,5 @@
-import type { Value } from '../../../ts/tasks/driver.js'
 import type { TaskContent } from '../../../ts/tasks/index.js'
+import type { Value } from '../../../ts/tasks/store/driver.js'
 import { storedSets } from '../sets.js'
 import type { Disk } from './disk.js'
 import type { Applied, EngineFiles } from './parts.js'

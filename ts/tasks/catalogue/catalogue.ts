@@ -1,0 +1,54 @@
+import type { CatalogueRow } from '../store/records.js'
+import type { IndexEntry } from '../tasks.js'
+import { formatDate, type Micros } from '../time.js'
+
+/** The indexes, mirrored in memory because every search asks for one. Few rows, unlike tasks. */
+export class Catalogue {
+  readonly #rows = new Map<string, CatalogueRow>()
+  readonly #entries = new Map<string, IndexEntry>()
+
+  constructor(rows: readonly CatalogueRow[]) {
+    this.apply([], rows)
+  }
+
+  /** Takes over what the store has just written. */
+  apply(removed: readonly string[], written: readonly CatalogueRow[]): void {
+    for (const uid of removed) {
+      this.#rows.delete(uid)
+      this.#entries.delete(uid)
+    }
+    for (const row of written) {
+      this.#rows.set(row.uid, row)
+      this.#entries.set(row.uid, {
+        uid: row.uid,
+        id: row.id,
+        primaryKey: row.primaryKey,
+        createdAt: formatDate(row.createdAt),
+        updatedAt: formatDate(row.updatedAt),
+      })
+    }
+  }
+
+  row(uid: string): CatalogueRow | null {
+    return this.#rows.get(uid) ?? null
+  }
+
+  rows(): readonly CatalogueRow[] {
+    return [...this.#rows.values()]
+  }
+
+  entry(uid: string): IndexEntry | null {
+    return this.#entries.get(uid) ?? null
+  }
+
+  /** Ascending by uid, byte by byte. */
+  entries(): readonly IndexEntry[] {
+    return [...this.#entries.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1))
+  }
+
+  lastUpdate(): Micros | null {
+    let last: Micros | null = null
+    for (const { updatedAt } of this.#rows.values()) last = Math.max(last ?? updatedAt, updatedAt)
+    return last
+  }
+}

@@ -1,0 +1,54 @@
+import type { Engine } from '../../engine/index.js'
+import { DATABASE_SIZES_REMEMBERED } from '../limits.js'
+import { humanSize } from '../listing/sizes.js'
+
+/** Part of an index → its bytes on disk. */
+type Sizes = Readonly<Record<string, number>>
+
+/** Here is an index that a batch has changed, how much did its parts on disk grow? */
+export class DatabaseSizes {
+  readonly #engine: Engine
+  /** Index id → its sizes after the last batch, so that each batch asks once. */
+  readonly #known = new Map<string, Sizes>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Looks at an index before a batch, unless it is known. @param id null: there is none yet */
+  async before(id: string | null): Promise<Sizes> {
+    if (id === null) return {}
+    return this.#known.get(id) ?? (await this.#measured(id)) ?? {}
+  }
+
+  /** Part → size and difference for humans, such as `8 KiB (+4 KiB)`; parts that did not change are left out. */
+  async changes(id: string, before: Sizes): Promise<Readonly<Record<string, string>>> {
+    const after = await this.#measured(id)
+    if (after === null) return {}
+    const changed = Object.entries(after).filter(([part, bytes]) => bytes !== (before[part] ?? 0))
+    return Object.fromEntries(
+      changed.map(([part, bytes]) => [
+        part,
+        `${humanSize(bytes)} (${difference(bytes - (before[part] ?? 0))})`,
+      ]),
+    )
+  }
+
+  /** Null if the engine cannot say: a batch does not fail for that. */
+  async #measured(id: string): Promise<Sizes | null> {
+    try {
+      const { rawDocumentDbSize, indexSize } = await this.#engine.sizes(id)
+      const sizes = { documents: rawDocumentDbSize, index: Math.max(0, indexSize - rawDocumentDbSize) }
+      this.#known.delete(id)
+      this.#known.set(id, sizes)
+      const [oldest] = this.#known.keys()
+      if (this.#known.size > DATABASE_SIZES_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
+      return sizes
+    } catch {
+      this.#known.delete(id)
+      return null
+    }
+  }
+}
+
+const difference = (bytes: number) => `${bytes < 0 ? '-' : '+'}${humanSize(Math.abs(bytes))}`

@@ -1,0 +1,102 @@
+import { open } from 'node:fs/promises'
+import {
+  type Engine,
+  encodeRequest,
+  type FilterValue,
+  type Operation,
+  type RunScript,
+} from '../../engine/index.js'
+import type { Spool } from '../spool.js'
+import type { CatalogueRow } from '../store/records.js'
+import type { TaskContent } from '../task.js'
+
+/** Documents that are read, edited and written at a time. */
+const PAGE_DOCUMENTS = 1_000
+/** How long a script may take over all documents of its task. */
+const TASK_MS_MAX = 300_000
+
+type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
+
+export interface EditSurroundings {
+  readonly engine: Engine
+  readonly spool: Spool
+  readonly runScript: RunScript
+  /** Aborted when the task was canceled or the process is about to stop: the function ends then. */
+  readonly signal: AbortSignal
+  /** Throws when the task is to be interrupted; asked between pages, and when a function failed. */
+  readonly checkpoint: () => void
+  /** How far it has come. */
+  count(unit: string, finished: number, total: number): void
+}
+
+/**
+ * Runs the script of an edit over the documents as they are now. What changed lies in a file of the spool,
+ * which nothing refers to but the operation: it is the caller's to remove once that is committed.
+ * @throws ApiError `edit_documents_by_function_error`, `invalid_document_filter`
+ */
+export async function editDocuments(
+  edit: Edit,
+  taskUid: number,
+  row: CatalogueRow,
+  { engine, spool, runScript, signal, checkpoint, count }: EditSurroundings,
+): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
+  const { path } = spool.slot('ndjson')
+  const deadline = Date.now() + TASK_MS_MAX
+  const deleted: string[] = []
+  let total = 0
+  let changedBytes = 0
+  const file = await open(path, 'wx')
+  try {
+    for (let offset = 0; offset === 0 || offset < total; ) {
+      checkpoint()
+      const documents = await engine.documents(row.id, listing(row.uid, edit.filter, offset))
+      total = totalOf(documents)
+      count('document', offset, total)
+      const { function: source, context } = edit
+      const timeMsMax = Math.max(0, deadline - Date.now())
+      const { primaryKey } = row
+      const script = { function: source, context, primaryKey, timeMsMax, documents }
+      const page = await runScript(script, signal)
+      await file.appendFile(page.changed)
+      changedBytes += page.changed.length
+      for (const id of page.deleted) deleted.push(id)
+      if (total === 0) break
+      if (page.documents === 0) throw new Error('a script was run over none of the documents of a page')
+      offset += page.documents
+    }
+  } catch (error) {
+    await file.close()
+    await spool.remove(path)
+    // A function that was stopped has failed of that, which is no fault of its own.
+    checkpoint()
+    throw error
+  }
+  await file.close()
+  const payload = changedBytes === 0 ? null : ({ path, format: 'ndjson' } as const)
+  if (payload === null) await spool.remove(path)
+  return { taskUid, kind: 'edit', payload, deleted, editedDocuments: total }
+}
+
+function listing(indexUid: string, filter: unknown, offset: number): Uint8Array {
+  const request = {
+    indexUid,
+    offset,
+    limit: PAGE_DOCUMENTS,
+    fields: null,
+    retrieveVectors: false,
+    ids: null,
+    filter: filter as FilterValue | null,
+    sort: null,
+    // The route has already refused what needs a feature that is off.
+    features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
+  }
+  return encodeRequest(request)
+}
+
+/** `total` stands last in a listing: reading it there spares parsing the documents. */
+function totalOf(listed: Uint8Array): number {
+  const end = Buffer.from(listed.subarray(-64)).toString()
+  const digits = /"total":(\d+)\}$/.exec(end)?.[1]
+  if (digits === undefined) throw new Error('a listing of documents does not end with its total')
+  return Number(digits)
+}

@@ -1,0 +1,64 @@
+/** Here is a prepared batch: which vectors does it need, and who makes them? */
+import { type Embedders, embeddingError } from '../../embedders/index.js'
+import {
+  type Engine,
+  NO_FRAGMENT,
+  type Prepared,
+  type VectorPage,
+  type WorkPage,
+} from '../../engine/index.js'
+import type { EmbedderCounts } from '../listing/view.js'
+
+export interface EmbeddingRun {
+  readonly engine: Engine
+  readonly embedders: Embedders
+  readonly signal: AbortSignal
+  readonly counts: EmbedderCounts
+  /** How far it has come. */
+  count(unit: string, finished: number, total: number): void
+}
+
+/**
+ * The vectors of all work of a batch.
+ * @throws ApiError of whoever makes them; whatever aborts the signal rejects too
+ */
+export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
+  const { engine, embedders, signal, counts, count } = run
+  const made: VectorPage[] = []
+  let finished = 0
+  for (let from: string | null = null; ; ) {
+    count('document', finished, prepared.work)
+    const page: WorkPage | null = await engine.work(prepared, from)
+    if (page === null) return made
+    const { items, after, before } = page
+    const documents = await embedders.documents(items, after, before, { signal, counts })
+    const vectors = vectorPage(page, documents)
+    if (vectors.docids.length > 0) made.push(vectors)
+    finished += items.length
+    from = page.next
+  }
+}
+
+type Documents = Awaited<ReturnType<Embedders['documents']>>
+
+function vectorPage({ embedder, items }: WorkPage, documents: Documents): VectorPage {
+  const changed = documents.flatMap((document, at) => {
+    const item = items[at]
+    return document === null || item === undefined ? [] : [{ docid: item.docid, ...document }]
+  })
+  const slots = changed.flatMap((document) => document.slots)
+  const vectors = changed.flatMap((document) => document.vectors)
+  const tooMany = changed.find((document) => document.slots.length > NO_FRAGMENT)
+  if (tooMany !== undefined) throw embeddingError(`a document has ${tooMany.slots.length} fragments`)
+  const dimensions = vectors[0]?.length ?? 0
+  const rows = new Float32Array(vectors.length * dimensions)
+  for (const [at, vector] of vectors.entries()) rows.set(vector, at * dimensions)
+  return {
+    embedder,
+    docids: Uint32Array.from(changed, ({ docid }) => docid),
+    counts: Uint8Array.from(changed, (document) => document.slots.length),
+    fragments: Uint8Array.from(slots, ({ fragment }) => fragment ?? NO_FRAGMENT),
+    kept: Uint8Array.from(slots, ({ input }) => (input === undefined ? 1 : 0)),
+    rows,
+  }
+}

@@ -1,0 +1,46 @@
+import type { Engine } from '../../engine/index.js'
+import type { CatalogueRow } from '../store/records.js'
+import type { TaskContent } from '../task.js'
+
+/** One index on its way to another instance. */
+export interface IndexExport {
+  readonly index: CatalogueRow
+  /** As in a request for documents; null: all of them. */
+  readonly filter: unknown
+  /** Push settings even if the other instance has the index already. */
+  readonly overrideSettings: boolean
+}
+
+/** Where to, and how. */
+export interface ExportTarget {
+  /** Base URL of the other instance. */
+  readonly url: string
+  readonly apiKey: string | null
+  /** Bytes of documents in one request; null: a default. */
+  readonly payloadBytesMax: number | null
+  /** Aborted when the task was canceled. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Copies an index to another instance; resolves to the documents that matched once all were accepted.
+ * @throws ApiError if the other instance cannot be reached or refuses
+ */
+export type ExportIndex = (engine: Engine, work: IndexExport, target: ExportTarget) => Promise<number>
+
+type Export = Extract<TaskContent, { readonly kind: 'export' }>
+
+/** What is exported: each index goes by the first pattern that names it, in order of the patterns. */
+export function exportedIndexes({ indexes }: Export, rows: readonly CatalogueRow[]): readonly IndexExport[] {
+  const patterns = indexes.toSorted((a, b) => (a.pattern < b.pattern ? -1 : 1))
+  return rows
+    .toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
+    .flatMap((index) => {
+      const found = patterns.find(({ pattern }) => isNamed(index.uid, pattern))
+      if (found === undefined) return []
+      return [{ index, filter: found.filter, overrideSettings: found.overrideSettings }]
+    })
+}
+
+const isNamed = (uid: string, pattern: string): boolean =>
+  pattern.endsWith('*') ? uid.startsWith(pattern.slice(0, -1)) : uid === pattern

@@ -1,0 +1,110 @@
+import { maskSecret } from '../../settings/index.js'
+import type { TaskContent } from '../task.js'
+import { humanSize } from './sizes.js'
+
+export type Details = Readonly<Record<string, unknown>>
+
+/** What a task counted while it ran; which of it is shown depends on the type. */
+export interface Counters {
+  readonly indexedDocuments?: number
+  readonly editedDocuments?: number
+  readonly deletedDocuments?: number
+  readonly canceledTasks?: number
+  readonly deletedTasks?: number
+  readonly preCompactionSize?: string
+  readonly postCompactionSize?: string
+  readonly dumpUid?: string
+  readonly updatedRules?: number
+  /** By index uid. */
+  readonly indexes?: Readonly<Record<string, object>>
+  /** Indexes left out by uid, with what is wrong with them. */
+  readonly damagedIndexes?: Readonly<Record<string, string>>
+}
+
+/** `details` while a task waits or runs; null for types that have none. */
+export function detailsBefore(content: TaskContent, indexUid: string | null): Details | null {
+  switch (content.kind) {
+    case 'documents':
+      return { receivedDocuments: content.receivedDocuments, indexedDocuments: null }
+    case 'deleteByIds':
+      return { providedIds: content.ids.length, deletedDocuments: null, originalFilter: null }
+    case 'deleteByFilter':
+      return { providedIds: 0, deletedDocuments: null, originalFilter: JSON.stringify(content.filter) }
+    case 'edit':
+      return {
+        editedDocuments: null,
+        deletedDocuments: null,
+        originalFilter: content.filter === null ? null : JSON.stringify(content.filter),
+        context: content.context,
+        function: content.function,
+      }
+    case 'clear':
+    case 'indexDeletion':
+      return { deletedDocuments: null }
+    case 'settings':
+      return content.details
+    case 'indexCreation':
+      return { primaryKey: content.primaryKey }
+    case 'indexUpdate':
+      return {
+        primaryKey: content.primaryKey,
+        ...(content.newUid === null ? {} : { oldIndexUid: indexUid, newIndexUid: content.newUid }),
+      }
+    case 'indexSwap':
+      return { swaps: content.swaps.map(({ indexes, rename }) => ({ indexes, rename })) }
+    case 'indexCompaction':
+      return {}
+    case 'taskCancelation':
+      return { matchedTasks: content.tasks.length, canceledTasks: null, originalFilter: content.query }
+    case 'taskDeletion':
+      return { matchedTasks: content.tasks.length, deletedTasks: null, originalFilter: content.query }
+    case 'dumpCreation':
+      return { dumpUid: null }
+    case 'snapshotCreation':
+      return null
+    case 'dsrUpdate':
+      return { ...(content.patch !== null && { rule: content.patch }), updatedRules: null }
+    case 'dsrClear':
+      return { deletedDocuments: null }
+    case 'export':
+      return {
+        url: content.url,
+        ...(content.apiKey !== null && { apiKey: maskSecret(content.apiKey) }),
+        ...(content.payloadBytesMax !== null && { payloadSize: humanSize(content.payloadBytesMax) }),
+        indexes: Object.fromEntries(
+          content.indexes.map(({ pattern, filter, overrideSettings }) => [
+            pattern,
+            { filter, overrideSettings },
+          ]),
+        ),
+      }
+  }
+}
+
+/** Counters that a task shows as 0 when it failed, was canceled or had nothing to count. */
+const zeroes: Readonly<Record<string, Details>> = {
+  documents: { indexedDocuments: 0 },
+  deleteByIds: { deletedDocuments: 0 },
+  deleteByFilter: { deletedDocuments: 0 },
+  // The other counter stays null here, as in the recorded answers.
+  edit: { editedDocuments: 0 },
+  clear: { deletedDocuments: 0 },
+  indexDeletion: { deletedDocuments: 0 },
+  dsrUpdate: { updatedRules: 0 },
+  dsrClear: { deletedDocuments: 0 },
+  taskCancelation: { canceledTasks: 0 },
+  taskDeletion: { deletedTasks: 0 },
+}
+
+/**
+ * `details` of a task that has ended.
+ * @param before as shown until then
+ * @param counters null if the task failed or was canceled
+ */
+export function detailsAfter(
+  kind: TaskContent['kind'],
+  before: Details | null,
+  counters: Counters | null,
+): Details | null {
+  return before === null ? null : { ...before, ...zeroes[kind], ...counters }
+}

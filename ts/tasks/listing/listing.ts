@@ -1,0 +1,366 @@
+import { COUNTED_DETAILS_BYTES_MIN, PAGE_DETAILS_BYTES_MAX, PAGE_ROWS_MAX } from '../limits.js'
+import type { Value } from '../store/driver.js'
+import type { BatchRow, RowPage, TaskRow } from '../store/records.js'
+import {
+  batchColumns,
+  batchRow,
+  number,
+  orNull,
+  taskColumns,
+  taskRow,
+  text,
+  unpacked,
+} from '../store/rows.js'
+import type { Sql } from '../store/sql.js'
+import type { TaskFilter, TaskPaging } from '../tasks.js'
+import { type Micros, parseDate } from '../time.js'
+import { UidSet } from './uid-set.js'
+import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
+
+/** Uids from the first on and below the second. */
+type Range = readonly [from: number, to: number]
+
+const everything: Range = [0, Number.POSITIVE_INFINITY]
+
+/** Two bounds of dates, both exclusive. */
+interface Dates {
+  readonly after: string | null | undefined
+  readonly before: string | null | undefined
+}
+
+/** Whether a listing has no limits on indexes: null, or a pattern that admits all of them. */
+export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
+  visible === null || visible === undefined || visible.includes('*')
+
+/**
+ * Here is a filter, which tasks or batches match it?
+ *
+ * Every filter is a set of uids that is kept (see `UidSets`), or a range of them; a listing takes what
+ * they have in common, counts it, and reads the rows of one page. Dates rise with the uids: tasks arrive
+ * in their order, batches run in theirs.
+ */
+export class Listing {
+  readonly #sql: Sql
+  readonly #sets: UidSets
+
+  constructor(sql: Sql, sets: UidSets) {
+    this.#sql = sql
+    this.#sets = sets
+  }
+
+  task(uid: number, visible: readonly string[] | null): TaskRow | null {
+    const row = this.#sql.all(`SELECT ${taskColumns} FROM tasks WHERE uid = ?`, [uid])[0]
+    if (row === undefined) return null
+    const task = taskRow(row)
+    return isVisible(task.indexUid, visible) ? task : null
+  }
+
+  tasks(filter: TaskFilter, paging: TaskPaging): RowPage {
+    const matching = this.match(filter)
+    return {
+      ...this.#page('tasks', taskColumns, matching, paging),
+      total: matching.size + this.#swapsOf(filter),
+    }
+  }
+
+  /** Tasks that match. */
+  match(filter: TaskFilter): UidSet {
+    const arrived = this.#between('tasks', 'enqueued_at', {
+      after: filter.afterEnqueuedAt,
+      before: filter.beforeEnqueuedAt,
+    })
+    const found = this.#matching(filter)?.clip(...arrived) ?? null
+    if (found !== null && found.size <= LOOKED_AT_MAX) return this.#visibleAmong(found, filter.visibleIndexes)
+    const visible = this.#visible('index', filter.visibleIndexes)
+    return (common([found, visible]) ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
+  }
+
+  /** Whatever may see them, and whenever they arrived; null: all tasks. */
+  #matching(filter: TaskFilter): UidSet | null {
+    return common([
+      filter.uids &&
+        this.#query('SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', filter.uids),
+      filter.batchUids && this.#ofBatches(filter.batchUids),
+      filter.canceledBy && this.#canceledBy(filter.canceledBy),
+      filter.statuses && this.#sets.load('status', filter.statuses),
+      filter.types && this.#sets.load('type', filter.types),
+      filter.indexUids &&
+        this.#sets.load('index', filter.indexUids).unite(this.#sets.load('renamed', filter.indexUids)),
+      this.#ran(filter),
+    ])
+  }
+
+  /** Those of a few tasks whose index the patterns allow: a key may see more indexes than there are tasks here. */
+  #visibleAmong(found: UidSet, patterns: readonly string[] | null | undefined): UidSet {
+    if (patterns === null || patterns === undefined || seesAll(patterns)) return found
+    const columns = 'uid, index_uid'
+    const rows = unpacked(columns, this.#rows('tasks', columns, found.uids()))
+    const visible = rows.filter((row) => isVisible(orNull(text, row.index_uid), patterns))
+    return UidSet.of(visible.map((row) => number(row.uid)))
+  }
+
+  batch(uid: number, visible: readonly string[] | null): BatchRow | null {
+    const row = this.#sql.all(`SELECT ${batchColumns} FROM batches WHERE uid = ?`, [uid])[0]
+    if (row === undefined) return null
+    return this.#visible('batchIndex', visible)?.has(uid) === false ? null : batchRow(row)
+  }
+
+  batches(filter: TaskFilter, paging: TaskPaging): RowPage {
+    const matching = this.#matchingBatches(filter)
+    return { ...this.#page('batches', batchColumns, matching, paging), total: matching.size }
+  }
+
+  /** Each filter about tasks is met by a batch in which any task meets it. */
+  #matchingBatches(filter: TaskFilter): UidSet {
+    const { indexUids, canceledBy } = filter
+    const found = common([
+      filter.batchUids &&
+        this.#query(
+          'SELECT uid FROM batches WHERE uid IN (SELECT value FROM json_each(?))',
+          filter.batchUids,
+        ),
+      filter.uids &&
+        this.#query(
+          `SELECT batch_uid AS uid FROM tasks
+           WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL`,
+          filter.uids,
+        ),
+      canceledBy &&
+        this.#query(
+          `SELECT batch_uid AS uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
+           AND +type = 'taskCancelation' AND +status = 'succeeded'`,
+          canceledBy,
+        ),
+      filter.statuses && this.#sets.load('batchStatus', filter.statuses),
+      filter.types && this.#sets.load('batchType', filter.types),
+      indexUids && this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids)),
+      this.#visible('batchIndex', filter.visibleIndexes),
+      this.#holdingArrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt }),
+    ])
+    return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
+  }
+
+  /** A page that ends early where its rows have too many bytes, and the row behind it. */
+  #page(
+    table: 'tasks' | 'batches',
+    columns: string,
+    matching: UidSet,
+    paging: TaskPaging,
+  ): Pick<RowPage, 'rows' | 'shown'> {
+    const limit = Math.min(paging.limit, PAGE_ROWS_MAX)
+    const uids = matching.page({ ...paging, limit: limit + 1 })
+    const shown = Math.min(uids.length, limit, this.#fitting(table, uids))
+    return { rows: this.#rows(table, columns, uids.slice(0, shown + 1)), shown }
+  }
+
+  /** How many of these rows fit into a page by their details; one does in any case. */
+  #fitting(table: 'tasks' | 'batches', uids: readonly number[]): number {
+    const large = this.#sql.all(
+      `SELECT uid, octet_length(details) AS bytes FROM ${table}
+       WHERE uid IN (SELECT value FROM json_each(?)) AND octet_length(details) >= ${COUNTED_DETAILS_BYTES_MIN}`,
+      [JSON.stringify(uids)],
+    )
+    if (large.length === 0) return uids.length
+    const bytes = new Map(large.map((row) => [number(row.uid), number(row.bytes)]))
+    let sum = 0
+    const end = uids.findIndex((uid, at) => {
+      sum += bytes.get(uid) ?? 0
+      return at > 0 && sum > PAGE_DETAILS_BYTES_MAX
+    })
+    return end === -1 ? uids.length : end
+  }
+
+  #rows(table: 'tasks' | 'batches', columns: string, uids: readonly number[]): string {
+    const sql = `SELECT ${columns} FROM ${table} WHERE uid IN (SELECT value FROM json_each(?))`
+    return this.#sql.packed(columns, sql, [JSON.stringify(uids)])
+  }
+
+  #query(sql: string, values: readonly Value[]): UidSet {
+    return UidSet.of(this.#sql.uids(sql, [JSON.stringify(values)]))
+  }
+
+  /** Index names allowed by patterns (`boats`, `boats_*`); tasks without an index are never allowed. */
+  #visible(kind: SetKind, patterns: readonly string[] | null | undefined): UidSet | null {
+    if (seesAll(patterns)) return null
+    const names = (patterns ?? []).filter((pattern) => !pattern.endsWith('*'))
+    const visible = this.#sets.load(kind, names)
+    for (const pattern of patterns ?? []) {
+      if (!pattern.endsWith('*')) continue
+      const prefix = pattern.slice(0, -1)
+      visible.unite(this.#sets.loadRange(kind, prefix, `${prefix}${LAST_TEXT}`))
+    }
+    return visible
+  }
+
+  /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */
+  #swapsOf(filter: TaskFilter): number {
+    const { indexUids } = filter
+    if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
+    const swaps = this.#query(
+      'SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?))',
+      indexUids,
+    )
+    return swaps.size === 0 ? 0 : swaps.intersect(this.match({ ...filter, indexUids: null })).size
+  }
+
+  /** Tasks that ran between these dates, null if none is given. */
+  #ran(filter: TaskFilter): UidSet | null {
+    if (!hasRunDates(filter)) return null
+    const [from, to] = this.#ranBatches(filter)
+    const found = this.#ofBatchRange(from, to)
+    const last = this.#sql.all('SELECT uid, finished_at FROM batches ORDER BY uid DESC LIMIT 1')[0]
+    const running = last?.finished_at === null ? number(last.uid) : null
+    if (running !== null && running >= from && running < to) {
+      found.unite(this.#sets.load('status', ['processing']))
+    }
+    return found
+  }
+
+  #ranBatches(filter: TaskFilter): Range {
+    const started = { after: filter.afterStartedAt, before: filter.beforeStartedAt }
+    const finished = { after: filter.afterFinishedAt, before: filter.beforeFinishedAt }
+    const [a, b] = this.#between('batches', 'started_at', started)
+    const [c, d] = this.#between('batches', 'finished_at', finished)
+    return [Math.max(a, c), Math.min(b, d)]
+  }
+
+  /** Tasks of the finished batches from one on and below another. */
+  #ofBatchRange(from: number, to: number): UidSet {
+    const first = this.#era('min(value)', '>=', from)
+    const last = this.#era('max(value)', '<', to)
+    if (first === null || last === null || first > last) return this.#tasksBetween(from, to)
+    // Whole eras come as sets; what is cut off at either end has few tasks, or it would be an era of its own.
+    const next = this.#sql.all('SELECT era FROM batches WHERE uid >= ? ORDER BY uid LIMIT 1', [finite(to)])[0]
+    const isCut = next?.era === last
+    const found = this.#sets.loadRange('era', first, isCut ? last : last + 1)
+    if (isCut) found.unite(this.#tasksBetween(last, to))
+    return found.unite(this.#tasksBetween(from, first))
+  }
+
+  #era(which: string, comparison: '<' | '>=', uid: number): number | null {
+    const sql = `SELECT ${which} AS era FROM sets WHERE kind = 'era' AND value ${comparison} ?`
+    return orNull(number, this.#sql.all(sql, [finite(uid)])[0]?.era)
+  }
+
+  #tasksBetween(fromBatch: number, toBatch: number): UidSet {
+    const sql = 'SELECT uid FROM tasks WHERE batch_uid >= ? AND batch_uid < ?'
+    return UidSet.of(this.#sql.uids(sql, [fromBatch, finite(toBatch)]))
+  }
+
+  #ofBatches(batches: readonly number[]): UidSet {
+    // The batch of a cancelation may have as many tasks as there are; it is then an era of its own.
+    const alone = this.#query(
+      `SELECT uid FROM batches AS b WHERE uid IN (SELECT value FROM json_each(?)) AND era = uid
+       AND (SELECT era FROM batches WHERE uid > b.uid ORDER BY uid LIMIT 1) IS NOT b.era`,
+      batches,
+    )
+    const others = batches.filter((uid) => !alone.has(uid))
+    const found = this.#query(
+      'SELECT uid FROM tasks WHERE batch_uid IN (SELECT value FROM json_each(?))',
+      others,
+    )
+    return found.unite(this.#sets.load('era', alone.uids()))
+  }
+
+  /** A batch with tasks that were canceled has them all from one cancelation. */
+  #canceledBy(uids: readonly number[]): UidSet {
+    const batches = uids.flatMap((uid) =>
+      this.#sql.all('SELECT batch_uid FROM tasks WHERE canceled_by = ? LIMIT 1', [uid]),
+    )
+    const members = this.#ofBatches(batches.map((row) => number(row.batch_uid)))
+    return members.intersect(this.#sets.load('status', ['canceled']))
+  }
+
+  /** Batches whose oldest or newest task arrived between these dates, null if none is given. */
+  #holdingArrivals({ after, before }: Dates): UidSet | null {
+    if (!after && !before) return null
+    const tasks = this.#between('tasks', 'enqueued_at', { after, before })
+    const from: Range = after ? this.#doubt(tasks[0]) : [0, -1]
+    const to: Range = before ? this.#doubt(tasks[1]) : [NO_SPAN, NO_SPAN]
+    const found = new UidSet()
+    for (const kind of ['oldest', 'newest'] as const) {
+      found.unite(this.#sets.loadRange(kind, from[1] + 1, to[0]))
+      const doubtful = this.#sets.loadRange(kind, from[0], from[1] + 1)
+      doubtful.unite(this.#sets.loadRange(kind, to[0], to[1] + 1))
+      const column = `${kind}_enqueued_at`
+      const dates = [
+        after ? parseDate(after).floor : Number.MIN_SAFE_INTEGER,
+        before ? parseDate(before).ceil : Number.MAX_SAFE_INTEGER,
+      ]
+      const uids = this.#sql.uids(
+        `SELECT uid FROM batches WHERE uid IN (SELECT value FROM json_each(?)) AND ${column} > ? AND ${column} < ?`,
+        [JSON.stringify(doubtful.uids()), ...dates],
+      )
+      found.unite(UidSet.of(uids))
+    }
+    return found
+  }
+
+  /** Spans of arrival around a bound where tasks may be deleted that a batch is still dated by. */
+  #doubt(bound: number): Range {
+    const uid = (sql: string) => orNull(number, this.#sql.all(sql, [finite(bound)])[0]?.uid)
+    const last = uid('SELECT max(uid) AS uid FROM tasks WHERE uid < ?')
+    const next = uid('SELECT min(uid) AS uid FROM tasks WHERE uid >= ?')
+    return [arrivalSpan(last ?? 0), next === null ? NO_SPAN : arrivalSpan(next)]
+  }
+
+  /** Uids whose date in that column lies between two dates; no date is later than any. */
+  #between(table: 'tasks' | 'batches', column: string, { after, before }: Dates): Range {
+    if (!after && !before) return everything
+    const from = after ? this.#first(table, column, (at) => at > parseDate(after).floor) : 0
+    const to = this.#first(table, column, (at) =>
+      before ? at >= parseDate(before).ceil : at === Number.POSITIVE_INFINITY,
+    )
+    return [from, to]
+  }
+
+  /** The first uid whose date is late enough, or one behind the last; dates rise with the uids. */
+  #first(table: 'tasks' | 'batches', column: string, isLate: (at: Micros) => boolean): number {
+    const last = orNull(number, this.#sql.all(`SELECT max(uid) AS uid FROM ${table}`, [])[0]?.uid)
+    let [low, high] = [0, (last ?? -1) + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const row = this.#sql.all(
+        `SELECT uid, ${column} AS at FROM ${table} WHERE uid >= ? ORDER BY uid LIMIT 1`,
+        [middle],
+      )[0]
+      if (row === undefined || isLate(orNull(number, row.at) ?? Number.POSITIVE_INFINITY)) high = middle
+      else low = number(row.uid) + 1
+    }
+    return low
+  }
+}
+
+/** What all of them have in common, null if there are none. */
+function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
+  return sets.reduce<UidSet | null>(
+    (found, set) => (set && found ? found.intersect(set) : (set ?? found)),
+    null,
+  )
+}
+
+/** Index uids are ASCII, so everything that starts with a prefix sorts before the prefix and this. */
+const LAST_TEXT = '\u007f'
+
+/** So few tasks are looked at one by one sooner than the sets of a dozen indexes are read. */
+const LOOKED_AT_MAX = 500
+
+/** A number behind all spans of arrival. */
+const NO_SPAN = Number.MAX_SAFE_INTEGER
+
+/** SQLite has no infinity for integers. */
+const finite = (uid: number) => Math.min(uid, Number.MAX_SAFE_INTEGER)
+
+function isVisible(indexUid: string | null, patterns: readonly string[] | null): boolean {
+  if (seesAll(patterns)) return true
+  if (indexUid === null) return false
+  return (patterns ?? []).some((pattern) =>
+    pattern.endsWith('*') ? indexUid.startsWith(pattern.slice(0, -1)) : indexUid === pattern,
+  )
+}
+
+function hasRunDates(filter: TaskFilter): boolean {
+  return Boolean(
+    filter.beforeStartedAt || filter.afterStartedAt || filter.beforeFinishedAt || filter.afterFinishedAt,
+  )
+}

@@ -1,0 +1,239 @@
+import type { Row, Value } from '../store/driver.js'
+import type { Relabel } from '../store/records.js'
+import { number, orNull } from '../store/rows.js'
+import type { Sql } from '../store/sql.js'
+import type { TaskStatus, TaskType } from '../task.js'
+import { CHUNK_UIDS, UidSet } from './uid-set.js'
+import { arrivalSpan, type SetKind, UidSets } from './uid-sets.js'
+
+/**
+ * Neighbouring batches are one era until it has so many tasks: dates of running select whole eras, and look
+ * into those at their bounds only.
+ */
+const ERA_TASKS_MAX = 2_048
+
+/** Of tasks that are in a batch. */
+const begunStatuses = ['processing', 'succeeded', 'failed', 'canceled'] as const
+
+/** Uids under each property that a set is kept of. */
+class Groups {
+  readonly #groups = new Map<string, { kind: SetKind; value: string | number; uids: number[] }>()
+
+  put(kind: SetKind, value: Value | undefined, uid: number): void {
+    if (typeof value !== 'string' && typeof value !== 'number') return
+    const key = `${kind} ${value}`
+    const group = this.#groups.get(key)
+    if (group === undefined) this.#groups.set(key, { kind, value, uids: [uid] })
+    else group.uids.push(uid)
+  }
+
+  addTo(sets: UidSets): void {
+    for (const { kind, value, uids } of this.#groups.values()) sets.add(kind, value, uids)
+  }
+
+  removeFrom(sets: UidSets): void {
+    for (const { kind, value, uids } of this.#groups.values()) sets.remove(kind, value, uids)
+  }
+}
+
+const putTask = (groups: Groups, row: Row) => {
+  const uid = number(row.uid)
+  groups.put('status', row.status, uid)
+  groups.put('type', row.type, uid)
+  groups.put('index', row.index_uid, uid)
+  groups.put('renamed', row.new_index_uid, uid)
+  groups.put('era', row.era, uid)
+}
+
+const putBatch = (groups: Groups, row: Row) => {
+  const uid = number(row.uid)
+  groups.put('batch', '', uid)
+  groups.put('oldest', arrivalSpan(number(row.oldest_uid)), uid)
+  groups.put('newest', arrivalSpan(number(row.newest_uid)), uid)
+}
+
+const putMember = (groups: Groups, row: Row) => {
+  const uid = number(row.batch_uid)
+  groups.put('batchStatus', row.status, uid)
+  groups.put('batchType', row.type, uid)
+  groups.put('batchIndex', row.index_uid, uid)
+  groups.put('batchRenamed', row.new_index_uid, uid)
+}
+
+const taskSelection = `SELECT t.uid, t.status, t.type, t.index_uid, t.new_index_uid, b.era
+  FROM tasks t LEFT JOIN batches b ON b.uid = t.batch_uid`
+const batchSelection = 'SELECT uid, oldest_uid, newest_uid FROM batches'
+const memberSelection = 'SELECT DISTINCT batch_uid, status, type, index_uid, new_index_uid FROM tasks'
+
+/** Keeps the sets of uids in step with the rows of tasks and batches. */
+export class Membership {
+  readonly #sql: Sql
+  readonly #sets: UidSets
+
+  constructor(sql: Sql, sets: UidSets) {
+    this.#sql = sql
+    this.#sets = sets
+  }
+
+  arrived(uid: number, type: TaskType, indexUid: string | null): void {
+    this.#sets.add('status', 'enqueued', [uid])
+    this.#sets.add('type', type, [uid])
+    if (indexUid !== null) this.#sets.add('index', indexUid, [uid])
+  }
+
+  /** Tasks now have that status; none of them had ended. */
+  moved(uids: readonly number[], status: TaskStatus): void {
+    this.#sets.remove('status', 'enqueued', uids)
+    this.#sets.remove('status', 'processing', uids)
+    this.#sets.add('status', status, uids)
+  }
+
+  renamed(uid: number, newIndexUid: string): void {
+    this.#sets.add('renamed', newIndexUid, [uid])
+  }
+
+  /** The era that a batch joins by ending with these tasks. */
+  ended(batchUid: number, uids: readonly number[]): number {
+    const row = this.#sql.all(
+      'SELECT era FROM batches WHERE era IS NOT NULL ORDER BY uid DESC LIMIT 1',
+      [],
+    )[0]
+    const last = orNull(number, row?.era)
+    const fits = last !== null && this.#sets.load('era', [last]).size + uids.length <= ERA_TASKS_MAX
+    const era = fits ? last : batchUid
+    this.#sets.add('era', era, uids)
+    return era
+  }
+
+  /** A batch has begun, of which there was nothing before. */
+  begun(batchUid: number): void {
+    this.#batches(JSON.stringify([batchUid])).addTo(this.#sets)
+  }
+
+  /** Runs what changes or removes tasks of these batches, or the batches themselves. */
+  changing(batchUids: readonly number[], change: () => void): void {
+    const batches = JSON.stringify(batchUids)
+    this.#batches(batches).removeFrom(this.#sets)
+    change()
+    this.#batches(batches).addTo(this.#sets)
+  }
+
+  /** Runs what removes these tasks, which have ended, given their batches. @param uids JSON text */
+  removing(uids: string, change: (batchUids: string) => void): void {
+    const groups = new Groups()
+    const rows = this.#sql.all(`${taskSelection} WHERE t.uid IN (SELECT value FROM json_each(?))`, [uids])
+    for (const row of rows) putTask(groups, row)
+    groups.removeFrom(this.#sets)
+    const batchUids = this.#sql
+      .all(
+        `SELECT DISTINCT batch_uid FROM tasks
+         WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid IS NOT NULL`,
+        [uids],
+      )
+      .map((row) => number(row.batch_uid))
+    this.changing(batchUids, () => change(JSON.stringify(batchUids)))
+  }
+
+  /**
+   * Renames indexes in tasks and batches.
+   * @param write updates the rows of those tasks
+   */
+  relabelled({ from, to, swap, before }: Relabel, write: (uids: readonly number[]) => void): void {
+    const late = this.#sets.load('index', [from, to]).unite(this.#sets.load('renamed', [from, to]))
+    const affected = UidSet.of(late.uids()).clip(0, before).uids()
+    if (affected.length === 0) return
+    // Batches with younger tasks of these names, which keep them, are worked out anew.
+    late.clip(before, Number.POSITIVE_INFINITY).intersect(this.#sets.load('status', begunStatuses))
+    const mixed = this.#sql
+      .all('SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [
+        JSON.stringify(late.uids()),
+      ])
+      .map((row) => number(row.batch_uid))
+    this.changing(mixed, () => {
+      for (const kind of ['index', 'renamed', 'batchIndex', 'batchRenamed'] as const) {
+        const bound = kind === 'index' || kind === 'renamed' ? before : Number.POSITIVE_INFINITY
+        const olds = this.#sets.load(kind, [from]).clip(0, bound).uids()
+        const news = swap ? this.#sets.load(kind, [to]).clip(0, bound).uids() : []
+        this.#sets.remove(kind, from, olds)
+        this.#sets.remove(kind, to, news)
+        this.#sets.add(kind, to, olds)
+        this.#sets.add(kind, from, news)
+      }
+      write(affected)
+    })
+  }
+
+  #batches(batches: string): Groups {
+    const groups = new Groups()
+    for (const row of this.#sql.all(`${batchSelection} WHERE uid IN (SELECT value FROM json_each(?))`, [
+      batches,
+    ]))
+      putBatch(groups, row)
+    const members = `${memberSelection} WHERE batch_uid IN (SELECT value FROM json_each(?))`
+    for (const row of this.#sql.all(members, [batches])) putMember(groups, row)
+    return groups
+  }
+}
+
+/**
+ * Makes all sets anew from the rows, a part at a time: for a store that has none yet. Dates of batches that
+ * a clock set back has let fall are moved up to those before them, since listings rely on their order.
+ */
+export function rebuildSets(sql: Sql): void {
+  sql.run('DELETE FROM sets', [])
+  straightenDates(sql)
+  assignEras(sql)
+  const sets = new UidSets(sql)
+  const fill = (table: string, selection: string, put: (groups: Groups, row: Row) => void) => {
+    for (const [from, to] of ranges(sql, table)) {
+      const groups = new Groups()
+      for (const row of sql.all(selection, [from, to])) put(groups, row)
+      groups.addTo(sets)
+      sets.flush()
+    }
+  }
+  fill('tasks', `${taskSelection} WHERE t.uid >= ? AND t.uid < ?`, putTask)
+  fill('batches', `${batchSelection} WHERE uid >= ? AND uid < ?`, putBatch)
+  fill('batches', `${memberSelection} WHERE batch_uid >= ? AND batch_uid < ?`, putMember)
+}
+
+function straightenDates(sql: Sql): void {
+  sql.run(
+    `UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
+     FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
+       (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
+     WHERE latest.uid = batches.uid AND latest.at > started_at`,
+    [],
+  )
+  sql.run(
+    `UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
+     WHERE batches.uid = tasks.batch_uid AND tasks.started_at < batches.started_at`,
+    [],
+  )
+}
+
+/** Puts finished batches into eras, as if each were ending now. */
+function assignEras(sql: Sql): void {
+  let era: { uid: number; tasks: number } | null = null
+  for (const [from, to] of ranges(sql, 'batches')) {
+    const batches = sql.all(
+      `SELECT uid, (SELECT count(*) FROM tasks WHERE batch_uid = batches.uid) AS n FROM batches
+       WHERE finished_at IS NOT NULL AND uid >= ? AND uid < ? ORDER BY uid`,
+      [from, to],
+    )
+    for (const row of batches) {
+      const tasks = number(row.n)
+      if (era === null || era.tasks + tasks > ERA_TASKS_MAX) era = { uid: number(row.uid), tasks: 0 }
+      era.tasks += tasks
+      sql.run('UPDATE batches SET era = ? WHERE uid = ?', [era.uid, number(row.uid)])
+    }
+  }
+}
+
+function* ranges(sql: Sql, table: string): Generator<readonly [number, number]> {
+  const ends = sql.all(`SELECT min(uid) AS first, max(uid) AS last FROM ${table}`, [])[0]
+  const last = orNull(number, ends?.last) ?? -1
+  for (let from = orNull(number, ends?.first) ?? 0; from <= last; from += CHUNK_UIDS) {
+    yield [from, from + CHUNK_UIDS]
+  }
+}

@@ -1,0 +1,167 @@
+import type { Row, Value } from '../store/driver.js'
+import { bytes, number } from '../store/rows.js'
+import type { Sql } from '../store/sql.js'
+import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
+
+/**
+ * What stored sets are about. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of
+ * a rename), `era` (neighbouring batches, see `Membership.ended`). Of batches: `batch` (all of them, value ''), those with a task
+ * of that status, type, index or second name, and `oldest` and `newest` (spans of arrival).
+ */
+export type SetKind =
+  | 'status'
+  | 'type'
+  | 'index'
+  | 'renamed'
+  | 'era'
+  | 'batch'
+  | 'batchStatus'
+  | 'batchType'
+  | 'batchIndex'
+  | 'batchRenamed'
+  | 'oldest'
+  | 'newest'
+
+type SetValue = string | number
+
+/**
+ * Batches are found by when their oldest and newest task arrived through spans of so many tasks: only
+ * those at a bound are looked at one by one.
+ */
+const ARRIVAL_SPAN = 2_048
+
+/** The span of a task. */
+export const arrivalSpan = (uid: number) => Math.floor(uid / ARRIVAL_SPAN)
+
+interface Change {
+  readonly kind: SetKind
+  readonly value: SetValue
+  readonly uids: readonly number[]
+  readonly isAddition: boolean
+}
+
+/**
+ * The sets of the store: which tasks and batches have a property that listings ask for. Changes are
+ * collected and written together at the end of a transaction, so that neighbours share a chunk; what is
+ * read contains them already.
+ */
+export class UidSets {
+  readonly #sql: Sql
+  #changes: Change[] = []
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  add(kind: SetKind, value: SetValue, uids: readonly number[]): void {
+    if (uids.length > 0) this.#changes.push({ kind, value, uids, isAddition: true })
+  }
+
+  remove(kind: SetKind, value: SetValue, uids: readonly number[]): void {
+    if (uids.length > 0) this.#changes.push({ kind, value, uids, isAddition: false })
+  }
+
+  /** A moment to come back to with `undo`. */
+  get mark(): number {
+    return this.#changes.length
+  }
+
+  /** Forgets the changes since that moment. */
+  undo(mark: number): void {
+    this.#changes.length = mark
+  }
+
+  /** Writes the changes. */
+  flush(): void {
+    const changes = this.#changes
+    this.#changes = []
+    const grouped = new Map<string, Change[]>()
+    for (const change of changes) {
+      const key = `${change.kind} ${change.value}`
+      const group = grouped.get(key)
+      if (group === undefined) grouped.set(key, [change])
+      else group.push(change)
+    }
+    for (const group of grouped.values()) this.#write(group)
+  }
+
+  /** Members of any of these sets. */
+  load(kind: SetKind, values: readonly SetValue[]): UidSet {
+    const set = new UidSet()
+    if (values.length === 0) return set
+    const { sql, parameters } =
+      values.length === 1
+        ? { sql: '= ?', parameters: [values[0] ?? null] }
+        : { sql: 'IN (SELECT value FROM json_each(?))', parameters: [JSON.stringify(values)] }
+    this.#read(set, `value ${sql}`, [kind, ...parameters])
+    const wanted = new Set(values)
+    return this.#changed(set, kind, (value) => wanted.has(value))
+  }
+
+  /** Members of the sets whose values lie in `[from, to)`. */
+  loadRange(kind: SetKind, from: SetValue, to: SetValue): UidSet {
+    const set = new UidSet()
+    this.#read(set, 'value >= ? AND value < ?', [kind, from, to])
+    return this.#changed(set, kind, (value) => value >= from && value < to)
+  }
+
+  /** Values of sets of that kind, ascending. */
+  values(kind: SetKind): readonly Value[] {
+    return this.#sql
+      .all('SELECT DISTINCT value FROM sets WHERE kind = ? ORDER BY value', [kind])
+      .map(({ value }) => value ?? null)
+  }
+
+  /** How many members all sets of a kind have together, changes not yet written left out. */
+  count(kind: SetKind): number {
+    return this.#sql.number('SELECT ifnull(sum(n), 0) AS n FROM sets WHERE kind = ?', 'n', [kind])
+  }
+
+  #read(set: UidSet, condition: string, parameters: readonly Value[]): void {
+    const rows = this.#sql.all(`SELECT chunk, members FROM sets WHERE kind = ? AND ${condition}`, parameters)
+    for (const row of rows) set.addStored(number(row.chunk), bytes(row.members))
+  }
+
+  #changed(set: UidSet, kind: SetKind, isWanted: (value: SetValue) => boolean): UidSet {
+    for (const change of this.#changes) {
+      if (change.kind !== kind || !isWanted(change.value)) continue
+      for (const uid of change.uids) {
+        if (change.isAddition) set.add(uid)
+        else set.delete(uid)
+      }
+    }
+    return set
+  }
+
+  #write(changes: readonly Change[]): void {
+    const [first] = changes
+    if (first === undefined) return
+    const edits = new Map<number, Map<number, boolean>>()
+    for (const { uids, isAddition } of changes) {
+      for (const uid of uids) {
+        const chunk = Math.floor(uid / CHUNK_UIDS)
+        const known = edits.get(chunk) ?? new Map<number, boolean>()
+        edits.set(chunk, known.set(uid % CHUNK_UIDS, isAddition))
+      }
+    }
+    for (const [chunk, edit] of edits) this.#edit([first.kind, first.value, chunk], edit)
+  }
+
+  #edit(key: readonly Value[], edits: ReadonlyMap<number, boolean>): void {
+    const stored: Row | undefined = this.#sql.all(
+      'SELECT members FROM sets WHERE kind = ? AND value = ? AND chunk = ?',
+      key,
+    )[0]
+    const chunk = edited(stored === undefined ? null : bytes(stored.members), edits)
+    if (chunk === null) return
+    if (chunk.count === 0) {
+      this.#sql.run('DELETE FROM sets WHERE kind = ? AND value = ? AND chunk = ?', key)
+      return
+    }
+    this.#sql.run(
+      `INSERT INTO sets (kind, value, chunk, n, members) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (kind, value, chunk) DO UPDATE SET n = excluded.n, members = excluded.members`,
+      [...key, chunk.count, chunk.bytes],
+    )
+  }
+}

@@ -1,0 +1,156 @@
+import type { ErrorBody } from '../../errors/index.js'
+import type { BatchRow, TaskRow } from '../store/records.js'
+import type { BatchView, Task, TaskSummary, TaskType } from '../task.js'
+import { formatDate, formatDuration, type Micros } from '../time.js'
+
+const dateOrNull = (at: Micros | null) => (at === null ? null : formatDate(at))
+
+const span = (from: Micros | null, to: Micros | null) =>
+  from === null || to === null ? null : formatDuration(to - from)
+
+/** A stored task as clients see it. */
+export function taskView(row: TaskRow): Task {
+  const details = parsedDetails(row.details)
+  return {
+    uid: row.uid,
+    batchUid: row.batchUid,
+    indexUid: row.indexUid,
+    status: row.status,
+    type: row.type,
+    canceledBy: row.canceledBy,
+    ...(details === null ? {} : { details }),
+    error: row.error === null ? null : (JSON.parse(row.error) as ErrorBody),
+    duration: span(row.startedAt, row.finishedAt),
+    enqueuedAt: formatDate(row.enqueuedAt),
+    startedAt: dateOrNull(row.startedAt),
+    finishedAt: dateOrNull(row.finishedAt),
+    ...(row.customMetadata === null ? {} : { customMetadata: row.customMetadata }),
+  }
+}
+
+/** The answer to an accepted write. */
+export function taskSummary(task: {
+  readonly uid: number
+  readonly indexUid: string | null
+  readonly type: TaskType
+  readonly enqueuedAt: Micros
+  readonly customMetadata: string | null
+}): TaskSummary {
+  return {
+    taskUid: task.uid,
+    indexUid: task.indexUid,
+    status: 'enqueued',
+    type: task.type,
+    enqueuedAt: formatDate(task.enqueuedAt),
+    ...(task.customMetadata === null ? {} : { customMetadata: task.customMetadata }),
+  }
+}
+
+/** A stored batch as clients see it. @param progress of the running batch, else null */
+export function batchView(row: BatchRow, progress: unknown): BatchView {
+  return {
+    uid: row.uid,
+    progress: row.finishedAt === null ? progress : null,
+    details: JSON.parse(row.details) as Record<string, unknown>,
+    stats: JSON.parse(row.stats) as Record<string, unknown>,
+    duration: span(row.startedAt, row.finishedAt),
+    startedAt: formatDate(row.startedAt),
+    finishedAt: dateOrNull(row.finishedAt),
+    batchStrategy: row.strategy,
+  }
+}
+
+/** `details` as stored, read. */
+export function parsedDetails(details: string | null): Readonly<Record<string, unknown>> | null {
+  return details === null ? null : (JSON.parse(details) as Record<string, unknown>)
+}
+
+/** What a batch shows of one of its tasks. */
+export interface Member {
+  readonly status: string
+  readonly type: TaskType
+  readonly indexUid: string | null
+  readonly details: Readonly<Record<string, unknown>> | null
+}
+
+const counters = new Set([
+  'receivedDocuments',
+  'indexedDocuments',
+  'editedDocuments',
+  'providedIds',
+  'deletedDocuments',
+  'matchedTasks',
+  'canceledTasks',
+  'deletedTasks',
+])
+
+/**
+ * The details of many tasks as one object: counters summed, settings overlaid, filters joined with `&`,
+ * swaps appended; of anything else the first value counts. What is null everywhere is left out, except
+ * counters that are still unknown and settings, where null is a value.
+ */
+export function mergedDetails(members: readonly Member[]): Readonly<Record<string, unknown>> {
+  const merged: Record<string, unknown> = {}
+  for (const { type, details } of members) {
+    for (const [key, value] of Object.entries(details ?? {})) {
+      const known = merged[key]
+      if (type === 'settingsUpdate') {
+        merged[key] = isObject(known) && isObject(value) ? { ...known, ...value } : value
+      } else if (counters.has(key)) {
+        merged[key] =
+          typeof value === 'number' ? value + (typeof known === 'number' ? known : 0) : (known ?? null)
+      } else if (value === null) {
+        // Nothing to show.
+      } else if (key === 'originalFilter') {
+        merged[key] = known === undefined ? value : `${known}&${value}`
+      } else if (key === 'swaps' && Array.isArray(value)) {
+        merged[key] = [...(Array.isArray(known) ? known : []), ...value]
+      } else {
+        merged[key] ??= value
+      }
+    }
+  }
+  return merged
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Requests that a batch made to embedders, each attempt counted. */
+export interface EmbedderCounts {
+  total: number
+  failed: number
+  lastError: string | null
+}
+
+/** What is told of a batch beside its tasks; left out of an answer where there is nothing. */
+export interface BatchNotes {
+  /** Step → time it took. */
+  readonly trace?: Readonly<Record<string, string>>
+  /** Part of the index → size on disk and how much it changed. */
+  readonly sizes?: Readonly<Record<string, string>>
+  readonly requests?: Readonly<EmbedderCounts>
+}
+
+const noRequests: Readonly<EmbedderCounts> = { total: 0, failed: 0, lastError: null }
+
+export function batchStats(
+  members: readonly Member[],
+  { trace = {}, sizes = {}, requests: { total, failed, lastError } = noRequests }: BatchNotes = {},
+): Readonly<Record<string, unknown>> {
+  const count = (names: readonly (string | null)[]) => {
+    const counts = new Map<string, number>()
+    for (const name of names) if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1)
+    return Object.fromEntries(counts)
+  }
+  return {
+    totalNbTasks: members.length,
+    status: count(members.map((member) => member.status)),
+    types: count(members.map((member) => member.type)),
+    indexUids: count(members.map((member) => member.indexUid)),
+    ...(Object.keys(trace).length === 0 ? {} : { progressTrace: trace }),
+    ...(Object.keys(sizes).length === 0 ? {} : { internalDatabaseSizes: sizes }),
+    ...(total === 0 ? {} : { embedderRequests: { total, failed, ...(lastError !== null && { lastError }) } }),
+  }
+}

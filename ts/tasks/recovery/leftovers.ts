@@ -1,0 +1,97 @@
+/** What lies in a data directory that the task store does not know, and may it be removed? */
+import { mkdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
+import type { TaskLog } from '../execute/batch-context.js'
+import type { Spool } from '../spool.js'
+import type { Start } from '../store/records.js'
+import type { StoreClient } from '../store/store-client.js'
+import { indexesPath, lostPath } from '../store/survey.js'
+
+/** Moves what must not be deleted out of the way, and tells where it is now. */
+export interface LostAndFound {
+  /** @param id names the directory of an index that is not open */
+  index(id: IndexId): Promise<string>
+  /** @param path of a file */
+  file(path: string): Promise<string>
+}
+
+/** Sets aside below `lost/` of a data directory. */
+export function lostAndFound(directory: string, now: () => Date = () => new Date()): LostAndFound {
+  const moved = async (from: string, name: string): Promise<string> => {
+    const target = join(lostPath(directory), name)
+    await mkdir(lostPath(directory), { recursive: true })
+    await rename(from, target)
+    return target
+  }
+  return {
+    index: (id) => moved(join(indexesPath(directory), id), `${id}-${stampOf(now())}`),
+    file: (path) => moved(path, `${stampOf(now())}-${path.split(/[\\/]/).at(-1)}`),
+  }
+}
+
+/** A date as part of a file name: `20261123T214510123`. */
+export const stampOf = (date: Date): string => date.toISOString().replace(/[-:.Z]/g, '')
+
+export interface Leftovers {
+  readonly engine: Engine
+  readonly store: StoreClient
+  readonly spool: Spool
+  readonly log: TaskLog
+  readonly lost: LostAndFound
+}
+
+/**
+ * Removes what interrupted work has left: directories of indexes that were announced and never came into being, or
+ * were dropped, and uploads of requests that were never answered. Any other directory that the catalogue does not
+ * name is set aside.
+ *
+ * Where it cannot be told whether the store is complete, everything that it does not know is set aside.
+ */
+export async function clearLeftovers(start: Start, around: Leftovers): Promise<void> {
+  const { engine, store, spool, log, lost } = around
+  const isComplete = store.doubt === null
+  const named = new Set(start.catalogue.map(({ id }) => id))
+  const disposable = new Set(isComplete ? start.disposable : [])
+  const unnamed = (await engine.list()).filter((id) => !named.has(id))
+  for (const id of unnamed) {
+    if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, around)))) {
+      log.info({ id }, 'removing what an interrupted batch left of an index')
+      await engine.drop(id)
+      continue
+    }
+    const path = await lost.index(id)
+    log.warn(
+      { id, path },
+      'an index directory that no index refers to was moved; delete it if it is of no use',
+    )
+  }
+  if (isComplete && start.disposable.length > 0) await store.call('removed', [start.disposable])
+  const uploads = new Set(await store.call('payloads', []))
+  if (isComplete) {
+    const orphans = await spool.removeOrphans(uploads)
+    if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
+    return
+  }
+  for (const name of await spool.orphans(uploads)) {
+    const path = await lost.file(spool.pathOf(name))
+    log.warn({ path }, 'an upload that no task refers to was moved; delete it if it is of no use')
+  }
+}
+
+/**
+ * Whether a directory holds nothing but a commit that was never concluded and is made again, because its tasks still
+ * wait. After a power cut that may be so without an announcement.
+ */
+async function isUnfinished(id: IndexId, start: Start, { engine, store, log }: Leftovers): Promise<boolean> {
+  let report: BatchReport | null
+  try {
+    report = await engine.lastCommit(id)
+  } catch (error) {
+    log.warn({ err: error, id }, 'an index directory that no index refers to cannot be read')
+    return false
+  }
+  if (report === null || report.batchUid < start.nextBatchUid) return false
+  const uids = [...new Set(report.outcomes.map(({ taskUid }) => taskUid))]
+  return uids.length > 0 && (await store.call('pending', [uids])).length === uids.length
+}

@@ -1,0 +1,217 @@
+/** The task store is lost, and the indexes are there: what can a new one know? */
+import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
+import { readCatalogueFile } from '../catalogue/catalogue-file.js'
+import { RESTORED_BATCH_UIDS } from '../limits.js'
+import { loadDriver, type Row } from '../store/driver.js'
+import { claim } from '../store/lock.js'
+import type { CatalogueRow } from '../store/records.js'
+import { number, text } from '../store/rows.js'
+import { IDENTITY_STORED_AS, UID_FLOOR_STORED_AS, type UidFloor } from '../store/store.js'
+import type { WebhookBody } from '../store/stored-webhook.js'
+import { indexesPath, lostPath, markPath } from '../store/survey.js'
+import type { StoredKey } from '../tasks.js'
+import { stampOf } from './leftovers.js'
+import { order } from './recovery.js'
+import { openRestore, type Restore } from './restore.js'
+
+/** What became of a data directory whose task store was rebuilt. */
+export interface Rebuilt {
+  /** Where the old store and the uploads of its tasks lie now. */
+  readonly aside: string
+  readonly indexes: readonly {
+    readonly uid: string
+    /** null: the index is damaged. */
+    readonly documents: number | null
+  }[]
+  /** Indexes that have no directory any more. */
+  readonly missing: readonly string[]
+  /** How much of the old store could be read; null: it could not be opened. */
+  readonly salvaged: { readonly keys: number; readonly webhooks: number; readonly values: number } | null
+}
+
+/**
+ * Sets the task store aside and makes a new one: its catalogue from the directories of the indexes and the file beside
+ * them; keys, webhooks and features from the old store as far as it can be read. The history of tasks is lost, and so are
+ * tasks that waited, whose uploads are set aside.
+ *
+ * @param engine open over the indexes of that directory
+ * @throws DirectoryInUseError if another process works on the directory; then nothing was changed
+ */
+export async function rebuildTaskStore(directory: string, engine: Engine): Promise<Rebuilt> {
+  const aside = join(lostPath(directory), stampOf(new Date()))
+  const tasks = join(directory, 'tasks')
+  await mkdir(tasks, { recursive: true })
+  const release = await claim(join(tasks, 'lock'))
+  release()
+  const old = await salvage(tasks)
+  const { rows, documents, missing, floor } = await catalogueOf(directory, engine)
+  // A store that is only half made must not be taken for a complete one after a crash.
+  const making = join(directory, 'tasks.rebuilding')
+  await rm(making, { recursive: true, force: true })
+  const store = await openRestore(making)
+  try {
+    await store.value(UID_FLOOR_STORED_AS, higher(floor, old?.floor ?? floor))
+    for (const row of rows) await store.row(row)
+    if (old !== null) await putBack(store, old)
+    await store.end()
+  } finally {
+    await store.close()
+  }
+  await mkdir(aside, { recursive: true })
+  await rename(tasks, join(aside, 'tasks'))
+  const uploads = join(directory, 'update_files')
+  if ((await readdir(uploads).catch(() => [])).length > 0) await rename(uploads, join(aside, 'update_files'))
+  // Without these renames the next start finds no store beside the indexes, or one that ends before the mark of the old
+  // one, and refuses.
+  await rename(join(making, 'tasks'), tasks)
+  await rename(markPath(making), markPath(directory))
+  await rm(making, { recursive: true })
+  return {
+    aside,
+    indexes: rows.map(({ uid, id }) => ({ uid, documents: documents.get(id) ?? null })),
+    missing,
+    salvaged: old && { keys: old.keys.length, webhooks: old.webhooks.length, values: old.values.length },
+  }
+}
+
+const higher = (a: UidFloor, b: UidFloor): UidFloor => ({
+  task: Math.max(a.task, b.task),
+  batch: Math.max(a.batch, b.batch),
+})
+
+async function putBack(store: Restore, { keys, values, webhooks }: Salvaged): Promise<void> {
+  for (const key of keys) await store.key(key)
+  for (const [name, value] of values) await store.value(name, value)
+  for (const [uuid, body] of webhooks) await store.webhook({ uuid, ...body })
+}
+
+/** The catalogue as the indexes themselves tell it, and uids that no new task or batch may have. */
+async function catalogueOf(directory: string, engine: Engine) {
+  const named = new Map((await readCatalogueFile(directory))?.map((index) => [index.id, index]))
+  const rows: CatalogueRow[] = []
+  const taken = new Set([...named.values()].map(({ uid }) => uid))
+  /** Names that commits tell; after a rename or a swap an older one may claim the name of another index. */
+  const told = new Map<string, { readonly row: CatalogueRow; readonly batchUid: number }>()
+  const documents = new Map<IndexId, number | null>()
+  let floor: UidFloor = { task: 0, batch: 0 }
+  for (const id of (await engine.list()).toSorted()) {
+    const report = await reportOf(engine, id)
+    const name = named.get(id)
+    // Nothing was ever committed to it, or a batch that was not concluded has left it.
+    if (report === null && name === undefined) continue
+    const { birthtimeMs, mtimeMs } = await stat(join(indexesPath(directory), id))
+    const batchUid = typeof report === 'object' && report !== null ? report.batchUid : null
+    const row: CatalogueRow = {
+      uid: name?.uid ?? `recovered-${id}`,
+      id,
+      primaryKey: typeof report === 'object' && report !== null ? report.primaryKey : null,
+      createdAt: name?.createdAt ?? Math.round(birthtimeMs * 1000),
+      updatedAt: Math.round(mtimeMs * 1000),
+      lastBatch: batchUid,
+    }
+    rows.push(row)
+    const uid = typeof report === 'object' ? report?.indexUid : undefined
+    if (name === undefined && uid !== undefined && !taken.has(uid)) {
+      const batch = order(batchUid ?? 0)
+      if (batch >= (told.get(uid)?.batchUid ?? batch)) told.set(uid, { row, batchUid: batch })
+    }
+    named.delete(id)
+    documents.set(id, typeof report === 'object' && report !== null ? report.documents : null)
+    if (typeof report === 'object' && report !== null) floor = higher(floor, floorOf(report))
+  }
+  const names = new Map([...told].map(([uid, { row }]) => [row, uid]))
+  return {
+    rows: rows.map((row) => ({ ...row, uid: names.get(row) ?? row.uid })),
+    documents,
+    missing: [...named.values()].map(({ uid }) => uid),
+    floor,
+  }
+}
+
+async function reportOf(engine: Engine, id: IndexId): Promise<BatchReport | 'damaged' | null> {
+  try {
+    return await engine.lastCommit(id)
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'index_damaged') return 'damaged'
+    throw error
+  }
+}
+
+const floorOf = ({ batchUid, outcomes }: BatchReport): UidFloor => ({
+  task: Math.max(-1, ...outcomes.map(({ taskUid }) => taskUid)) + 1,
+  batch: batchUid < RESTORED_BATCH_UIDS ? batchUid + 1 : 0,
+})
+
+/** What could be read of the old store. */
+interface Salvaged {
+  readonly keys: readonly StoredKey[]
+  readonly values: readonly (readonly [name: string, value: unknown])[]
+  readonly webhooks: readonly (readonly [uuid: string, body: WebhookBody])[]
+  readonly floor: UidFloor
+}
+
+/** Reads a copy, so that the store stays as it was found. null if it cannot be opened. */
+async function salvage(tasks: string): Promise<Salvaged | null> {
+  const copy = join(tasks, 'copy.db')
+  const source = join(tasks, 'tasks.db')
+  try {
+    await copyFile(source, copy)
+    await copyFile(`${source}-wal`, `${copy}-wal`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    return read(copy)
+  } catch {
+    // Whatever is wrong with it: what was asked for is a store without it.
+    return null
+  } finally {
+    for (const name of [copy, `${copy}-wal`, `${copy}-shm`])
+      await rm(name, { force: true }).catch(() => undefined)
+  }
+}
+
+function read(path: string): Salvaged {
+  const connection = loadDriver().driver.open(path)
+  try {
+    connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    const rows = (sql: string) => connection.prepare(sql).all([])
+    const parsed = (value: unknown): unknown => JSON.parse(String(value))
+    /** Rows that do not decode are left out, and so is all of a table that cannot be read. */
+    const each = <T>(sql: string, of: (row: Row) => T): readonly T[] => {
+      const found: T[] = []
+      try {
+        for (const row of rows(sql)) {
+          try {
+            found.push(of(row))
+          } catch {
+            // One key or value less.
+          }
+        }
+      } catch {
+        // The start screen says how many came back.
+      }
+      return found
+    }
+    const [highest] = each(
+      `SELECT (SELECT ifnull(max(uid), -1) FROM tasks) AS task,
+        (SELECT ifnull(max(uid), -1) FROM batches) AS batch`,
+      ({ task, batch }) => ({ task: number(task) + 1, batch: number(batch) + 1 }),
+    )
+    if (highest === undefined) throw new Error('it has no tasks')
+    return {
+      keys: each('SELECT body FROM keys', ({ body }) => parsed(body) as StoredKey),
+      values: each(
+        'SELECT name, body FROM instance',
+        ({ name, body }) => [text(name), parsed(body)] as const,
+      ).filter(([name]) => name !== IDENTITY_STORED_AS && name !== UID_FLOOR_STORED_AS),
+      webhooks: each(
+        'SELECT uuid, body FROM webhooks WHERE body IS NOT NULL',
+        ({ uuid, body }) => [text(uuid), parsed(body) as WebhookBody] as const,
+      ),
+      floor: highest,
+    }
+  } finally {
+    connection.close()
+  }
+}

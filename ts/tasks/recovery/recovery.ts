@@ -1,0 +1,163 @@
+import { type BatchReport, EngineError } from '../../engine/index.js'
+import { errorBody } from '../../errors/index.js'
+import type { BatchContext, Effects, Outcome } from '../execute/batch-context.js'
+import { countersOf, updatedIndex } from '../execute/execute.js'
+import { RESTORED_BATCH_UIDS } from '../limits.js'
+import { concluded } from '../scheduler.js'
+import type { CatalogueRow, PendingTask, Start } from '../store/records.js'
+import type { TaskContent } from '../task.js'
+import type { Micros } from '../time.js'
+import { clearLeftovers, type LostAndFound } from './leftovers.js'
+
+/** Kinds that are over once an index that was there before has committed them; others are simply done again. */
+const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
+  'documents',
+  'deleteByIds',
+  'deleteByFilter',
+  'edit',
+  'clear',
+  'settings',
+  'indexUpdate',
+])
+
+/**
+ * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
+ * was not recorded is recorded now, and leftovers are cleared, see `clearLeftovers`.
+ * @returns the uid for the next batch
+ */
+export async function recover(start: Start, around: BatchContext, lost: LostAndFound): Promise<number> {
+  const { engine, spool, catalogue, store, log, clock } = around
+  let { nextBatchUid } = start
+  for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
+  // After commits that were told as failed have been taken back.
+  for (const { id, lastBatch } of catalogue.rows()) {
+    engine.expect(id, (report) => missing(report, lastBatch, start.nextBatchUid))
+  }
+  for (const row of catalogue.rows()) {
+    const waiting = await store.call('waitingOf', [row.uid])
+    if (waiting.length === 0) continue
+    const report = await newestReport(row)
+    if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
+    // Tasks that arrived after a concluded batch may have lower uids than its own after the store was rebuilt.
+    if (report.batchUid < start.nextBatchUid) continue
+    nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
+    const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
+    // Batches take the tasks of an index in order, so all that wait up to the last one were in it.
+    const uids = waiting
+      .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
+      .map(({ uid }) => uid)
+    const tasks = await store.call('pending', [uids])
+    const done = recovered(row, report, tasks, clock.now())
+    if (done.outcomes.length === 0) continue
+    const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
+    const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
+    await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
+    log.info(
+      { indexUid: row.uid, batchUid: report.batchUid, tasks: done.outcomes.length },
+      'recorded the outcome of a batch that was committed just before the process ended',
+    )
+  }
+
+  await clearLeftovers(start, { engine, store, spool, log, lost })
+  return nextBatchUid
+
+  /** What was told as failed must not be there, or the index is not used. */
+  async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
+    try {
+      await engine.undo(index, batchUids)
+    } catch (error) {
+      log.error({ err: error, index, batchUids }, 'a failed commit could not be taken back')
+      const reason = error instanceof Error ? error.message : String(error)
+      engine.condemn(index, `a commit that failed may be in it and cannot be taken back: ${reason}`)
+      return
+    }
+    await store.call('undone', [index])
+  }
+
+  /** null for an index without a commit, and for a damaged one: its tasks fail when they run. */
+  async function newestReport({ uid, id }: CatalogueRow): Promise<BatchReport | null> {
+    try {
+      return await engine.lastCommit(id)
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== 'index_damaged') throw error
+      log.warn({ indexUid: uid, damage: engine.damage(id) }, 'an index with waiting tasks is damaged')
+      return null
+    }
+  }
+}
+
+/**
+ * What an index lacks of what was recorded for it, null if nothing. Its newest commit may be of a later batch than the
+ * last recorded one, if that batch was not concluded when the process ended.
+ * @param nextBatchUid from which on no batch is concluded
+ */
+function missing(report: BatchReport | null, lastBatch: number | null, nextBatchUid: number): string | null {
+  if (report === null) return 'it holds no commit, though tasks of it have succeeded'
+  if (lastBatch === null || report.batchUid === lastBatch) return null
+  const [found, recorded] = [report.batchUid, lastBatch].map(batchName)
+  if (order(report.batchUid) < order(lastBatch)) {
+    return `its newest commit is ${found}, though ${recorded} was committed to it: what came after is lost`
+  }
+  if (report.batchUid >= nextBatchUid) return null
+  return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
+}
+
+/** What tells which of two batches is later: those of an import come before all others. */
+export const order = (batchUid: number): number =>
+  batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
+
+const batchName = (batchUid: number): string =>
+  batchUid < RESTORED_BATCH_UIDS ? `batch ${batchUid}` : 'of the import of a dump'
+
+function recovered(
+  row: CatalogueRow,
+  report: BatchReport,
+  tasks: readonly PendingTask[],
+  finishedAt: Micros,
+): Effects {
+  const reported = new Set(report.outcomes.map(({ taskUid }) => taskUid))
+  const lastClear = tasks.findLast(
+    ({ row: { uid }, content }) => content.kind === 'clear' && reported.has(uid),
+  )
+  const outcomes = tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null))
+  const [first] = outcomes
+  // It is always alone in its batch.
+  if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
+  const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
+  return {
+    finishedAt,
+    outcomes,
+    written: [
+      {
+        ...row,
+        primaryKey: report.primaryKey,
+        updatedAt: touched ? finishedAt : row.updatedAt,
+        lastBatch: report.batchUid,
+      },
+    ],
+    removed: [],
+    relabels: [],
+    deletedTasks: [],
+    dropped: [],
+  }
+}
+
+/** @param lastClear uid of the last task of the batch that deleted all documents; null if none did */
+function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | null): Outcome[] {
+  const { uid } = task.row
+  const base = { task, canceledBy: null, newIndexUid: null }
+  const outcome = report.outcomes.find(({ taskUid }) => taskUid === uid)
+  if (outcome !== undefined) {
+    const { error } = outcome
+    return [
+      error === undefined
+        ? { ...base, status: 'succeeded', error: null, counters: countersOf(outcome) }
+        : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
+    ]
+  }
+  // An addition in front of a deletion of all documents never reached the engine. Anything else that is missing failed
+  // before the commit; it fails again when it runs.
+  return task.content.kind === 'documents' && lastClear !== null && uid < lastClear
+    ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]
+    : []
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import type { PayloadFormat } from '../../engine/index.js'
+import type { Rules } from '../../rules/index.js'
+import { RULES_STORED_AS } from '../catalogue/rule-book.js'
+import type { DumpedBatch, DumpedTask } from '../execute/dump-source.js'
+import { STORE_BYTES_MAX } from '../limits.js'
+import { openSpool } from '../spool.js'
+import { driverNames } from '../store/driver.js'
+import { newRow, withFileName } from '../store/new-row.js'
+import type { BatchRow, CatalogueRow, DumpedTaskRow, NewRow } from '../store/records.js'
+import { openStoreClient } from '../store/store-client.js'
+import type { StoredWebhook } from '../store/stored-webhook.js'
+import type { IndexEntry, SpoolSlot, StoredKey } from '../tasks.js'
+import { type Micros, parseDate } from '../time.js'
+
+/** A queue that comes into being with a past. Nothing runs; what it holds runs once it is opened as usual. */
+export interface Restore {
+  key(key: StoredKey): Promise<void>
+  /** As `InstanceStore.putValue`. */
+  value(name: string, value: unknown): Promise<void>
+  rules(rules: Rules): Promise<void>
+  /** After all batches: it is told of what finishes from then on. */
+  webhook(webhook: StoredWebhook): Promise<void>
+  /** @param lastBatch of its newest commit */
+  index(index: IndexEntry, lastBatch: number): Promise<void>
+  /** The same, of an index whose row is known as it is stored. */
+  row(row: CatalogueRow): Promise<void>
+  /** For the upload of a task that waits. */
+  spool(format: PayloadFormat): SpoolSlot
+  /** Ascending by uid. Rejects for a uid that is there. */
+  tasks(tasks: readonly DumpedTask[]): Promise<void>
+  batches(batches: readonly DumpedBatch[]): Promise<void>
+  /** Brings everything in step, once all of it is there. */
+  end(): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param directory a data directory without tasks */
+export async function openRestore(directory: string): Promise<Restore> {
+  const driver = driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
+  const store = await openStoreClient({
+    directory,
+    isNew: true,
+    driver,
+    reserveBytes: 0,
+    storeBytesMax: STORE_BYTES_MAX,
+  })
+  const spool = await openSpool(join(directory, 'update_files'))
+  // Listings rely on dates that never fall while uids rise.
+  let lastEnqueuedAt: Micros = 0
+  return {
+    key: (key) => store.call('putKey', [key]),
+    value: (name, value) => store.call('putValue', [name, value]),
+    rules: (rules) => store.call('putValue', [RULES_STORED_AS, rules]),
+    webhook: async (webhook) => void (await store.call('putWebhook', [webhook, Number.MAX_SAFE_INTEGER])),
+    index: ({ createdAt, updatedAt, ...rest }, lastBatch) =>
+      store.call('restoreIndex', [
+        { ...rest, createdAt: parseDate(createdAt).floor, updatedAt: parseDate(updatedAt).floor, lastBatch },
+      ]),
+    row: (row) => store.call('restoreIndex', [row]),
+    spool: (format) => spool.slot(format),
+    async tasks(tasks) {
+      const rows = tasks.map((dumped) => {
+        const row = rowOf(dumped, lastEnqueuedAt)
+        lastEnqueuedAt = row.dumped.row.enqueuedAt
+        return row
+      })
+      await store.call('restoreTasks', [rows])
+    },
+    batches: (batches) => store.call('restoreBatches', [batches.map(batchRowOf)]),
+    end: () => store.call('endRestore', []),
+    close: () => store.close(),
+  }
+}
+
+function rowOf(
+  { task, newIndexUid, content }: DumpedTask,
+  notBefore: Micros,
+): { readonly dumped: DumpedTaskRow; readonly waiting: NewRow | null } {
+  const { indexUid, type, customMetadata, details, error } = task
+  const named = content === null ? null : withFileName(content)
+  const waiting = named === null ? null : newRow({ indexUid, type, content: named, customMetadata }, named)
+  const row = {
+    uid: task.uid,
+    batchUid: task.batchUid,
+    indexUid,
+    status: task.status,
+    type,
+    canceledBy: task.canceledBy,
+    enqueuedAt: Math.max(notBefore, parseDate(task.enqueuedAt).floor),
+    startedAt: dateOrNull(task.startedAt),
+    finishedAt: dateOrNull(task.finishedAt),
+    details: waiting !== null ? waiting.details : details === undefined ? null : JSON.stringify(details),
+    error: error === null ? null : JSON.stringify(error),
+    customMetadata: customMetadata ?? null,
+  }
+  return { dumped: { row, newIndexUid, content: named }, waiting }
+}
+
+const dateOrNull = (text: string | null): Micros | null => (text === null ? null : parseDate(text).floor)
+
+function batchRowOf({ batch }: DumpedBatch): BatchRow {
+  const { uid, startedAt, finishedAt, batchStrategy, details, stats } = batch
+  return {
+    uid,
+    startedAt: parseDate(startedAt).floor,
+    finishedAt: dateOrNull(finishedAt),
+    strategy: batchStrategy,
+    details: JSON.stringify(details),
+    stats: JSON.stringify(stats),
+  }
+}

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  FOREIGN_LOCK_WATCH_MS,
+  HEARTBEAT_MS,
+  LEAVING_OWNER_POLL_MS,
+  LEAVING_OWNER_WATCH_MS,
+} from '../limits.js'
+
+/** The data directory belongs to another running process. */
+export class DirectoryInUseError extends Error {
+  override readonly name = 'DirectoryInUseError'
+}
+
+/** Who holds a lock, in terms that survive pids being reused. */
+interface Owner {
+  readonly pid: number
+  /** Start of the process in kernel ticks, empty where the system does not tell. */
+  readonly started: string
+  /** Pids compare only inside the same host and pid namespace. */
+  readonly space: string
+}
+
+/**
+ * Makes this process the owner of the data kept beside `path` until the returned function is called or
+ * the process ends, however it ends.
+ *
+ * A lock whose process is gone is taken over at once; one that is about to go is waited for. One written from another host or container cannot
+ * be judged by its pid, so its heartbeat is watched for a few seconds.
+ * @throws DirectoryInUseError if the owner lives
+ */
+export async function claim(path: string): Promise<() => void> {
+  const self: Owner = { pid: process.pid, started: startOf(process.pid), space: pidSpace() }
+  for (;;) {
+    try {
+      writeFileSync(path, JSON.stringify(self), { flag: 'wx' })
+      break
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const owner = ownerIn(path)
+    if (owner !== null && (await lives(owner, self, path))) {
+      throw new DirectoryInUseError(
+        `the data directory is in use by process ${owner.pid} of ${owner.space} (${path}); stop it first`,
+      )
+    }
+    rmSync(path, { force: true })
+  }
+  const heartbeat = setInterval(() => {
+    try {
+      utimesSync(path, new Date(), new Date())
+    } catch {
+      // Without a beat the lock only looks older to other hosts.
+    }
+  }, HEARTBEAT_MS)
+  heartbeat.unref()
+  return () => {
+    clearInterval(heartbeat)
+    rmSync(path, { force: true })
+  }
+}
+
+/** Null if the file is gone or was cut short by a crash. */
+function ownerIn(path: string): Owner | null {
+  try {
+    const owner: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return typeof owner === 'object' && owner !== null && 'pid' in owner && 'space' in owner
+      ? (owner as Owner)
+      : null
+  } catch {
+    return null
+  }
+}
+
+async function lives(owner: Owner, self: Owner, path: string): Promise<boolean> {
+  if (owner.space !== self.space) return beats(path)
+  const end = Date.now() + LEAVING_OWNER_WATCH_MS
+  while (runs(owner)) {
+    if (owner.pid === self.pid || Date.now() >= end) return true
+    await sleep(LEAVING_OWNER_POLL_MS)
+  }
+  return false
+}
+
+function runs(owner: Owner): boolean {
+  try {
+    process.kill(owner.pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+  }
+  return startOf(owner.pid) === owner.started && !isDead(owner.pid)
+}
+
+/** Whether a process has ended and only waits for its parent to ask how; containers without an init leave it so for good. */
+function isDead(pid: number): boolean {
+  try {
+    // Its first thread ends first; the files it held are let go by the last.
+    return stateOf(pid)[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length === 1
+  } catch {
+    return false
+  }
+}
+
+async function beats(path: string): Promise<boolean> {
+  const before = modified(path)
+  const end = Date.now() + FOREIGN_LOCK_WATCH_MS
+  while (Date.now() < end) {
+    await sleep(HEARTBEAT_MS / 4)
+    if (modified(path) !== before) return true
+  }
+  return false
+}
+
+function modified(path: string): number {
+  try {
+    return statSync(path).mtimeMs
+  } catch {
+    return 0
+  }
+}
+
+const startOf = (pid: number): string => stateOf(pid)[19] ?? ''
+
+/** What the system tells of a process, from its state on; nothing where it does not. Source: proc_pid_stat(5). */
+function stateOf(pid: number): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may hold blanks.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return []
+  }
+}
+
+function pidSpace(): string {
+  let namespace = ''
+  try {
+    namespace = readlinkSync('/proc/self/ns/pid')
+  } catch {
+    // Not Linux: the host name alone has to do.
+  }
+  return `${hostname()}${namespace === '' ? '' : ` ${namespace}`}`
+}

@@ -1,0 +1,105 @@
+import type { QueuedTask } from '../batching.js'
+import type { Row, Value } from './driver.js'
+import type { BatchRow, CatalogueRow, TaskRow } from './records.js'
+
+/** What is read of `tasks` for `taskRow`. */
+export const taskColumns =
+  'uid, batch_uid, index_uid, status, type, canceled_by, enqueued_at, started_at, finished_at, details, error, custom_metadata'
+/** What is read of `batches` for `batchRow`. */
+export const batchColumns = 'uid, started_at, finished_at, strategy, details, stats'
+/** What is read of `tasks t` and `contents c` for `queuedTask`. */
+export const queuedColumns =
+  't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
+
+/** Rows that `Sql.packed` read. @param columns that it was asked for */
+export function unpacked(columns: string, packed: string): readonly Row[] {
+  const names = columns.split(', ')
+  return (JSON.parse(packed) as Value[][]).map((values) => {
+    const row: Record<string, Value> = {}
+    for (const [at, name] of names.entries()) row[name] = values[at] ?? null
+    return row
+  })
+}
+
+export function number(value: Value | undefined): number {
+  if (typeof value === 'number') return value
+  throw new TypeError(`expected a number of the task store, found ${typeof value}`)
+}
+
+export function text(value: Value | undefined): string {
+  if (typeof value === 'string') return value
+  throw new TypeError(`expected text of the task store, found ${typeof value}`)
+}
+
+export function bytes(value: Value | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (value instanceof ArrayBuffer) return new Uint8Array(value)
+  throw new TypeError(`expected bytes of the task store, found ${typeof value}`)
+}
+
+export const orNull = <T>(read: (value: Value | undefined) => T, value: Value | undefined): T | null =>
+  value === null || value === undefined ? null : read(value)
+
+export function taskRow(row: Row): TaskRow {
+  return {
+    uid: number(row.uid),
+    batchUid: orNull(number, row.batch_uid),
+    indexUid: orNull(text, row.index_uid),
+    status: text(row.status) as TaskRow['status'],
+    type: text(row.type) as TaskRow['type'],
+    canceledBy: orNull(number, row.canceled_by),
+    enqueuedAt: number(row.enqueued_at),
+    startedAt: orNull(number, row.started_at),
+    finishedAt: orNull(number, row.finished_at),
+    details: orNull(text, row.details),
+    error: orNull(text, row.error),
+    customMetadata: orNull(text, row.custom_metadata),
+  }
+}
+
+export function batchRow(row: Row): BatchRow {
+  return {
+    uid: number(row.uid),
+    startedAt: number(row.started_at),
+    finishedAt: orNull(number, row.finished_at),
+    strategy: text(row.strategy),
+    details: text(row.details),
+    stats: text(row.stats),
+  }
+}
+
+export function catalogueRow(row: Row): CatalogueRow {
+  return {
+    uid: text(row.uid),
+    id: text(row.id),
+    primaryKey: orNull(text, row.primary_key),
+    createdAt: number(row.created_at),
+    updatedAt: number(row.updated_at),
+    lastBatch: orNull(number, row.last_batch),
+  }
+}
+
+export function queuedTask(row: Row): QueuedTask {
+  const touches = orNull(text, row.touches)
+  return {
+    uid: number(row.uid),
+    type: text(row.type) as QueuedTask['type'],
+    kind: text(row.kind) as QueuedTask['kind'],
+    indexUid: orNull(text, row.index_uid),
+    payloadBytes: number(row.payload_bytes),
+    primaryKey: orNull(text, row.primary_key),
+    mayCreateIndex: number(row.may_create) === 1,
+    touches: touches === null ? [] : (JSON.parse(touches) as string[]),
+  }
+}
+
+/** Tasks of a page, from the highest uid down or, reversed, from the lowest up. */
+export const taskRows = (packed: string, reverse: boolean): readonly TaskRow[] =>
+  inOrder(unpacked(taskColumns, packed).map(taskRow), reverse)
+
+/** Batches of a page, likewise. */
+export const batchRows = (packed: string, reverse: boolean): readonly BatchRow[] =>
+  inOrder(unpacked(batchColumns, packed).map(batchRow), reverse)
+
+const inOrder = <R extends { readonly uid: number }>(rows: readonly R[], reverse: boolean): readonly R[] =>
+  rows.toSorted((a, b) => (reverse ? a.uid - b.uid : b.uid - a.uid))

@@ -1,0 +1,157 @@
+import { Worker } from 'node:worker_threads'
+import { ApiError } from '../../errors/index.js'
+import { noSpace } from '../spool.js'
+import type { DriverName } from './driver.js'
+import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
+import type { Opened, WorkerSetup } from './store-worker.js'
+
+/** The task store as the main thread sees it: the same calls, each a promise. */
+export interface StoreClient {
+  /**
+   * @param apply runs at once when the answer arrives, before anyone can act on an answer that came with
+   * it: for what the main thread mirrors of the store
+   * @throws ApiError `no_space_left_on_device` if there is no room, `io_error` once the disk has failed
+   */
+  call<C extends StoreCall>(
+    call: C,
+    parameters: Parameters<StoreCalls[C]>,
+    apply?: (result: ReturnType<StoreCalls[C]>) => void,
+  ): Promise<ReturnType<StoreCalls[C]>>
+  readonly driver: DriverName
+  /** Why drivers that come earlier in the order were not taken. */
+  readonly reasons: readonly string[]
+  /** Why it cannot be told whether the store is complete, null if it can. */
+  readonly doubt: string | null
+  /** Carries out what was asked before, then closes the file. */
+  close(): Promise<void>
+}
+
+/** The thread of the task store is gone or could not start. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+
+  /** @param reason name of the error in the thread, null if the thread itself failed */
+  constructor(
+    message: string,
+    readonly reason: string | null = null,
+  ) {
+    super(message)
+  }
+}
+
+/** The disk failed, so that nothing can be written any more before a restart. */
+export class StoreReadOnlyError extends ApiError {
+  /** @param isDoubtful whether it may turn out after a restart that the write was done */
+  constructor(
+    message: string,
+    readonly isDoubtful: boolean,
+  ) {
+    super('io_error', message)
+  }
+}
+
+function failureOf({ fault, message }: { readonly fault: string; readonly message: string }): Error {
+  switch (fault) {
+    case 'full':
+      return noSpace('the task')
+    case 'readonly':
+    case 'doubtful':
+      return new StoreReadOnlyError(message, fault === 'doubtful')
+    default:
+      return new StoreError(message)
+  }
+}
+
+interface Waiter {
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  apply(value: unknown): void
+}
+
+/** Requests to the store that have not been answered. */
+export class Exchange {
+  readonly #send: (request: Request) => void
+  readonly #waiters = new Map<number, Waiter>()
+  #nextId = 0
+  #failure: Error | null = null
+
+  constructor(send: (request: Request) => void) {
+    this.#send = send
+  }
+
+  readonly call: StoreClient['call'] = (call, parameters, apply) => {
+    if (this.#failure !== null) return Promise.reject(this.#failure)
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      this.#waiters.set(id, {
+        // The store answers each call with the result of the method of that name.
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        apply: (apply ?? (() => undefined)) as (value: unknown) => void,
+      })
+      this.#send({ id, call, arguments: parameters })
+    })
+  }
+
+  /** Takes answers that came together. */
+  receive(replies: readonly Reply[]): void {
+    for (const reply of replies) {
+      if (reply.ok) this.#waiters.get(reply.id)?.apply(reply.result)
+    }
+    for (const reply of replies) {
+      const waiter = this.#waiters.get(reply.id)
+      this.#waiters.delete(reply.id)
+      if (reply.ok) waiter?.resolve(reply.result)
+      else waiter?.reject(failureOf(reply))
+    }
+  }
+
+  /** No answer will ever come. */
+  fail(error: Error): void {
+    this.#failure ??= error
+    for (const waiter of this.#waiters.values()) waiter.reject(this.#failure)
+    this.#waiters.clear()
+  }
+}
+
+/**
+ * Megabytes for what the thread has just made. Nearly all of it is garbage a moment later, and the platform's
+ * 48 fill up before it is collected.
+ */
+const YOUNG_MB_MAX = 12
+
+/** Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened. */
+export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> {
+  const worker = new Worker(new URL('./store-worker.js', import.meta.url), {
+    workerData: setup,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
+  })
+  const opened = await new Promise<Opened>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new StoreError(`the task store thread ended with ${code}`)))
+  })
+  if (!opened.ok) {
+    await worker.terminate()
+    throw new StoreError(opened.message, opened.name)
+  }
+
+  const exchange = new Exchange((request) => worker.postMessage(request))
+  const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
+  worker.on('exit', () => exchange.fail(new StoreError('the task store is closed')))
+  worker.on('message', (message: readonly Reply[] | 'closed') => {
+    if (message !== 'closed') exchange.receive(message)
+  })
+
+  return {
+    driver: opened.driver,
+    reasons: opened.reasons,
+    doubt: opened.doubt,
+    call: exchange.call,
+    async close() {
+      worker.postMessage('close')
+      await closed
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { WEBHOOK_BACKLOG_TASKS_MAX } from '../limits.js'
+import type { TaskRow } from './records.js'
+import { taskColumns, taskRow, text } from './rows.js'
+import type { Sql } from './sql.js'
+import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
+
+/** The webhook of the command line: it has a cursor like the others, but its address is not kept. */
+export const LAUNCH_WEBHOOK = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Who is told about finished batches, and up to which batch each has been told. Batches finish in the
+ * order of their uids, so one number per webhook says it all.
+ *
+ * Tasks that are deleted before everyone was told of them are kept in `undelivered` until then.
+ */
+export class WebhookTable {
+  readonly #sql: Sql
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  all(): readonly StoredWebhook[] {
+    return this.#sql
+      .all('SELECT uuid, body FROM webhooks WHERE body IS NOT NULL ORDER BY uuid')
+      .map((row) => ({ uuid: text(row.uuid), ...(JSON.parse(text(row.body)) as WebhookBody) }))
+  }
+
+  /** Writes one; a new one is told of what finishes from now on. False if it would be one too many. */
+  put({ uuid, ...body }: StoredWebhook, webhooksMax: number): boolean {
+    const others = this.#sql.number(
+      'SELECT count(*) AS n FROM webhooks WHERE body IS NOT NULL AND uuid <> ?',
+      'n',
+      [uuid],
+    )
+    if (others >= webhooksMax) return false
+    this.#begin(uuid, JSON.stringify(body))
+    return true
+  }
+
+  delete(uuid: string): boolean {
+    const known = this.#sql.all('SELECT 1 FROM webhooks WHERE uuid = ?', [uuid]).length > 0
+    this.#sql.run('DELETE FROM webhooks WHERE uuid = ?', [uuid])
+    this.#prune()
+    return known
+  }
+
+  /** Keeps a cursor for the webhook of the command line exactly while there is one. */
+  launch(isGiven: boolean): void {
+    if (isGiven) this.#begin(LAUNCH_WEBHOOK, null)
+    else this.delete(LAUNCH_WEBHOOK)
+  }
+
+  /** Uid of the oldest finished batch that this webhook has not been told of, null if there is none. */
+  next(uuid: string): number | null {
+    const [row] = this.#sql.all(
+      `SELECT min(uid) AS uid FROM (
+         SELECT * FROM (SELECT uid FROM batches WHERE finished_at IS NOT NULL
+           AND uid > (SELECT delivered FROM webhooks WHERE uuid = ?) ORDER BY uid LIMIT 1)
+         UNION ALL SELECT min(batch_uid) FROM undelivered
+           WHERE batch_uid > (SELECT delivered FROM webhooks WHERE uuid = ?))`,
+      [uuid, uuid],
+    )
+    return typeof row?.uid === 'number' ? row.uid : null
+  }
+
+  /** Tasks of a batch, ascending, those deleted meanwhile included. */
+  rows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[] {
+    return this.#sql
+      .all(
+        `SELECT * FROM (SELECT ${taskColumns} FROM tasks WHERE batch_uid = ? AND uid > ? ORDER BY uid LIMIT ?)
+         UNION ALL
+         SELECT * FROM (SELECT ${taskColumns} FROM undelivered WHERE batch_uid = ? AND uid > ? ORDER BY uid LIMIT ?)
+         ORDER BY uid LIMIT ?`,
+        [batchUid, afterUid, limit, batchUid, afterUid, limit, limit],
+      )
+      .map(taskRow)
+  }
+
+  delivered(uuid: string, batchUid: number): void {
+    this.#sql.run('UPDATE webhooks SET delivered = max(delivered, ?) WHERE uuid = ?', [batchUid, uuid])
+    this.#prune()
+  }
+
+  /**
+   * Takes over tasks about to be deleted that someone has still to be told of.
+   * @returns how many older ones had to be given up for it
+   */
+  keep(uids: string): number {
+    this.#sql.run(
+      `INSERT INTO undelivered (${taskColumns}) SELECT ${taskColumns} FROM tasks
+       WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid > (SELECT min(delivered) FROM webhooks)`,
+      [uids],
+    )
+    const surplus = this.#sql.number('SELECT count(*) AS n FROM undelivered', 'n') - WEBHOOK_BACKLOG_TASKS_MAX
+    if (surplus <= 0) return 0
+    this.#sql.run(
+      'DELETE FROM undelivered WHERE uid IN (SELECT uid FROM undelivered ORDER BY batch_uid, uid LIMIT ?)',
+      [surplus],
+    )
+    return surplus
+  }
+
+  #begin(uuid: string, body: string | null): void {
+    this.#sql.run(
+      `INSERT INTO webhooks (uuid, body, delivered)
+       VALUES (?, ?, (SELECT ifnull(max(uid), -1) FROM batches WHERE finished_at IS NOT NULL))
+       ON CONFLICT (uuid) DO UPDATE SET body = excluded.body`,
+      [uuid, body],
+    )
+  }
+
+  #prune(): void {
+    this.#sql.run(
+      'DELETE FROM undelivered WHERE batch_uid <= ifnull((SELECT min(delivered) FROM webhooks), 9e15)',
+    )
+  }
+}
