@@ -32,6 +32,14 @@ for (const engine of ['fallback', 'native']) {
     }
     t.true(hits > 0, 'calls were failed at all')
   })
+  runs(`${engine}: edits are told as they were committed while uploads cannot be removed`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const library = buildLibrary(directory)
+    const verdict = await faultTrial({ engine, seed: 2, number: 119, library, directory })
+    t.deepEqual(verdict.problems, [], verdict.story)
+    t.regex(verdict.story, /unlink on \/update_files/)
+  })
   const kills = canRun ? test.serial : test.serial.skip
   kills(`${engine}: what is told over HTTP is true after kills`, async (t) => {
     t.timeout(600_000)

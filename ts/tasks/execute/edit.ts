@@ -17,9 +17,12 @@ const TASK_MS_MAX = 300_000
 
 type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
 
-export interface EditSurroundings {
+/** What an edit needs of the instance and of its batch. */
+export interface EditContext {
   readonly engine: Engine
-  readonly spool: Spool
+  readonly slot: Spool['slot']
+  /** Removes a file of the spool, or logs why it could not. */
+  readonly remove: (path: string) => Promise<void>
   readonly runScript: RunScript
   /** Aborted when the task was canceled or the process is about to stop: the function ends then. */
   readonly signal: AbortSignal
@@ -38,9 +41,9 @@ export async function editDocuments(
   edit: Edit,
   taskUid: number,
   row: CatalogueRow,
-  { engine, spool, runScript, signal, checkpoint, count }: EditSurroundings,
+  { engine, slot, remove, runScript, signal, checkpoint, count }: EditContext,
 ): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
-  const { path } = spool.slot('ndjson')
+  const { path } = slot('ndjson')
   const deadline = Date.now() + TASK_MS_MAX
   const deleted: string[] = []
   let total = 0
@@ -66,14 +69,14 @@ export async function editDocuments(
     }
   } catch (error) {
     await file.close()
-    await spool.remove(path)
+    await remove(path)
     // A function that was stopped has failed of that, which is no fault of its own.
     checkpoint()
     throw error
   }
   await file.close()
   const payload = changedBytes === 0 ? null : ({ path, format: 'ndjson' } as const)
-  if (payload === null) await spool.remove(path)
+  if (payload === null) await remove(path)
   return { taskUid, kind: 'edit', payload, deleted, editedDocuments: total }
 }
 

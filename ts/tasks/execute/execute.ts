@@ -441,7 +441,7 @@ export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
 
 /** Runs a script over the documents of an index, then commits what it changed. */
 async function editIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
-  const { catalogue, engine, spool, runScript } = around
+  const { catalogue, engine, spool, runScript, log } = around
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
@@ -451,7 +451,13 @@ async function editIndex(task: PendingTask, run: Run, around: BatchContext): Pro
     if (signal.aborted) throw new Interrupted()
   }
   const edit = contentOf(task, 'edit')
-  const surroundings = { engine, spool, runScript, signal, checkpoint, count }
+  // What has been committed stays so, whether its upload can be removed or not; the next start removes it otherwise.
+  const remove = async (path: string): Promise<void> => {
+    await spool.remove(path).catch((error: unknown) => {
+      log.warn({ err: error, path }, 'the documents that a function has changed could not be removed')
+    })
+  }
+  const surroundings = { engine, slot: spool.slot, remove, runScript, signal, checkpoint, count }
   const operation = await editDocuments(edit, task.row.uid, row, surroundings)
   try {
     const report = await commitOf(row.id, uid, [operation], run, around)
@@ -462,7 +468,7 @@ async function editIndex(task: PendingTask, run: Run, around: BatchContext): Pro
     const written = [{ ...row, updatedAt, lastBatch: report.batchUid }]
     return effects({ finishedAt, outcomes, written })
   } finally {
-    if (operation.payload !== null && 'path' in operation.payload) await spool.remove(operation.payload.path)
+    if (operation.payload !== null && 'path' in operation.payload) await remove(operation.payload.path)
   }
 }
 
