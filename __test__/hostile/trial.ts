@@ -374,7 +374,9 @@ export class Trial {
   ): Promise<void> {
     await this.#judgeSecrets(client, request, answer, name, about)
     const isAsked = request.method === operation.method
-    if (isAsked && answer.status < 300 && !mayDo(client, operation.actions, index)) {
+    // A multi-search of no query looks into no index.
+    const isEmpty = answer.body.toString() === '{"results":[]}' && operation.path === '/multi-search'
+    if (isAsked && answer.status < 300 && !isEmpty && !mayDo(client, operation.actions, index)) {
       const told = `${answer.status} ${answer.body.toString().slice(0, 200)}`
       await this.#find(`${client.name} may not do this, and was answered ${told}`, name, about)
     }

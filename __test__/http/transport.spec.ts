@@ -160,6 +160,17 @@ test('the body limit counts decompressed bytes, exactly, and leaves the connecti
   t.regex(received, /^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 /)
 })
 
+test('a request that asks for another protocol is answered, and the connection ends', async (t) => {
+  const server = await startServer(t)
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  const head = 'GET /health HTTP/1.1\r\nhost: x\r\n'
+  socket.write(`${head}upgrade: h2c\r\nconnection: upgrade\r\n\r\n${head}\r\n`)
+  let received = ''
+  for await (const chunk of socket) received += chunk
+  t.regex(received, /^HTTP\/1\.1 200 [\s\S]*connection: close/i)
+})
+
 test('an upload that breaks off leaves nothing behind', async (t) => {
   const server = await startServer(t)
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')

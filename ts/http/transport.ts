@@ -25,7 +25,9 @@ export function setUpTransport(app: FastifyInstance): void {
   // Clients send content types along with bodies that no route expects, and odd ones along with bodies that
   // are. fastify would judge both before the route could say who is asking; reading is left to the routes.
   app.decorateRequest('contentType', '')
-  app.addHook('onRequest', async (request) => {
+  // After a request that asks for another protocol the platform reads no other one from its connection.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.upgrade !== undefined) reply.header('connection', 'close')
     request.contentType = request.headers['content-type'] ?? ''
     delete request.headers['content-type']
   })
