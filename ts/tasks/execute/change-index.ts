@@ -1,0 +1,217 @@
+/** Documents, deletions and settings of one index as one commit. */
+
+import { randomUUID } from 'node:crypto'
+import type { BatchReport, Operation } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
+import {
+  defaultIndexSettings,
+  type IndexSettings,
+  mergeSettings,
+  remakesBetween,
+} from '../../settings/index.js'
+import { parsedDetails } from '../listing/view.js'
+import type { CatalogueRow, PendingTask } from '../store/records.js'
+import { type BatchContext, Interrupted, type Outcome, type Run } from './batch-context.js'
+import { announce, commitOf } from './commit.js'
+import {
+  effects,
+  failed,
+  failureBody,
+  indexOf,
+  notFound,
+  outcomeIn,
+  succeeded,
+  type Unfinished,
+} from './outcomes.js'
+
+/** Documents, deletions and settings of one index as one commit. */
+export async function changeIndex(
+  tasks: readonly PendingTask[],
+  run: Run,
+  around: BatchContext,
+): Promise<Unfinished> {
+  const { catalogue, engine, log } = around
+  const uid = indexOf(tasks[0])
+  const row = catalogue.row(uid)
+  const plan = await planOf(tasks, row, run, around)
+  if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
+  // In the name of a task that asks for the index: one before it may have failed for want of it.
+  const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
+  const creation: Operation = { taskUid: asking, kind: 'primaryKey', primaryKey: null }
+  const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
+  let id = row?.id ?? randomUUID()
+  const dropped: string[] = []
+
+  // Tasks that are left out get no outcome: they wait for the next batch.
+  const undecided = new Set(plan.operations.map(({ taskUid }) => taskUid))
+  const running = tasks.filter((task) => undecided.has(task.row.uid))
+  let report: BatchReport | null = null
+  let outcomes = plan.decided
+  if (row === null) await announce(id, around)
+  try {
+    if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
+    outcomes = [
+      ...outcomes,
+      ...running.map((task) => outcomeIn(report, task)),
+      ...plan.overtaken.map((task) => succeeded(task, { indexedDocuments: 0 })),
+    ]
+  } catch (error) {
+    if (error instanceof Interrupted) {
+      // Nothing refers to the directory of an index that never came into being.
+      if (row === null)
+        run.leave(
+          id,
+          run.released(id).then(() => engine.drop(id)),
+        )
+      throw error
+    }
+    const body = failureBody(error, log, run.batchUid)
+    outcomes = [...outcomes, ...[...running, ...plan.overtaken].map((task) => failed(task, body))]
+    // An index asked for by a task that fails comes into being all the same, empty.
+    if (row === null) report = await createdEmpty()
+  }
+  outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
+  const finishedAt = around.clock.now()
+  if (row === null) {
+    if (report === null) return effects({ finishedAt, outcomes, dropped: [...dropped, id] })
+    const { primaryKey } = report
+    const dates = { createdAt: run.startedAt, updatedAt: finishedAt }
+    const written = [{ uid, id, primaryKey, ...dates, lastBatch: report.batchUid }]
+    return effects({ finishedAt, outcomes, written, dropped })
+  }
+  if (report === null) return effects({ finishedAt, outcomes })
+  const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
+  const updatedAt = touched ? finishedAt : row.updatedAt
+  const { primaryKey, batchUid: lastBatch } = report
+  return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey, updatedAt, lastBatch }] })
+
+  async function createdEmpty(): Promise<BatchReport | null> {
+    // In a directory of its own: a failing disk may have left the failed commit, which has the same uid, in the other.
+    dropped.push(id)
+    id = randomUUID()
+    await announce(id, around)
+    try {
+      return await commitOf(id, uid, [creation], run, around)
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
+      log.warn({ err: error, indexUid: uid }, 'an index could not be created')
+      return null
+    }
+  }
+}
+
+/** Whether a task brings its index into being if there is none. */
+export function mayCreate({ content }: PendingTask): boolean {
+  return (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex
+}
+
+/** What of a batch the engine has to do, and what is settled without it. The rest of it has to wait. */
+interface Plan {
+  readonly operations: readonly Operation[]
+  /** Tasks that failed, whatever the engine does. */
+  readonly decided: readonly Outcome[]
+  /** Additions in front of a deletion of all documents: they succeed or fail with the commit that deletes them. */
+  readonly overtaken: readonly PendingTask[]
+  /** Whether a task asked for the index to exist. */
+  readonly creates: boolean
+}
+
+async function planOf(
+  tasks: readonly PendingTask[],
+  row: CatalogueRow | null,
+  { signal, requests, step }: Run,
+  { engine, spool, embedders, log }: BatchContext,
+): Promise<Plan> {
+  const operations: Operation[] = []
+  const decided: Outcome[] = []
+  const overtaken = new Set<PendingTask>()
+  const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
+  let exists = row !== null
+  let settings: IndexSettings | null = null
+  let isRisky = false
+  const currentSettings = async () => (row === null ? defaultIndexSettings : engine.settings(row.id))
+  for (const [position, task] of tasks.entries()) {
+    const { content } = task
+    const taskUid = task.row.uid
+    if (!exists && !mayCreate(task)) {
+      decided.push(failed(task, notFound(task.row.indexUid)))
+      continue
+    }
+    exists = true
+    switch (content.kind) {
+      case 'documents': {
+        const { method, primaryKey, skipCreation } = content
+        const { payload: stored } = content
+        try {
+          await spool.check(stored, content.payloadBytes)
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error
+          log.error({ taskUid, reason: error.message }, 'an upload that was accepted is damaged')
+          decided.push(failed(task, error.toJSON()))
+          break
+        }
+        if (position < lastClear) overtaken.add(task)
+        const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
+        const documents = receivedDocuments(task)
+        operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload, documents })
+        break
+      }
+      case 'deleteByIds':
+        operations.push({ taskUid, kind: 'deleteByIds', ids: content.ids })
+        break
+      case 'deleteByFilter':
+        operations.push({ taskUid, kind: 'deleteByFilter', filter: content.filter })
+        break
+      case 'clear':
+        operations.push({ taskUid, kind: 'clear' })
+        break
+      case 'settings': {
+        if (isRisky) return plan(position)
+        try {
+          const before = settings ?? (await currentSettings())
+          const merged = mergeSettings(before, content.patch)
+          if (Object.keys(merged.embedders).length > 0) step('preparing')
+          settings = await embedders.settled(before, merged, { signal, counts: requests })
+          operations.push({ taskUid, kind: 'settings', settings, remakes: remakesBetween(before, settings) })
+          isRisky = askDocuments(content.patch)
+        } catch (error) {
+          if (signal.aborted) throw new Interrupted()
+          if (!(error instanceof ApiError)) throw error
+          decided.push(failed(task, error.toJSON()))
+        }
+        break
+      }
+      default:
+        throw new TypeError(`task ${taskUid} of kind ${content.kind} cannot share a commit`)
+    }
+  }
+  return plan(tasks.length)
+
+  /** @param end position of the first task that has to wait */
+  function plan(end: number): Plan {
+    // Additions are carried out if the deletion behind them has to wait: it may be canceled until then.
+    if (lastClear >= end) overtaken.clear()
+    const uids = new Set([...overtaken].map(({ row: { uid } }) => uid))
+    return {
+      operations: operations.filter(({ taskUid }) => !uids.has(taskUid)),
+      decided,
+      overtaken: [...overtaken],
+      creates: tasks.some(mayCreate),
+    }
+  }
+}
+
+/** As counted when they arrived. */
+function receivedDocuments({ row }: PendingTask): number {
+  const received = parsedDetails(row.details)?.receivedDocuments
+  return typeof received === 'number' ? received : 0
+}
+
+/**
+ * Whether stored documents decide if settings can be had. Settings sent later contain those before them,
+ * so what follows must not be settled before it is known whether these were.
+ */
+function askDocuments(patch: Readonly<Record<string, unknown>>): boolean {
+  const { embedders = null, filterableAttributes = null, sortableAttributes = null } = patch
+  return embedders !== null || /_geo|\*/.test(JSON.stringify([filterableAttributes, sortableAttributes]))
+}

@@ -1,0 +1,41 @@
+/** Tasks are canceled or deleted. */
+import type { PendingTask } from '../store/records.js'
+import type { BatchContext, Outcome } from './batch-context.js'
+import { contentOf, effects, succeeded, type Unfinished } from './outcomes.js'
+
+export async function cancelTasks(task: PendingTask, { store }: BatchContext): Promise<Unfinished> {
+  const { tasks } = contentOf(task, 'taskCancelation')
+  const own = task.row.uid
+  const canceled = await store.call('pending', [tasks.filter((uid) => uid < own)])
+  return effects({
+    outcomes: [
+      ...canceled.map(
+        (other): Outcome => ({
+          task: other,
+          status: 'canceled',
+          error: null,
+          counters: null,
+          canceledBy: own,
+          newIndexUid: null,
+        }),
+      ),
+      succeeded(task, { canceledTasks: canceled.length }),
+    ],
+  })
+}
+
+export async function deleteTasks(
+  tasks: readonly PendingTask[],
+  { store }: BatchContext,
+): Promise<Unfinished> {
+  const deleted = new Set<number>()
+  const outcomes: Outcome[] = []
+  for (const task of tasks) {
+    const { tasks: matched } = contentOf(task, 'taskDeletion')
+    const ended = await store.call('ended', [matched.filter((uid) => uid < task.row.uid)])
+    const before = deleted.size
+    for (const uid of ended) deleted.add(uid)
+    outcomes.push(succeeded(task, { deletedTasks: deleted.size - before }))
+  }
+  return effects({ outcomes, deletedTasks: [...deleted] })
+}

@@ -1,0 +1,105 @@
+/** How did a task end, and what does the store have to write of it? */
+import type { BatchReport } from '../../engine/index.js'
+import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../../errors/index.js'
+import type { Counters } from '../listing/details.js'
+import { isDiskFull, noSpace } from '../spool.js'
+import type { PendingTask } from '../store/records.js'
+import type { Micros } from '../time.js'
+import type { Effects, Outcome, TaskLog } from './batch-context.js'
+
+/** What a batch did; it ends when this is known unless something of it carries the date already. */
+export type Unfinished = Omit<Effects, 'finishedAt'> & { readonly finishedAt: Micros | null }
+
+export const effects = (some: Partial<Effects>): Unfinished => ({
+  finishedAt: null,
+  outcomes: [],
+  written: [],
+  removed: [],
+  relabels: [],
+  deletedTasks: [],
+  dropped: [],
+  ...some,
+})
+
+export const succeeded = (task: PendingTask, counters: Counters = {}): Outcome => ({
+  task,
+  status: 'succeeded',
+  error: null,
+  counters,
+  canceledBy: null,
+  newIndexUid: null,
+})
+
+export const failed = (task: PendingTask, error: ErrorBody): Outcome => ({
+  task,
+  status: 'failed',
+  error,
+  counters: null,
+  canceledBy: null,
+  newIndexUid: null,
+})
+
+const quoted = (uids: readonly (string | null)[]) => uids.map((uid) => `\`${uid}\``).join(', ')
+
+export const notFound = (...uids: readonly (string | null)[]) =>
+  uids.length === 1
+    ? errorBody('index_not_found', `Index ${quoted(uids)} not found.`)
+    : errorBody('index_not_found', `Indexes ${quoted(uids)} not found.`)
+
+export const alreadyExists = (uid: string | null) =>
+  errorBody('index_already_exists', `Index ${quoted([uid])} already exists.`)
+
+export async function refuse(
+  tasks: readonly PendingTask[],
+  code: ErrorCode,
+  message: string,
+): Promise<Unfinished> {
+  const error = errorBody(code, message)
+  return effects({ outcomes: tasks.map((task) => failed(task, error)) })
+}
+
+/** What a task shows for a failure: mistakes as they are, a full disk as such, the rest as `internal`. */
+export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {
+  if (isDiskFull(error)) {
+    log.error({ err: error, batchUid }, 'no space left on the device')
+    return noSpace('the changes of this batch').toJSON()
+  }
+  if (!(error instanceof ApiError)) log.error({ err: error, batchUid }, 'a batch failed unexpectedly')
+  return toErrorBody(error)
+}
+
+export function outcomeIn(report: BatchReport | null, task: PendingTask): Outcome {
+  const outcome = report?.outcomes.find(({ taskUid }) => taskUid === task.row.uid)
+  if (outcome === undefined) throw new TypeError(`the engine reported nothing about task ${task.row.uid}`)
+  if (outcome.error !== undefined) return failed(task, errorBody(outcome.error.code, outcome.error.message))
+  return succeeded(task, countersOf(outcome))
+}
+
+/** The counters an engine reports that tasks show. */
+export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
+  const { indexedDocuments, editedDocuments, deletedDocuments } = outcome
+  return {
+    // The API counts every document a script was run over under both names.
+    ...(editedDocuments === undefined ? {} : { editedDocuments, deletedDocuments: editedDocuments }),
+    ...(indexedDocuments === undefined ? {} : { indexedDocuments }),
+    ...(deletedDocuments === undefined ? {} : { deletedDocuments }),
+  }
+}
+
+export function indexOf(task: PendingTask | undefined): string {
+  if (task === undefined || task.row.indexUid === null) throw new TypeError('the task names no index')
+  return task.row.indexUid
+}
+
+export function contentOf<K extends PendingTask['content']['kind']>(
+  task: PendingTask,
+  kind: K,
+): Extract<PendingTask['content'], { kind: K }> {
+  if (task.content.kind !== kind)
+    throw new TypeError(`task ${task.row.uid} is ${task.content.kind}, not ${kind}`)
+  return task.content as Extract<PendingTask['content'], { kind: K }>
+}
+
+/** Index uid → what is wrong with it, for indexes that a task left out. */
+export const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
+  leftOut.size === 0 ? {} : { damagedIndexes: Object.fromEntries(leftOut) }
