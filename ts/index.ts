@@ -4,13 +4,19 @@ import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
-import { userDirectory } from './cli/data-directory.js'
-import { type Instance, openInstance } from './cli/instance.js'
-import { machine, packageVersion } from './cli/machine.js'
 import { encodeRequest } from './engine/index.js'
 import { ApiError } from './errors/index.js'
-import { type Features, isIndexUid, openFeatures, readSearch } from './http/index.js'
+import {
+  type Features,
+  type Instance,
+  machine,
+  openFeatures,
+  openInstance,
+  packageVersion,
+  userDirectory,
+} from './instance/index.js'
 import { readBody } from './parse/index.js'
+import { isIndexUid, readSearch } from './requests/index.js'
 import { parseLaunchOptions, renderSettings, settingsBody, settingsChange } from './settings/index.js'
 import type { IndexEntry, Task, TaskContent, TaskSummary, TaskType } from './tasks/index.js'
 import { openLog } from './telemetry/index.js'

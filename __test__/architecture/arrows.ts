@@ -20,7 +20,11 @@ export const tsModules: ModuleTable = {
   webhooks: ['tasks', 'outbound', 'settings', 'errors'],
   export: ['tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],
   backup: ['tasks', 'rules', 'engine', 'auth', 'settings', 'parse', 'errors'],
+  instance: ['backup', 'tasks', 'embedders', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
+  requests: ['instance', 'tasks', 'rules', 'engine', 'settings', 'parse', 'errors'],
   http: [
+    'requests',
+    'instance',
     'backup',
     'webhooks',
     'tasks',
@@ -35,6 +39,7 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   cli: [
+    'instance',
     'export',
     'http',
     'backup',
@@ -49,7 +54,7 @@ export const tsModules: ModuleTable = {
     'parse',
     'errors',
   ],
-  index: ['cli', 'http', 'tasks', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
+  index: ['requests', 'instance', 'tasks', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
 }
 
 /** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */

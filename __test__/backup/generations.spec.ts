@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { startFromDump } from '../../ts/cli/start-from-dump.js'
-import { featureNames } from '../../ts/http/index.js'
+import { featureNames } from '../../ts/instance/index.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
 import { type Entries, entriesOf, linesOf, tempDir } from './archives.js'

@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import test from 'ava'
 import { open } from '../../ts/index.js'
 
@@ -39,4 +42,22 @@ test('a directory is searched inside this process, and keeps what was written', 
   t.like(await again.index('films').document(2), { title: 'Salt and Iron' })
   t.deepEqual((await again.index('films').settings()).filterableAttributes, ['year'])
   await again.close()
+})
+
+test('inside a process no module of the HTTP layer is loaded', async (t) => {
+  const refusing = `
+    import { register } from 'node:module'
+    const resolve = (name, context, next) => {
+      if (/fastify|prom-client|\\/ts\\/http\\//.test(name)) throw new Error(name + ' is loaded')
+      return next(name, context)
+    }
+    register('data:text/javascript,' + encodeURIComponent('export const resolve = ' + resolve))`
+  const hooks = `data:text/javascript,${encodeURIComponent(refusing)}`
+  const entry = fileURLToPath(new URL('../../ts/index.js', import.meta.url))
+  const load = (file: string) =>
+    promisify(execFile)(process.execPath, ['--import', hooks, '-e', `import(${JSON.stringify(file)})`])
+  await t.notThrowsAsync(load(entry))
+  await t.throwsAsync(load(fileURLToPath(new URL('../../ts/http/index.js', import.meta.url))), {
+    message: /is loaded/,
+  })
 })

@@ -10,13 +10,8 @@ import { dumperTo } from '../../ts/backup/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
 import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
-import {
-  buildServer,
-  defaultHttpOptions,
-  type Feature,
-  type HttpOptions,
-  openFeatures,
-} from '../../ts/http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
+import { type Feature, openFeatures } from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'

@@ -1,7 +1,6 @@
 /** Here is a dump: what does the instance look like that it was made of? */
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Engine } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
 import { checksumOf, openRestore, type Restore } from '../tasks/index.js'
 import { type Unpacked, unpack } from './archive-reader.js'

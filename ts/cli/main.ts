@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync, writeSync } from 'node:fs'
+import { machine, packageVersion, userDirectory } from '../instance/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
 import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
-import { userDirectory } from './data-directory.js'
 import { lastLineOf } from './last-line.js'
-import { machine, packageVersion } from './machine.js'
 import { serve } from './serve.js'
 
 const version = packageVersion()

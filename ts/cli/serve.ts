@@ -3,19 +3,12 @@ import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
-import {
-  buildServer,
-  defaultHttpOptions,
-  type Feature,
-  type HttpOptions,
-  memoryBounds,
-  openFeatures,
-} from '../http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
+import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { LaunchError, type LaunchOptions, type Machine } from '../settings/index.js'
 import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
-import { type EngineRequest, openInstance } from './instance.js'
 import { judgeMasterKey } from './master-key.js'
 import { progressLine } from './progress-line.js'
 import { startFromDump } from './start-from-dump.js'

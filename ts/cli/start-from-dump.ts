@@ -2,9 +2,8 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { DumpError, restoreDump } from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
+import { type EngineRequest, entriesOf, markDataDirectory, openEngineIn } from '../instance/index.js'
 import { LaunchError } from '../settings/index.js'
-import { entriesOf, markDataDirectory } from './data-directory.js'
-import { type EngineRequest, openEngineIn } from './instance.js'
 
 export interface DumpStart extends EngineRequest {
   /** The dump. */

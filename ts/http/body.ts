@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream/promises'
 import { crc32, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
+import { type JsonNode, readJson, readJsonInSlices, readNode, type Type } from '../requests/index.js'
 import type { BodyBudget, BodyShare } from './body-budget.js'
 import { ByteCollector } from './byte-collector.js'
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, WHOLE_BYTES_MAX } from './limits.js'
-import { type JsonNode, readJson, readJsonInSlices, readNode, type Type } from './parse/index.js'
 import { noteGarbage } from './young-garbage.js'
 
 declare module 'fastify' {

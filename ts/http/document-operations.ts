@@ -1,6 +1,4 @@
 import type { FilterValue, PayloadFormat } from '../engine/index.js'
-import { document, listOf, pageOf, taskSummary } from './answers.js'
-import { NAMES_MAX } from './limits.js'
 import {
   anything,
   atMost,
@@ -14,6 +12,7 @@ import {
   jsonOrText,
   list,
   mapOf,
+  NAMES_MAX,
   oneOf,
   optional,
   refined,
@@ -26,7 +25,8 @@ import {
   strings,
   type Type,
   toText,
-} from './parse/index.js'
+} from '../requests/index.js'
+import { document, listOf, pageOf, taskSummary } from './answers.js'
 
 // What the routes of documents take and answer.
 

@@ -3,10 +3,10 @@ import { performance } from 'node:perf_hooks'
 import { embeddingError } from '../embedders/index.js'
 import { type Answer, encodeRequest, type SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { ownValue } from '../requests/index.js'
 import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Disconnect } from './disconnect.js'
-import { ownValue } from './parse/index.js'
 import type { RouteServices } from './route-services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: settings §8. */

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access, Action } from '../auth/index.js'
+import type { Access } from '../auth/index.js'
+import { type Fields, readQuery, type Values } from '../requests/index.js'
 import { jsonBody } from './body.js'
 import { param, rawQuery } from './exchange.js'
 import type { NoFields, Operation } from './operation.js'
-import { type Fields, readQuery, type Schema, type Type, type Values } from './parse/index.js'
 import type { RouteServices } from './route-services.js'
 
 /** A request that was let in and read. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors/index.js'
+import { indexUidRule, isIndexUid } from '../requests/index.js'
 import type { IndexEntry, TaskSummary, Tasks } from '../tasks/index.js'
-import { indexUidRule, isIndexUid } from './parse/index.js'
 import type { OnGone } from './search-queue.js'
 
 /** The query string as sent, without its `?`. */

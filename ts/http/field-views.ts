@@ -1,6 +1,15 @@
+import {
+  atMost,
+  boolean,
+  defaulted,
+  integer,
+  NAMES_MAX,
+  optional,
+  ownValue,
+  shape,
+  strings,
+} from '../requests/index.js'
 import type { FilterableRule, IndexSettings } from '../settings/index.js'
-import { NAMES_MAX } from './limits.js'
-import { atMost, boolean, defaulted, integer, optional, ownValue, shape, strings } from './parse/index.js'
 
 /** Body of the field listing. */
 export const fieldsBody = shape({

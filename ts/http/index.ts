@@ -1,7 +1,4 @@
 /** Here is an HTTP request, which answer does it get? */
-export { type Feature, type FeatureFlags, type Features, featureNames, openFeatures } from './features.js'
-export { isIndexUid } from './parse/index.js'
-export { readSearch } from './search-body.js'
 export { buildServer } from './server.js'
 export {
   defaultHttpOptions,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { type Fields, fieldSchema, type Schema, type SchemaValue } from '../requests/index.js'
 import { errorAnswer } from './answers.js'
 import type { Operation } from './operation.js'
-import { type Fields, fieldSchema, type Schema, type SchemaValue } from './parse/index.js'
 
 type Described = Operation<Fields, unknown>
 

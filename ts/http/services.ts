@@ -3,11 +3,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Embedders } from '../embedders/index.js'
 import type { Engine } from '../engine/index.js'
+import type { Features } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
-import type { Features } from './features.js'
 import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
 
 /** What the HTTP layer is told at launch. */

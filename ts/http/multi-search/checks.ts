@@ -1,6 +1,6 @@
 import type { Access } from '../../auth/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
-import type { Features } from '../features.js'
+import type { Features } from '../../instance/index.js'
 import type { Network } from '../remotes/index.js'
 import type { Federation, PlacedQuery, Query } from './fields.js'
 

@@ -1,4 +1,3 @@
-import { NAMES_MAX, QUERIES_MAX } from '../limits.js'
 import {
   atMost,
   badValue,
@@ -9,17 +8,20 @@ import {
   isIndexUid,
   list,
   mapOf,
+  multiSearchQueryFields,
+  NAMES_MAX,
   nullable,
   number,
   optional,
+  personalize,
+  QUERIES_MAX,
   refined,
   required,
   shape,
   string,
   strings,
   type Values,
-} from '../parse/index.js'
-import { multiSearchQueryFields, personalize } from '../search-fields.js'
+} from '../../requests/index.js'
 
 const weight = number((value) => value >= 0, 'zero or more')
 const queryFields = {

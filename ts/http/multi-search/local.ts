@@ -1,15 +1,19 @@
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type FederationRequest, type SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
+import {
+  ANSWER_BYTES_MAX,
+  readNode,
+  searchFields,
+  searchMetadata,
+  searchRequest,
+  shape,
+} from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Disconnect } from '../disconnect.js'
 import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../exchange.js'
-import { ANSWER_BYTES_MAX } from '../limits.js'
-import { readNode, shape } from '../parse/index.js'
 import type { RouteServices } from '../route-services.js'
-import { searchFields } from '../search-fields.js'
-import { searchMetadata, searchRequest } from '../search-requests.js'
 import { inside } from './checks.js'
 import { type Federation, type PlacedQuery, shownPosition } from './fields.js'
 

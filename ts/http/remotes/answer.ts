@@ -1,5 +1,5 @@
 import { readScoreValue, type ScoreValue } from '../../engine/index.js'
-import { type JsonNode, toValue } from '../parse/index.js'
+import { type JsonNode, toValue } from '../../requests/index.js'
 
 /** What one instance found for its part of a federated search, its hits in order. */
 export interface FederatedPart {

@@ -1,6 +1,6 @@
 import { compareScoreValues, interleaved } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
-import { type JsonNode, toText } from '../parse/index.js'
+import { type JsonNode, toText } from '../../requests/index.js'
 import type { FederatedPart, PartFacets, PartHit } from './answer.js'
 
 /** What one instance of the network answered. */

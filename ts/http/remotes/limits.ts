@@ -1,4 +1,4 @@
-import type { JsonLimits } from '../parse/index.js'
+import type { JsonLimits } from '../../requests/index.js'
 
 /** Attempts of one call to a remote. Source: the API's three retries. */
 export const REMOTE_ATTEMPTS_MAX = 4

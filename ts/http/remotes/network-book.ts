@@ -1,5 +1,5 @@
+import { inTurn } from '../../instance/index.js'
 import type { InstanceStore } from '../../tasks/index.js'
-import { inTurn } from '../in-turn.js'
 
 /** Under this name the network is kept in the instance store. */
 const STORED_AS = 'network'

@@ -1,8 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { Facts } from '../../telemetry/index.js'
-import { taskSummary } from '../answers.js'
-import { described, serve } from '../endpoint.js'
-import { sendSummary } from '../exchange.js'
 import {
   anything,
   badValue,
@@ -18,7 +14,11 @@ import {
   string,
   type Type,
   type Values,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import type { Facts } from '../../telemetry/index.js'
+import { taskSummary } from '../answers.js'
+import { described, serve } from '../endpoint.js'
+import { sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'

@@ -1,10 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
-import type { NewTask } from '../../tasks/index.js'
-import { pageOf, searchRule, taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
-import { param, sendJson, sendSummary } from '../exchange.js'
 import {
   anything,
   badValue,
@@ -25,7 +20,12 @@ import {
   shape,
   string,
   u32,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
+import type { NewTask } from '../../tasks/index.js'
+import { pageOf, searchRule, taskSummary } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { param, sendJson, sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 
 /** The name of an index that tasks of rules show. */

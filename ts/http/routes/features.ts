@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { featureNames } from '../../instance/index.js'
+import { boolean, type Field, optional, shape } from '../../requests/index.js'
 import { flag, record } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
-import { featureNames } from '../features.js'
-import { boolean, type Field, optional, shape } from '../parse/index.js'
 import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
 

@@ -1,11 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import type { Engine } from '../../engine/index.js'
-import type { IndexEntry } from '../../tasks/index.js'
-import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
-import { reading, requireIndex, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
-import { fieldsBody, fieldViews } from '../field-views.js'
 import {
   defaulted,
   immutable,
@@ -15,7 +10,12 @@ import {
   required,
   shape,
   string,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import type { IndexEntry } from '../../tasks/index.js'
+import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { reading, requireIndex, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
+import { fieldsBody, fieldViews } from '../field-views.js'
 import type { RouteServices } from '../route-services.js'
 import { indexStats, statsParameters } from '../stats.js'
 import { raise } from '../usage.js'

@@ -1,8 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { actions, type KeyBook, type KeyRecord } from '../../auth/index.js'
-import { key as keyAnswer, pageOf } from '../answers.js'
-import { serve } from '../endpoint.js'
-import { param, sendJson } from '../exchange.js'
 import {
   badValue,
   dayStart,
@@ -23,7 +20,10 @@ import {
   type Type,
   uuid,
   withoutTrailing,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import { key as keyAnswer, pageOf } from '../answers.js'
+import { serve } from '../endpoint.js'
+import { param, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 
 /** A moment in the future, kept with its offset; forms without one are UTC. */

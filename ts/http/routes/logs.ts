@@ -1,10 +1,19 @@
 import { PassThrough } from 'node:stream'
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import {
+  badValue,
+  boolean,
+  defaulted,
+  oneOf,
+  refined,
+  shape,
+  string,
+  type Type,
+} from '../../requests/index.js'
 import { humanLine, type LogLevel } from '../../telemetry/index.js'
 import { text } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { badValue, boolean, defaulted, oneOf, refined, shape, string, type Type } from '../parse/index.js'
 import type { RouteServices } from '../route-services.js'
 
 /** `level` or `module=level`, comma-separated. */

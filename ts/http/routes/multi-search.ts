@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
+import { includesMetadata, paging, uuidV7 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
@@ -19,9 +20,7 @@ import {
 import { PROXY_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import type { OnGone } from '../search-queue.js'
-import { includesMetadata, paging } from '../search-requests.js'
 import { observed } from '../usage.js'
-import { uuidV7 } from '../uuid-v7.js'
 
 /** What is known of a request beside its body. */
 interface Asked {

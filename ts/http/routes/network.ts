@@ -1,13 +1,22 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import {
+  anything,
+  httpUrl,
+  list,
+  mapOf,
+  nullable,
+  setting,
+  shape,
+  string,
+  uuidV7,
+} from '../../requests/index.js'
 import { network as networkAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { sendJson } from '../exchange.js'
-import { anything, httpUrl, list, mapOf, nullable, setting, shape, string } from '../parse/index.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
-import { uuidV7 } from '../uuid-v7.js'
 import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 
 const fewRemotes = { max: REMOTES_MAX, what: 'remotes' }

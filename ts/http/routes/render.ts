@@ -10,11 +10,6 @@ import {
 } from '../../embedders/index.js'
 import { encodeRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-import { type IndexSettings, renderSetting } from '../../settings/index.js'
-import { anyJson, record } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
-import { reading, sendJson } from '../exchange.js'
 import {
   anything,
   indexUid,
@@ -25,7 +20,12 @@ import {
   shape,
   string,
   type Values,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import { type IndexSettings, renderSetting } from '../../settings/index.js'
+import { anyJson, record } from '../answers.js'
+import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
+import { reading, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 
 const badTemplate = 'invalid_render_template'

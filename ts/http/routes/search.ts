@@ -2,6 +2,36 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type FacetSearchRequest, type SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
+import { requestFeatures } from '../../instance/index.js'
+import {
+  ANSWER_BYTES_MAX,
+  atMost,
+  boolean,
+  bothFilters,
+  defaulted,
+  defaultSemanticRatio,
+  documentId,
+  facetSearchFields,
+  filter,
+  includesMetadata,
+  integer,
+  jsonOrText,
+  NAMES_MAX,
+  optional,
+  type ParsedSearch,
+  pinsOf,
+  readQuery,
+  required,
+  requireSensible,
+  searchFields,
+  searchParameters,
+  searchRequest,
+  shape,
+  string,
+  strings,
+  unitInterval,
+  type Values,
+} from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
@@ -10,36 +40,8 @@ import type { Disconnect } from '../disconnect.js'
 import { searchEmbedded } from '../embedding.js'
 import { described } from '../endpoint.js'
 import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
-import { requestFeatures } from '../features.js'
-import { ANSWER_BYTES_MAX, NAMES_MAX } from '../limits.js'
-import {
-  atMost,
-  boolean,
-  defaulted,
-  documentId,
-  filter,
-  integer,
-  jsonOrText,
-  optional,
-  readQuery,
-  required,
-  shape,
-  string,
-  strings,
-  unitInterval,
-  type Values,
-} from '../parse/index.js'
 import type { RouteServices } from '../route-services.js'
-import { defaultSemanticRatio, facetSearchFields, searchFields, searchParameters } from '../search-fields.js'
 import { untilGone } from '../search-queue.js'
-import {
-  bothFilters,
-  includesMetadata,
-  type ParsedSearch,
-  pinsOf,
-  requireSensible,
-  searchRequest,
-} from '../search-requests.js'
 import { askedFacts, observed } from '../usage.js'
 
 const searchBody = shape(searchFields)

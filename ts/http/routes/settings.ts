@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { Schema, Type } from '../../requests/index.js'
 import {
   type IndexSettings,
   renderSetting,
@@ -14,7 +15,6 @@ import {
 import { taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
 import { reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
-import type { Schema, Type } from '../parse/index.js'
 import type { RouteServices } from '../route-services.js'
 import { raise, settingsFacts } from '../usage.js'
 

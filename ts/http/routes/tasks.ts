@@ -1,11 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
-import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
-import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
-import { described } from '../endpoint.js'
-import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
-import { UNREAD_MS_MAX } from '../limits.js'
 import {
   boolean,
   dateBound,
@@ -18,7 +13,12 @@ import {
   type Type,
   u32,
   type Values,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
+import { described } from '../endpoint.js'
+import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
+import { UNREAD_MS_MAX } from '../limits.js'
 import type { RouteServices } from '../route-services.js'
 import { humanSize } from '../sizes.js'
 import { closeIfUnread } from '../unread-answers.js'

@@ -1,11 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
-import { listOf, record, webhook as webhookAnswer } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
-import { param, sendJson } from '../exchange.js'
 import {
   badValue,
   httpUrl,
@@ -18,7 +13,12 @@ import {
   shape,
   string,
   type Type,
-} from '../parse/index.js'
+} from '../../requests/index.js'
+import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
+import { listOf, record, webhook as webhookAnswer } from '../answers.js'
+import { jsonBody } from '../body.js'
+import { described } from '../endpoint.js'
+import { param, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { redactedAuthorization } from '../secrets.js'
 import { raise } from '../usage.js'

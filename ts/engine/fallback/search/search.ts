@@ -15,16 +15,9 @@ import type { DocSet } from '../doc-set.js'
 import { isFilterable } from '../fields/rules.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
-import {
-  bucketSort,
-  Distinct,
-  type Ranked,
-  type RankingRule,
-  rulesOfSearch,
-  type SortCriterion,
-} from '../ranking/index.js'
+import { bucketSort, Distinct, type RankingRule, rulesOfSearch } from '../ranking/index.js'
 import { Bounds, type Stop } from './bounds.js'
-import { type Candidates, findCandidates, prefixOf } from './candidates.js'
+import { findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'

@@ -1,9 +1,8 @@
-import type { FastifyRequest } from 'fastify'
 import type { FilterValue, Paging, SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { type Features, requestFeatures } from '../instance/index.js'
 import { pinsFor, type Rule, type RuledSearch } from '../rules/index.js'
 import type { IndexEntry } from '../tasks/index.js'
-import { type Features, requestFeatures } from './features.js'
 import { ANSWER_BYTES_MAX } from './limits.js'
 import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
@@ -121,7 +120,7 @@ function conjuncts(filter: FilterValue | null): readonly (string | readonly stri
 }
 
 /** Whether the answer shall say which query it belongs to. */
-export function includesMetadata(request: FastifyRequest): boolean {
+export function includesMetadata(request: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
   const value = String(request.headers['meili-include-metadata'] ?? '')
   return value === '1' || value.toLowerCase() === 'true'
 }

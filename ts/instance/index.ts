@@ -1,0 +1,14 @@
+/** Here is a data directory: open everything in it, without any way in. */
+export * from './data-directory.js'
+export {
+  type Feature,
+  type FeatureFlags,
+  type Features,
+  featureNames,
+  featureNotEnabled,
+  openFeatures,
+  requestFeatures,
+} from './features.js'
+export { type InTurn, inTurn } from './in-turn.js'
+export * from './instance.js'
+export { machine, packageVersion } from './machine.js'

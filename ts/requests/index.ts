@@ -1,0 +1,8 @@
+/** Here is a request of a user, over HTTP or in process: what does it ask for, or what is its first mistake? */
+export * from './limits.js'
+export * from './locales.js'
+export * from './parse/index.js'
+export { readSearch } from './search-body.js'
+export * from './search-fields.js'
+export * from './search-requests.js'
+export { uuidV7 } from './uuid-v7.js'
