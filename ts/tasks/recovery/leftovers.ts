@@ -53,30 +53,41 @@ export async function clearLeftovers(start: Start, around: Leftovers): Promise<v
   const isComplete = store.doubt === null
   const named = new Set(start.catalogue.map(({ id }) => id))
   const disposable = new Set(isComplete ? start.disposable : [])
+  /** What stays because the disk refuses is found again by the next start. */
+  const attempted = (facts: object, work: () => Promise<void>): Promise<void> =>
+    work().catch((error: unknown) =>
+      log.warn({ ...facts, err: error }, 'a leftover could not be cleared away'),
+    )
+
   const unnamed = (await engine.list()).filter((id) => !named.has(id))
   for (const id of unnamed) {
-    if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, around)))) {
-      log.info({ id }, 'removing what an interrupted batch left of an index')
-      await engine.drop(id)
-      continue
-    }
-    const path = await lost.index(id)
-    log.warn(
-      { id, path },
-      'an index directory that no index refers to was moved; delete it if it is of no use',
-    )
+    await attempted({ id }, async () => {
+      if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, around)))) {
+        log.info({ id }, 'removing what an interrupted batch left of an index')
+        await engine.drop(id)
+        return
+      }
+      const path = await lost.index(id)
+      const told = 'an index directory that no index refers to was moved; delete it if it is of no use'
+      log.warn({ id, path }, told)
+    })
   }
-  if (isComplete && start.disposable.length > 0) await store.call('removed', [start.disposable])
+  if (isComplete && start.disposable.length > 0) {
+    const left = new Set(await engine.list())
+    await store.call('removed', [start.disposable.filter((id) => named.has(id) || !left.has(id))])
+  }
   const uploads = new Set(await store.call('payloads', []))
-  if (isComplete) {
-    const orphans = await spool.removeOrphans(uploads)
-    if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
-    return
-  }
-  for (const name of await spool.orphans(uploads)) {
-    const path = await lost.file(spool.pathOf(name))
-    log.warn({ path }, 'an upload that no task refers to was moved; delete it if it is of no use')
-  }
+  await attempted({}, async () => {
+    if (isComplete) {
+      const orphans = await spool.removeOrphans(uploads)
+      if (orphans > 0) log.info({ orphans }, 'removed uploads that no task refers to')
+      return
+    }
+    for (const name of await spool.orphans(uploads)) {
+      const path = await lost.file(spool.pathOf(name))
+      log.warn({ path }, 'an upload that no task refers to was moved; delete it if it is of no use')
+    }
+  })
 }
 
 /**
