@@ -13,7 +13,7 @@ const documents = [
 for (const [engine, end] of ['fallback', 'native'].flatMap((engine) =>
   (['kill', 'stop'] as const).map((end) => [engine, end] as const),
 )) {
-  // Without a binary there is nothing to kill; in CI, which has one, `native.spec.ts` fails instead.
+  // Without a binary there is no native server to kill; in CI, which has one, `native.spec.ts` fails instead.
   const runs = engine === 'fallback' || hasNative ? test : test.skip
   runs(
     `${engine}: what was being embedded at the ${end} of the server is embedded and stored by the next`,

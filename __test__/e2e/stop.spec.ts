@@ -67,6 +67,8 @@ async function stopped(t: ExecutionContext, daemon: TestDaemon): Promise<number>
 }
 
 for (const engine of ['fallback', 'native']) {
+  // Without a binary there is no native server to stop; in CI, which has one, `native.spec.ts` fails instead. Serial,
+  // because the time that a stop takes is measured.
   const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
   const args = ['--engine', engine, '--log-level', 'INFO']
 

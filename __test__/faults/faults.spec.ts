@@ -17,6 +17,9 @@ test('a machine of CI can fail system calls', (t) => {
 })
 
 for (const engine of ['fallback', 'native']) {
+  // Without a binary no native server runs; in CI, which has one, `native.spec.ts` in `e2e/` fails instead. Where no
+  // library that fails system calls can be built, the test above says so. Serial, because each trial starts and kills
+  // servers and has time limits that a second trial beside it would use up.
   const canRun = engine === 'fallback' || hasNative
   const runs = canRun && reason === null ? test.serial : test.serial.skip
   runs(`${engine}: what is told while system calls fail is true after a restart`, async (t) => {

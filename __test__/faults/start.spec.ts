@@ -17,6 +17,8 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
 ]
 
 for (const engine of ['fallback', 'native']) {
+  // Without a binary no native server starts, and without a compiler no system call can be failed; in CI, which has both,
+  // `native.spec.ts` in `e2e/` and the first test of `faults.spec.ts` fail instead. Serial: one start at a time.
   const runs =
     (engine === 'fallback' || hasNative) && whyNoLibrary() === null ? test.serial : test.serial.skip
   runs(`${engine}: a start that the system fails ends with one line, or serves`, async (t) => {

@@ -31,6 +31,8 @@ async function tried(t: ExecutionContext, engine: TrialEngine, send: (trial: Tri
 }
 
 for (const engine of ['fallback', 'native'] as const) {
+  // Without a binary there is no native server to try; in CI, which has one, `native.spec.ts` in `e2e/` fails instead.
+  // Serial, because a trial measures how long its server stops and grows, which a second trial beside it would distort.
   const serially = engine === 'native' && !hasNative ? test.skip : test.serial
   serially(`${engine}: requests that once did harm are answered or refused, within their bounds`, (t) =>
     tried(t, engine, (trial) => trial.corpus('', false)),

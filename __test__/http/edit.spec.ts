@@ -7,7 +7,7 @@ import { startServer, type TestServer } from '../support/server.js'
 const path = '/indexes/a/documents/edit'
 const features = ['editDocumentsByFunction'] as const
 const loaded = loadAddon('script')
-// The functions run in an addon; without a binary there is nothing to run them. `npm test` demands one where Rust is.
+// Functions run in an addon. Without a binary they are skipped, except where `npm test` could build one and requires it.
 const edits = loaded.ok || process.env.SIFTD_NATIVE_TESTS === 'required' ? test : test.skip
 
 const stored = async (server: TestServer): Promise<readonly unknown[]> =>

@@ -16,6 +16,7 @@ import {
   type Wait,
 } from '../outbound/index.js'
 import { toValue } from '../parse/index.js'
+import { HIDDEN_SECRET } from '../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
 import { embeddingError, type Provider } from './providers.js'
 
@@ -223,7 +224,7 @@ function ownWords(body: Buffer, { secrets }: Provider): string {
   let text = body.subarray(0, 4 * PROVIDER_TEXT_MAX).toString()
   for (const secret of secrets) {
     const inner = secret.replace(/^Bearer /i, '')
-    for (const hidden of [secret, inner]) if (hidden.length > 3) text = text.replaceAll(hidden, 'XXX...')
+    for (const hidden of [secret, inner]) if (hidden.length > 3) text = text.replaceAll(hidden, HIDDEN_SECRET)
   }
   return text.length <= PROVIDER_TEXT_MAX ? text : `${text.slice(0, PROVIDER_TEXT_MAX)}…`
 }

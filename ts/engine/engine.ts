@@ -347,7 +347,10 @@ export interface BareEngine {
 
 /** An engine that remembers which indexes are damaged, and refuses them with `index_damaged` until they are dropped. */
 export interface Engine extends BareEngine {
-  /** What is known to be wrong with an index, naming the file; null: nothing. An index nobody used is not known. */
+  /**
+   * The damage of an index, naming the file. Damage is found at an index's first use, so that null stands for a sound
+   * index and for one that was not used yet.
+   */
   damage(index: IndexId): string | null
 
   /** Makes an index known as damaged, for reasons the engine cannot see. @param damage names the file, if there is one */

@@ -172,7 +172,7 @@ function damageText({ path, reason }: Damage): string {
   return reason.includes(path) ? reason : `${path} is damaged: ${reason}`
 }
 
-/** What whoever uses a damaged index is told. @param damage names the file */
+/** The error that answers each use of a damaged index. @param damage names the file */
 function damageError(damage: string): EngineError {
   return new EngineError(
     'index_damaged',

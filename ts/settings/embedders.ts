@@ -182,10 +182,16 @@ export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
   )
 }
 
+/**
+ * The mask of a secret of which nothing may be shown. It is what clients of the API expect, not a gap in the code.
+ * Source: vectors §2.8.
+ */
+export const HIDDEN_SECRET = 'XXX...'
+
 /** A hint of a secret, the longer the secret the more of its start: enough to recognise, not to use. */
 export function maskSecret(secret: string): string {
   const bytes = Buffer.byteLength(secret)
-  if (bytes < 10) return 'XXX...'
+  if (bytes < 10) return HIDDEN_SECRET
   if (bytes < 20) return `${head(secret, 2)}XXXX...`
   if (bytes < 30) return `${head(secret, 3)}XXXXX...`
   return `${head(secret, 5)}XXXXXX...`

@@ -8,6 +8,7 @@ export {
 export {
   defaultDocumentTemplate,
   embedderAsSet,
+  HIDDEN_SECRET,
   type Known,
   maskSecret,
   type SettingsFeatures,

@@ -111,7 +111,7 @@ export class LineWriter {
     this.#writeOn()
   }
 
-  /** Whatever the error, it may pass: a disk is cleared, a pipe is read, a device answers again. */
+  /** Waits before the next write. Each error may pass: a disk is cleared, a pipe is read, a device answers again. */
   #pause(): void {
     this.#retry = setTimeout(() => {
       this.#retry = null

@@ -109,7 +109,7 @@ impl Meter {
     /// Ends a document, once all its values are dropped.
     ///
     /// # Errors
-    /// Whatever was exceeded on the way, also where the script made nothing of it.
+    /// The limit that was exceeded on the way, also where the script went on regardless.
     pub fn end(&self) -> Result<(), Exceeded> {
         let is_deep = memory::unwatch_stack();
         let left = memory::held() - self.held_before.get() - self.outcome_bytes.get();

@@ -40,7 +40,7 @@ export const WORK_ITEMS_MAX = 400
 export const WORK_BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * Milliseconds that one filter of a request may take. Whatever is left of it cannot be guessed, so that it fails; twice
+ * Milliseconds that one filter of a request may take. Half a filter would give wrong hits, so that the request fails; twice
  * the time of a search, since ten thousand values in `IN` or in equalities take a tenth of a second.
  */
 export const FILTER_MS_MAX = 3000

@@ -205,7 +205,7 @@ export class LocalEngine implements BareEngine {
     let needed = data.sourceBytes
     for (const set of data.vectors.values()) needed += set.bytes
     if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
-    // The commit has happened, whatever becomes of this; the next one tries again.
+    // The commit stands even where the log cannot be rewritten; the next commit tries again.
     const shorter = await log.rewritten(wholeState(data)).catch(() => null)
     if (shorter !== null) open.replaceLog(shorter)
   }

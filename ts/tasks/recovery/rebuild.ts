@@ -163,7 +163,7 @@ async function salvage(tasks: string): Promise<Salvaged | null> {
     })
     return read(copy)
   } catch {
-    // Whatever is wrong with it: what was asked for is a store without it.
+    // A file that cannot be read adds no task: the store is rebuilt without it.
     return null
   } finally {
     for (const name of [copy, `${copy}-wal`, `${copy}-shm`])

@@ -13,7 +13,7 @@ export interface CommittedStore extends StoreCalls {
 
 /** Room kept free; see `Reserve`. */
 export interface Room {
-  /** @throws Error for whatever keeps the room from being taken but a full disk */
+  /** False on a full disk. @throws Error of the system where another reason keeps the room from being taken */
   hold(): boolean
   giveUp(): void
 }

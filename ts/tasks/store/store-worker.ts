@@ -90,7 +90,7 @@ function removeFile(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // Nobody needs it, and the next start removes what no task refers to.
+    // The task of this upload is finished; the next start removes uploads that no task refers to.
   }
 }
 

@@ -197,7 +197,7 @@ export class CommitLog {
     }
   }
 
-  /** Removes whatever lies behind the last commit, for good. */
+  /** Removes the bytes behind the last commit, for good. */
   async cut(): Promise<void> {
     await this.file.truncate(this.last.end)
     await this.file.sync()
