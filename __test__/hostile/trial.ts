@@ -175,7 +175,7 @@ export class Trial {
     const { name, prepare = [], requests, wanted, afterwards = [], indexes = [] } = one
     for (const request of prepare) await this.#prepared(name, request)
     const before = wanted.refused ? await this.target.state('all') : ''
-    const bounds = laxer(this.bounds, one.bounds ?? {})
+    const bounds = { ...this.bounds, ...one.bounds }
     const cost = await this.#watched(
       name,
       requests,
@@ -556,12 +556,6 @@ const watchOf = (target: Target): Promise<Watch> =>
   startWatch({ pid: target.daemon.pid, port: target.daemon.port, path: '/health' })
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed()} MB`
-
-/** The higher of both in each. */
-const laxer = (one: Bounds, other: Partial<Bounds>): Bounds => ({
-  stopMsMax: Math.max(one.stopMsMax, other.stopMsMax ?? 0),
-  growthBytesMax: Math.max(one.growthBytesMax, other.growthBytesMax ?? 0),
-})
 
 export const costLine = ({ name, ms, stopMs, growthBytes, peakBytes }: Cost): string =>
   `${ms.toFixed().padStart(7)} ms, stop ${stopMs.toFixed().padStart(5)} ms, memory ${megabytes(growthBytes).padStart(7)} (peak ${megabytes(peakBytes)})  ${name}`

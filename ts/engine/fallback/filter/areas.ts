@@ -89,11 +89,12 @@ function meets(shape: Shape, { border }: Area, check: () => void): boolean {
   if (shape.type === 'Point') return encloses(border, shape.coordinates)
   const [outer, ...holes] = shape.type === 'LineString' ? [shape.coordinates] : shape.coordinates
   const outside = borderOf(outer!)
-  if (encloses(border, outside.start)) return true
+  if (encloses(border, outer![0]!)) return true
   if (touch(outside, border, check)) return true
-  if (shape.type === 'LineString' || !encloses(outside, border.start)) return false
+  if (shape.type === 'LineString' || !encloses(outside, border.positions[0]!)) return false
   const inner = holes.map(borderOf)
   return (
-    inner.some((hole) => touch(hole, border, check)) || !inner.some((hole) => encloses(hole, border.start))
+    inner.some((hole) => touch(hole, border, check)) ||
+    !inner.some((hole) => encloses(hole, border.positions[0]!))
   )
 }

@@ -4,79 +4,108 @@
  * Edges that follow one another lie in runs with a box around each: only edges of runs whose boxes overlap are compared,
  * so that borders of tens of thousands of edges take milliseconds. Signs are exact, so that a corner on an edge counts.
  */
-import { type Box, boxOf, type Position } from '../fields/geojson.js'
+import type { Box, Position } from '../fields/geojson.js'
 
 /** Edges of one run. More make longer comparisons, fewer more boxes. A guess. */
 const RUN_EDGES = 32
 
-/** Edges that follow one another: one fewer than positions. */
-interface Run {
-  readonly box: Box
-  readonly positions: readonly Position[]
-}
-
 /** A line, or a ring that ends where it begins. */
 export interface Border {
-  readonly start: Position
-  readonly runs: readonly Run[]
+  readonly positions: readonly Position[]
+  /** West, south, east and north of each run of `RUN_EDGES` edges; flat, so that a border of any length is two objects. */
+  readonly runBoxes: Float64Array
 }
 
 /** @param positions at least one */
 export function borderOf(positions: readonly Position[]): Border {
-  const runs: Run[] = []
-  for (let from = 0; from === 0 || from < positions.length - 1; from += RUN_EDGES) {
-    const part = positions.slice(from, from + RUN_EDGES + 1)
-    runs.push({ box: boxOf(part), positions: part })
+  const runs = Math.max(1, Math.ceil((positions.length - 1) / RUN_EDGES))
+  const runBoxes = new Float64Array(runs * 4)
+  for (let run = 0; run < runs; run++) {
+    let [west, south] = positions[run * RUN_EDGES]!
+    let [east, north] = [west, south]
+    const last = lastOfRun(positions, run)
+    for (let at = run * RUN_EDGES + 1; at <= last; at++) {
+      const position = positions[at]!
+      west = Math.min(west, position[0])
+      south = Math.min(south, position[1])
+      east = Math.max(east, position[0])
+      north = Math.max(north, position[1])
+    }
+    runBoxes.set([west, south, east, north], run * 4)
   }
-  return { start: positions[0]!, runs }
+  return { positions, runBoxes }
 }
+
+/** The position at which the last edge of a run ends. */
+const lastOfRun = (positions: readonly Position[], run: number): number =>
+  Math.min(positions.length - 1, (run + 1) * RUN_EDGES)
 
 export const overlap = (a: Box, b: Box): boolean =>
   a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
 
 /** Whether two borders share a position. @param check throws once the answer is of no use any more */
 export function touch(one: Border, other: Border, check: () => void): boolean {
-  return one.runs.some((run) => {
+  const [boxes, against] = [one.runBoxes, other.runBoxes]
+  for (let box = 0; box < boxes.length; box += 4) {
     check()
-    return other.runs.some((against) => overlap(run.box, against.box) && runsTouch(run, against))
-  })
-}
-
-function runsTouch({ positions, box }: Run, against: Run): boolean {
-  for (let at = 1; at < positions.length; at++) {
-    const [a, b] = [positions[at - 1]!, positions[at]!]
-    if (!edgeMeetsBox(a, b, against.box)) continue
-    for (let to = 1; to < against.positions.length; to++) {
-      const [c, d] = [against.positions[to - 1]!, against.positions[to]!]
-      if (edgeMeetsBox(c, d, box) && edgesTouch(a, b, c, d)) return true
+    for (let to = 0; to < against.length; to += 4) {
+      const overlaps =
+        boxes[box]! <= against[to + 2]! &&
+        against[to]! <= boxes[box + 2]! &&
+        boxes[box + 1]! <= against[to + 3]! &&
+        against[to + 1]! <= boxes[box + 3]!
+      if (overlaps && runsTouch(one, box / 4, other, to / 4)) return true
     }
   }
   return false
 }
 
-/** Whether the box around an edge overlaps another one. */
-const edgeMeetsBox = ([aLng, aLat]: Position, [bLng, bLat]: Position, box: Box): boolean =>
-  Math.min(aLng, bLng) <= box[2] &&
-  Math.max(aLng, bLng) >= box[0] &&
-  Math.min(aLat, bLat) <= box[3] &&
-  Math.max(aLat, bLat) >= box[1]
+function runsTouch(one: Border, run: number, other: Border, against: number): boolean {
+  const last = lastOfRun(one.positions, run)
+  const lastAgainst = lastOfRun(other.positions, against)
+  for (let at = run * RUN_EDGES + 1; at <= last; at++) {
+    const [a, b] = [one.positions[at - 1]!, one.positions[at]!]
+    if (!edgeMeetsRun(a, b, other, against)) continue
+    for (let to = against * RUN_EDGES + 1; to <= lastAgainst; to++) {
+      const [c, d] = [other.positions[to - 1]!, other.positions[to]!]
+      if (edgesTouch(a, b, c, d)) return true
+    }
+  }
+  return false
+}
+
+/** Whether the box around an edge overlaps that of a run. */
+function edgeMeetsRun(a: Position, b: Position, { runBoxes }: Border, run: number): boolean {
+  const box = run * 4
+  return (
+    Math.min(a[0], b[0]) <= runBoxes[box + 2]! &&
+    Math.max(a[0], b[0]) >= runBoxes[box]! &&
+    Math.min(a[1], b[1]) <= runBoxes[box + 3]! &&
+    Math.max(a[1], b[1]) >= runBoxes[box + 1]!
+  )
+}
 
 function edgesTouch(a: Position, b: Position, c: Position, d: Position): boolean {
-  if (!edgeMeetsBox(a, b, boxOf([c, d]))) return false
-  const [toC, toD] = [side(a, b, c), side(a, b, d)]
-  if (toC * toD > 0) return false
+  if (Math.min(a[0], b[0]) > Math.max(c[0], d[0]) || Math.max(a[0], b[0]) < Math.min(c[0], d[0])) return false
+  if (Math.min(a[1], b[1]) > Math.max(c[1], d[1]) || Math.max(a[1], b[1]) < Math.min(c[1], d[1])) return false
+  if (side(a, b, c) * side(a, b, d) > 0) return false
   return side(c, d, a) * side(c, d, b) <= 0
 }
 
 /** Whether a ring has a position inside it or on it. */
-export function encloses({ runs }: Border, position: Position): boolean {
+export function encloses(border: Border, position: Position): boolean {
+  const { positions, runBoxes } = border
   const [lng, lat] = position
   let isInside = false
-  for (const { box, positions } of runs) {
-    if (box[1] > lat || box[3] < lat || box[2] < lng) continue
-    for (let at = 1; at < positions.length; at++) {
+  for (let run = 0; run * 4 < runBoxes.length; run++) {
+    const box = run * 4
+    if (runBoxes[box + 1]! > lat || runBoxes[box + 3]! < lat || runBoxes[box + 2]! < lng) continue
+    const last = lastOfRun(positions, run)
+    for (let at = run * RUN_EDGES + 1; at <= last; at++) {
       const [a, b] = [positions[at - 1]!, positions[at]!]
-      if (edgeMeetsBox(a, b, [lng, lat, lng, lat]) && side(a, b, position) === 0) return true
+      const isLevel = lat >= Math.min(a[1], b[1]) && lat <= Math.max(a[1], b[1])
+      const isAbove = lng >= Math.min(a[0], b[0]) && lng <= Math.max(a[0], b[0])
+      if (isLevel && isAbove && side(a, b, position) === 0) return true
       // Of an edge the lower end counts, the upper one does not.
       if (a[1] > lat === b[1] > lat) continue
       const isLeft = a[1] > b[1] ? side(b, a, position) > 0 : side(a, b, position) > 0
