@@ -226,8 +226,8 @@ export class LocalEngine implements BareEngine {
   // ——— reading ———
 
   async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const { json, facts, timeAt } = search(await this.existing(index), stoppable(request, stop))
-    return { body: Buffer.from(json), facts, timeAt }
+    const { parts, facts, timeAt } = search(await this.existing(index), stoppable(request, stop))
+    return { body: Buffer.concat(parts), facts, timeAt }
   }
 
   async multiSearch(
@@ -242,17 +242,21 @@ export class LocalEngine implements BareEngine {
       const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
       return { body: Buffer.from(json), facts }
     }
-    const results: string[] = []
+    const parts: Buffer[] = []
     let bytes = 0
     const facts: SearchFacts[] = []
     for (const [at, { index, request }] of queries.entries()) {
       if (at > 0) checkStop(stop)
       const answer = positioned(at, () => search(index, request, new Bounds(request, bytes)))
-      bytes += Buffer.byteLength(answer.json)
-      results.push(`{"indexUid":${JSON.stringify(request.indexUid)},${answer.json.slice(1)}`)
+      const [brace, ...rest] = answer.parts
+      const start = at === 0 ? '{"results":[' : ','
+      parts.push(Buffer.from(`${start}{"indexUid":${JSON.stringify(request.indexUid)},`))
+      parts.push(brace!.subarray(1), ...rest)
+      for (const part of answer.parts) bytes += part.length
       facts.push(answer.facts)
     }
-    return { body: Buffer.from(`{"results":[${results.join(',')}]}`), facts: summed(facts) }
+    parts.push(Buffer.from(queries.length === 0 ? '{"results":[]}' : ']}'))
+    return { body: Buffer.concat(parts), facts: summed(facts) }
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {

@@ -32,9 +32,17 @@ async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   }
 }
 
+/** The memory of an answer that no other buffer shares: it is handed over, so that an answer is not held twice. */
+function ownMemory(value: unknown): ArrayBuffer[] {
+  const body = value instanceof Uint8Array ? value : (value as { readonly body?: unknown } | null)?.body
+  if (!(body instanceof Uint8Array)) return []
+  const { buffer, byteLength } = body
+  return buffer instanceof ArrayBuffer && byteLength === buffer.byteLength ? [buffer] : []
+}
+
 port.on('message', (message: CallMessage) => {
   void answer(message).then((reply) => {
-    port.postMessage(reply)
+    port.postMessage(reply, reply.ok ? ownMemory(reply.value) : [])
     if (message.call === 'close') port.close()
   })
 })

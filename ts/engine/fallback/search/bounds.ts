@@ -20,7 +20,7 @@ export class Bounds {
   }
 
   /** `part`, which the answer has from here on. @throws EngineError `answer_too_large` */
-  counted(part: string): string {
+  counted<Part extends string | Uint8Array>(part: Part): Part {
     this.#bytes += Buffer.byteLength(part)
     this.check()
     return part

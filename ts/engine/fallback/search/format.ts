@@ -63,8 +63,7 @@ export class Formatter {
     this.retrieved = retrieved
     this.asked =
       (request.attributesToHighlight?.length ?? 0) > 0 || (request.attributesToCrop?.length ?? 0) > 0
-    const works = this.asked || request.showMatchesPosition
-    this.patterns = new QueryPatterns(works ? (candidates.query?.graph ?? null) : null)
+    this.patterns = new QueryPatterns(this.isAsked ? (candidates.query?.graph ?? null) : null)
     this.locales = candidates.locales
     // Highlighting does not know stop words: a phrase with one is never marked.
     this.tokenizer = index.cache.once(
@@ -73,8 +72,14 @@ export class Formatter {
     )
   }
 
+  /** Whether a hit has any of these keys. */
+  get isAsked(): boolean {
+    return this.asked || this.request.showMatchesPosition
+  }
+
   /** The keys of a hit, as JSON text. @param displayed the document as far as it may be shown */
   parts(displayed: JsonObject): string[] {
+    if (!this.isAsked) return []
     const formats = this.asked ? this.formatsFor(displayed) : []
     const resolved = formats.length > 0 || (this.asked && this.asksForAll)
     const parts: string[] = []

@@ -59,6 +59,33 @@ export class HitWriter {
   /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
   hit({ docid, details }: Ranked, extra = ''): string {
     this.bounds.check()
+    const parts = this.storedText(docid) ?? this.documentParts(docid)
+    if (extra !== '') parts.push(extra)
+    const { settings } = this.index.data
+    if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
+    if (this.request.showRankingScoreDetails)
+      parts.push(
+        `"_rankingScoreDetails":${detailsJson(details, {
+          unifiedAttribute: settings.rankingRules.includes('attribute'),
+          isDisplayed: (field) =>
+            displaysEverything(settings) ||
+            settings.displayedAttributes.some((entry) => covers(entry, field)),
+        })}`,
+      )
+    return `{${parts.join(',')}}`
+  }
+
+  /** The stored text of a document without its braces, where it is shown as it is; otherwise null. */
+  private storedText(docid: number): string[] | null {
+    if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
+    const { source } = this.index.data.documents[docid]!
+    const text = Buffer.from(source.buffer, source.byteOffset, source.length)
+    if (this.request.retrieveVectors || text.includes('"_vectors"')) return null
+    return text.length === 2 ? [] : [text.toString('utf8', 1, text.length - 1)]
+  }
+
+  /** What of a document itself a hit shows, and what is worked out from it: keys with their values. */
+  private documentParts(docid: number): string[] {
     const { settings, documents } = this.index.data
     const source = Buffer.from(documents[docid]!.source).toString()
     const document = parseJson(source) as JsonObject
@@ -79,18 +106,7 @@ export class HitWriter {
     parts.push(
       ...this.formatter.parts(everything ? new Map([...displayed, ['_vectors', vectors]]) : displayed),
     )
-    if (extra !== '') parts.push(extra)
-    if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
-    if (this.request.showRankingScoreDetails)
-      parts.push(
-        `"_rankingScoreDetails":${detailsJson(details, {
-          unifiedAttribute: settings.rankingRules.includes('attribute'),
-          isDisplayed: (field) =>
-            displaysEverything(settings) ||
-            settings.displayedAttributes.some((entry) => covers(entry, field)),
-        })}`,
-      )
-    return `{${parts.join(',')}}`
+    return parts
   }
 
   private showsVectors(): boolean {

@@ -167,19 +167,22 @@ export function filterableList({ data }: OpenIndex): string {
   return `available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`
 }
 
-/** A complete answer as JSON text, and facts about it. */
+/** A complete answer as JSON, in pieces of UTF-8 whose first one begins with its brace, and facts about it. */
 export function search(
   index: OpenIndex,
   request: StoppableRequest,
   bounds = new Bounds(request),
-): { json: string; facts: SearchFacts; timeAt: number } {
+): { parts: readonly Buffer[]; facts: SearchFacts; timeAt: number } {
   const started = performance.now()
   const { maxTotalHits } = index.data.settings.pagination
   const { from, to } = pageOf(request, maxTotalHits)
   const found = rankSearch(index, request, to)
   const page = found.ranked.slice(from, to)
   const writer = new HitWriter(index, request, found, bounds)
-  const hits = page.map((ranked) => bounds.counted(writer.hit(ranked)))
+  // Bytes, one hit at a time: texts of whole answers would be garbage of many megabytes.
+  const hits = page.map((ranked, at) =>
+    bounds.counted(Buffer.from(`${at > 0 ? ',' : ''}${writer.hit(ranked)}`)),
+  )
   const facets =
     request.facets === null || request.facets.length === 0
       ? ''
@@ -198,19 +201,20 @@ export function search(
   const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
   const queryVector =
     found.comparedVectors && request.retrieveVectors ? `"queryVector":${vectorText(request.vector!)},` : ''
-  const head =
-    `{"hits":[${hits.join(',')}],"query":${JSON.stringify(request.q ?? '')},${queryVector}` +
-    `"processingTimeMs":`
-  const json =
-    `${head}${Math.round(performance.now() - started)},${window}${facets},` +
+  const parts = [Buffer.from('{"hits":['), ...hits]
+  parts.push(Buffer.from(`],"query":${JSON.stringify(request.q ?? '')},${queryVector}"processingTimeMs":`))
+  const timeAt = parts.reduce((bytes, part) => bytes + part.length, 0)
+  const tail =
+    `${Math.round(performance.now() - started)},${window}${facets},` +
     `"requestUid":${JSON.stringify(request.requestUid)}` +
     `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
     `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
     `${semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`}}`
+  parts.push(Buffer.from(tail))
   const { parsed } = found.candidates
   return {
-    json,
-    timeAt: Buffer.byteLength(head),
+    parts,
+    timeAt,
     facts: {
       degraded: found.degraded,
       usedNegativeOperator: parsed.negativeWords.length + parsed.negativePhrases.length > 0,
