@@ -414,16 +414,13 @@ export function concluded(
   notes: BatchNotes = {},
   uploads: readonly string[] = [],
 ): Conclusion {
-  const members = done.outcomes.map((outcome) => ({
-    status: outcome.status,
-    type: outcome.task.row.type,
-    indexUid: outcome.task.row.indexUid,
-    details: detailsAfter(
-      outcome.task.content.kind,
-      parsedDetails(outcome.task.row.details),
-      outcome.counters,
-    ),
-  }))
+  const members = done.outcomes.map(({ status, task: { row, content }, counters }) => {
+    // Settings of megabytes are not parsed again: their content holds what their row says.
+    const before = content.kind === 'settings' ? content.details : parsedDetails(row.details)
+    const details = detailsAfter(content.kind, before, counters)
+    const detailsText = details === null ? null : details === before ? row.details : JSON.stringify(details)
+    return { status, type: row.type, indexUid: row.indexUid, details, detailsText }
+  })
   return {
     batch: {
       ...batch,
@@ -431,7 +428,7 @@ export function concluded(
       details: JSON.stringify(mergedDetails(members)),
       stats: JSON.stringify(batchStats(members, notes)),
     },
-    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]?.details ?? null)),
+    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]!.detailsText)),
     written: done.written,
     removed: done.removed,
     dropped: done.dropped,
@@ -442,11 +439,11 @@ export function concluded(
   }
 }
 
-function ending(outcome: Outcome, details: object | null): Ending {
+function ending(outcome: Outcome, details: string | null): Ending {
   return {
     uid: outcome.task.row.uid,
     status: outcome.status,
-    details: details === null ? null : JSON.stringify(details),
+    details,
     error: outcome.error === null ? null : JSON.stringify(outcome.error),
     canceledBy: outcome.canceledBy,
     newIndexUid: outcome.newIndexUid,

@@ -100,11 +100,13 @@ const zeroes: Readonly<Record<string, Details>> = {
  * `details` of a task that has ended.
  * @param before as shown until then
  * @param counters null if the task failed or was canceled
+ * @returns `before` itself where nothing is added
  */
 export function detailsAfter(
   kind: TaskContent['kind'],
   before: Details | null,
   counters: Counters | null,
 ): Details | null {
-  return before === null ? null : { ...before, ...zeroes[kind], ...counters }
+  const added = { ...zeroes[kind], ...counters }
+  return before === null || Object.keys(added).length === 0 ? before : { ...before, ...added }
 }
