@@ -141,9 +141,23 @@ async function enqueue({ tasks }: OpenedTasks, name: string, operation: Operatio
   }
 }
 
+/** All tasks, oldest first; a page of a listing holds 10,000 at most. */
+async function allTasks(tasks: OpenedTasks['tasks']): Promise<Told['tasks']> {
+  const found: Told['tasks'][number][] = []
+  for (let from: number | null = 0; from !== null; ) {
+    const page: Awaited<ReturnType<typeof tasks.list>> = await tasks.list(
+      {},
+      { limit: 10_000, from, reverse: true },
+    )
+    found.push(...page.results)
+    from = page.next
+  }
+  return found
+}
+
 /** Waits until nothing is left to do, then says all there is. */
 async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
-  const all = { limit: 4_000_000, from: null, reverse: true }
+  const all = { limit: 10_000, from: null, reverse: true }
   const unfinished = { statuses: ['enqueued', 'processing'] as const }
   while ((await tasks.list(unfinished, { ...all, limit: 1 })).total > 0) {
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -168,7 +182,7 @@ async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
   const known = tasks.indexes().map(({ id }) => id)
   const found = await engine.list()
   return {
-    tasks: (await tasks.list({}, all)).results,
+    tasks: await allTasks(tasks),
     batches: (await tasks.batches({}, { ...all, limit: 0 })).total,
     documents,
     spooled: await readdir(join(setup.directory, 'update_files')),
