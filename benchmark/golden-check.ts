@@ -114,7 +114,10 @@ const names = Object.keys(checks)
 const directory = await mkdtemp(join(tmpdir(), 'golden-check-'))
 const engine = await openFallback({
   directory: join(directory, 'indexes'),
-  log: { error: (fields, message) => console.error(message, fields) },
+  log: {
+    warn: (fields, message) => console.warn(message, fields),
+    error: (fields, message) => console.error(message, fields),
+  },
 })
 let batch = 0
 for (const [uid, { dataset, primaryKey, settings }] of Object.entries(golden.indexes)) {

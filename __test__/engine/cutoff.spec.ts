@@ -36,7 +36,7 @@ async function indexOf(
 ): Promise<{ engine: LocalEngine; stop: () => Promise<void> }> {
   let local: LocalEngine | null = null
   const tested = await TestEngine.open(async (directory) => {
-    local = await LocalEngine.open({ directory })
+    local = await LocalEngine.open({ directory }, () => undefined)
     return local
   })
   await tested.put('things', ...documents.map((t, id) => ({ id, t })))

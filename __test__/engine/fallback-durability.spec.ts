@@ -7,7 +7,8 @@ import { openFallback } from '../../ts/engine/fallback/index.js'
 import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
 import { type OpenEngine, TestEngine } from '../support/engine.js'
 
-const open: OpenEngine = (directory) => openFallback({ directory, log: { error: () => undefined } })
+const open: OpenEngine = (directory) =>
+  openFallback({ directory, log: { warn: () => undefined, error: () => undefined } })
 
 const snapshotOf = (engine: TestEngine): string => join(engine.directory, 'indexes/things/built.snapshot')
 const logOf = (engine: TestEngine): string => join(engine.directory, 'indexes/things/commits.log')
@@ -214,7 +215,7 @@ test.serial(
       const bytes = Buffer.from(whole)
       bytes[at]! ^= 1 << (at % 8)
       await writeFile(logOf(engine), bytes)
-      const reader = await LocalEngine.open({ directory: join(engine.directory, 'indexes') })
+      const reader = await LocalEngine.open({ directory: join(engine.directory, 'indexes') }, () => undefined)
       try {
         const uid = (await reader.lastCommit('things'))?.batchUid
         // Only the last commit cannot be told from one that was never finished.
@@ -228,7 +229,10 @@ test.serial(
     t.true(refused > whole.length / 2)
     for (let cut = whole.length; cut >= 0; cut--) {
       await writeFile(logOf(engine), whole.subarray(0, cut))
-      engine.engine = await LocalEngine.open({ directory: join(engine.directory, 'indexes') })
+      engine.engine = await LocalEngine.open(
+        { directory: join(engine.directory, 'indexes') },
+        () => undefined,
+      )
       const uid = (await engine.engine.lastCommit('things'))?.batchUid
       t.deepEqual(uid === undefined ? [] : await engine.idsFor('things', 'word'), states.get(uid ?? 0) ?? [])
       await engine.engine.close()
@@ -258,7 +262,7 @@ async function failingCalls(t: ExecutionContext, directory: string) {
 
 /** An engine on this thread with one document, after a second one whose commit could be neither synced nor undone. */
 async function failedCommit(t: ExecutionContext) {
-  const engine = await TestEngine.start(t, (directory) => LocalEngine.open({ directory }))
+  const engine = await TestEngine.start(t, (directory) => LocalEngine.open({ directory }, () => undefined))
   await engine.put('things', { id: 1, t: 'first' })
   const failing = await failingCalls(t, engine.directory)
   for (const name of ['datasync', 'sync', 'truncate']) failing.add(name)
@@ -308,7 +312,10 @@ test.serial('a failed commit that outlived its thread is taken back by the next 
   failing.clear()
   await engine.engine.close()
   const directory = join(engine.directory, 'indexes')
-  engine.engine = await LocalEngine.open({ directory, failedCommits: new Map([['things', [2]]]) })
+  engine.engine = await LocalEngine.open(
+    { directory, failedCommits: new Map([['things', [2]]]) },
+    () => undefined,
+  )
   t.deepEqual(await engine.idsFor('things', 'first'), [1])
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 1)
 })

@@ -1,4 +1,8 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'ava'
+import { INLINE_PAYLOAD_BYTES_MAX } from '../../ts/tasks/index.js'
 import { checkError, checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
@@ -154,4 +158,36 @@ test('the log level changes while the service runs', async (t) => {
     { path: '/logs/stderr', body: { target: 'info', mode: 'json' }, code: 'bad_request' },
     { path: '/logs/stream', body: { profileMemory: true }, code: 'invalid_settings_typo_tolerance' },
   ])
+})
+
+test('metrics count an upload that could not be removed, and its task succeeds', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-uploads-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const uploads = join(directory, 'update_files')
+  const server = await startServer(t, {
+    directory,
+    features: ['metrics'],
+    // A directory in the place of an upload is not removed as a file is.
+    queueEngine: (engine) => ({
+      ...engine,
+      async commit(...batch) {
+        const report = await engine.commit(...batch)
+        for (const name of await readdir(uploads)) {
+          await rm(join(uploads, name))
+          await mkdir(join(uploads, name))
+        }
+        return report
+      },
+    }),
+  })
+  const counted = async (): Promise<string | undefined> =>
+    /^meilisearch_background_faults_total\{kind="upload_removal"\} (\d+)$/m.exec(
+      (await server.get('/metrics')).bytes.toString(),
+    )?.[1]
+  t.is(await counted(), '0')
+  // A shorter body would lie in the task store, not in a file.
+  const text = 'x'.repeat(INLINE_PAYLOAD_BYTES_MAX)
+  const task = await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, text }]))
+  t.is(task.status, 'succeeded')
+  t.is(await counted(), '1')
 })

@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
 import { dumperTo } from '../../ts/backup/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
-import { type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
+import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
 import { type Feature, openFeatures } from '../../ts/instance/index.js'
@@ -117,9 +117,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'siftd-http-')))
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: nowhere })
+  const faults = new BackgroundFaults(log)
   const setup = {
     directory: join(directory, 'indexes'),
     log,
+    faults,
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
   }
@@ -137,6 +139,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     directory,
     engine: queueEngine(engine),
     log,
+    faults,
     limits,
     room: { reserveBytes: 64 * 1024 },
     exportIndex: exporterOver(outbound),
@@ -159,6 +162,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },
     log,
+    faults,
     usage,
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },

@@ -75,7 +75,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log,
     }
     if (options.importDump !== null) await importDump(options.importDump, engine, request)
-    const { data, opened, queue, rebuilt, close } = await openInstance({
+    const { data, opened, queue, faults, rebuilt, close } = await openInstance({
       ...engine,
       directory: options.dbPath,
       version,
@@ -110,6 +110,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
       log,
+      faults,
       // Reports have no address to go to yet.
       usage: closedUsage,
       outlets: request.outlets,

@@ -1,5 +1,10 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
 export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
+export {
+  type BackgroundFault,
+  BackgroundFaults,
+  type ReportFault,
+} from './background-faults.js'
 export { documentLines } from './document-lines.js'
 export { encodeRequest } from './encoding.js'
 export type * from './engine.js'

@@ -1,3 +1,4 @@
+import type { BackgroundFaults } from './background-faults.js'
 import type { Engine } from './engine.js'
 
 /** The part of a logger that engines use. */
@@ -13,6 +14,8 @@ export interface EngineSetup {
   /** Absolute path of the directory that holds one directory per index; created when absent. */
   readonly directory: string
   readonly log: EngineLog
+  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  readonly faults?: BackgroundFaults | undefined
   /** Bytes that indexing may use beside mapped files. */
   readonly indexingMemoryBytes: number
   /** Threads that indexing may use, at least one. */

@@ -36,6 +36,17 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
     help: 'searches cut off by their time budget',
     registers: [registry],
   })
+  const { faults } = services
+  new Counter({
+    name: 'meilisearch_background_faults_total',
+    help: 'failures of work that no request waits for, such as removing an upload',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [kind, count] of faults.counts) this.inc({ kind }, count)
+    },
+  })
   return {
     contentType: registry.contentType,
     countDegraded: () => degraded.inc(),

@@ -2,7 +2,7 @@ import type { TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Embedders } from '../embedders/index.js'
-import type { Engine } from '../engine/index.js'
+import type { BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
@@ -67,6 +67,7 @@ export interface Services {
   readonly features: Features
   readonly options: HttpOptions
   readonly log: FastifyBaseLogger
+  readonly faults: BackgroundFaults
   /** Where the use of the service is summed up. */
   readonly usage: Usage
   /** Where the lines of `log` go. */

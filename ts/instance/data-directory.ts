@@ -82,7 +82,7 @@ function compareVersions(left: string, right: string): number | null {
 async function instanceUid(path: string, users: string): Promise<string> {
   const file = join(path, 'instance-uid')
   const copy = join(users, `${path.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')}-instance-uid`)
-  const known = uidIn(await textOf(file)) ?? uidIn(await textOf(copy))
+  const known = uidIn(await textOf(file)) ?? uidIn(await copiedUid())
   const uid = known ?? randomUUID()
   await replaceFile(file, uid)
   try {
@@ -92,16 +92,24 @@ async function instanceUid(path: string, users: string): Promise<string> {
     // The copy is a convenience: a home that cannot be written to must not keep a server from starting.
   }
   return uid
+
+  /** The copy is a convenience: a home that cannot be read must not keep a server from starting. */
+  async function copiedUid(): Promise<string | null> {
+    return textOf(copy).catch(() => null)
+  }
 }
 
 const uidIn = (text: string | null): string | null =>
   text !== null && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text.trim()) ? text.trim() : null
 
+/** null if there is no such file. @throws LaunchError if it cannot be read: it must not be replaced */
 async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
-  } catch {
-    return null
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw new LaunchError(`${path} cannot be read: ${code}`, 1)
   }
 }
 

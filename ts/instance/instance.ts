@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { dumperTo } from '../backup/index.js'
 import type { Embedders } from '../embedders/index.js'
-import { type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
+import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
 import {
   DirectoryInUseError,
@@ -29,6 +29,8 @@ export interface EngineRequest {
   /** Bytes of answers kept until their index changes. Absent: none are kept. */
   readonly answerCacheBytes?: number
   readonly log: Logger
+  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  readonly faults?: BackgroundFaults
 }
 
 export interface InstanceRequest extends EngineRequest {
@@ -54,6 +56,8 @@ export interface Instance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
   readonly queue: OpenedTasks
+  /** Faults of the engine's and the queue's work in the background. */
+  readonly faults: BackgroundFaults
   /** null: the task store is the one that was there. */
   readonly rebuilt: Rebuilt | null
   /** Closes the queue, then the engine. */
@@ -83,7 +87,8 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     if (!request.rebuildTaskStore || !isUnusable(error)) asLaunchError(error)
   })
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
-  const opened = await openEngineIn(data.path, request)
+  const { faults = new BackgroundFaults(log) } = request
+  const opened = await openEngineIn(data.path, { ...request, faults })
   try {
     const { engine } = opened
     const { instanceUid } = data
@@ -92,6 +97,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       directory: data.path,
       engine,
       log,
+      faults,
       limits: request.batch,
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
       ...(dumpDirectory !== undefined && {
@@ -111,6 +117,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       data,
       opened,
       queue,
+      faults,
       rebuilt,
       async close() {
         await queue.close()
@@ -150,6 +157,7 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
   const setup = {
     directory: join(path, INDEXES_DIRECTORY),
     log: request.log,
+    faults: request.faults,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
   }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Embedders, embeddingError } from '../embedders/index.js'
-import { type Engine, loadScripts, type RunScript } from '../engine/index.js'
+import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue/catalogue.js'
@@ -33,6 +33,8 @@ export interface TasksSetup {
   readonly directory: string
   readonly engine: Engine
   readonly log: TaskLog
+  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  readonly faults?: BackgroundFaults
   /** null or absent: the defaults of `limits.ts`. */
   readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
   /** Bytes kept free on the disk, and bytes for the task store; absent: the defaults of `limits.ts`. */
@@ -75,13 +77,11 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const driver =
     setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.room ?? {}
-  const store = await openStoreClient({
-    directory,
-    isNew: false,
-    driver,
-    reserveBytes,
-    storeBytesMax,
-  })
+  const { faults = new BackgroundFaults(log) } = setup
+  const store = await openStoreClient(
+    { directory, isNew: false, driver, reserveBytes, storeBytesMax },
+    faults.report,
+  )
   try {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')

@@ -364,7 +364,7 @@ class Running {
   async steps(): Promise<readonly Step[]> {
     if (this.#isWriting) return [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
     const step = this.#step
-    // Whoever is asked may be closing; then what is inside is not shown.
+    // The engine that is asked may be closing; then the steps inside are not shown.
     const inner = await this.#inner().catch(() => null)
     const outer = [{ currentStep: 'processing tasks', finished: 0, total: 2 }, step]
     // What was inside a step that has ended meanwhile is not inside the next one.

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type { BackgroundFaults } from '../background-faults.js'
 import type { IndexId } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { RESTART_PAUSE_MS } from './limits.js'
 import type { FallbackOptions } from './local-engine.js'
-import type { AnswerMessage, Call, CallMessage } from './protocol.js'
+import type { AnswerMessage, Call, CallMessage, FaultMessage } from './protocol.js'
 
 /** What the fallback needs of a logger. */
 export interface FallbackLog {
+  warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
@@ -33,6 +35,7 @@ interface Waiting {
 export class EngineWorker {
   readonly #options: FallbackOptions
   readonly #log: FallbackLog
+  readonly #faults: BackgroundFaults
   readonly #waiting = new Map<number, Waiting>()
   /** What a thread that follows has to take back, should the disk have kept it. */
   readonly #failedCommits = new Map<IndexId, number[]>()
@@ -43,9 +46,10 @@ export class EngineWorker {
   #calls = 0
   #closing: Promise<void> | null = null
 
-  constructor(options: FallbackOptions, log: FallbackLog) {
+  constructor(options: FallbackOptions, log: FallbackLog, faults: BackgroundFaults) {
     this.#options = options
     this.#log = log
+    this.#faults = faults
     this.#worker = this.#start()
   }
 
@@ -84,7 +88,10 @@ export class EngineWorker {
     this.#startedAt = performance.now()
     const workerData: FallbackOptions = { ...this.#options, failedCommits: this.#failedCommits }
     const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData })
-    worker.on('message', (message: AnswerMessage) => this.#answered(message))
+    worker.on('message', (message: AnswerMessage | FaultMessage) => {
+      if ('fault' in message) this.#faults.report(message.fault)
+      else this.#answered(message)
+    })
     worker.on('error', (error) => this.#ended(worker, String(error)))
     worker.on('exit', (code) => this.#ended(worker, `it ended with code ${code}`))
     return worker

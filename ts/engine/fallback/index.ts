@@ -1,4 +1,5 @@
 /** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
+import { BackgroundFaults } from '../background-faults.js'
 import type { BareEngine, Engine, StopSignal } from '../engine.js'
 import { guarding } from '../guarded.js'
 import { Batches } from './batches.js'
@@ -17,8 +18,12 @@ const isStopSignal = (value: unknown): value is StopSignal =>
 export function openFallback({
   directory,
   log,
-}: FallbackOptions & { readonly log: FallbackLog }): Promise<Engine> {
-  const worker = new EngineWorker({ directory }, log)
+  faults = new BackgroundFaults(log),
+}: FallbackOptions & {
+  readonly log: FallbackLog
+  readonly faults?: BackgroundFaults | undefined
+}): Promise<Engine> {
+  const worker = new EngineWorker({ directory }, log, faults)
   const batches = new Batches(worker)
   const forward =
     <C extends Call>(call: C) =>

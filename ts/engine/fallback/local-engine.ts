@@ -7,6 +7,7 @@
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { IndexSettings } from '../../settings/index.js'
+import { type ReportFault, reasonOf } from '../background-faults.js'
 import { decodeRequest } from '../encoding.js'
 import type {
   Answer,
@@ -49,7 +50,7 @@ import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
 import { type StoppableRequest, search } from './search/search.js'
 import { similar } from './search/similar.js'
-import { DamagedFileError, syncDirectory } from './store/frames.js'
+import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, readLog } from './store/log.js'
 import { readSnapshot } from './store/snapshot.js'
 import { compareUtf8 } from './text-order.js'
@@ -70,19 +71,22 @@ export class LocalEngine implements BareEngine {
   readonly kind = 'fallback'
   private readonly directory: string
   private readonly failedCommits: ReadonlyMap<IndexId, readonly number[]>
+  private readonly report: ReportFault
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
   private tickets = 0
   /** Ends what goes on in the background, and indexes being opened. */
   private readonly closing = { aborted: false }
 
-  private constructor({ directory, failedCommits = new Map() }: FallbackOptions) {
+  private constructor({ directory, failedCommits = new Map() }: FallbackOptions, report: ReportFault) {
     this.directory = directory
+    this.report = report
     this.failedCommits = failedCommits
   }
 
-  static async open(options: FallbackOptions): Promise<LocalEngine> {
+  /** @param report gets the faults of work that no call waits for */
+  static async open(options: FallbackOptions, report: ReportFault): Promise<LocalEngine> {
     await mkdir(options.directory, { recursive: true })
-    return new LocalEngine(options)
+    return new LocalEngine(options, report)
   }
 
   private path(index: IndexId): string {
@@ -104,7 +108,9 @@ export class LocalEngine implements BareEngine {
   private async open(index: IndexId): Promise<OpenIndex> {
     const failed = this.failedCommits.get(index)
     if (failed !== undefined) await this.takeBack(index, failed)
-    return openIndex(this.path(index), this.closing)
+    return openIndex(this.path(index), this.closing, (kind, file, error) =>
+      this.report({ kind, index, file, reason: reasonOf(error) }),
+    )
   }
 
   private takeBack(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -205,9 +211,15 @@ export class LocalEngine implements BareEngine {
     let needed = data.sourceBytes
     for (const set of data.vectors.values()) needed += set.bytes
     if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
-    // The commit stands even where the log cannot be rewritten; the next commit tries again.
-    const shorter = await log.rewritten(wholeState(data)).catch(() => null)
-    if (shorter !== null) open.replaceLog(shorter)
+    try {
+      const shorter = await log.rewritten(wholeState(data), (directory, error) =>
+        open.report('directory_sync', directory, error),
+      )
+      open.replaceLog(shorter)
+    } catch (error) {
+      // The commit stands even where the log cannot be rewritten; the next commit tries again.
+      open.report('log_rewrite', log.path, error)
+    }
   }
 
   async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -340,6 +352,7 @@ export class LocalEngine implements BareEngine {
   private async closeIndex(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
     this.indexes.delete(index)
+    // An index that did not open has nothing to close, and its error went to the call that opened it.
     const open = await opening?.catch(() => null)
     await open?.close()
   }
@@ -367,8 +380,10 @@ export class LocalEngine implements BareEngine {
 async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory()
-  } catch {
-    return false
+  } catch (error) {
+    // Any other error says nothing about the index, which must not be taken for a missing one.
+    if (isMissing(error)) return false
+    throw error
   }
 }
 

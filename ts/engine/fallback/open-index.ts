@@ -2,12 +2,13 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type { BackgroundFaultKind } from '../background-faults.js'
 import type { BatchReport } from '../engine.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data.js'
 import { applyPlan } from './indexing/apply.js'
 import { planIndexes } from './indexing/plan.js'
 import type { PreparedPlan } from './indexing/prepare.js'
-import { Pacer, type Stop } from './pacer.js'
+import { Pacer, type Stop, StoppedError } from './pacer.js'
 import { Progress } from './progress.js'
 import { builtOf } from './store/built.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
@@ -27,6 +28,9 @@ export const SNAPSHOT_FILE = 'built.snapshot'
 const TAIL_BYTES_MAX = 1024 * 1024
 const TAIL_PART_MAX = 1 / 8
 
+/** Gets the faults of an index's background work. */
+type ReportIndexFault = (kind: BackgroundFaultKind, file: string, error: unknown) => void
+
 export class OpenIndex {
   readonly data: IndexData
   private commits: CommitLog
@@ -43,6 +47,7 @@ export class OpenIndex {
   private versionCache: VersionCache
   /** Ends the writing of a snapshot. */
   private readonly closing: Stop
+  readonly report: ReportIndexFault
 
   constructor(
     directory: string,
@@ -50,9 +55,11 @@ export class OpenIndex {
     log: CommitLog,
     snapshot: { readonly position: LogPosition; readonly bytes: number } | null,
     closing: Stop,
+    report: ReportIndexFault,
   ) {
     this.directory = directory
     this.closing = closing
+    this.report = report
     this.data = data
     this.commits = log
     this.covered = snapshot?.position ?? null
@@ -96,15 +103,13 @@ export class OpenIndex {
   private async writeSnapshot(): Promise<void> {
     const { log } = this
     const snapshot: Snapshot = { position: log.position, built: builtOf(this.data) }
+    const path = join(this.directory, SNAPSHOT_FILE)
     try {
-      this.snapshotBytes = await writeSnapshot(
-        join(this.directory, SNAPSHOT_FILE),
-        snapshot,
-        new Pacer(undefined, this.closing),
-      )
+      this.snapshotBytes = await writeSnapshot(path, snapshot, new Pacer(undefined, this.closing))
       if (log === this.log) this.covered = snapshot.position
-    } catch {
-      // It only saves time, and a full disk shows where it matters; the next large commit tries again.
+    } catch (error) {
+      // A snapshot only saves time when the index is opened; the next large commit tries again.
+      if (!(error instanceof StoppedError)) this.report('snapshot_write', path, error)
     }
   }
 
@@ -177,9 +182,14 @@ class Replayed {
 /**
  * Reads what `directory` holds, which is made if missing.
  * @param closing once aborted, opening fails soon, and what goes on in the background ends
+ * @param report gets faults of what goes on in the background
  * @throws DamagedFileError
  */
-export async function openIndex(directory: string, closing: Stop): Promise<OpenIndex> {
+export async function openIndex(
+  directory: string,
+  closing: Stop,
+  report: ReportIndexFault,
+): Promise<OpenIndex> {
   await mkdir(directory, { recursive: true })
   await syncDirectory(join(directory, '..'))
   const snapshot = await usableSnapshot(join(directory, SNAPSHOT_FILE))
@@ -196,7 +206,7 @@ export async function openIndex(directory: string, closing: Stop): Promise<OpenI
         ? emptyIndex(replayed.settings ?? defaultIndexSettings)
         : indexOf(used, replayed.marked)
     const rebuilt = await catchUp(data, replayed, closing)
-    const open = new OpenIndex(directory, data, log, used, closing)
+    const open = new OpenIndex(directory, data, log, used, closing, report)
     open.snapshotIfDue(rebuilt)
     return open
   } catch (error) {

@@ -1,5 +1,6 @@
 /** What the proxy and its worker say to each other. */
 import type { ErrorCode } from '../../errors/index.js'
+import type { BackgroundFault } from '../background-faults.js'
 import type { BareEngine } from '../engine.js'
 
 /** Calls that cross to the worker: all of `BareEngine` but its name. */
@@ -22,3 +23,8 @@ export type AnswerMessage =
       /** Empty for what was asked for: then there is nothing to log. */
       readonly stack: string
     }
+
+/** Sent unasked, when work failed that no call waits for. */
+export interface FaultMessage {
+  readonly fault: BackgroundFault
+}

@@ -3,12 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { EngineError } from '../engine-error.js'
 import { type FallbackOptions, LocalEngine } from './local-engine.js'
 import { StoppedError } from './pacer.js'
-import type { AnswerMessage, CallMessage } from './protocol.js'
+import type { AnswerMessage, CallMessage, FaultMessage } from './protocol.js'
 import { StopFlag } from './stop-flag.js'
 
 if (parentPort === null) throw new Error('the fallback engine runs in a worker thread')
 const port = parentPort
-const opening = LocalEngine.open(workerData as FallbackOptions)
+const opening = LocalEngine.open(workerData as FallbackOptions, (fault) =>
+  port.postMessage({ fault } satisfies FaultMessage),
+)
 
 /** Shared memory is never anything but the flag of a search or of a batch. */
 const received = (value: unknown): unknown =>

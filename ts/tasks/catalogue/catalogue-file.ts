@@ -25,6 +25,7 @@ export function catalogueFile(directory: string): CatalogueFile {
   return {
     async update(rows) {
       const text = textOf(rows)
+      // A file that cannot be read is written anew.
       written ??= await readFile(path, 'utf8').catch(() => '')
       if (text === written) return
       // If this fails half-way, the file may say either.
@@ -53,9 +54,15 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path)
 }
 
-/** What the file says; null if there is none, or its checksum does not match. */
+/**
+ * What the file says; null if there is none, or its checksum does not match.
+ * @throws Error of the system if the file is there and cannot be read
+ */
 export async function readCatalogueFile(directory: string): Promise<readonly NamedIndex[] | null> {
-  const text = await readFile(pathIn(directory), 'utf8').catch(() => null)
+  const text = await readFile(pathIn(directory), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
   if (text === null) return null
   try {
     const { checksum, indexes } = JSON.parse(text) as { checksum: number; indexes: readonly NamedIndex[] }

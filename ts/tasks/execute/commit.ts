@@ -30,6 +30,7 @@ export async function commitOf(
   run.step('committing')
   run.follow(() => engine.progress(id))
   // The engine stops a commit that is not yet past the point of no return; then it fails.
+  // The commit under way tells how it ended, whether the request to stop reached it or not.
   const stop = () => void engine.abandon(prepared).catch(() => undefined)
   run.signal.addEventListener('abort', stop, { once: true })
   try {
@@ -74,6 +75,7 @@ export async function commitOf(
     try {
       const done = await Promise.race([work.then((value) => ({ value })), interrupted])
       if (done === null) {
+        // The interruption is the outcome; `giveUp` waits for the work itself.
         work.catch(() => undefined)
         return giveUp()
       }

@@ -34,7 +34,10 @@ export async function createIndex(task: PendingTask, run: Run, around: BatchCont
     return effects({ finishedAt, outcomes: [outcome], written })
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    await engine.drop(id).catch(() => undefined)
+    await engine.drop(id).catch((left: unknown) => {
+      // The directory was announced, so the next start removes it.
+      log.warn({ err: left, index: id }, 'what a failed creation left of an index could not be removed')
+    })
     return effects({ outcomes: [failed(task, failureBody(error, log, run.batchUid))] })
   }
 }

@@ -45,6 +45,7 @@ export class DatabaseSizes {
       if (this.#known.size > DATABASE_SIZES_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
       return sizes
     } catch {
+      // The sizes are a detail of the batch, and an index that is damaged fails where it is read.
       this.#known.delete(id)
       return null
     }

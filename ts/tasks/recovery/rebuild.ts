@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
 import { readCatalogueFile } from '../catalogue/catalogue-file.js'
 import { RESTORED_BATCH_UIDS } from '../limits.js'
-import { loadDriver, type Row } from '../store/driver.js'
+import { DriverLoadError, loadDriver, type Row, storeFault } from '../store/driver.js'
 import { claim } from '../store/lock.js'
 import type { CatalogueRow } from '../store/records.js'
 import { number, text } from '../store/rows.js'
 import { IDENTITY_STORED_AS, UID_FLOOR_STORED_AS, type UidFloor } from '../store/store.js'
+import { StoreError } from '../store/store-client.js'
 import type { WebhookBody } from '../store/stored-webhook.js'
 import { indexesPath, lostPath, markPath } from '../store/survey.js'
 import type { StoredKey } from '../tasks.js'
@@ -38,6 +39,7 @@ export interface Rebuilt {
  *
  * @param engine open over the indexes of that directory
  * @throws DirectoryInUseError if another process works on the directory; then nothing was changed
+ * @throws StoreError if the system fails to read what is there; then nothing was changed
  */
 export async function rebuildTaskStore(directory: string, engine: Engine): Promise<Rebuilt> {
   const aside = join(lostPath(directory), stampOf(new Date()))
@@ -47,6 +49,14 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   release()
   const old = await salvage(tasks)
   const { rows, documents, missing, floor } = await catalogueOf(directory, engine)
+  const uploads = join(directory, 'update_files')
+  const hasUploads = await readdir(uploads).then(
+    (names) => names.length > 0,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw unreadable(uploads, error)
+    },
+  )
   // A store that is only half made must not be taken for a complete one after a crash.
   const making = join(directory, 'tasks.rebuilding')
   await rm(making, { recursive: true, force: true })
@@ -61,8 +71,7 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   }
   await mkdir(aside, { recursive: true })
   await rename(tasks, join(aside, 'tasks'))
-  const uploads = join(directory, 'update_files')
-  if ((await readdir(uploads).catch(() => [])).length > 0) await rename(uploads, join(aside, 'update_files'))
+  if (hasUploads) await rename(uploads, join(aside, 'update_files'))
   // Without these renames the next start finds no store beside the indexes, or one that ends before the mark of the old
   // one, and refuses.
   await rename(join(making, 'tasks'), tasks)
@@ -89,7 +98,10 @@ async function putBack(store: Restore, { keys, values, webhooks }: Salvaged): Pr
 
 /** The catalogue as the indexes themselves tell it, and uids that no new task or batch may have. */
 async function catalogueOf(directory: string, engine: Engine) {
-  const named = new Map((await readCatalogueFile(directory))?.map((index) => [index.id, index]))
+  const catalogue = await readCatalogueFile(directory).catch((error: unknown) => {
+    throw unreadable(`the catalogue in ${indexesPath(directory)}`, error)
+  })
+  const named = new Map(catalogue?.map((index) => [index.id, index]))
   const rows: CatalogueRow[] = []
   const taken = new Set([...named.values()].map(({ uid }) => uid))
   /** Names that commits tell; after a rename or a swap an older one may claim the name of another index. */
@@ -152,7 +164,24 @@ interface Salvaged {
   readonly floor: UidFloor
 }
 
-/** Reads a copy, so that the store stays as it was found. null if it cannot be opened. */
+/** The end of a rebuild that would lose what the system may yet be able to read. */
+const unreadable = (what: string, error: unknown): StoreError =>
+  new StoreError(
+    `the task store is not rebuilt, for ${what} cannot be read now (${error instanceof Error ? error.message : String(error)}). Nothing was changed; start again once the cause is removed`,
+  )
+
+/** Whether an error says nothing about what a file holds: no space, no handles, a failing disk. */
+function isSystemFault(error: unknown): boolean {
+  if (error instanceof DriverLoadError) return true
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall !== undefined) return code !== 'ENOENT'
+  return ['full', 'busy', 'io'].includes(storeFault(error))
+}
+
+/**
+ * Reads a copy, so that the store stays as it was found. null if it is missing or damaged.
+ * @throws StoreError if the system fails to read or copy it: keys and webhooks in it would be lost
+ */
 async function salvage(tasks: string): Promise<Salvaged | null> {
   const copy = join(tasks, 'copy.db')
   const source = join(tasks, 'tasks.db')
@@ -162,10 +191,12 @@ async function salvage(tasks: string): Promise<Salvaged | null> {
       if (error.code !== 'ENOENT') throw error
     })
     return read(copy)
-  } catch {
-    // A file that cannot be read adds no task: the store is rebuilt without it.
+  } catch (error) {
+    if (isSystemFault(error)) throw unreadable(source, error)
+    // A damaged store adds nothing: the new one is made without it.
     return null
   } finally {
+    // Copies that stay are set aside with the old store.
     for (const name of [copy, `${copy}-wal`, `${copy}-shm`])
       await rm(name, { force: true }).catch(() => undefined)
   }
@@ -185,11 +216,12 @@ function read(path: string): Salvaged {
           try {
             found.push(of(row))
           } catch {
-            // One key or value less.
+            // One key or value less: the start screen says how many came back.
           }
         }
-      } catch {
-        // The start screen says how many came back.
+      } catch (error) {
+        // A table that is damaged or absent gives what was read of it before.
+        if (isSystemFault(error)) throw error
       }
       return found
     }

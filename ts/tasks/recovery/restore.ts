@@ -38,13 +38,11 @@ export interface Restore {
 /** @param directory a data directory without tasks */
 export async function openRestore(directory: string): Promise<Restore> {
   const driver = driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
-  const store = await openStoreClient({
-    directory,
-    isNew: true,
-    driver,
-    reserveBytes: 0,
-    storeBytesMax: STORE_BYTES_MAX,
-  })
+  const store = await openStoreClient(
+    { directory, isNew: true, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
+    // Only the end of a task has work that no call waits for, and a restore ends none.
+    () => undefined,
+  )
   const spool = await openSpool(join(directory, 'update_files'))
   // Listings rely on dates that never fall while uids rise.
   let lastEnqueuedAt: Micros = 0

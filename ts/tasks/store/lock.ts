@@ -61,10 +61,20 @@ export async function claim(path: string): Promise<() => void> {
   }
 }
 
-/** Null if the file is gone or was cut short by a crash. */
+/**
+ * Null if the file is gone or was cut short by a crash.
+ * @throws Error of the system if it cannot be read: a lock whose owner is unknown is not taken over
+ */
 function ownerIn(path: string): Owner | null {
+  let text: string
   try {
-    const owner: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const owner: unknown = JSON.parse(text)
     return typeof owner === 'object' && owner !== null && 'pid' in owner && 'space' in owner
       ? (owner as Owner)
       : null

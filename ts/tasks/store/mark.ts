@@ -91,7 +91,7 @@ export class MarkWriter {
       this.#write({ ...this.#content, closed })
       fsyncSync(this.#file)
     } catch {
-      // As above.
+      // A mark that is not closed costs one check less at the next start, and the disk that failed shows in the store.
     } finally {
       closeSync(this.#file)
     }

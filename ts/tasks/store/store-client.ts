@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
+import type { ReportFault } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { noSpace } from '../spool.js'
 import type { DriverName } from './driver.js'
 import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
-import type { Opened, WorkerSetup } from './store-worker.js'
+import type { Opened, StoreMessage, WorkerSetup } from './store-worker.js'
 
 /** The task store as the main thread sees it: the same calls, each a promise. */
 export interface StoreClient {
@@ -120,8 +121,11 @@ export class Exchange {
  */
 const YOUNG_MB_MAX = 12
 
-/** Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened. */
-export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> {
+/**
+ * Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened.
+ * @param report gets faults of work that no call waits for
+ */
+export async function openStoreClient(setup: WorkerSetup, report: ReportFault): Promise<StoreClient> {
   const worker = new Worker(new URL('./store-worker.js', import.meta.url), {
     workerData: setup,
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
@@ -140,8 +144,10 @@ export async function openStoreClient(setup: WorkerSetup): Promise<StoreClient> 
   const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
   worker.on('exit', () => exchange.fail(new StoreError('the task store is closed')))
-  worker.on('message', (message: readonly Reply[] | 'closed') => {
-    if (message !== 'closed') exchange.receive(message)
+  worker.on('message', (message: StoreMessage) => {
+    if (message === 'closed') return
+    if ('fault' in message) report(message.fault)
+    else exchange.receive(message)
   })
 
   return {

@@ -5,11 +5,12 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import type { BackgroundFault, ReportFault } from '../../engine/index.js'
 import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
 import { GroupCommit } from './group-commit.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
-import type { Request } from './records.js'
+import type { Reply, Request } from './records.js'
 import { Reserve, reservePath } from './reserve.js'
 import { DamagedStoreError, Store, StoreVersionError } from './store.js'
 import {
@@ -49,6 +50,9 @@ export type Opened =
     }
   | { readonly ok: false; readonly name: string; readonly message: string }
 
+/** The messages after that; a fault comes unasked. */
+export type StoreMessage = readonly Reply[] | 'closed' | { readonly fault: BackgroundFault }
+
 if (!isMainThread && parentPort !== null) void serve(workerData as WorkerSetup, parentPort)
 
 async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): Promise<void> {
@@ -63,7 +67,9 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
   }
   const { store, close } = opened
   const reserve = new Reserve(reservePath(setup.directory), setup.reserveBytes)
-  const desk = new GroupCommit(store, reserve, setup.storeBytesMax, removeFile)
+  const desk = new GroupCommit(store, reserve, setup.storeBytesMax, (path) =>
+    removeUpload(path, (fault) => port.postMessage({ fault } satisfies StoreMessage)),
+  )
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false
@@ -75,10 +81,10 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
       else requests.push(message.message)
       message = receiveMessageOnPort(port) as typeof message
     }
-    port.postMessage(desk.carryOut(requests))
+    port.postMessage(desk.carryOut(requests) satisfies StoreMessage)
     if (closing) {
       close()
-      port.postMessage('closed')
+      port.postMessage('closed' satisfies StoreMessage)
       port.close()
     }
   })
@@ -86,11 +92,13 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
   port.postMessage({ ok: true, driver: name, reasons, doubt } satisfies Opened)
 }
 
-function removeFile(path: string): void {
+function removeUpload(path: string, report: ReportFault): void {
   try {
     rmSync(path, { force: true })
-  } catch {
+  } catch (error) {
     // The task of this upload is finished; the next start removes uploads that no task refers to.
+    const reason = error instanceof Error ? error.message : String(error)
+    report({ kind: 'upload_removal', index: null, file: path, reason })
   }
 }
 

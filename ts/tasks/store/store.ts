@@ -208,7 +208,7 @@ export class Store implements StoreCalls {
       try {
         connection.exec('ROLLBACK')
       } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full.
+        // SQLite has rolled back by itself, as it does when the disk is full; each call gets the first error.
       }
       return calls.map(() => ({ ok: false, error }))
     } finally {

@@ -125,13 +125,21 @@ export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): 
   return at + bytes.length
 }
 
+/** Whether a call failed because the file is not there, not because the system could not look. */
+export function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
 /** Makes a new or renamed entry of a directory durable; a no-op where directories cannot be opened. */
 export async function syncDirectory(path: string): Promise<void> {
   let directory: FileHandle
   try {
     directory = await open(path, 'r')
-  } catch {
-    return
+  } catch (error) {
+    // Windows refuses to open a directory; its file systems journal names by themselves.
+    if (process.platform === 'win32') return
+    throw error
   }
   try {
     await directory.sync()

@@ -19,7 +19,7 @@ import { dirname } from 'node:path'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
-import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from './frames.js'
+import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'
 
 const HEADER = Buffer.from('SIFTLOG2')
 const DOCUMENTS = 1
@@ -191,7 +191,7 @@ export class CommitLog {
       this.last = { end: at, check: bytes.readUInt32LE(5) }
     } catch (error) {
       this.isUncut = true
-      // What cannot be cut off now is cut off before the next commit.
+      // What cannot be cut off now is cut off before the next commit; the commit fails by its own error.
       await this.cut().catch(() => undefined)
       rethrowDiskFault(error)
     }
@@ -204,8 +204,14 @@ export class CommitLog {
     this.isUncut = false
   }
 
-  /** A log in place of this one that holds `commit` alone. This one is closed, unless it rejects. */
-  async rewritten(commit: Commit): Promise<CommitLog> {
+  /**
+   * A log in place of this one that holds `commit` alone. This one is closed, unless it rejects.
+   * @param onUnsynced gets the directory whose sync failed, after which the new log stands all the same
+   */
+  async rewritten(
+    commit: Commit,
+    onUnsynced: (directory: string, error: unknown) => void,
+  ): Promise<CommitLog> {
     const temporary = `${this.path}.new`
     await rm(temporary, { force: true })
     const log = await CommitLog.open(temporary, () => undefined)
@@ -220,11 +226,13 @@ export class CommitLog {
     const renamed = new CommitLog(this.path, log.file, log.last)
     // Either log has all commits so far. The next one has to be in the one that a power cut leaves.
     renamed.isUnnamed = true
+    const directory = dirname(this.path)
     try {
-      await syncDirectory(dirname(this.path))
+      await syncDirectory(directory)
       renamed.isUnnamed = false
-    } catch {
-      // It is tried again before the next commit.
+    } catch (error) {
+      // The next commit syncs the directory before it writes anything.
+      onUnsynced(directory, error)
     }
     await this.file.close()
     return renamed
@@ -299,7 +307,9 @@ async function exists(path: string): Promise<boolean> {
   try {
     await stat(path)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    // A log that is there but cannot be looked at must not be opened as a new one, which empties it.
+    if (isMissing(error)) return false
+    throw error
   }
 }

@@ -55,6 +55,7 @@ export async function writeSnapshot(
     await syncDirectory(dirname(path))
     return at
   } catch (error) {
+    // The first error is the one that is thrown.
     await file.close().catch(() => undefined)
     await rm(temporary, { force: true })
     throw error
