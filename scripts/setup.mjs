@@ -134,7 +134,7 @@ function libraryOf(crate) {
  * scripts asks for features of shared dependencies with which the engine's would be compiled a second time.
  */
 const addons = [
-  { crate: 'node', which: 'engine' },
+  { crate: 'siftd-node', which: 'engine' },
   { crate: 'script-node', which: 'script' },
 ]
 
@@ -150,7 +150,7 @@ const profiles = {
 
 /** What an addon is built with by who has no need of tests; a checkout that has been tested stays with one build. */
 export function servingProfile() {
-  return existsSync(join(cargoTarget(), profiles.dev.folder, libraryOf('node'))) ? 'dev' : 'release'
+  return existsSync(join(cargoTarget(), profiles.dev.folder, libraryOf('siftd-node'))) ? 'dev' : 'release'
 }
 
 const cargoTarget = () => process.env.CARGO_TARGET_DIR ?? inRoot('target')

@@ -9,7 +9,7 @@ import {
 import { callProvider, type EmbedOptions } from './calls.js'
 import { EmbeddingCache } from './embedding-cache.js'
 import { dimensionsSet, type LearningSetup, settled } from './inferred-dimensions.js'
-import { type Shown, type Slot, type Subject, searchInput, slotsOf } from './inputs.js'
+import { type EmbedderView, type Slot, type Subject, searchInput, slotsOf } from './inputs.js'
 import { CACHED_QUERY_BYTES_MAX, RENDERING_TURN_MS } from './limits.js'
 import { embeddingError, providerOf } from './providers.js'
 import { embedded } from './requests.js'
@@ -40,8 +40,8 @@ export interface Embedders {
    */
   documents(
     subjects: readonly Subject[],
-    after: Shown,
-    before: Shown,
+    after: EmbedderView,
+    before: EmbedderView,
     options: EmbedOptions,
   ): Promise<readonly (EmbeddedDocument | null)[]>
   /**
@@ -121,8 +121,8 @@ function dimensionsOf(fields: EmbedderFields): number | null {
 /** Renders in turns, so that a long template does not keep everybody waiting. */
 async function rendered(
   subjects: readonly Subject[],
-  after: Shown,
-  before: Shown,
+  after: EmbedderView,
+  before: EmbedderView,
 ): Promise<readonly (readonly Slot[] | null)[]> {
   const slots: (readonly Slot[] | null)[] = []
   let since = performance.now()

@@ -16,7 +16,7 @@ import { documentContext, renderFragment, renderText, TemplateError } from './te
 type Document = Readonly<Record<string, unknown>>
 
 /** All that decides what an embedder gets to see of a document. */
-export interface Shown {
+export interface EmbedderView {
   readonly fields: EmbedderFields
   readonly searchableAttributes: readonly string[]
 }
@@ -43,8 +43,8 @@ export interface Slot {
  */
 export async function slotsOf(
   subject: Subject,
-  after: Shown,
-  before: Shown,
+  after: EmbedderView,
+  before: EmbedderView,
 ): Promise<readonly Slot[] | null> {
   const fragments = indexingFields(after.fields).indexingFragments
   return fragments === undefined ? textSlots(subject, after, before) : fragmentSlots(subject, after, before)
@@ -52,8 +52,8 @@ export async function slotsOf(
 
 async function textSlots(
   { id, document, before }: Subject,
-  after: Shown,
-  shownBefore: Shown,
+  after: EmbedderView,
+  shownBefore: EmbedderView,
 ): Promise<readonly Slot[] | null> {
   let input: string
   try {
@@ -66,7 +66,7 @@ async function textSlots(
   return [{ fragment: null, input }]
 }
 
-function textOf(document: Document, { fields, searchableAttributes }: Shown): Promise<string> {
+function textOf(document: Document, { fields, searchableAttributes }: EmbedderView): Promise<string> {
   const { documentTemplate = defaultDocumentTemplate, documentTemplateMaxBytes = 400 } =
     indexingFields(fields)
   const context = documentContext(document, searchableAttributes)
@@ -75,8 +75,8 @@ function textOf(document: Document, { fields, searchableAttributes }: Shown): Pr
 
 async function fragmentSlots(
   { document, before, keeps }: Subject,
-  after: Shown,
-  shownBefore: Shown,
+  after: EmbedderView,
+  shownBefore: EmbedderView,
 ): Promise<readonly Slot[] | null> {
   const now = await renderedFragments(document, after)
   const then = before === null ? new Map<string, unknown>() : await renderedFragments(before, shownBefore)
@@ -96,7 +96,7 @@ async function fragmentSlots(
 /** Fragments of a document by name; those that it lacks a field for are left out. */
 async function renderedFragments(
   document: Document,
-  { fields, searchableAttributes }: Shown,
+  { fields, searchableAttributes }: EmbedderView,
 ): Promise<Map<string, unknown>> {
   const fragments = (indexingFields(fields).indexingFragments ?? {}) as Readonly<
     Record<string, { value: unknown }>

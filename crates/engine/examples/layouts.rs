@@ -1,6 +1,6 @@
 //! What does a layout of words cost, and what does it buy? Behind docs/decisions/0002; by command:
 //!
-//! `cargo run -p engine --example layouts -- DOCUMENTS.ndjson`
+//! `cargo run -p siftd-engine --example layouts -- DOCUMENTS.ndjson`
 //!
 //! Puts the strings of flat documents into an index in memory, once for each layout, on one thread. Prints
 //! bytes of the dictionary, of postings and of positions, how long that took, and the median time to find
@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use engine::analysis::{Analyzer, TokenKind};
-use engine::settings::Settings;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use serde_json::{Map, Value as Json};
+use siftd_engine::analysis::{Analyzer, TokenKind};
+use siftd_engine::settings::Settings;
 use tantivy::directory::RamDirectory;
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};

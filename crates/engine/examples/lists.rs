@@ -1,6 +1,6 @@
 //! What would lists for frequent words cost on disk, and what would they save? By command:
 //!
-//! `cargo run -p engine --example lists -- INDEX`
+//! `cargo run -p siftd-engine --example lists -- INDEX`
 //!
 //! INDEX is the directory of one index. First bytes: places (documents by position) of frequent words and short
 //! beginnings, documents of short beginnings, documents where one of the most frequent words follows another; as
@@ -14,10 +14,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::postings::{Budget, Orders, Postings, Side};
-use engine::{Engine, Index, Limits};
 use roaring::RoaringBitmap;
 use serde_json::json;
+use siftd_engine::postings::{Budget, Orders, Postings, Side};
+use siftd_engine::{Engine, Index, Limits};
 
 /// What is searched for. A word ends what is typed, so that it may go on.
 const SEARCHES: [&[&str]; 9] = [

@@ -1,6 +1,6 @@
 //! How long do searches take, in this process? By command:
 //!
-//! `cargo run -p engine --example searches -- INDEX QUERIES [RUNS [cold|late|turn]]`
+//! `cargo run -p siftd-engine --example searches -- INDEX QUERIES [RUNS [cold|late|turn]]`
 //!
 //! INDEX is the directory of one index. QUERIES is `films` or `million` for the searches that have an aim, or
 //! a file with a search body per line as a client would POST it. Each is run RUNS times (default 15) on one
@@ -13,8 +13,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use engine::{Engine, Index, Limits};
 use serde_json::{Map, Value as Json, json};
+use siftd_engine::{Engine, Index, Limits};
 
 /// The allocator of the addon: what large sets cost is for a good part memory.
 #[global_allocator]

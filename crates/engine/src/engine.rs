@@ -12,7 +12,7 @@ use crate::analysis;
 use crate::error::{Context, Error, Result};
 use crate::index::{Damage, Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
-use crate::search::{self, Answer, IndexedSearch, Patience};
+use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
 use crate::threads;
 
@@ -161,7 +161,7 @@ impl Engine {
         &self,
         searches: Vec<(String, Vec<u8>)>,
         federation: Option<&[u8]>,
-        patience: &Patience,
+        search_deadline: &SearchDeadline,
     ) -> Result<Answer> {
         let mut snapshots: HashMap<String, Snapshot> = HashMap::new();
         let mut indexed = Vec::with_capacity(searches.len());
@@ -174,8 +174,8 @@ impl Engine {
             indexed.push(IndexedSearch { index, snapshot, request });
         }
         match federation {
-            Some(federation) => search::federated_search(&indexed, federation, patience),
-            None => search::multi_search(&indexed, patience),
+            Some(federation) => search::federated_search(&indexed, federation, search_deadline),
+            None => search::multi_search(&indexed, search_deadline),
         }
     }
 

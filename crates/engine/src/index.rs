@@ -11,8 +11,10 @@ use serde_json::Value;
 
 use crate::error::{Context, Error, Result};
 use crate::facets;
-use crate::indexing::{self, Batch, BatchReport, Draft, Room, Shown, Step, Watch, WriteOptions};
-use crate::search::{self, Answer, Patience};
+use crate::indexing::{
+    self, Batch, BatchMonitor, BatchReport, ProgressGuard, SpillAllocator, StagedBatch, Step, WriteOptions,
+};
+use crate::search::{self, Answer, SearchDeadline};
 use crate::store::schema::Presence;
 use crate::store::{CommitRecord, Committed, IndexDirectory, Snapshot};
 use crate::vector::{VectorPage, Vectors};
@@ -68,8 +70,8 @@ pub struct Index {
     limits: Limits,
     current: RwLock<Option<Arc<Current>>>,
     writing: Mutex<Writing>,
-    /// Whoever waits for the batch being written, and what they see of it.
-    watch: Watch,
+    /// Stops the batch being written, and shows its progress.
+    monitor: BatchMonitor,
     /// Held while segments are merged.
     merging: Mutex<()>,
     /// The index is not to be merged any more.
@@ -98,7 +100,7 @@ impl Writing {
 }
 
 enum Prepared {
-    Draft(Box<Draft>),
+    StagedBatch(Box<StagedBatch>),
     /// The newest commit is already this batch: it was applied before a crash.
     Done(Value),
 }
@@ -125,7 +127,7 @@ impl Index {
             limits,
             current: RwLock::new(current),
             writing: Mutex::default(),
-            watch: Watch::default(),
+            monitor: BatchMonitor::default(),
             merging: Mutex::default(),
             closed: Arc::default(),
         })
@@ -165,7 +167,7 @@ impl Index {
     pub fn prepare(&self, batch: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<u32> {
         let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
         let mut writing = self.writing();
-        self.watch.stop.store(false, Ordering::Relaxed);
+        self.monitor.stop.store(false, Ordering::Relaxed);
         writing.prepared = None;
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
@@ -174,16 +176,19 @@ impl Index {
                 Prepared::Done(done.record.report.clone())
             }
             _ => {
-                let mut draft = Draft::new(
+                let mut staged = StagedBatch::new(
                     &batch,
                     committed.map(|committed| committed.snapshot.clone()),
-                    Watch { asked: stop, ..self.watch.clone() },
+                    BatchMonitor { asked: stop, ..self.monitor.clone() },
                 )?
-                .within(Room::new(&self.path, self.limits.indexing_memory_bytes / DRAFT_MEMORY_SHARE));
+                .within(SpillAllocator::new(
+                    &self.path,
+                    self.limits.indexing_memory_bytes / STAGED_MEMORY_SHARE,
+                ));
                 let documents = batch.operations.iter().map(|task| task.operation.documents()).sum();
                 let _shown = self.begin(Step::Reading, documents);
-                draft.apply(batch)?;
-                Prepared::Draft(Box::new(draft))
+                staged.apply(batch)?;
+                Prepared::StagedBatch(Box::new(staged))
             }
         };
         writing.tickets = writing.tickets.wrapping_add(1);
@@ -192,9 +197,9 @@ impl Index {
     }
 
     /// Begins a step of writing, which is shown until the outcome is dropped.
-    fn begin(&self, step: Step, documents: u64) -> Shown<'_> {
-        self.watch.progress.begin(step, documents);
-        Shown(&self.watch.progress)
+    fn begin(&self, step: Step, documents: u64) -> ProgressGuard<'_> {
+        self.monitor.progress.begin(step, documents);
+        ProgressGuard(&self.monitor.progress)
     }
 
     /// How far the batch on its way has come, as JSON; None if nothing is done for it at the moment. Waits for
@@ -203,7 +208,7 @@ impl Index {
     /// # Errors
     /// Internal.
     pub fn progress(&self) -> Result<Option<Vec<u8>>> {
-        let levels = self.watch.progress.levels();
+        let levels = self.monitor.progress.levels();
         let levels = levels.map(|levels| serde_json::to_vec(&levels));
         levels.transpose().context("progress cannot be written as JSON")
     }
@@ -214,19 +219,19 @@ impl Index {
     /// Internal, if it is not the one prepared.
     pub fn work_count(&self, ticket: u32) -> Result<u64> {
         Ok(match self.writing().get(ticket)? {
-            Prepared::Draft(draft) => draft.vectors.work_count(),
+            Prepared::StagedBatch(staged) => staged.vectors.work_count(),
             Prepared::Done(_) => 0,
         })
     }
 
-    /// What has to be embedded before a prepared batch is committed, a page as JSON; see [`Draft::work`].
+    /// What has to be embedded before a prepared batch is committed, a page as JSON; see [`StagedBatch::work`].
     ///
     /// # Errors
     /// Internal.
     pub fn work(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
         let mut writing = self.writing();
         let page = match writing.get(ticket)? {
-            Prepared::Draft(draft) => draft.work(from)?,
+            Prepared::StagedBatch(staged) => staged.work(from)?,
             Prepared::Done(_) => None,
         };
         page.map(|page| serde_json::to_vec(&page).context("a page cannot be written as JSON")).transpose()
@@ -238,7 +243,7 @@ impl Index {
     /// Internal.
     pub fn fulfil(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
         match self.writing().get(ticket)? {
-            Prepared::Draft(draft) => draft.vectors.fulfil(vectors),
+            Prepared::StagedBatch(staged) => staged.vectors.fulfil(vectors),
             Prepared::Done(_) => Ok(()),
         }
     }
@@ -246,7 +251,7 @@ impl Index {
     /// Forgets a prepared batch, if it is still there.
     pub fn abandon(&self, ticket: u32) {
         // A batch being prepared or written holds the lock: it stops at the next document.
-        self.watch.stop.store(true, Ordering::Relaxed);
+        self.monitor.stop.store(true, Ordering::Relaxed);
         let mut writing = self.writing();
         if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
             writing.prepared = None;
@@ -270,14 +275,14 @@ impl Index {
         let report = match prepared {
             Prepared::Done(report) => report,
             // Asked while what was written is still there: undoing it makes room again.
-            Prepared::Draft(draft) => {
-                self.write(&draft, |error| error.or_full_disk(&self.path).or_failed_disk())?
+            Prepared::StagedBatch(staged) => {
+                self.write(&staged, |error| error.or_full_disk(&self.path).or_failed_disk())?
             }
         };
         serde_json::to_vec(&report).context("a report cannot be written as JSON")
     }
 
-    fn write(&self, draft: &Draft, explain: impl Fn(Error) -> Error) -> Result<Value> {
+    fn write(&self, staged: &StagedBatch, explain: impl Fn(Error) -> Error) -> Result<Value> {
         let _shown = self.begin(Step::Indexing, 0);
         let current = self.current();
         let directory = match &current {
@@ -287,27 +292,27 @@ impl Index {
         let threads = self.limits.indexing_threads.max(1);
         let options = WriteOptions {
             threads,
-            memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, draft.memory_bytes(), threads),
-            spill: directory.spill(&self.watch.stop),
+            memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, staged.memory_bytes(), threads),
+            spill: directory.spill(&self.monitor.stop),
         };
-        let change = indexing::write(draft, directory.layout(), &options).map_err(&explain)?;
+        let change = indexing::write(staged, directory.layout(), &options).map_err(&explain)?;
         let report = BatchReport {
-            batch_uid: draft.batch_uid,
-            index_uid: Some(draft.index_uid.clone()),
-            outcomes: draft.outcomes.clone(),
-            primary_key: draft.primary_key.clone(),
-            documents: draft.documents(),
+            batch_uid: staged.batch_uid,
+            index_uid: Some(staged.index_uid.clone()),
+            outcomes: staged.outcomes.clone(),
+            primary_key: staged.primary_key.clone(),
+            documents: staged.documents(),
         };
         let report = serde_json::to_value(report).context("a report cannot be written as JSON")?;
-        let parts = draft.parts();
+        let parts = staged.parts();
         let mut record = CommitRecord {
             report: report.clone(),
             primary_key: parts.primary_key.clone(),
             vectors: BTreeMap::new(),
         };
-        self.watch.progress.begin(Step::Committing, 0);
+        self.monitor.progress.begin(Step::Committing, 0);
         // Vectors lie on the disk before the commit names them.
-        let vectors = draft.vectors.write(&self.path).map_err(&explain)?;
+        let vectors = staged.vectors.write(&self.path).map_err(&explain)?;
         record.vectors = vectors.logs();
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         let committed = match directory.commit(previous, change, parts, record) {
@@ -395,16 +400,16 @@ impl Index {
     ///
     /// # Errors
     /// See [`search::run`].
-    pub fn search(&self, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
-        search::run(&self.snapshot()?, request, patience)
+    pub fn search(&self, request: &[u8], search_deadline: impl Into<SearchDeadline>) -> Result<Answer> {
+        search::run(&self.snapshot()?, request, search_deadline)
     }
 
     /// Answers a `FacetSearchRequest` given as JSON that began at `started`.
     ///
     /// # Errors
     /// See [`search::facet_search`].
-    pub fn facet_search(&self, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
-        search::facet_search(&self.snapshot()?, request, patience)
+    pub fn facet_search(&self, request: &[u8], search_deadline: impl Into<SearchDeadline>) -> Result<Answer> {
+        search::facet_search(&self.snapshot()?, request, search_deadline)
     }
 
     /// Answers a `SimilarRequest` given as JSON that began at `started`.
@@ -495,14 +500,14 @@ impl Index {
     }
 }
 
-/// Memory for segments being built: what the draft leaves over, in bytes.
+/// Memory for segments being built: what the staged batch leaves over, in bytes.
 fn segment_bytes(indexing_bytes: usize, draft_bytes: usize, threads: usize) -> usize {
     let share = indexing_bytes.saturating_sub(draft_bytes) / SEGMENT_MEMORY_SHARE;
     share.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX * threads)
 }
 
-/// Tables of a draft get this part of the memory for indexing; what they take beyond it lies in files.
-const DRAFT_MEMORY_SHARE: usize = 4;
+/// Tables of a staged batch get this part of the memory for indexing; what they take beyond it lies in files.
+const STAGED_MEMORY_SHARE: usize = 4;
 
 /// Segments being built get this part of the memory for indexing; the rest is for writing out what was built,
 /// and for the merge that may run beside it.

@@ -6,7 +6,7 @@ pub mod error;
 pub mod facets;
 pub mod fields;
 pub mod filter;
-mod generations;
+mod generation_cache;
 mod index;
 pub mod indexing;
 pub mod postings;

@@ -68,7 +68,7 @@ pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// The same for work that nobody waits for. Where no thread is to be had, nothing is done.
+/// The same for background work. Where no thread is to be had, nothing is done.
 pub fn aside(work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().name("siftd-yielding".to_owned());
     let _ = thread.spawn(|| {
@@ -83,7 +83,7 @@ const NICENESS: libc::c_int = 10;
 
 #[cfg(target_os = "linux")]
 fn give_way() {
-    // SAFETY: sets a number of this thread, which Linux keeps for each by itself; 0 stands for whoever asks. If it is
+    // SAFETY: sets a number of this thread, which Linux keeps for each by itself; 0 stands for the calling thread. If it is
     // refused all is as before.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use engine::{Engine, Index, Limits};
+use siftd_engine::{Engine, Index, Limits};
 use serde_json::{Map, Value as Json, json};
 
 /// The small index every build must open, copied so that it stays as it is.

@@ -13,15 +13,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use engine::error::{Error, Result};
-use engine::search::Answer;
-use engine::vector::VectorPage;
-use engine::{Engine, Limits};
 use napi::bindgen_prelude::{Buffer, Float32Array, Object, Uint8Array, Uint32Array};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use pool::Pool;
 use running::{Running, Ticket};
+use siftd_engine::error::{Error, Result};
+use siftd_engine::search::Answer;
+use siftd_engine::vector::VectorPage;
+use siftd_engine::{Engine, Limits};
 
 #[global_allocator]
 static ALLOCATOR: memory::Memory = memory::Memory;
@@ -272,7 +272,7 @@ impl EngineHandle {
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
-            engine.index(&index)?.search(&request, waited.patience()).map(answer)
+            engine.index(&index)?.search(&request, waited.search_deadline()).map(answer)
         })
     }
 
@@ -289,7 +289,7 @@ impl EngineHandle {
         let federation = federation.map(|federation| federation.to_vec());
         let waited = self.running.wait(ticket);
         self.searching(env, move |engine| {
-            engine.multi_search(requests, federation.as_deref(), &waited.patience()).map(answer)
+            engine.multi_search(requests, federation.as_deref(), &waited.search_deadline()).map(answer)
         })
     }
 
@@ -304,7 +304,7 @@ impl EngineHandle {
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
-            engine.index(&index)?.facet_search(&request, waited.patience()).map(answer)
+            engine.index(&index)?.facet_search(&request, waited.search_deadline()).map(answer)
         })
     }
 

@@ -72,7 +72,7 @@ unsafe impl GlobalAlloc for Memory {
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         if !is_mapping(piece, layout) {
             if layout.align() <= ALIGNED_ANYWAY && layout.align() <= bytes {
-                // SAFETY: it is a piece of the library, which nobody uses any more if another one is returned.
+                // SAFETY: it is a piece of the library, and unused once another one is returned.
                 return unsafe { mi_realloc(piece.cast(), bytes).cast() };
             }
             // SAFETY: it came from there with this layout.
@@ -114,7 +114,7 @@ mod mapping {
     }
 
     /// # Safety
-    /// `piece` came from [`new`] for as many `bytes`, and nobody uses it any more.
+    /// `piece` came from [`new`] for as many `bytes`, and is not used any more.
     pub unsafe fn free(piece: *mut u8, bytes: usize) {
         // SAFETY: by the caller's promise.
         unsafe { libc::munmap(piece.cast(), bytes) };

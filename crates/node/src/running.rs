@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use engine::search::Patience;
 use napi_derive::napi;
+use siftd_engine::search::SearchDeadline;
 
 type Flags = HashMap<u32, Arc<AtomicBool>>;
 
@@ -15,7 +15,7 @@ type Flags = HashMap<u32, Arc<AtomicBool>>;
 pub struct Ticket {
     /// Chosen by the caller, different for all calls under way.
     pub number: u32,
-    /// Nobody waits for the answer from the start.
+    /// The answer is not waited for from the start.
     pub is_stopped: bool,
 }
 
@@ -64,8 +64,8 @@ impl Waited {
     }
 
     /// As the engine wants to know it.
-    pub fn patience(&self) -> Patience {
-        Patience::new(self.started, self.stop.clone())
+    pub fn search_deadline(&self) -> SearchDeadline {
+        SearchDeadline::new(self.started, self.stop.clone())
     }
 }
 

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use data::{Data, Random};
-use engine::settings::Settings;
-use engine::vector::{
-    DocumentVectors, Nearest, Path as Way, Staged, VectorDraft, VectorSet, Vectors, embedders_of,
-};
 use roaring::RoaringBitmap;
+use siftd_engine::settings::Settings;
+use siftd_engine::vector::{
+    ChangedVectors, DocumentVectors, Nearest, Path as Way, StagedVectors, VectorSet, Vectors, embedders_of,
+};
 use truth::Truth;
 
 const DIMENSIONS: usize = 384;
@@ -202,12 +202,12 @@ impl Built {
         let folder = tempfile::tempdir().expect("a temporary directory can be made");
         let settings = Settings { embedders, ..Settings::default() };
         let mut built = Self { settings, folder, vectors: None, told: String::new() };
-        let mut draft = built.draft();
+        let mut staged = built.staged();
         for (docid, row) in (0..).zip(rows) {
-            put(&mut draft, docid, row);
+            put(&mut staged, docid, row);
         }
         let started = Instant::now();
-        built.vectors = Some(draft.write(built.folder.path()).expect("vectors can be written"));
+        built.vectors = Some(staged.write(built.folder.path()).expect("vectors can be written"));
         let (written, before, spent) = (started.elapsed(), resident_bytes(), processor_time());
         let started = Instant::now();
         built.tend();
@@ -227,16 +227,16 @@ impl Built {
         built
     }
 
-    fn draft(&mut self) -> VectorDraft {
+    fn staged(&mut self) -> StagedVectors {
         let before = self.vectors.take().unwrap_or_default();
-        VectorDraft::new(&self.settings, before.into()).expect("vectors can be read")
+        StagedVectors::new(&self.settings, before.into()).expect("vectors can be read")
     }
 
     /// A commit of these rows.
     fn write<'r>(&mut self, rows: impl Iterator<Item = (u32, &'r Vec<f32>)>) {
-        let mut draft = self.draft();
-        rows.for_each(|(docid, row)| put(&mut draft, docid, row));
-        self.vectors = Some(draft.write(self.folder.path()).expect("vectors can be written"));
+        let mut staged = self.staged();
+        rows.for_each(|(docid, row)| put(&mut staged, docid, row));
+        self.vectors = Some(staged.write(self.folder.path()).expect("vectors can be written"));
         self.tend();
     }
 
@@ -266,14 +266,14 @@ impl Built {
     }
 }
 
-fn put(draft: &mut VectorDraft, docid: u32, row: &[f32]) {
+fn put(staged: &mut StagedVectors, docid: u32, row: &[f32]) {
     let state = DocumentVectors {
         user_provided: true,
         skip_regenerate: true,
         rows: row.to_vec(),
         ..Default::default()
     };
-    draft.put(docid, Staged::from([("v".to_owned(), state)]));
+    staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
 }
 
 /// The library alone, with its defaults.

@@ -33,7 +33,7 @@ pub struct Piece {
 
 /// Takes the pieces of a text, see [`Analyzer::pieces`](super::Analyzer::pieces).
 pub trait TakePieces<'t> {
-    /// A piece whose text nobody wants.
+    /// A piece whose text no caller reads.
     fn pass(&mut self, piece: Piece);
 
     /// A piece that may be wanted.

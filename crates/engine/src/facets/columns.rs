@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use roaring::RoaringBitmap;
 use tantivy::columnar::{DynamicColumn, NumericalType};
 
-use super::late;
+use super::deferred;
 use super::numbers::NumberColumn;
 use super::ranks::Ranks;
 use super::strings::StringColumn;
@@ -197,7 +197,7 @@ impl SegmentFields {
                 }
             }
         }
-        for column in late::columns(snapshot, segment, path)? {
+        for column in deferred::columns(snapshot, segment, path)? {
             field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
         }
         *place = Some(field.clone());

@@ -8,7 +8,7 @@ use tantivy::columnar::{Cardinality, ColumnIndex};
 
 use super::by_value::{AllOrSome, EachValue};
 use super::columns::{Columns, FieldColumns, Part};
-use super::levels::{Levels, commonest};
+use super::levels::{GroupCounts, commonest};
 use super::numbers::NumberColumn;
 use super::ranks::Ranks;
 use super::strings::{Groups, StringColumn, split};
@@ -41,12 +41,12 @@ pub struct Stats {
 /// Documents by rank, each once per value, and the groups of values above if they were asked for.
 pub(super) struct Counts {
     pub counts: Vec<u32>,
-    levels: Option<Levels>,
+    levels: Option<GroupCounts>,
 }
 
 impl Counts {
     fn new(len: usize, with_levels: bool) -> Self {
-        Self { counts: vec![0; len], levels: if with_levels { Levels::new(len) } else { None } }
+        Self { counts: vec![0; len], levels: if with_levels { GroupCounts::new(len) } else { None } }
     }
 
     /// Ranks that some document has, ascending.

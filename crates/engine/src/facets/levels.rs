@@ -9,12 +9,12 @@ const GROUP_BITS: u32 = 2;
 const GROUPS_MIN: usize = 5;
 
 /// Counts per group of four values, of sixteen, and so on: each document once.
-pub(super) struct Levels {
+pub(super) struct GroupCounts {
     /// Count and last document plus one, by level from one on.
     levels: Vec<Vec<[u32; 2]>>,
 }
 
-impl Levels {
+impl GroupCounts {
     /// None if there are too few values for a level.
     pub fn new(mut len: usize) -> Option<Self> {
         let mut levels = Vec::new();

@@ -7,10 +7,10 @@
 
 mod by_value;
 mod columns;
+mod deferred;
 mod distinct;
 mod distribution;
 mod geo;
-mod late;
 mod levels;
 mod numbers;
 mod order;
@@ -23,10 +23,10 @@ mod shapes;
 mod strings;
 
 pub use columns::{Columns, Value};
+pub use deferred::{is_deferred, prepare};
 pub use distinct::Distinct;
 pub use distribution::{Distribution, Stats};
 pub use geo::{GeoBucket, GeoBuckets, GeoPoint, distance};
-pub use late::{is_late, prepare};
 pub use order::{SortBuckets, SortValue};
 pub use search::{FacetHit, FacetQuery};
 pub use shapes::{Area, BORDERS, CIRCLE_CORNERS, Shape, borders, shapes_of};

@@ -4,7 +4,7 @@ use robust::{Coord, orient2d};
 
 /// A point of the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct Point {
     /// To the east.
     pub x: f64,
     /// To the north.
@@ -18,18 +18,18 @@ pub struct Border(pub [f64; 4]);
 /// A ring and the holes in it. Each ends where it begins; edges count as inside, even those of holes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polygon {
-    rings: Vec<Vec<Place>>,
+    rings: Vec<Vec<Point>>,
     border: Border,
 }
 
 /// Whether a line ends where it begins.
-pub fn is_closed(line: &[Place]) -> bool {
+pub fn is_closed(line: &[Point]) -> bool {
     line.first() == line.last()
 }
 
 impl Border {
     /// Around some places, of which there is one at least.
-    pub fn of(places: &[Place]) -> Self {
+    pub fn of(places: &[Point]) -> Self {
         let places = places.iter().map(|place| Self([place.x, place.y, place.x, place.y]));
         places.reduce(Self::around).unwrap_or(Self([f64::NAN; 4]))
     }
@@ -53,34 +53,34 @@ impl Border {
     }
 
     /// The point that it is, if it is one.
-    pub fn as_place(&self) -> Option<Place> {
+    pub fn as_place(&self) -> Option<Point> {
         let [west, south, east, north] = self.0;
-        (west == east && south == north).then_some(Place { x: west, y: south })
+        (west == east && south == north).then_some(Point { x: west, y: south })
     }
 
     /// Its corners, the first again as the last.
-    pub fn ring(&self) -> Vec<Place> {
+    pub fn ring(&self) -> Vec<Point> {
         let [west, south, east, north] = self.0;
         let corners = [(west, south), (east, south), (east, north), (west, north), (west, south)];
-        corners.map(|(x, y)| Place { x, y }).to_vec()
+        corners.map(|(x, y)| Point { x, y }).to_vec()
     }
 }
 
 /// Above zero if `c` lies to the left of the line from `a` to `b`, below if to the right, zero on it.
-fn side(a: Place, b: Place, c: Place) -> f64 {
-    let coord = |place: Place| Coord { x: place.x, y: place.y };
+fn side(a: Point, b: Point, c: Point) -> f64 {
+    let coord = |place: Point| Coord { x: place.x, y: place.y };
     orient2d(coord(a), coord(b), coord(c))
 }
 
-fn edges(line: &[Place]) -> impl Iterator<Item = (Place, Place)> + '_ {
+fn edges(line: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     line.windows(2).map(|ends| (ends[0], ends[1]))
 }
 
-fn is_on(edge: (Place, Place), place: Place) -> bool {
+fn is_on(edge: (Point, Point), place: Point) -> bool {
     Border::of(&[edge.0, edge.1]).meets(&Border::of(&[place])) && side(edge.0, edge.1, place) == 0.0
 }
 
-fn cross((a, b): (Place, Place), (c, d): (Place, Place)) -> bool {
+fn cross((a, b): (Point, Point), (c, d): (Point, Point)) -> bool {
     if !Border::of(&[a, b]).meets(&Border::of(&[c, d])) {
         return false;
     }
@@ -91,7 +91,7 @@ fn cross((a, b): (Place, Place), (c, d): (Place, Place)) -> bool {
 
 impl Polygon {
     /// The outer ring comes first. None without one.
-    pub fn new(rings: Vec<Vec<Place>>) -> Option<Self> {
+    pub fn new(rings: Vec<Vec<Point>>) -> Option<Self> {
         let border = Border::of(rings.first().filter(|ring| !ring.is_empty())?);
         Some(Self { rings, border })
     }
@@ -102,7 +102,7 @@ impl Polygon {
     }
 
     /// Whether a place is inside.
-    pub fn holds(&self, place: Place) -> bool {
+    pub fn holds(&self, place: Point) -> bool {
         let mut inside = false;
         for (a, b) in self.rings.iter().flat_map(|ring| edges(ring)) {
             if is_on((a, b), place) {
@@ -117,7 +117,7 @@ impl Polygon {
     }
 
     /// Whether a line shares a point with it.
-    pub fn meets_line(&self, line: &[Place]) -> bool {
+    pub fn meets_line(&self, line: &[Point]) -> bool {
         // A line that crosses no edge is wholly inside or wholly outside.
         line.first().is_some_and(|place| self.holds(*place))
             || self
@@ -148,11 +148,11 @@ impl Polygon {
 mod tests {
     use super::*;
 
-    fn line(places: &[(f64, f64)]) -> Vec<Place> {
-        places.iter().map(|&(x, y)| Place { x, y }).collect()
+    fn line(places: &[(f64, f64)]) -> Vec<Point> {
+        places.iter().map(|&(x, y)| Point { x, y }).collect()
     }
 
-    fn square(from: f64, to: f64) -> Vec<Place> {
+    fn square(from: f64, to: f64) -> Vec<Point> {
         Border([from, from, to, to]).ring()
     }
 
@@ -169,7 +169,7 @@ mod tests {
             ((-1.0, 0.0), false),
             ((-1.0, 10.0), false),
         ] {
-            assert_eq!(ring.holds(Place { x: place.0, y: place.1 }), holds, "{place:?}");
+            assert_eq!(ring.holds(Point { x: place.0, y: place.1 }), holds, "{place:?}");
         }
         assert!(ring.meets_line(&line(&[(-5.0, 5.0), (15.0, 5.0)])));
         assert!(ring.meets_line(&line(&[(5.0, 5.0), (5.0, 9.0)])));

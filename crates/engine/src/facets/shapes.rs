@@ -18,7 +18,7 @@ use tantivy::DocId;
 use super::by_value::{AllOrSome, EachValue};
 use super::columns::Columns;
 use super::geo::{EARTH_RADIUS, GeoPoint};
-use super::plane::{Border, Place, Polygon, is_closed};
+use super::plane::{Border, Point, Polygon, is_closed};
 use crate::error::{Context, Result};
 
 /// Names of the columns of borders: west, south, east, north, a value for each shape of a document.
@@ -37,9 +37,9 @@ const WORLD: [f64; 4] = [-180.0, -90.0, 180.0, 90.0];
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A place.
-    Point(Place),
+    Point(Point),
     /// Two places or more.
-    Line(Vec<Place>),
+    Line(Vec<Point>),
     /// A border and holes.
     Polygon(Polygon),
 }
@@ -104,22 +104,22 @@ fn read_geometry(value: &Value, shapes: &mut Vec<Shape>) -> Option<()> {
     Some(())
 }
 
-fn position(value: &Value) -> Option<Place> {
+fn position(value: &Value) -> Option<Point> {
     let numbers = value.as_array()?;
     let finite = |number: &Value| number.as_f64().filter(|number| number.is_finite());
     numbers.iter().try_for_each(|number| finite(number).map(drop))?;
-    Some(Place { x: finite(numbers.first()?)?, y: finite(numbers.get(1)?)? })
+    Some(Point { x: finite(numbers.first()?)?, y: finite(numbers.get(1)?)? })
 }
 
-fn positions(value: &Value, least: usize) -> Option<Vec<Place>> {
-    let positions = value.as_array()?.iter().map(position).collect::<Option<Vec<Place>>>()?;
+fn positions(value: &Value, least: usize) -> Option<Vec<Point>> {
+    let positions = value.as_array()?.iter().map(position).collect::<Option<Vec<Point>>>()?;
     (positions.len() >= least).then_some(positions)
 }
 
 /// Rings of four positions at least, each of which ends where it begins.
 fn polygon(value: &Value) -> Option<Polygon> {
     let ring = |value: &Value| positions(value, 4).filter(|ring| is_closed(ring));
-    let rings = value.as_array()?.iter().map(ring).collect::<Option<Vec<Vec<Place>>>>()?;
+    let rings = value.as_array()?.iter().map(ring).collect::<Option<Vec<Vec<Point>>>>()?;
     Polygon::new(rings)
 }
 
@@ -135,7 +135,7 @@ impl Shape {
 
 impl Area {
     /// `ring` may or may not end where it begins.
-    fn new(mut ring: Vec<Place>) -> Option<Self> {
+    fn new(mut ring: Vec<Point>) -> Option<Self> {
         if !is_closed(&ring) {
             ring.push(*ring.first()?);
         }
@@ -161,7 +161,7 @@ impl Area {
 
     /// Within a line around it.
     pub fn in_polygon(corners: &[GeoPoint]) -> Vec<Self> {
-        let ring = corners.iter().map(|corner| Place { x: corner.lng, y: corner.lat }).collect();
+        let ring = corners.iter().map(|corner| Point { x: corner.lng, y: corner.lat }).collect();
         Self::new(ring).into_iter().collect()
     }
 
@@ -186,12 +186,12 @@ impl Area {
             ring.sort_by(|a, b| a.x.total_cmp(&b.x));
             let (first, last) = (ring[0], ring[ring.len() - 1]);
             let (west, east) = (last.x - 360.0, first.x + 360.0);
-            ring.insert(0, Place { x: west, y: last.y });
-            ring.push(Place { x: east, y: first.y });
-            ring.extend([Place { x: east, y: pole }, Place { x: west, y: pole }]);
+            ring.insert(0, Point { x: west, y: last.y });
+            ring.push(Point { x: east, y: first.y });
+            ring.extend([Point { x: east, y: pole }, Point { x: west, y: pole }]);
         }
         let shifted = [-360.0, 0.0, 360.0].into_iter().filter_map(|shift| {
-            Self::new(ring.iter().map(|corner| Place { x: corner.x + shift, y: corner.y }).collect())
+            Self::new(ring.iter().map(|corner| Point { x: corner.x + shift, y: corner.y }).collect())
         });
         shifted.filter(|area| area.border.meets(&Border(WORLD))).collect()
     }
@@ -217,7 +217,7 @@ impl Area {
 }
 
 /// Corners of a circle, clockwise from the north; longitudes go on past the map's edge.
-fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Place> {
+fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
     let (sin_lat, cos_lat) = center.lat.to_radians().sin_cos();
     let (sin_angle, cos_angle) = angle.sin_cos();
     (0..corners)
@@ -226,7 +226,7 @@ fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Place> {
                 (std::f64::consts::TAU * corner as f64 / corners as f64).sin_cos();
             let sin = sin_lat * cos_angle + cos_lat * sin_angle * cos_bearing;
             let east = (sin_bearing * sin_angle * cos_lat).atan2(cos_angle - sin_lat * sin);
-            Place { x: center.lng + east.to_degrees(), y: sin.clamp(-1.0, 1.0).asin().to_degrees() }
+            Point { x: center.lng + east.to_degrees(), y: sin.clamp(-1.0, 1.0).asin().to_degrees() }
         })
         .collect()
 }

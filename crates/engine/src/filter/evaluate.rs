@@ -173,7 +173,7 @@ impl Evaluation<'_> {
             |flags: &Flags, fragments: bool, number: Option<u8>| match texts.get(1..).unwrap_or_default() {
                 [] => Some(flags.embedded.clone()),
                 ["userProvided"] => Some(flags.user_provided.clone()),
-                // Vectors that nobody sent were made, from fragments where there are any.
+                // Vectors that no client sent were made, from fragments where there are any.
                 ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
                 ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
                 ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),

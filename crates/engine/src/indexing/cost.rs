@@ -1,6 +1,6 @@
 //! What does a change of settings cost?
 
-use super::draft::is_filterable;
+use super::staged_batch::is_filterable;
 use crate::fields::is_same_or_below;
 use crate::settings::Settings;
 
@@ -10,7 +10,7 @@ pub enum Cost {
     /// A commit that changes no document.
     Metadata,
     /// The same, and columns of long texts that the change asks for, read from stored documents.
-    LateColumns,
+    DeferredColumns,
     /// Every document is written again: its text became other words.
     Documents,
 }
@@ -25,10 +25,10 @@ pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
         (before.non_separator_tokens != after.non_separator_tokens, Cost::Documents),
         (before.dictionary != after.dictionary, Cost::Documents),
         (before.localized_attributes != after.localized_attributes, Cost::Documents),
-        (before.filterable_attributes != after.filterable_attributes, Cost::LateColumns),
-        (before.sortable_attributes != after.sortable_attributes, Cost::LateColumns),
-        (before.distinct_attribute != after.distinct_attribute, Cost::LateColumns),
-        (before.ranking_rules != after.ranking_rules, Cost::LateColumns),
+        (before.filterable_attributes != after.filterable_attributes, Cost::DeferredColumns),
+        (before.sortable_attributes != after.sortable_attributes, Cost::DeferredColumns),
+        (before.distinct_attribute != after.distinct_attribute, Cost::DeferredColumns),
+        (before.ranking_rules != after.ranking_rules, Cost::DeferredColumns),
     ];
     rows.into_iter().filter(|(differs, _)| *differs).map(|(_, cost)| cost).max().unwrap_or(Cost::Metadata)
 }

@@ -5,7 +5,7 @@
 //! table = hash of id → place     in rows
 //! ```
 //!
-//! There may be millions, so both lie in a [`Room`]. An id of up to 24 bytes lies in its row.
+//! There may be millions, so both lie in a [`SpillAllocator`]. An id of up to 24 bytes lies in its row.
 
 use std::hash::BuildHasher;
 use std::ops::{Index, IndexMut};
@@ -15,36 +15,36 @@ use compact_str::CompactString;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::draft::Entry;
-use super::room::Room;
+use super::spill_allocator::SpillAllocator;
+use super::staged_batch::Entry;
 use crate::error::{Error, Result};
 
 /// Entries by document id. A place is valid until an entry is removed.
 pub struct Entries {
-    rows: Vec<(CompactString, Entry), Room>,
-    table: HashTable<u32, Room>,
+    rows: Vec<(CompactString, Entry), SpillAllocator>,
+    table: HashTable<u32, SpillAllocator>,
     hasher: RandomState,
 }
 
 impl Entries {
     /// None yet.
-    pub fn new(room: &Room) -> Self {
+    pub fn new(spill: &SpillAllocator) -> Self {
         Self {
-            rows: Vec::new_in(room.clone()),
-            table: HashTable::new_in(room.clone()),
+            rows: Vec::new_in(spill.clone()),
+            table: HashTable::new_in(spill.clone()),
             hasher: RandomState::default(),
         }
     }
 
-    /// Makes room for so many more.
+    /// Reserves memory for so many more.
     ///
     /// # Errors
     /// Internal, if there is none.
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         let (rows, hasher) = (&self.rows, &self.hasher);
         let hash = |place: &u32| hasher.hash_one(rows[*place as usize].0.as_str());
-        self.table.try_reserve(more, hash).map_err(|error| no_room(&error))?;
-        self.rows.try_reserve(more).map_err(|error| no_room(&error))
+        self.table.try_reserve(more, hash).map_err(|error| no_disk_space(&error))?;
+        self.rows.try_reserve(more).map_err(|error| no_disk_space(&error))
     }
 
     /// Whether there are none.
@@ -91,7 +91,7 @@ impl Entries {
     pub fn add(&mut self, id: &str, entry: Entry) -> Result<usize> {
         debug_assert!(!self.contains(id), "{id} has an entry");
         self.reserve(1)?;
-        let place = u32::try_from(self.rows.len()).map_err(|error| no_room(&error))?;
+        let place = u32::try_from(self.rows.len()).map_err(|error| no_disk_space(&error))?;
         self.rows.push((id.into(), entry));
         let (rows, hasher) = (&self.rows, &self.hasher);
         let hash = |place: &u32| hasher.hash_one(rows[*place as usize].0.as_str());
@@ -141,7 +141,7 @@ impl IndexMut<usize> for Entries {
 }
 
 /// A batch is too large for memory and disk.
-pub fn no_room(reason: &dyn std::fmt::Debug) -> Error {
+pub fn no_disk_space(reason: &dyn std::fmt::Debug) -> Error {
     Error::internal("there is no room for the documents of a batch", format!("{reason:?}"))
 }
 
@@ -156,7 +156,7 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_a_map(steps in proptest::collection::vec((any::<bool>(), 0..40u32), 0..200)) {
-            let mut entries = Entries::new(&Room::new(std::path::Path::new("."), 0));
+            let mut entries = Entries::new(&SpillAllocator::new(std::path::Path::new("."), 0));
             let mut model = BTreeMap::new();
             for (number, (is_removal, id)) in (0..).zip(steps) {
                 let id = format!("document {id}, whose id is longer than what lies in a row");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::json::{Json, Object};
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::{Error, Result};
-use crate::facets::{BORDERS, borders, column_term, is_late, shapes_of};
+use crate::facets::{BORDERS, borders, column_term, is_deferred, shapes_of};
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::store::schema::{self, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES_MAX, attribute_suffix};
 use crate::store::{ColumnValue, IndexedDocument, PackedText};
@@ -307,8 +307,8 @@ impl Visit<'_> {
     }
 
     fn column_string(&mut self, field: FieldId, text: &str) {
-        if is_late(text) && !(self.of.wants_column)(&self.path) {
-            self.presence.push((Presence::Late, field));
+        if is_deferred(text) && !(self.of.wants_column)(&self.path) {
+            self.presence.push((Presence::Deferred, field));
         } else if let Some(term) = column_term(text) {
             self.column(field, ColumnValue::String(term));
         }

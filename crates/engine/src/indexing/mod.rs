@@ -1,27 +1,27 @@
 //! The write path: a batch in, one commit out.
 
 mod batch;
+mod batch_monitor;
 mod cost;
-mod draft;
+mod document_scanner;
 mod entries;
 mod flatten;
 mod json;
 mod payload;
+mod pending_embeddings;
 mod primary_key;
-mod room;
 mod special;
-mod survey;
-mod watch;
-mod work;
+mod spill_allocator;
+mod staged_batch;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
+pub use batch_monitor::{BatchMonitor, Level, ProgressGuard, Step};
 pub use cost::{Cost, cost_of, wants_column};
-pub use draft::Draft;
 pub use flatten::is_reserved;
 pub use payload::{Format, Payload, PayloadReport, inspect};
-pub use room::Room;
-pub use watch::{Level, Shown, Step, Watch};
+pub use spill_allocator::SpillAllocator;
+pub use staged_batch::StagedBatch;
 pub use write::{WriteOptions, write};
 
 /// What every segment is made of.

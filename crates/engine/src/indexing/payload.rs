@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::document_scanner;
 use super::json::Object;
-use super::survey;
 use crate::error::{Context, Error, Result};
 
 /// An uploaded body: a file in the spool or, if it is small, its text.
@@ -203,11 +203,11 @@ impl Spool {
         if self.csv.is_some() || bytes.first() != Some(&b'{') {
             return self.document(slice).map(|_| ());
         }
-        survey::check(bytes).map_err(|error| self.malformed(slice.start, &error))
+        document_scanner::check(bytes).map_err(|error| self.malformed(slice.start, &error))
     }
 
-    /// Lets go of what is mapped of a stretch of the body; whoever reads it again gets it from the file again.
-    /// Else a body counts towards the memory of the process as long as the draft lives.
+    /// Releases the mapped memory of a stretch of the body; another read takes it from the file again.
+    /// Else a body counts towards the memory of the process as long as the staged batch lives.
     pub fn let_go(&self, stretch: Range<u64>) {
         #[cfg(unix)]
         if let Body::Mapped(map) = &self.body {
@@ -313,7 +313,7 @@ fn map(path: &Path) -> Result<Option<Mmap>> {
         return Ok(None);
     }
     // SAFETY: a spooled body is written once, before its task exists, and deleted only after the task
-    // has ended; the caller of the engine upholds that nobody truncates it in between.
+    // has ended; the caller of the engine upholds that it is not truncated in between.
     unsafe { Mmap::map(&file) }.map(Some).context(context())
 }
 

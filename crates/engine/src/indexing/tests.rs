@@ -331,8 +331,8 @@ fn segments(index: &Index) -> Vec<String> {
 }
 
 fn late_files(house: &House) -> Vec<PathBuf> {
-    let is_late = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("late-");
-    list(&house.path()).into_iter().filter(is_late).collect()
+    let is_deferred = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("late-");
+    list(&house.path()).into_iter().filter(is_deferred).collect()
 }
 
 #[test]
@@ -394,9 +394,9 @@ fn a_change_of_settings_costs_what_the_table_says() {
         (json!({"searchableAttributes": ["a"]}), Cost::Metadata),
         (json!({"synonyms": {"a": ["b"]}}), Cost::Metadata),
         (json!({"prefixSearch": "disabled"}), Cost::Metadata),
-        (json!({"filterableAttributes": ["t"]}), Cost::LateColumns),
-        (json!({"sortableAttributes": ["t"]}), Cost::LateColumns),
-        (json!({"distinctAttribute": "t"}), Cost::LateColumns),
+        (json!({"filterableAttributes": ["t"]}), Cost::DeferredColumns),
+        (json!({"sortableAttributes": ["t"]}), Cost::DeferredColumns),
+        (json!({"distinctAttribute": "t"}), Cost::DeferredColumns),
         (json!({"stopWords": ["the"]}), Cost::Documents),
         (json!({"dictionary": ["j. r. r."]}), Cost::Documents),
     ];
@@ -494,7 +494,7 @@ fn a_path_too_many_is_refused_and_nothing_of_its_task_stays() {
     let report = house.apply(&[operation]);
     assert_eq!(report["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
     assert_eq!(house.ids().len(), 2);
-    // The last one there is room for, and then none.
+    // The last one there is memory for, and then none.
     let (last, after) = (json!([part(3, half)]), json!([{"id": 4, "own4": 1}]));
     assert_eq!(house.replace(last)["outcomes"][0]["error"], Value::Null);
     assert_eq!(house.replace(after)["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");

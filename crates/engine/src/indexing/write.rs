@@ -1,18 +1,18 @@
-//! A draft becomes segments.
+//! A staged batch becomes segments.
 
 use std::sync::Arc;
 
-use allocator_api2::vec::Vec as RoomyVec;
+use allocator_api2::vec::Vec as SpillVec;
 use roaring::RoaringBitmap;
 
+use super::batch_monitor::Step;
 use super::cost::{Cost, cost_of, wants_column};
-use super::draft::{Draft, Piece, id_in};
-use super::entries::no_room;
+use super::entries::no_disk_space;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::layout;
-use super::room::Room;
-use super::watch::Step;
+use super::spill_allocator::SpillAllocator;
+use super::staged_batch::{Piece, StagedBatch, id_in};
 use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
 use crate::store::{
@@ -42,11 +42,11 @@ pub struct WriteOptions {
     pub threads: usize,
     /// Memory for all segments being built together, in bytes.
     pub memory_bytes: usize,
-    /// Where segments go. Its `stop` is set from outside once nobody waits for the outcome any more.
+    /// Where segments go. Its `stop` is set from outside once the outcome is of no use any more.
     pub spill: Spill,
 }
 
-/// The documents of a draft before it is written: the base under the draft's settings, and what changed.
+/// The documents of a staged batch before it is written: the base under the staged batch's settings, and what changed.
 pub struct Preview {
     /// None if nothing of it is left.
     pub base: Option<Snapshot>,
@@ -54,7 +54,7 @@ pub struct Preview {
     pub changed: Option<Snapshot>,
 }
 
-impl Draft {
+impl StagedBatch {
     /// Fields, settings and primary key as they will be.
     pub fn parts(&self) -> SnapshotParts {
         SnapshotParts {
@@ -71,27 +71,27 @@ impl Draft {
     }
 }
 
-/// Shows a draft to readers. What changed is kept in memory.
-pub fn preview(draft: &Draft) -> Result<Preview> {
-    let parts = draft.parts();
-    let base = draft.base.as_ref().filter(|_| !draft.cleared);
-    let vectors = Arc::new(draft.vectors.preview());
+/// Shows a staged batch to readers. What changed is kept in memory.
+pub fn preview(staged: &StagedBatch) -> Result<Preview> {
+    let parts = staged.parts();
+    let base = staged.base.as_ref().filter(|_| !staged.cleared);
+    let vectors = Arc::new(staged.vectors.preview());
     let base = base.map(|base| base.with_parts(parts.clone()));
     if let Some(base) = &base {
         base.attachments().put(Arc::clone(&vectors));
     }
-    if draft.entries.is_empty() {
+    if staged.entries.is_empty() {
         return Ok(Preview { base, changed: None });
     }
-    let analyzer = Analyzer::new(&draft.settings)?;
+    let analyzer = Analyzer::new(&staged.settings)?;
     let wants = |_: &str| true;
-    let rules = Rules { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
+    let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
     let mut flattener = Flattener::new(rules);
     let layout = layout();
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
-    for (id, entry) in draft.entries.iter() {
+    for (id, entry) in staged.entries.iter() {
         if let Some(docid) = entry.docid {
-            let document = draft.merged(entry)?;
+            let document = staged.merged(entry)?;
             let document = Object::from(&document);
             let flat = flattener.flatten(docid, id, &document, source_of(&document)?)?;
             builder.add(flat.with_fields(layout.fields()))?;
@@ -112,40 +112,40 @@ enum Work {
     Again,
 }
 
-/// Writes everything a draft changes as new segments, in ascending docids. Nothing is visible before they are
+/// Writes everything a staged batch changes as new segments, in ascending docids. Nothing is visible before they are
 /// committed, and nothing stays if they never are.
-pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<Change> {
-    let again = draft.needs_reindexing();
-    let cleared = draft.cleared || again;
+pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> Result<Change> {
+    let again = staged.needs_reindexing();
+    let cleared = staged.cleared || again;
     let mut change = Change { cleared, ..Change::default() };
-    let mut work: RoomyVec<(u32, Work), Room> = RoomyVec::new_in(draft.room().clone());
-    work.try_reserve(draft.entries.len()).map_err(|error| no_room(&error))?;
-    for (place, entry) in (0..).zip(draft.entries.values()) {
+    let mut work: SpillVec<(u32, Work), SpillAllocator> = SpillVec::new_in(staged.spill().clone());
+    work.try_reserve(staged.entries.len()).map_err(|error| no_disk_space(&error))?;
+    for (place, entry) in (0..).zip(staged.entries.values()) {
         match entry.docid {
             Some(docid) => work.push((docid, Work::Changed(place))),
             None => change.deleted.extend(entry.base),
         }
     }
-    if let (true, false, Some(base)) = (again, draft.cleared, &draft.base) {
-        let replaced: RoaringBitmap = draft.entries.values().filter_map(|entry| entry.base).collect();
+    if let (true, false, Some(base)) = (again, staged.cleared, &staged.base) {
+        let replaced: RoaringBitmap = staged.entries.values().filter_map(|entry| entry.base).collect();
         let kept = base.documents() - replaced;
-        work.try_reserve(kept.len() as usize).map_err(|error| no_room(&error))?;
+        work.try_reserve(kept.len() as usize).map_err(|error| no_disk_space(&error))?;
         work.extend(kept.into_iter().map(|docid| (docid, Work::Again)));
     }
     work.sort_unstable_by_key(|(docid, _)| *docid);
-    draft.watch.progress.begin(Step::Indexing, work.len() as u64);
+    staged.monitor.progress.begin(Step::Indexing, work.len() as u64);
 
-    let analyzer = Analyzer::new(&draft.settings)?;
-    let wants = |path: &str| wants_column(&draft.settings, path);
-    let rules = Rules { analyzer: &analyzer, fields: &draft.fields, wants_column: &wants };
-    // Threads that have little room each would write many small segments.
+    let analyzer = Analyzer::new(&staged.settings)?;
+    let wants = |path: &str| wants_column(&staged.settings, path);
+    let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
+    // Threads that have little memory each would write many small segments.
     let threads = options.threads.min(options.memory_bytes / BYTES_PER_THREAD_MIN).max(1);
-    let parts = split(draft, &work, threads);
+    let parts = split(staged, &work, threads);
     let memory_bytes = options.memory_bytes / parts.len().max(1);
     let part = |work: &[(u32, Work)]| {
         let flattener = Flattener::new(rules);
         Part {
-            draft,
+            staged,
             layout,
             options,
             flattener,
@@ -166,7 +166,7 @@ pub fn write(draft: &Draft, layout: &Layout, options: &WriteOptions) -> Result<C
 
 /// Documents of one thread, which become segments of their own.
 struct Part<'a> {
-    draft: &'a Draft,
+    staged: &'a StagedBatch,
     layout: &'a Layout,
     options: &'a WriteOptions,
     flattener: Flattener<'a>,
@@ -182,11 +182,11 @@ impl Part<'_> {
     fn write(mut self, all: &[(u32, Work)]) -> Result<Change> {
         let mut added = Vec::new();
         let (mut builder, mut empty_bytes) = (None, 0);
-        let mut weight = weight_of_all(self.draft, all);
+        let mut weight = weight_of_all(self.staged, all);
         for (number, &(docid, work)) in all.iter().enumerate() {
-            self.draft.watch.next()?;
+            self.staged.monitor.next()?;
             let rest = weight;
-            weight -= weight_of(self.draft, work);
+            weight -= weight_of(self.staged, work);
             let Some(document) = self.flatten(docid, work)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
@@ -210,22 +210,22 @@ impl Part<'_> {
 
     /// None if the document did not change.
     fn flatten(&mut self, docid: u32, work: Work) -> Result<Option<IndexedDocument>> {
-        let draft = self.draft;
+        let staged = self.staged;
         let place = match work {
             Work::Changed(place) => place as usize,
             Work::Again => {
-                let Some(base) = &draft.base else { return Ok(None) };
+                let Some(base) = &staged.base else { return Ok(None) };
                 let document = base.document(docid)?.unwrap_or_default();
                 let (id, document) = (id_in(base, docid)?, Object::from(&document));
                 return self.flattener.flatten(docid, &id, &document, source_of(&document)?).map(Some);
             }
         };
-        let (id, entry) = draft.entries.row(place);
+        let (id, entry) = staged.entries.row(place);
         let merged;
-        let document = match draft.plain(entry)? {
+        let document = match staged.plain(entry)? {
             Some(document) => document,
             None => {
-                merged = draft.merged(entry)?;
+                merged = staged.merged(entry)?;
                 Object::from(&merged)
             }
         };
@@ -234,7 +234,7 @@ impl Part<'_> {
             self.read_past(spool, slice.start());
         }
         if let (Some(base), false) = (entry.base, self.cleared) {
-            if base == docid && is_unchanged(draft, docid, &source)? {
+            if base == docid && is_unchanged(staged, docid, &source)? {
                 return Ok(None);
             }
             self.deleted.insert(base);
@@ -249,7 +249,7 @@ impl Part<'_> {
         if spool != known || place < behind {
             self.let_go = (spool, place);
         } else if place - behind > LET_GO_BYTES {
-            self.draft.spools[spool as usize].let_go(behind..place);
+            self.staged.spools[spool as usize].let_go(behind..place);
             self.let_go = (spool, place);
         }
     }
@@ -265,18 +265,18 @@ fn source_of(document: &Object<'_>) -> Result<Vec<u8>> {
 }
 
 /// Compares as stored: a document that did not change is not written again.
-fn is_unchanged(draft: &Draft, docid: u32, source: &[u8]) -> Result<bool> {
-    let Some(base) = &draft.base else { return Ok(false) };
+fn is_unchanged(staged: &StagedBatch, docid: u32, source: &[u8]) -> Result<bool> {
+    let Some(base) = &staged.base else { return Ok(false) };
     Ok(base.source(docid)?.is_some_and(|stored| stored == source))
 }
 
 /// Cuts work into one part per thread, of about the same weight each.
-fn split<'w>(draft: &Draft, work: &'w [(u32, Work)], threads: usize) -> Vec<&'w [(u32, Work)]> {
+fn split<'w>(staged: &StagedBatch, work: &'w [(u32, Work)], threads: usize) -> Vec<&'w [(u32, Work)]> {
     let threads = threads.min(work.len() / DOCUMENTS_PER_THREAD_MIN).max(1);
-    let share = weight_of_all(draft, work) / threads + 1;
+    let share = weight_of_all(staged, work) / threads + 1;
     let (mut parts, mut rest, mut weight, mut at) = (Vec::with_capacity(threads), work, 0, 0);
     while at < rest.len() {
-        weight += weight_of(draft, rest[at].1);
+        weight += weight_of(staged, rest[at].1);
         at += 1;
         if weight > share {
             let (part, others) = rest.split_at(at);
@@ -288,14 +288,14 @@ fn split<'w>(draft: &Draft, work: &'w [(u32, Work)], threads: usize) -> Vec<&'w 
     parts
 }
 
-fn weight_of_all(draft: &Draft, work: &[(u32, Work)]) -> usize {
-    work.iter().map(|&(_, work)| weight_of(draft, work)).sum()
+fn weight_of_all(staged: &StagedBatch, work: &[(u32, Work)]) -> usize {
+    work.iter().map(|&(_, work)| weight_of(staged, work)).sum()
 }
 
 /// About how much there is to do, in bytes of JSON.
-fn weight_of(draft: &Draft, work: Work) -> usize {
+fn weight_of(staged: &StagedBatch, work: Work) -> usize {
     let known = match work {
-        Work::Changed(place) => draft.entries[place as usize].pieces.iter().map(Piece::bytes).sum(),
+        Work::Changed(place) => staged.entries[place as usize].pieces.iter().map(Piece::bytes).sum(),
         Work::Again => 512,
     };
     known + 256

@@ -6,34 +6,34 @@ use roaring::RoaringBitmap;
 
 use super::{ByDistance, FieldDocs, Occurrences, PositionDocs, Side};
 use crate::fields::FieldId;
-use crate::generations::Generations;
+use crate::generation_cache::GenerationCache;
 
 /// What is known of a commit, put together from its segments and shared by all searches over it.
 #[derive(Default)]
 pub(super) struct Cache {
     /// Documents of words.
-    pub(super) words: Generations<Box<str>, FieldDocs>,
+    pub(super) words: GenerationCache<Box<str>, FieldDocs>,
     /// Whether many words share a beginning.
-    pub(super) common: Generations<Box<str>, bool>,
+    pub(super) common: GenerationCache<Box<str>, bool>,
     /// Documents of all words with one beginning.
-    pub(super) prefixes: Generations<Box<str>, FieldDocs>,
+    pub(super) prefixes: GenerationCache<Box<str>, FieldDocs>,
     /// For how many documents positions of a word were read until now. What is read again and again is worked out for
     /// the whole commit once that would have taken less.
-    pub(super) positions_read: Generations<Box<str>, AtomicU64>,
+    pub(super) positions_read: GenerationCache<Box<str>, AtomicU64>,
     /// Likewise its places.
-    pub(super) places_read: Generations<Box<str>, AtomicU64>,
+    pub(super) places_read: GenerationCache<Box<str>, AtomicU64>,
     /// Likewise distances of two words.
-    pub(super) near_read: Generations<(Side, Side), AtomicU64>,
+    pub(super) near_read: GenerationCache<(Side, Side), AtomicU64>,
     /// Positions of frequent words and of short beginnings.
-    pub(super) positions: Generations<Box<str>, PositionDocs>,
+    pub(super) positions: GenerationCache<Box<str>, PositionDocs>,
     /// Places of words that are not frequent.
-    pub(super) places: Generations<Box<str>, Occurrences>,
+    pub(super) places: GenerationCache<Box<str>, Occurrences>,
     /// Documents where one follows the other, by distance.
-    pub(super) near: Generations<(Side, Side), ByDistance>,
+    pub(super) near: GenerationCache<(Side, Side), ByDistance>,
     /// Documents by field and number of words there.
-    pub(super) lengths: Generations<(FieldId, usize), RoaringBitmap>,
+    pub(super) lengths: GenerationCache<(FieldId, usize), RoaringBitmap>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.
-    pub(super) cuts: Generations<(Box<str>, Option<usize>), Option<usize>>,
+    pub(super) cuts: GenerationCache<(Box<str>, Option<usize>), Option<usize>>,
 }
 
 /// Bytes of one generation of one cache of a commit; there are at most two of each.

@@ -102,7 +102,7 @@ impl Postings {
     /// Documents of any of `words`, over the whole index.
     pub fn docs<'w>(&self, words: impl Iterator<Item = &'w Word> + Clone) -> Result<FieldDocs> {
         let all = self.by_field(words.clone().flat_map(|word| &word.lists))?;
-        // Fields that never forgive are left out by whoever asks; words that do not are left out here.
+        // Callers leave out fields that never forgive typos; words that forgive none are left out here.
         let unforgiving = |word: &&Word| !self.searchable.word_forgives(&word.text);
         let forgiving = if words.clone().any(|word| unforgiving(&word)) {
             Some(self.by_field(words.filter(|word| !unforgiving(word)).flat_map(|word| &word.lists))?)

@@ -1,7 +1,7 @@
 //! Reads postings lists from end to end, a block of documents at a time.
 //!
 //! tantivy's own cursor finds the positions of one document by adding up what lies before them in its block,
-//! for each document anew. Whoever reads all of a list takes the positions of a block in one go.
+//! for each document anew. A reader of a whole list takes the positions of a block in one go.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@ mod budget;
 mod cache;
 mod dictionary;
 mod docsets;
-mod initials;
+mod first_letters;
 mod laid_out;
 mod lengths;
 mod list_reader;
@@ -43,7 +43,7 @@ use tantivy::InvertedIndexReader;
 use tantivy::directory::FileSlice;
 
 use crate::error::Result;
-use crate::generations::Generations;
+use crate::generation_cache::GenerationCache;
 use crate::store::Snapshot;
 use crate::threads::{in_parallel, shared_out};
 use cache::COMMIT_BYTES_MAX;
@@ -91,7 +91,7 @@ impl Postings {
     }
 
     /// Keeps what was worked out for the commit, unless it was cut short.
-    fn keep<K: Hash + Eq, V>(&self, cache: &Generations<K, V>, key: K, value: Arc<V>, bytes: usize) {
+    fn keep<K: Hash + Eq, V>(&self, cache: &GenerationCache<K, V>, key: K, value: Arc<V>, bytes: usize) {
         self.keep_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
     }
 
@@ -99,7 +99,7 @@ impl Postings {
     fn keep_within<K: Hash + Eq, V>(
         &self,
         bytes_max: usize,
-        cache: &Generations<K, V>,
+        cache: &GenerationCache<K, V>,
         key: K,
         value: Arc<V>,
         bytes: usize,

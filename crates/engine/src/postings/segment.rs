@@ -21,7 +21,7 @@ use super::occurrences::{Occurrences, pack};
 use super::positions::{PositionDocs, PositionSets};
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::generations::Generations;
+use crate::generation_cache::GenerationCache;
 use crate::store::schema::{self, is_numeric, parse_term};
 use crate::store::{DELETED, DocidSet, SegmentView};
 use crate::threads::{self, in_parallel};
@@ -29,11 +29,11 @@ use crate::threads::{self, in_parallel};
 /// What is kept of a segment.
 #[derive(Default)]
 pub(super) struct SegmentCache {
-    docs: Generations<Key, Kept<RoaringBitmap>>,
-    prefixes: Generations<Box<str>, Kept<PrefixDocs>>,
-    positions: Generations<Key, Kept<ByField<PositionDocs>>>,
-    places: Generations<Box<str>, Kept<Occurrences>>,
-    pub(super) near: Generations<(Side, Side), Kept<ByField<ByDistance>>>,
+    docs: GenerationCache<Key, Kept<RoaringBitmap>>,
+    prefixes: GenerationCache<Box<str>, Kept<PrefixDocs>>,
+    positions: GenerationCache<Key, Kept<ByField<PositionDocs>>>,
+    places: GenerationCache<Box<str>, Kept<Occurrences>>,
+    pub(super) near: GenerationCache<(Side, Side), Kept<ByField<ByDistance>>>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -512,7 +512,7 @@ impl<'a> Segment<'a> {
 
     pub(super) fn kept<K: std::hash::Hash + Eq, T>(
         &self,
-        cache: &Generations<K, Kept<T>>,
+        cache: &GenerationCache<K, Kept<T>>,
         key: K,
         bytes: fn(&T) -> usize,
         make: impl FnOnce() -> Result<T>,
@@ -523,7 +523,7 @@ impl<'a> Segment<'a> {
             return Ok(known);
         }
         let made = Arc::new(Kept { lost: self.lost, value: make()? });
-        // What was cut short is good for nobody else.
+        // A list that was cut short answers no other search, so it is not cached.
         if !by_newer && !self.budget.is_overdrawn() {
             let bytes_max = BYTES_MAX + self.view.reader.max_doc() as usize * BYTES_PER_DOCUMENT;
             cache.insert(key, Arc::clone(&made), bytes(&made.value), bytes_max);

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::{DELETED, DocidSet, SegmentView};
 
-/// In which orders two sides are looked for. Whoever needs both reads the lists once.
+/// In which orders two sides are looked for. A caller that needs both orders reads the lists once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orders {
     /// The left one before the right one.

@@ -12,23 +12,23 @@ use super::limits::{DERIVATION_BYTES_MAX, KIND_OCCURRENCES_FREQUENCY_MAX, KIND_O
 use super::parse::Slots;
 use super::term::{DerivationKey, DerivationKinds, Derived, Term};
 use crate::error::Result;
-use crate::generations::Generations;
+use crate::generation_cache::GenerationCache;
 use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word};
 
 /// Derivations by word, and their documents, of one commit.
 #[derive(Default)]
 pub(super) struct DerivationCache {
-    pub(super) derived: Generations<DerivationKey, Derived>,
+    pub(super) derived: GenerationCache<DerivationKey, Derived>,
     /// Documents of the words of a kind.
-    pub(super) docs: Generations<(DerivationKey, DerivationKinds), FieldDocs>,
+    pub(super) docs: GenerationCache<(DerivationKey, DerivationKinds), FieldDocs>,
     /// Occurrences of the words of a kind.
-    pub(super) occurrences: Generations<(DerivationKey, DerivationKinds), Occurrences>,
+    pub(super) occurrences: GenerationCache<(DerivationKey, DerivationKinds), Occurrences>,
     /// For how many documents those were read until now.
-    pub(super) occurrences_read: Generations<(DerivationKey, DerivationKinds), AtomicU64>,
+    pub(super) occurrences_read: GenerationCache<(DerivationKey, DerivationKinds), AtomicU64>,
     /// Documents that match by a word of some kinds, of a term that was joined or not.
-    pub(super) matching: Generations<(DerivationKey, DerivationKinds, bool), RoaringBitmap>,
+    pub(super) matching: GenerationCache<(DerivationKey, DerivationKinds, bool), RoaringBitmap>,
     /// Documents of phrases in searchable attributes.
-    phrases: Generations<Slots, RoaringBitmap>,
+    phrases: GenerationCache<Slots, RoaringBitmap>,
 }
 
 /// Documents that hold a phrase in any searchable attribute.
@@ -49,7 +49,7 @@ impl DerivationCache {
     pub(super) fn insert<K: Hash + Eq, V>(
         &self,
         postings: &Postings,
-        cache: &Generations<K, V>,
+        cache: &GenerationCache<K, V>,
         key: K,
         value: &Arc<V>,
         bytes: usize,

@@ -5,9 +5,9 @@ use roaring::RoaringBitmap;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
 use super::limits::FACET_QUERY_BYTES_MAX;
-use super::patience::Patience;
 use super::pins::Pins;
 use super::request::{FacetSearchRequest, decode};
+use super::search_deadline::SearchDeadline;
 use super::search_request::analyzer;
 use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
@@ -198,9 +198,13 @@ fn facet_query<'l>(
 ///
 /// # Errors
 /// `facet_search_disabled`, `invalid_facet_search_facet_name`, and those of the search that it counts over.
-pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
-    let patience = patience.into();
-    let started = patience.started;
+pub fn facet_search(
+    snapshot: &Snapshot,
+    request: &[u8],
+    search_deadline: impl Into<SearchDeadline>,
+) -> Result<Answer> {
+    let search_deadline = search_deadline.into();
+    let started = search_deadline.started;
     let request: FacetSearchRequest = decode(request)?;
     let settings = snapshot.settings();
     let name = request.facet_name.as_str();
@@ -220,7 +224,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
         code: "invalid_search_filter",
         index_uid: Some(&request.index_uid),
         features: request.features,
-        stop: patience.stop(),
+        stop: search_deadline.stop(),
     };
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
@@ -251,7 +255,7 @@ pub fn facet_search(snapshot: &Snapshot, request: &[u8], patience: impl Into<Pat
             wanted,
             exhaustive: request.exhaustive_facet_count,
             vector: None,
-            deadline: patience.deadline(snapshot),
+            deadline: search_deadline.deadline(snapshot),
             scored: false,
         },
     )?;

@@ -1,7 +1,7 @@
 //! Recorded answers over real data, by command: needs a folder with `golden.json`, `movies.ndjson` and
 //! `cities.json` (the shared data, unpacked).
 //!
-//! `GOLDEN=dir [KIND=facets] cargo test -p engine --lib search::golden -- --ignored --nocapture`
+//! `GOLDEN=dir [KIND=facets] cargo test -p siftd-engine --lib search::golden -- --ignored --nocapture`
 //!
 //! 1. Whole answers are those recorded, but for times and request ids; facets in the recorded order.
 //! 2. They are the same over one segment, over many of which documents were deleted, and over those merged.

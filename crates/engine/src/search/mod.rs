@@ -14,11 +14,11 @@ mod hybrid;
 mod limits;
 mod multi;
 mod paging;
-mod patience;
 mod pins;
 mod project;
 mod request;
 mod scan;
+mod search_deadline;
 mod search_request;
 mod semantic;
 mod similar;
@@ -29,11 +29,11 @@ pub use documents::{document, documents};
 pub use facet::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
-pub use patience::Patience;
 pub use request::{
     DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, Pin, SearchRequest, SimilarRequest,
     Strategy, decode,
 };
+pub use search_deadline::SearchDeadline;
 pub use search_request::run;
 pub use similar::similar;
 

@@ -2,8 +2,8 @@
 
 use super::answer::{Answer, Facts, write_text};
 use super::bounds::Bounds;
-use super::patience::Patience;
 use super::request::{SearchRequest, decode};
+use super::search_deadline::SearchDeadline;
 use super::search_request::answer;
 use crate::error::{Error, Result, UserError};
 use crate::store::Snapshot;
@@ -22,16 +22,16 @@ pub struct IndexedSearch {
 ///
 /// # Errors
 /// Those of the first search that fails, naming its place.
-pub fn multi_search(searches: &[IndexedSearch], patience: &Patience) -> Result<Answer> {
+pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline) -> Result<Answer> {
     let mut body = b"{\"results\":[".to_vec();
     let mut facts = Facts::default();
     for (at, search) in searches.iter().enumerate() {
         let request: SearchRequest = decode(&search.request)?;
         let bounds = Bounds::new(request.answer_bytes_max).after(body.len());
         if at > 0 {
-            patience.check()?;
+            search_deadline.check()?;
         }
-        let one = answer(&search.snapshot, &request, &patience.anew(), &bounds)
+        let one = answer(&search.snapshot, &request, &search_deadline.anew(), &bounds)
             .map_err(|error| at_query(error, at))?;
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);

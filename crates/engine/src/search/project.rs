@@ -93,7 +93,7 @@ pub(super) struct Leaf<'a> {
     pub path: &'a str,
     /// As written.
     pub raw: &'a str,
-    /// Its place in each array that leads to it, outermost first: among what is written, as whoever reads it counts.
+    /// Its place in each array that leads to it, outermost first: counted among the entries that are written.
     pub indices: &'a [usize],
 }
 

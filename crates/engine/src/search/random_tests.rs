@@ -1,6 +1,6 @@
 //! Random texts and queries, thrown at parser, ranking and formatting together.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p engine --lib random -- --ignored` goes on for that long; without it a few
+//! `FUZZ_SECONDS=60 cargo test -p siftd-engine --lib random -- --ignored` goes on for that long; without it a few
 //! cases run with all other tests.
 //!
 //! 1. Nothing panics, whatever the query.

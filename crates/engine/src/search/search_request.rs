@@ -7,10 +7,10 @@ use super::bounds::Bounds;
 use super::facet::{check_facets, write_facets};
 use super::format::{Formatter, Matching};
 use super::hybrid::{merge, words_suffice};
-use super::patience::Patience;
 use super::pins::Pins;
 use super::project::{Selection, project_plain, top_level};
 use super::request::{SearchRequest, decode};
+use super::search_deadline::SearchDeadline;
 use super::semantic::Kind;
 use super::sort::parse_sort;
 use crate::analysis::Analyzer;
@@ -25,22 +25,26 @@ use crate::vector::shown;
 ///
 /// # Errors
 /// The code of the table for whatever of the request does not suit the index's settings.
-pub fn run(snapshot: &Snapshot, request: &[u8], patience: impl Into<Patience>) -> Result<Answer> {
+pub fn run(
+    snapshot: &Snapshot,
+    request: &[u8],
+    search_deadline: impl Into<SearchDeadline>,
+) -> Result<Answer> {
     let request: SearchRequest = decode(request)?;
-    let patience = patience.into();
-    answer(snapshot, &request, &patience, &Bounds::new(request.answer_bytes_max))
+    let search_deadline = search_deadline.into();
+    answer(snapshot, &request, &search_deadline, &Bounds::new(request.answer_bytes_max))
 }
 
 /// [`run`] of a request that is decoded.
 pub(super) fn answer(
     snapshot: &Snapshot,
     request: &SearchRequest,
-    patience: &Patience,
+    search_deadline: &SearchDeadline,
     bounds: &Bounds,
 ) -> Result<Answer> {
-    let started = patience.started;
+    let started = search_deadline.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
-    let found = find(snapshot, request, patience, scored)?;
+    let found = find(snapshot, request, search_deadline, scored)?;
     let mut body = b"{\"hits\":[".to_vec();
     let mut page = Page::new(snapshot, request, &found, bounds)?;
     for (at, hit) in found.page().iter().enumerate() {
@@ -138,16 +142,16 @@ impl Found {
     }
 }
 
-/// Selects and ranks the documents of a request. `scored`: somebody looks at their scores.
+/// Selects and ranks the documents of a request. `scored`: the answer shows scores, or merges by them.
 pub(super) fn find(
     snapshot: &Snapshot,
     request: &SearchRequest,
-    patience: &Patience,
+    search_deadline: &SearchDeadline,
     scored: bool,
 ) -> Result<Found> {
     let settings = snapshot.settings();
     let kind = Kind::of(snapshot, request)?;
-    let scope = scope_of(request, patience);
+    let scope = scope_of(request, search_deadline);
     let sort = match &request.sort {
         Some(sort) => {
             let code = "invalid_search_sort";
@@ -189,7 +193,7 @@ pub(super) fn find(
         wanted,
         exhaustive,
         vector: None,
-        deadline: patience.deadline(snapshot),
+        deadline: search_deadline.deadline(snapshot),
         // Lists are merged by their scores.
         scored: scored || matches!(kind, Kind::Both { .. } | Kind::Words { lacking: Some(_) }),
     };
@@ -241,12 +245,12 @@ pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
     Ok(Arc::clone(kept.0.get_or_init(|| made)))
 }
 
-fn scope_of<'a>(request: &'a SearchRequest, patience: &'a Patience) -> Scope<'a> {
+fn scope_of<'a>(request: &'a SearchRequest, search_deadline: &'a SearchDeadline) -> Scope<'a> {
     Scope {
         code: "invalid_search_filter",
         index_uid: Some(&request.index_uid),
         features: request.features,
-        stop: patience.stop(),
+        stop: search_deadline.stop(),
     }
 }
 

@@ -7,8 +7,8 @@ use roaring::RoaringBitmap;
 
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
-use super::patience::Patience;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
+use super::search_deadline::SearchDeadline;
 use super::search_request::{Found, Page, analyzer};
 use super::semantic::embedder_named;
 use crate::error::{Error, Result};
@@ -114,7 +114,7 @@ fn nearest(
         wanted: if threshold.is_some() { usize::MAX } else { within },
         exhaustive: false,
         vector: Some(Arc::new(Nearest::new(set, embedder, &vectors))),
-        deadline: Patience::from(started).deadline(snapshot),
+        deadline: SearchDeadline::from(started).deadline(snapshot),
         scored: true,
     };
     let found_any = !ask.universe.is_empty();

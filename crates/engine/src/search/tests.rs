@@ -451,7 +451,7 @@ fn several_searches_answer_in_order_and_fail_together() {
         snapshot: snapshot.clone(),
         request: request(&changes).to_string().into_bytes(),
     };
-    let now = Patience::from(Instant::now());
+    let now = SearchDeadline::from(Instant::now());
     let shoes = json!({"indexUid": "b", "q": "shoe"});
     let both = [of("one", &one, json!({"q": "hat"})), of("two", &two, shoes)];
     let answer: Json = serde_json::from_slice(&multi_search(&both, &now).unwrap().body).unwrap();
@@ -482,7 +482,7 @@ fn federated_hits_stand_by_score_even_if_none_is_shown() {
         "weights": [1.0, 1.0], "positions": [0, 1], "origin": null, "showScoreValues": false
     });
     let searches = [of("late", &late), of("early", &early)];
-    let now = Patience::from(Instant::now());
+    let now = SearchDeadline::from(Instant::now());
     let answer = federated_search(&searches, federation.to_string().as_bytes(), &now).unwrap();
     let answer: Json = serde_json::from_slice(&answer.body).unwrap();
     let ids: Vec<&Json> = answer["hits"].as_array().unwrap().iter().map(|hit| &hit["id"]).collect();
@@ -494,7 +494,7 @@ fn a_search_that_nobody_waits_for_gives_up() {
     let documents: Vec<Json> = (0..50).map(|id| json!({"id": id, "t": format!("hat {id}")})).collect();
     let snapshot = snapshot_of(&[&documents], Settings::default());
     let stop = Arc::new(AtomicBool::new(true));
-    let stopped = Patience::new(Instant::now(), Some(stop));
+    let stopped = SearchDeadline::new(Instant::now(), Some(stop));
     let asked = request(&json!({"q": "hat"})).to_string().into_bytes();
     assert!(run(&snapshot, &asked, stopped).unwrap().facts.degraded);
     assert!(!run(&snapshot, &asked, Instant::now()).unwrap().facts.degraded);

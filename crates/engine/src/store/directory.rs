@@ -300,7 +300,7 @@ impl IndexDirectory {
         let Some(places) = merge::choose(&weights(segments), Effort::Any) else { return Ok(None) };
         let inputs: Vec<SegmentView> = places.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
-        // Nobody waits for it but the commit that follows.
+        // Only the commit that follows waits for it.
         let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
             .context(format!("{} could not be merged", self.path().display()))??;
         Ok(Some(Merge { inputs, merged }))
@@ -451,7 +451,7 @@ impl IndexDirectory {
             let path = self.path_of(file.name());
             let manifest = self.disk.open(file.name()).map_err(Error::from);
             match manifest.and_then(|file| commit_file::read_manifest(&path, &file)) {
-                // What else lies in it, though nobody asks for it any more.
+                // Other files in it that no commit names any more.
                 Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut look),
                 Err(error) => unreadable.push((path, error.to_string())),
             }

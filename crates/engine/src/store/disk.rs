@@ -150,7 +150,7 @@ pub fn unique_name() -> String {
     tantivy::index::SegmentId::generate_random().uuid_string()
 }
 
-/// A file that lives as long as anybody reads it or a commit names it.
+/// A file that lives as long as a reader has it open or a commit names it.
 #[derive(Debug)]
 pub struct KeptFile {
     disk: Arc<dyn Disk>,

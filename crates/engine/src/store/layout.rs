@@ -8,7 +8,7 @@ use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexBuilder, IndexSettings};
 
-use super::initials::InitialsPlugin;
+use super::first_letters::InitialsPlugin;
 use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
 use crate::error::Result;

@@ -133,7 +133,7 @@ impl Directory for Pieces {
         Ok(())
     }
 
-    /// Nobody else writes a segment.
+    /// Only this writer changes the segment.
     fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }

@@ -155,11 +155,11 @@ pub enum Presence {
     Empty,
     /// A key of the document itself, whatever its value.
     TopLevel,
-    /// A reserved field whose value makes no sense. Nobody minds until a setting gives the field its
+    /// A reserved field whose value makes no sense. It does no harm until a setting gives the field its
     /// meaning; then this spares reading every document.
     Malformed,
     /// Some string there was too long to be written to a column with its document.
-    Late,
+    Deferred,
 }
 
 /// kind ‖ 0 ‖ path
@@ -175,7 +175,7 @@ pub fn presence_prefix(kind: Presence) -> &'static str {
         Presence::Empty => "m\0",
         Presence::TopLevel => "t\0",
         Presence::Malformed => "x\0",
-        Presence::Late => "l\0",
+        Presence::Deferred => "l\0",
     }
 }
 

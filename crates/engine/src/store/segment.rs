@@ -15,7 +15,7 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMIN
 use super::attachments::Attachments;
 use super::disk::KeptFile;
 use super::docid_set::{DocidSet, ascending};
-use super::initials::{InitialPlaces, Initials};
+use super::first_letters::{InitialPostings, Initials};
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::pieces::{Pieces, Spill};
@@ -93,8 +93,8 @@ pub(super) struct SegmentCore {
     store: OnceLock<StoreReader>,
     positions: OnceLock<FileSlice>,
     initials: Option<Initials>,
-    initial_places: Option<InitialPlaces>,
-    /// Files its pieces lie in, none if they are in memory: they stay while anybody reads them.
+    initial_places: Option<InitialPostings>,
+    /// Files its pieces lie in, none if they are in memory: they stay as long as a reader is open.
     _files: Vec<Arc<KeptFile>>,
 }
 
@@ -136,7 +136,7 @@ impl SegmentView {
         let segment = index.segment(index.new_segment_meta(id, entry.documents));
         let reader = SegmentReader::open(&segment)?;
         let initials = Initials::open(&reader)?;
-        let initial_places = InitialPlaces::open(&reader)?;
+        let initial_places = InitialPostings::open(&reader)?;
         if let Some(like) = like {
             let core = SegmentCore {
                 entry,
@@ -335,7 +335,7 @@ impl SegmentView {
 
     /// Where initials stand; None if that is to be read document by document, because they are few or because a docid
     /// stands for several.
-    pub fn initial_places(&self) -> Option<&InitialPlaces> {
+    pub fn initial_places(&self) -> Option<&InitialPostings> {
         self.core.initial_places.as_ref().filter(|_| self.core.unique)
     }
 

@@ -9,10 +9,10 @@ use tantivy::DocId;
 use tantivy::index::SegmentId;
 
 use crate::error::Result;
-use crate::generations::Generations;
+use crate::generation_cache::GenerationCache;
 
 /// One for the process: its bound holds however many indexes there are.
-static SHOWN: LazyLock<Generations<(SegmentId, DocId), str>> = LazyLock::new(Generations::default);
+static SHOWN: LazyLock<GenerationCache<(SegmentId, DocId), str>> = LazyLock::new(GenerationCache::default);
 
 /// The text of a document, from memory or by `read`.
 ///

@@ -22,7 +22,7 @@ pub struct Embedder {
     pub name: String,
     /// Who makes its vectors.
     pub source: String,
-    /// None as long as nobody has asked the model.
+    /// None until the model has told it.
     pub dimensions: Option<usize>,
     /// One bit per component is kept.
     pub binary: bool,

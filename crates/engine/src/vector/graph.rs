@@ -22,7 +22,7 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
 use super::set::{Bounds, VectorSet};
-use super::table::Place;
+use super::table::Slot;
 use super::walk::{Near, Walkable};
 use crate::error::{Context, Error, Result};
 
@@ -71,7 +71,7 @@ impl Graph {
     pub fn build(
         set: &VectorSet,
         covers: Range<u64>,
-        places: &[(u32, Place)],
+        places: &[(u32, Slot)],
         onto: Option<&Self>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>> {

@@ -17,7 +17,7 @@ use super::limits::{
     GRAPH_BYTES_MAX, GRAPH_VECTORS_MAX, SEAL_BYTES_MAX, SEAL_SHARE, SEAL_VECTORS, SEAL_VECTORS_MAX,
 };
 use super::set::VectorSet;
-use super::table::Place;
+use super::table::Slot;
 use crate::error::Result;
 
 /// Graphs that follow each other without a gap, oldest first.
@@ -38,14 +38,14 @@ pub struct Graphs {
 /// No commit for so long counts as a pause.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Nobody waits for a pause longer than this.
+/// The longest pause that a thread takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Names of graphs end with it.
 pub const GRAPH_SUFFIX: &str = ".graph";
 
 impl Graphs {
-    /// Those of the log at `path`; read when somebody asks for them.
+    /// Those of the log at `path`; read when a search first needs them.
     pub fn of_log(path: &Path) -> Arc<Self> {
         Arc::new(Self {
             directory: path.parent().map(Path::to_owned).unwrap_or_default(),
@@ -193,7 +193,7 @@ impl Graphs {
 struct Step {
     covers: Range<u64>,
     /// Of the records it takes in, in the order they were written.
-    places: Vec<(u32, Place)>,
+    places: Vec<(u32, Slot)>,
     /// Holds all before them.
     onto: Option<Arc<Graph>>,
 }
@@ -253,12 +253,12 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
 }
 
 /// Those of `places`, which are in the order they were written, whose records are in `covers`.
-fn within<'p>(places: &'p [(u32, Place)], covers: &Range<u64>) -> &'p [(u32, Place)] {
+fn within<'p>(places: &'p [(u32, Slot)], covers: &Range<u64>) -> &'p [(u32, Slot)] {
     let before = |end: u64| places.partition_point(|(_, place)| place.sequence() < end);
     &places[before(covers.start)..before(covers.end)]
 }
 
-fn counted(places: &[(u32, Place)]) -> u64 {
+fn counted(places: &[(u32, Slot)]) -> u64 {
     places.iter().map(|(_, place)| place.count() as u64).sum()
 }
 

@@ -112,7 +112,7 @@ impl Log {
         if length < end || end < HEADER_BYTES {
             return Err(Error::internal(context(), format!("it has {length} bytes, its commit {end}")));
         }
-        // SAFETY: nobody changes bytes before the end of a commit; the file is only appended to.
+        // SAFETY: bytes before the end of a commit never change; the file is only appended to.
         let map = unsafe { memmap2::MmapOptions::new().len(end as usize).map(&file) }.context(context())?;
         let number = |at: usize| u32_at(&map, at);
         if map[..8] != *MAGIC || number(12) > 1 {

@@ -4,34 +4,36 @@
 
 mod codes;
 mod distance;
-mod draft;
 mod embedder;
 mod graph;
 mod graphs;
-mod lacking;
 mod limits;
 mod log;
+mod missing_vectors;
 mod nearest;
+mod pending_embeddings;
 mod readback;
 mod sent;
 mod set;
+mod staged_vectors;
 mod table;
 mod vectors;
 mod walk;
-mod work;
 
 pub use distance::similarity;
-pub use draft::{Reading, Reconfiguration, Remake, Staged, Standing, StandingOf, VectorDraft};
 pub use embedder::{Embedder, embedders_of};
 pub use graph::Graph;
 pub use graphs::{Graphs, Sealed};
-pub use lacking::Lacking;
+pub use missing_vectors::MissingVectors;
 pub use nearest::{Nearest, Neighbours, Path};
+pub use pending_embeddings::{Asked, VectorPage, Want};
 pub use readback::shown;
 pub use sent::DocumentVectors;
 pub use set::{Flags, VectorSet};
+pub use staged_vectors::{
+    ChangedVectors, CurrentVectors, CurrentVectorsOf, Reading, Reconfiguration, Remake, StagedVectors,
+};
 pub use vectors::{DIRECTORY, Vectors};
-pub use work::{Asked, VectorPage, Want};
 
 #[cfg(test)]
 mod tests;

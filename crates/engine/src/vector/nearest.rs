@@ -242,7 +242,7 @@ impl Neighbours {
     /// The next documents of `universe`, all at one distance, and the likeness that is shown for it.
     pub fn next_bucket(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, f32)>> {
         if self.heap.is_empty() && !self.complete {
-            // Somebody goes on where a page should have ended: twice as many, until a scan takes over.
+            // The caller goes on where a page should have ended: twice as many, until a scan takes over.
             self.wanted = self.wanted.saturating_mul(2);
             self.fill(universe)?;
         }

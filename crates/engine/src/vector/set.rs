@@ -11,7 +11,7 @@ use super::graphs::{Graphs, Sealed};
 use super::limits::EXACT_MAX;
 use super::log::{Log, Record, Shape};
 use super::sent::DocumentVectors;
-use super::table::{Place, Table};
+use super::table::{Slot, Table};
 use crate::error::Result;
 
 /// Which documents have what, under one embedder.
@@ -141,13 +141,13 @@ impl VectorSet {
         let docid = record.docid;
         let before = self.table.get(docid);
         self.vectors -= before.count() as u64;
-        if before != Place::default() {
+        if before != Slot::default() {
             self.live_bytes -= self.record_bytes(docid, before.count());
         }
         self.recent.note(docid, record.count > 0);
         let code = self.encode(&record);
-        let place = Place::new(record.offset, record.sequence, record.count, code);
-        self.table.put(docid, if record.gone { Place::default() } else { place });
+        let place = Slot::new(record.offset, record.sequence, record.count, code);
+        self.table.put(docid, if record.gone { Slot::default() } else { place });
         self.vectors += u64::from(record.count);
         self.live_bytes += if record.gone { 0 } else { record.bytes };
         self.flags.put(docid, record.count > 0, record.user_provided, record.skip_regenerate);
@@ -182,7 +182,7 @@ impl VectorSet {
         Record::bytes_of(self.shape(), count) + fragments as u64
     }
 
-    fn has_no_direction(&self, place: Place, slot: usize) -> bool {
+    fn has_no_direction(&self, place: Slot, slot: usize) -> bool {
         self.log.vector(place.offset, slot)[..4] == 0f32.to_le_bytes()
     }
 
@@ -241,7 +241,7 @@ impl VectorSet {
     }
 
     /// Where the vectors of a document lie.
-    pub fn place(&self, docid: u32) -> Place {
+    pub fn place(&self, docid: u32) -> Slot {
         self.table.get(docid)
     }
 
@@ -271,7 +271,7 @@ impl VectorSet {
     }
 
     /// The codes of a document's vectors, if vectors have any.
-    pub fn codes(&self, place: Place) -> impl Iterator<Item = &[i8]> {
+    pub fn codes(&self, place: Slot) -> impl Iterator<Item = &[i8]> {
         let dimensions = self.shape().dimensions;
         (0..place.count() as u32).map(move |slot| self.codes.get(place.code + slot, dimensions))
     }
@@ -329,9 +329,9 @@ impl VectorSet {
     }
 
     /// Documents with vectors, and where those lie, in the order they were written.
-    pub fn places(&self) -> Vec<(u32, Place)> {
+    pub fn places(&self) -> Vec<(u32, Slot)> {
         let embedded = self.flags.embedded.iter();
-        let mut places: Vec<(u32, Place)> = embedded.map(|docid| (docid, self.table.get(docid))).collect();
+        let mut places: Vec<(u32, Slot)> = embedded.map(|docid| (docid, self.table.get(docid))).collect();
         places.sort_unstable_by_key(|(_, place)| place.sequence());
         places
     }
@@ -341,7 +341,7 @@ impl VectorSet {
         let mut live = Vec::new();
         self.log.each(0, |record| {
             let place = self.table.get(record.docid);
-            if place != Place::default() && place.sequence() == record.sequence {
+            if place != Slot::default() && place.sequence() == record.sequence {
                 live.push(record);
             }
         })?;

@@ -8,7 +8,7 @@ const PAGE_ENTRIES: usize = 4096;
 
 /// Where the vectors of a document lie in their log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Slot {
     /// First byte of the first vector.
     pub offset: u64,
     /// Sequence number of the record, 56 bits, above the number of vectors in it.
@@ -17,7 +17,7 @@ pub struct Place {
     pub code: u32,
 }
 
-impl Place {
+impl Slot {
     /// Of `count` vectors written as record `sequence`, with codes from `code` on.
     pub fn new(offset: u64, sequence: u64, count: u8, code: u32) -> Self {
         Self { offset, packed: sequence << 8 | u64::from(count), code }
@@ -51,9 +51,9 @@ pub struct Table {
 
 impl Table {
     /// Nowhere, without vectors, for documents never put.
-    pub fn get(&self, docid: u32) -> Place {
+    pub fn get(&self, docid: u32) -> Slot {
         let (page, at) = self.page(docid);
-        page.map_or_else(Place::default, |page| Place {
+        page.map_or_else(Slot::default, |page| Slot {
             offset: page.offsets[at],
             packed: page.packed[at],
             code: page.codes[at],
@@ -72,7 +72,7 @@ impl Table {
     }
 
     /// Changes one entry.
-    pub fn put(&mut self, docid: u32, place: Place) {
+    pub fn put(&mut self, docid: u32, place: Slot) {
         let at = docid as usize;
         let page = at / PAGE_ENTRIES;
         if page >= self.pages.len() {

@@ -1,4 +1,4 @@
-//! All vectors of an index, as one commit sees them. Logs are read when somebody asks for them.
+//! All vectors of an index, as one commit sees them. Logs are read when a search first needs them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

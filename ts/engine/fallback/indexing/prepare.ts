@@ -150,25 +150,25 @@ type Outcome = Omit<OperationOutcome, 'taskUid'>
 
 /** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
 export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<PreparedPlan> {
-  const draft = new StagedBatch(index)
+  const staged = new StagedBatch(index)
   const documents = batch.operations.reduce((sum, operation) => sum + documentsIn(operation), 0)
   pacer.progress.begin({ currentStep: 'computing document changes', finished: 0, total: 2 }, documents)
   const outcomes: OperationOutcome[] = []
   for (const operation of batch.operations) {
     const { taskUid } = operation
     try {
-      outcomes.push({ taskUid, ...(await carryOut(operation, draft, index, pacer)) })
+      outcomes.push({ taskUid, ...(await carryOut(operation, staged, index, pacer)) })
     } catch (error) {
       const failure = failureOf(error, batch.indexUid)
       if (failure === null) throw error
       outcomes.push({ taskUid, touched: false, ...countsOfFailure(operation), error: failure })
     }
   }
-  const changes = new Map([...draft.changes].sort(([a], [b]) => a - b))
-  const settings = draft.settings === index.settings ? null : draft.settings
+  const changes = new Map([...staged.changes].sort(([a], [b]) => a - b))
+  const settings = staged.settings === index.settings ? null : staged.settings
   const indexes = await planIndexes(
     index,
-    { settings: draft.settings, cleared: draft.cleared, changes },
+    { settings: staged.settings, cleared: staged.cleared, changes },
     pacer,
   )
   return {
@@ -176,18 +176,18 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
       batchUid: batch.uid,
       indexUid: batch.indexUid,
       outcomes,
-      primaryKey: draft.primaryKey,
-      documents: draft.count,
+      primaryKey: staged.primaryKey,
+      documents: staged.count,
     },
-    primaryKey: draft.primaryKey,
+    primaryKey: staged.primaryKey,
     settings,
-    cleared: draft.cleared,
+    cleared: staged.cleared,
     changes,
     indexes,
-    vectors: draft.vectors.changes,
-    droppedEmbedders: draft.vectors.droppedSince(index.vectors),
-    work: new PendingEmbeddings(draft.vectors.works(), draft.settings, (docid) => draft.document(docid)!),
-    fulfil: (vectors) => draft.vectors.fulfil(vectors),
+    vectors: staged.vectors.changes,
+    droppedEmbedders: staged.vectors.droppedSince(index.vectors),
+    work: new PendingEmbeddings(staged.vectors.works(), staged.settings, (docid) => staged.document(docid)!),
+    fulfil: (vectors) => staged.vectors.fulfil(vectors),
   }
 }
 
@@ -220,54 +220,54 @@ function failureOf(error: unknown, indexUid: string): Failure | null {
 
 async function carryOut(
   operation: Operation,
-  draft: StagedBatch,
+  staged: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'documents':
-      return addDocuments(operation, draft, index, pacer)
+      return addDocuments(operation, staged, index, pacer)
     case 'deleteByIds': {
       let deletedDocuments = 0
       for (const id of operation.ids) {
         pacer.progress.count()
-        const docid = draft.docid(id)
-        if (docid !== undefined && draft.remove(docid)) deletedDocuments++
+        const docid = staged.docid(id)
+        if (docid !== undefined && staged.remove(docid)) deletedDocuments++
       }
       return { touched: deletedDocuments > 0, deletedDocuments }
     }
     case 'deleteByFilter':
-      return deleteByFilter(operation.filter, draft, index, pacer)
+      return deleteByFilter(operation.filter, staged, index, pacer)
     case 'edit': {
       const { payload, editedDocuments } = operation
       if (payload !== null) {
         const put = { kind: 'documents', method: 'replace', primaryKey: null, skipCreation: false } as const
-        await addDocuments({ ...put, taskUid: operation.taskUid, payload }, draft, index, pacer)
+        await addDocuments({ ...put, taskUid: operation.taskUid, payload }, staged, index, pacer)
       }
       for (const id of operation.deleted) {
         pacer.progress.count()
-        const docid = draft.docid(id)
-        if (docid !== undefined) draft.remove(docid)
+        const docid = staged.docid(id)
+        if (docid !== undefined) staged.remove(docid)
       }
       return { touched: true, editedDocuments }
     }
     case 'clear':
-      return { touched: true, deletedDocuments: draft.clear() }
+      return { touched: true, deletedDocuments: staged.clear() }
     case 'settings':
-      await checkPlaces(operation.settings, draft, pacer)
-      await changeEmbedders(operation.settings, operation.remakes ?? {}, draft, pacer)
-      draft.settings = operation.settings
+      await checkPlaces(operation.settings, staged, pacer)
+      await changeEmbedders(operation.settings, operation.remakes ?? {}, staged, pacer)
+      staged.settings = operation.settings
       return { touched: true }
     case 'primaryKey':
-      return declarePrimaryKey(operation.primaryKey, draft)
+      return declarePrimaryKey(operation.primaryKey, staged)
   }
 }
 
-function declarePrimaryKey(primaryKey: string | null, draft: StagedBatch): Outcome {
+function declarePrimaryKey(primaryKey: string | null, staged: StagedBatch): Outcome {
   if (primaryKey === null) return { touched: false }
-  if (draft.primaryKey !== null && draft.primaryKey !== primaryKey && draft.count > 0)
-    throw alreadyHasKey(draft.primaryKey)
-  draft.primaryKey = primaryKey
+  if (staged.primaryKey !== null && staged.primaryKey !== primaryKey && staged.count > 0)
+    throw alreadyHasKey(staged.primaryKey)
+  staged.primaryKey = primaryKey
   return { touched: true }
 }
 
@@ -279,11 +279,11 @@ const alreadyHasKey = (primaryKey: string): OperationError =>
 
 async function addDocuments(
   operation: Operation & { kind: 'documents' },
-  draft: StagedBatch,
+  staged: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
-  let primaryKey = draft.primaryKey
+  let primaryKey = staged.primaryKey
   if (primaryKey !== null && operation.primaryKey !== null && operation.primaryKey !== primaryKey)
     throw alreadyHasKey(primaryKey)
   primaryKey ??= operation.primaryKey
@@ -292,32 +292,32 @@ async function addDocuments(
   const vectors = new Map<string, StagedDocumentVectors>()
   const wants = new Map<string, StagedWants>()
   const lacking = new MissingVectors()
-  const places = new GeoFieldReader(draft.settings)
+  const places = new GeoFieldReader(staged.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
     pacer.progress.count()
     if (pacer.due()) await pacer.pause()
     primaryKey ??= inferPrimaryKey(document)
     const id = ownText(documentId(document, primaryKey))
-    const docid = draft.docid(id)
+    const docid = staged.docid(id)
     if (docid === undefined && operation.skipCreation) {
       found.set(id, null)
       continue
     }
-    const merged = operation.method === 'update' ? mergedInto(before(found, draft, id), document) : document
+    const merged = operation.method === 'update' ? mergedInto(before(found, staged, id), document) : document
     places.read(merged, id)
     paths.note(document)
     const isNew = docid === undefined && !found.has(id)
     const earlier = vectors.get(id)
     const known = (name: string) =>
-      earlier?.get(name) ?? (docid === undefined ? undefined : draft.vectors.state(name, docid))
-    const taking = draft.vectors.take(merged, id, isNew ? undefined : known)
+      earlier?.get(name) ?? (docid === undefined ? undefined : staged.vectors.state(name, docid))
+    const taking = staged.vectors.take(merged, id, isNew ? undefined : known)
     for (const embedder of taking.lacking) lacking.note(id, embedder)
     if (taking.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...taking.staged]))
     if (taking.staged.size + taking.made.size > 0) {
       // Where nothing was known before, there is nothing to compare with either.
-      const source = found.get(id) ?? (docid === undefined ? null : draft.document(docid)!.source)
-      const compared: Want = { before: source === null ? null : { source, settings: draft.settings } }
+      const source = found.get(id) ?? (docid === undefined ? null : staged.document(docid)!.source)
+      const compared: Want = { before: source === null ? null : { source, settings: staged.settings } }
       const wanted = new Map(wants.get(id))
       for (const name of taking.staged.keys()) wanted.delete(name)
       for (const [name, { anew }] of taking.made)
@@ -330,27 +330,27 @@ async function addDocuments(
   const taken = new Set<number>()
   for (const [id, source] of found) {
     if (source === null) continue
-    const docid = draft.docid(id) ?? draft.freeDocid(taken)
+    const docid = staged.docid(id) ?? staged.freeDocid(taken)
     taken.add(docid)
-    draft.put(docid, { id, source })
-    draft.vectors.put(docid, vectors.get(id) ?? new Map(), wants.get(id) ?? new Map())
+    staged.put(docid, { id, source })
+    staged.vectors.put(docid, vectors.get(id) ?? new Map(), wants.get(id) ?? new Map())
     if (pacer.due()) await pacer.pause()
   }
-  draft.primaryKey = primaryKey
+  staged.primaryKey = primaryKey
   return { touched: true, indexedDocuments: found.size }
 }
 
 /** The document an update starts from: as this payload left it, else as the index has it. */
 function before(
   found: ReadonlyMap<string, Uint8Array | null>,
-  draft: StagedBatch,
+  staged: StagedBatch,
   id: string,
 ): JsonObject | undefined {
   const source = found.get(id)
   if (source === null) return undefined
   if (source !== undefined) return parsed({ id, source })
-  const docid = draft.docid(id)
-  const stored = docid === undefined ? undefined : draft.document(docid)
+  const docid = staged.docid(id)
+  const stored = docid === undefined ? undefined : staged.document(docid)
   return stored === undefined ? undefined : parsed(stored)
 }
 
@@ -385,10 +385,10 @@ class NewPaths {
 }
 
 /** Settings that start to read where documents are ask whether every stored one can be read. */
-async function checkPlaces(settings: IndexSettings, draft: StagedBatch, pacer: Pacer): Promise<void> {
-  const places = GeoFieldReader.newlyRead(settings, draft.settings)
+async function checkPlaces(settings: IndexSettings, staged: StagedBatch, pacer: Pacer): Promise<void> {
+  const places = GeoFieldReader.newlyRead(settings, staged.settings)
   if (!places.any) return
-  for (const [, document] of draft.documents()) {
+  for (const [, document] of staged.documents()) {
     places.read(parsed(document), document.id)
     if (pacer.due()) await pacer.pause()
   }
@@ -398,29 +398,29 @@ async function checkPlaces(settings: IndexSettings, draft: StagedBatch, pacer: P
 async function changeEmbedders(
   settings: IndexSettings,
   remakes: Remakes,
-  draft: StagedBatch,
+  staged: StagedBatch,
   pacer: Pacer,
 ): Promise<void> {
   async function* documents() {
-    pacer.progress.expect(draft.count)
-    for (const [docid, document] of draft.documents()) {
+    pacer.progress.expect(staged.count)
+    for (const [docid, document] of staged.documents()) {
       yield { docid, id: document.id, document: parsed(document), source: document.source }
       pacer.progress.count()
       if (pacer.due()) await pacer.pause()
     }
   }
-  const change = { before: draft.settings, settings, remakes }
-  const rewritten = await draft.vectors.reconfigure(change, documents)
-  for (const { docid, id, document } of rewritten) draft.put(docid, { id, source: encoded(document) })
+  const change = { before: staged.settings, settings, remakes }
+  const rewritten = await staged.vectors.reconfigure(change, documents)
+  for (const { docid, id, document } of rewritten) staged.put(docid, { id, source: encoded(document) })
 }
 
 async function deleteByFilter(
   value: unknown,
-  draft: StagedBatch,
+  staged: StagedBatch,
   index: IndexData,
   pacer: Pacer,
 ): Promise<Outcome> {
-  const view = await draftView(draft, index, pacer)
+  const view = await draftView(staged, index, pacer)
   let matching: DocSet
   try {
     const filter = parseFilter(value, { containsFilter: true, multimodal: true, foreignKeys: true })
@@ -430,26 +430,26 @@ async function deleteByFilter(
     throw new OperationError(error.code('invalid_document_filter'), error.message)
   }
   let deletedDocuments = 0
-  for (const docid of matching.toArray()) if (draft.remove(docid)) deletedDocuments++
+  for (const docid of matching.toArray()) if (staged.remove(docid)) deletedDocuments++
   return { touched: deletedDocuments > 0, deletedDocuments }
 }
 
 /** What a filter has to see: the index itself if no operation came before, else columns made for it. */
-async function draftView(draft: StagedBatch, index: IndexData, pacer: Pacer): Promise<FilterView> {
-  if (!draft.cleared && draft.changes.size === 0 && draft.settings === index.settings) return viewOf(index)
-  const rows = new ColumnRows(draft.settings)
+async function draftView(staged: StagedBatch, index: IndexData, pacer: Pacer): Promise<FilterView> {
+  if (!staged.cleared && staged.changes.size === 0 && staged.settings === index.settings) return viewOf(index)
+  const rows = new ColumnRows(staged.settings)
   const docids: number[] = []
   let bound = 0
-  for (const [docid, document] of draft.documents()) {
+  for (const [docid, document] of staged.documents()) {
     docids.push(docid)
     bound = Math.max(bound, docid + 1)
     rows.put(docid, parsed(document))
     if (pacer.due()) await pacer.pause()
   }
   return {
-    settings: draft.settings,
+    settings: staged.settings,
     alive: DocSet.of(bound, docids),
     columns: rebuiltColumns(rows, bound),
-    vectorStates: (embedder) => draft.vectors.states(embedder, docids),
+    vectorStates: (embedder) => staged.vectors.states(embedder, docids),
   }
 }

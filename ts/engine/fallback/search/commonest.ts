@@ -12,7 +12,7 @@ const GROUP = 4
 const GROUPS_MIN = 5
 
 /** Counts of groups: level 1 holds groups of four values, level 2 groups of four of those. */
-class Levels {
+class GroupCounts {
   private readonly levels: { readonly counts: Uint32Array; readonly last: Int32Array }[] = []
 
   constructor(values: number) {
@@ -90,12 +90,12 @@ class Heap {
 /** Counts documents per value and tells the commonest. */
 export class CommonestValues {
   private readonly counts: Uint32Array
-  private readonly levels: Levels
+  private readonly levels: GroupCounts
 
   /** @param values how many there are in the whole index, numbered in their order */
   constructor(values: number) {
     this.counts = new Uint32Array(values)
-    this.levels = new Levels(values)
+    this.levels = new GroupCounts(values)
   }
 
   /** Notes once per document that it has a value. Documents must come one after the other. */

@@ -96,31 +96,31 @@ export class StagedVectors {
 
   /** What has to be made, by embedder. */
   *works(): Generator<EmbedderPending> {
-    for (const [name, draft] of this.embedders)
-      yield { name, wants: draft.wants, state: (docid) => stateOf(draft, docid) }
+    for (const [name, staged] of this.embedders)
+      yield { name, wants: staged.wants, state: (docid) => stateOf(staged, docid) }
   }
 
   put(docid: number, vectors: StagedDocumentVectors, wants: StagedWants): void {
     for (const [name, state] of vectors) {
-      const draft = this.embedders.get(name)
-      draft?.changes.set(docid, state)
-      draft?.wants.delete(docid)
+      const staged = this.embedders.get(name)
+      staged?.changes.set(docid, state)
+      staged?.wants.delete(docid)
     }
     for (const [name, want] of wants) {
-      const draft = this.embedders.get(name)
-      draft?.wants.set(docid, bothWants(draft.wants.get(docid), want))
+      const staged = this.embedders.get(name)
+      staged?.wants.set(docid, bothWants(staged.wants.get(docid), want))
     }
   }
 
   /** Takes in vectors that were made. */
   fulfil({ embedder: name, docids, counts, fragments, kept, rows }: VectorPage): void {
-    const draft = this.embedders.get(name)
-    if (draft === undefined) return
-    const dimensions = draft.embedder.dimensions ?? 0
+    const staged = this.embedders.get(name)
+    if (staged === undefined) return
+    const dimensions = staged.embedder.dimensions ?? 0
     let vector = 0
     let row = 0
     for (const [at, docid] of docids.entries()) {
-      const before = stateOf(draft, docid)
+      const before = stateOf(staged, docid)
       const made = new Float32Array(counts[at]! * dimensions)
       const numbers = fragments.slice(vector, vector + counts[at]!)
       for (const [slot, number] of numbers.entries()) {
@@ -130,11 +130,11 @@ export class StagedVectors {
         made.set(source.subarray(from * dimensions, (from + 1) * dimensions), slot * dimensions)
       }
       vector += numbers.length
-      draft.changes.set(docid, {
+      staged.changes.set(docid, {
         userProvided: false,
         skipRegenerate: false,
-        rows: draft.embedder.binary ? quantized(made) : made,
-        fragments: draft.embedder.fragments === null || numbers.includes(NO_FRAGMENT) ? null : numbers,
+        rows: staged.embedder.binary ? quantized(made) : made,
+        fragments: staged.embedder.fragments === null || numbers.includes(NO_FRAGMENT) ? null : numbers,
       })
     }
   }
@@ -207,10 +207,10 @@ export class StagedVectors {
     const fresh: EmbedderDraft[] = []
     for (const [name, embedder] of wanted) {
       const old = before.get(name)
-      const draft =
+      const staged =
         old === undefined ? newDraft(embedder) : changed(old, embedder, ownValue(remakes, name) === 'all')
-      if (old === undefined) fresh.push(draft)
-      after.set(name, draft)
+      if (old === undefined) fresh.push(staged)
+      after.set(name, staged)
     }
     const gone = [...before].filter(([name]) => !wanted.has(name))
     const remade = [...after.values()].filter(({ embedder }) => {
@@ -223,9 +223,9 @@ export class StagedVectors {
     if (fresh.length + gone.length + remade.length > 0) {
       const lacking = new MissingVectors()
       for await (const one of documents()) {
-        for (const draft of remade) {
-          if (stateOf(draft, one.docid)?.skipRegenerate === true) continue
-          const { embedder, wants } = draft
+        for (const staged of remade) {
+          if (stateOf(staged, one.docid)?.skipRegenerate === true) continue
+          const { embedder, wants } = staged
           if (embedder.source === 'userProvided') lacking.note(one.id, embedder)
           const anew = ownValue(remakes, embedder.name) === 'all'
           const want = { before: anew ? null : { source: one.source, settings: settingsBefore } }
@@ -367,11 +367,11 @@ function giveBack(
   gone: readonly (readonly [string, EmbedderDraft])[],
 ): boolean {
   let written = false
-  for (const [name, draft] of gone) {
-    const state = stateOf(draft, docid)
+  for (const [name, staged] of gone) {
+    const state = stateOf(staged, docid)
     if (state?.skipRegenerate !== true) continue
     const vectors = new Map<string, Json>(document.get('_vectors') as JsonObject | undefined)
-    vectors.set(name, vectorEntry(state, draft.embedder.dimensions ?? 0))
+    vectors.set(name, vectorEntry(state, staged.embedder.dimensions ?? 0))
     document.set('_vectors', vectors)
     written = true
   }

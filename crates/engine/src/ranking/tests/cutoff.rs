@@ -40,7 +40,7 @@ fn a_search_ends_soon_after_its_time() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(500));
     runner
         .run(&(query.as_str(), 0u64..120), |(q, millis)| {
-            // A clock that goes on by a millisecond whenever somebody looks.
+            // A clock that goes on by a millisecond whenever it is read.
             let (start, looks) = (Instant::now(), Arc::new(AtomicU64::new(0)));
             let clock = Arc::clone(&looks);
             let now = move || start + Duration::from_millis(clock.fetch_add(1, Ordering::Relaxed));

@@ -1,7 +1,7 @@
 //! Recorded answers over real data, by command: needs a folder with `golden.json`, `movies.ndjson` and
 //! `cities.json` (the shared data, unpacked).
 //!
-//! `GOLDEN=dir [KIND=title] [REPEAT=9] cargo test -p engine --lib golden -- --ignored --nocapture`
+//! `GOLDEN=dir [KIND=title] [REPEAT=9] cargo test -p siftd-engine --lib golden -- --ignored --nocapture`
 //!
 //! With `REPEAT`, each search is asked so often and the last time counts: what a profiler wants.
 //!

@@ -21,8 +21,8 @@ use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
 use super::compare;
 use super::multi::{IndexedSearch, at_query};
-use super::patience::Patience;
 use super::request::{SearchRequest, decode};
+use super::search_deadline::SearchDeadline;
 use super::search_request::{Found, Page, find};
 use crate::error::{Error, Result};
 use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
@@ -50,14 +50,14 @@ impl Query<'_> {
 pub fn federated_search(
     searches: &[IndexedSearch],
     federation: &[u8],
-    patience: &Patience,
+    search_deadline: &SearchDeadline,
 ) -> Result<Answer> {
     let started = Instant::now();
     let federation: Federation = decode(federation)?;
     let bounds = Bounds::new(federation.answer_bytes_max);
     let queries = searches.iter().enumerate();
     let queries: Vec<Query> =
-        queries.map(|(at, search)| rank(search, at, &federation, patience)).collect::<Result<_>>()?;
+        queries.map(|(at, search)| rank(search, at, &federation, search_deadline)).collect::<Result<_>>()?;
     require_comparable(&queries)?;
     let window = federation.paging.window(usize::MAX);
     let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
@@ -109,10 +109,10 @@ fn rank<'s>(
     search: &'s IndexedSearch,
     at: usize,
     federation: &Federation,
-    patience: &Patience,
+    search_deadline: &SearchDeadline,
 ) -> Result<Query<'s>> {
     if at > 0 {
-        patience.check()?;
+        search_deadline.check()?;
     }
     let mut request: SearchRequest = decode(&search.request)?;
     request.paging = federation.paging;
@@ -120,8 +120,8 @@ fn rank<'s>(
         request.distinct.clone_from(&federation.distinct);
     }
     // Hits of different queries are compared by their scores.
-    let found =
-        find(&search.snapshot, &request, &patience.anew(), true).map_err(|error| at_query(error, at))?;
+    let found = find(&search.snapshot, &request, &search_deadline.anew(), true)
+        .map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
 

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use super::Batches;
-use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
+use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::search;
 use crate::search::tests::request;
 use crate::store::schema::Presence;
@@ -144,16 +144,16 @@ impl Growing {
 
     fn batch(&mut self, operation: Value) {
         let batch: Batch = serde_json::from_value(self.batches.batch(operation)).unwrap();
-        let mut draft = Draft::new(&batch, self.snapshot.clone(), Default::default()).unwrap();
-        draft.apply(batch).unwrap();
-        assert!(draft.outcomes.iter().all(|outcome| outcome.error.is_none()), "{:?}", draft.outcomes);
+        let mut staged = StagedBatch::new(&batch, self.snapshot.clone(), Default::default()).unwrap();
+        staged.apply(batch).unwrap();
+        assert!(staged.outcomes.iter().all(|outcome| outcome.error.is_none()), "{:?}", staged.outcomes);
         let spill = self.directory.spill(&Default::default());
         let options = WriteOptions { threads: 1, memory_bytes: 1_000_000, spill };
-        let change = write(&draft, &layout(), &options).unwrap();
+        let change = write(&staged, &layout(), &options).unwrap();
         let before = self.snapshot.iter().filter(|_| !change.cleared).flat_map(Snapshot::segments);
         let kept = before.map(|segment| segment.without(&change.deleted)).collect::<Vec<_>>().into_iter();
         let added = change.added.into_iter().map(|segment| SegmentView::of(segment).unwrap());
-        self.snapshot = Some(Snapshot::new(&layout(), draft.parts(), kept.chain(added).collect()));
+        self.snapshot = Some(Snapshot::new(&layout(), staged.parts(), kept.chain(added).collect()));
     }
 }
 

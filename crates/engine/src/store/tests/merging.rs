@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Batches, commit, content, noise};
-use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
+use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{Committed, IndexDirectory};
 
 fn files_in(path: &std::path::Path) -> usize {
@@ -124,8 +124,8 @@ fn little_memory_makes_few_segments() {
     let mut batches = Batches::new(home.path());
     let operation = batches.put((0..3_000).map(|id| json!({ "id": id })).collect());
     let batch: Batch = serde_json::from_value(batches.batch(operation)).unwrap();
-    let mut draft = Draft::new(&batch, None, Default::default()).unwrap();
-    draft.apply(batch).unwrap();
+    let mut staged = StagedBatch::new(&batch, None, Default::default()).unwrap();
+    staged.apply(batch).unwrap();
     let options = WriteOptions { threads: 8, memory_bytes: 0, spill: directory.spill(&Default::default()) };
-    assert_eq!(write(&draft, &layout(), &options).unwrap().added.len(), 1);
+    assert_eq!(write(&staged, &layout(), &options).unwrap().added.len(), 1);
 }

@@ -8,8 +8,8 @@
 mod crash;
 mod damage;
 mod failing;
+mod first_letters;
 mod forgetful;
-mod initials;
 mod layouts;
 mod merging;
 
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
+use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, IndexDirectory};
 
 /// Words that hardly compress, so that a few documents fill a file of their own.
@@ -68,15 +68,16 @@ fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Valu
 /// The same on a disk that may fail.
 fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Result<Committed> {
     let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
-    let mut draft =
-        Draft::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default()).unwrap();
-    draft.apply(batch).unwrap();
+    let mut staged =
+        StagedBatch::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default())
+            .unwrap();
+    staged.apply(batch).unwrap();
     let spill = directory.spill(&std::sync::Arc::default());
     let options = WriteOptions { threads: 1, memory_bytes: 50_000_000, spill };
-    let change = write(&draft, &layout(), &options).unwrap();
-    let parts = draft.parts();
+    let change = write(&staged, &layout(), &options).unwrap();
+    let parts = staged.parts();
     let record = CommitRecord {
-        report: json!({ "batchUid": draft.batch_uid }),
+        report: json!({ "batchUid": staged.batch_uid }),
         primary_key: parts.primary_key.clone(),
         vectors: Default::default(),
     };

@@ -16,7 +16,7 @@ use tantivy::directory::FileSlice;
 
 use super::{LIMITS, Vectors, apply, copy, documents, embedder};
 use crate::Index;
-use crate::indexing::{Batch, Draft, WriteOptions, layout, write};
+use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, Disk, DiskFile, Folder, IndexDirectory};
 
 /// A disk that keeps a copy of a whole index from before each of its steps.
@@ -70,7 +70,7 @@ impl Disk for Watched {
     }
 }
 
-/// Documents of an index and their vectors, as anybody sees them.
+/// Documents of an index and their vectors, as readers see them.
 fn seen(index: &Index) -> String {
     let request = json!({"indexUid": "pts", "offset": 0, "limit": 100_000, "fields": null, "retrieveVectors": true,
         "ids": null, "filter": null, "sort": null});
@@ -115,19 +115,20 @@ fn commit(
     mut after: impl FnMut(&str),
 ) -> Committed {
     let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
-    let mut draft =
-        Draft::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default()).unwrap();
-    draft.apply(batch).unwrap();
+    let mut staged =
+        StagedBatch::new(&batch, previous.map(|previous| previous.snapshot.clone()), Default::default())
+            .unwrap();
+    staged.apply(batch).unwrap();
     after("prepared");
     let options =
         WriteOptions { threads: 1, memory_bytes: 50_000_000, spill: directory.spill(&Arc::default()) };
-    let change = write(&draft, &layout(), &options).unwrap();
+    let change = write(&staged, &layout(), &options).unwrap();
     after("segments written");
-    let vectors = draft.vectors.write(path).unwrap();
+    let vectors = staged.vectors.write(path).unwrap();
     after("vectors written");
-    let parts = draft.parts();
+    let parts = staged.parts();
     let record = CommitRecord {
-        report: json!({ "batchUid": draft.batch_uid }),
+        report: json!({ "batchUid": staged.batch_uid }),
         primary_key: parts.primary_key.clone(),
         vectors: vectors.logs(),
     };

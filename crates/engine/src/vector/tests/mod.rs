@@ -282,7 +282,7 @@ fn settings() -> Settings {
 }
 
 fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, shift: u32) -> Vectors {
-    let mut draft = VectorDraft::new(&settings(), Arc::new(before)).unwrap();
+    let mut staged = StagedVectors::new(&settings(), Arc::new(before)).unwrap();
     for docid in docids {
         let state = DocumentVectors {
             user_provided: true,
@@ -290,9 +290,9 @@ fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, sh
             rows: row(docid + shift),
             ..Default::default()
         };
-        draft.put(docid, Staged::from([("v".to_owned(), state)]));
+        staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
     }
-    draft.write(folder).unwrap()
+    staged.write(folder).unwrap()
 }
 
 fn first_ten(set: &Arc<VectorSet>, query: &[f32], within: &RoaringBitmap, graphs: bool) -> Vec<u32> {
@@ -318,7 +318,7 @@ fn recall(set: &Arc<VectorSet>, within: &RoaringBitmap) -> f64 {
     found.sum::<usize>() as f64 / 400.0
 }
 
-/// Documents in order with their scores, as far as somebody goes on asking.
+/// Documents in order with their scores, as far as the caller goes on asking.
 fn in_order(
     set: &Arc<VectorSet>,
     query: &[f32],
@@ -336,7 +336,7 @@ fn in_order(
 #[test]
 fn codes_narrow_a_scan_without_changing_what_it_finds() {
     let folder = tempfile::tempdir().unwrap();
-    let mut draft = VectorDraft::new(&settings(), Arc::new(Vectors::default())).unwrap();
+    let mut staged = StagedVectors::new(&settings(), Arc::new(Vectors::default())).unwrap();
     for docid in 0..3000u32 {
         let mut rows = row(docid);
         match docid % 100 {
@@ -350,9 +350,9 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
         }
         let state =
             DocumentVectors { user_provided: true, skip_regenerate: true, rows, ..Default::default() };
-        draft.put(docid, Staged::from([("v".to_owned(), state)]));
+        staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
     }
-    let set = draft.write(folder.path()).unwrap().set("v").unwrap().unwrap();
+    let set = staged.write(folder.path()).unwrap().set("v").unwrap().unwrap();
     let all: RoaringBitmap = (0..3000).collect();
     let some: RoaringBitmap = (0..3000).filter(|docid| docid % 7 < 3).collect();
     for query in [row(7), row(1_000_003), row(17).iter().map(|it| it * 1e30).collect(), vec![0.0; 16]] {

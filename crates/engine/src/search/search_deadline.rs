@@ -7,14 +7,14 @@ use crate::ranking::Deadline;
 use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
 
-/// Since when an answer is waited for, and whether it still is.
+/// When a search began, and whether its client still waits for the answer.
 #[derive(Debug, Clone)]
-pub struct Patience {
+pub struct SearchDeadline {
     pub(super) started: Instant,
     stop: Option<Arc<AtomicBool>>,
 }
 
-impl Patience {
+impl SearchDeadline {
     /// Waiting since `started`, until `stop` is set.
     pub fn new(started: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
         Self { started, stop }
@@ -51,7 +51,7 @@ impl Patience {
     }
 }
 
-impl From<Instant> for Patience {
+impl From<Instant> for SearchDeadline {
     fn from(started: Instant) -> Self {
         Self::new(started, None)
     }

@@ -1,4 +1,4 @@
-//! Does anybody still wait for the batch on its way, and how far has it come?
+//! Should the batch under way go on, and how far has it come?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// What those outside and those who work on a batch tell each other.
+/// Lets callers stop a batch under way and read its progress.
 #[derive(Debug, Clone, Default)]
-pub struct Watch {
+pub struct BatchMonitor {
     /// Set from outside: the batch is not to be gone on with.
     pub stop: Arc<AtomicBool>,
     /// The same for one call, set by its caller even before the call begins.
@@ -18,18 +18,18 @@ pub struct Watch {
     pub progress: Arc<Progress>,
 }
 
-impl Watch {
+impl BatchMonitor {
     /// Counts a document.
     ///
     /// # Errors
-    /// Internal, if nobody waits any more.
+    /// Internal, if the batch was stopped.
     pub fn next(&self) -> Result<()> {
         self.progress.finished.fetch_add(1, Ordering::Relaxed);
         self.go_on()
     }
 
     /// # Errors
-    /// Internal, if nobody waits any more.
+    /// Internal, if the batch was stopped.
     pub fn go_on(&self) -> Result<()> {
         let is_asked = self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed));
         match is_asked || self.stop.load(Ordering::Relaxed) {
@@ -39,7 +39,7 @@ impl Watch {
     }
 }
 
-/// Numbers anybody may look at while they change.
+/// Counters that other threads read while they change.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// One of [`STEPS`], counted from 1; 0: nothing is being done.
@@ -78,7 +78,7 @@ pub struct Level {
 impl Progress {
     /// Begins a step of so many documents, 0 if they are not counted.
     pub fn begin(&self, step: Step, documents: u64) {
-        // Whoever looks in between sees no step, rather than numbers of two.
+        // A reader in between sees no step, rather than the counters of two.
         self.step.store(0, Ordering::SeqCst);
         self.finished.store(0, Ordering::SeqCst);
         self.total.store(documents, Ordering::SeqCst);
@@ -110,10 +110,10 @@ impl Progress {
     }
 }
 
-/// Ends what is shown of a batch once it is dropped.
-pub struct Shown<'p>(pub &'p Progress);
+/// Ends the progress shown of a batch when it is dropped.
+pub struct ProgressGuard<'p>(pub &'p Progress);
 
-impl Drop for Shown<'_> {
+impl Drop for ProgressGuard<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -125,36 +125,36 @@ mod tests {
 
     #[test]
     fn documents_are_counted_within_their_step() {
-        let watch = Watch::default();
-        let shown = || serde_json::to_value(watch.progress.levels()).unwrap();
+        let monitor = BatchMonitor::default();
+        let shown = || serde_json::to_value(monitor.progress.levels()).unwrap();
         assert_eq!(shown(), serde_json::Value::Null);
-        watch.progress.begin(Step::Reading, 2);
-        watch.next().unwrap();
+        monitor.progress.begin(Step::Reading, 2);
+        monitor.next().unwrap();
         let reading =
             serde_json::json!({"currentStep": "computing document changes", "finished": 0, "total": 1});
         let document = serde_json::json!({"currentStep": "document", "finished": 1, "total": 2});
         assert_eq!(shown(), serde_json::json!([reading, document]));
-        watch.progress.expect(3);
+        monitor.progress.expect(3);
         assert_eq!(shown()[1]["total"], 5);
-        watch.progress.begin(Step::Committing, 0);
+        monitor.progress.begin(Step::Committing, 0);
         let committing = serde_json::json!({"currentStep": "committing", "finished": 1, "total": 2});
         assert_eq!(shown(), serde_json::json!([committing]), "a commit counts no documents");
-        watch.progress.end();
+        monitor.progress.end();
         assert_eq!(shown(), serde_json::Value::Null);
     }
 
     #[test]
     fn no_more_is_shown_than_there_is() {
-        let watch = Watch::default();
-        watch.progress.begin(Step::Indexing, 1);
-        (0..3).for_each(|_| watch.next().unwrap());
-        assert_eq!(watch.progress.levels().unwrap()[1].finished, 1);
+        let monitor = BatchMonitor::default();
+        monitor.progress.begin(Step::Indexing, 1);
+        (0..3).for_each(|_| monitor.next().unwrap());
+        assert_eq!(monitor.progress.levels().unwrap()[1].finished, 1);
     }
 
     #[test]
     fn a_stopped_batch_does_not_go_on() {
-        let watch = Watch::default();
-        watch.stop.store(true, Ordering::Relaxed);
-        assert!(watch.next().is_err());
+        let monitor = BatchMonitor::default();
+        monitor.stop.store(true, Ordering::Relaxed);
+        assert!(monitor.next().is_err());
     }
 }

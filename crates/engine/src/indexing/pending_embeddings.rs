@@ -8,8 +8,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde_json::{Map, Value, json};
 
-use super::draft::Draft;
 use super::primary_key;
+use super::staged_batch::StagedBatch;
 use crate::error::{Context, Error, Result};
 use crate::settings::Settings;
 use crate::vector::Want;
@@ -20,7 +20,7 @@ const PAGE_ITEMS_MAX: usize = 400;
 /// Bytes of documents in one page; a single document may be longer.
 const PAGE_BYTES_MAX: usize = 8 << 20;
 
-impl Draft {
+impl StagedBatch {
     /// The page that begins at `from`, which is `next` of the one before; None after the last one.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ const _: () = {
     assert!(code <= CODES as u32, "there are more letters than codes");
 };
 
-/// The initial somebody asks for.
+/// The initial that a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Initial {
     /// Its code before words.

@@ -15,7 +15,7 @@ use super::segment_nearness::{NearSets, near_sets, unite_near};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
-use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPlaces, Initials, Place, Words};
+use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPosting, InitialPostings, Initials, Words};
 use crate::threads::in_parallel;
 
 impl Segment<'_> {
@@ -168,9 +168,9 @@ impl Segment<'_> {
     /// Calls `take` with the places of an initial in live documents.
     fn each_place(
         &self,
-        places: &InitialPlaces,
+        places: &InitialPostings,
         initial: Initial,
-        mut take: impl FnMut(Place),
+        mut take: impl FnMut(InitialPosting),
     ) -> Result<()> {
         places.each(initial, |mut place| {
             if place.bucket < BUCKETS.len() && !self.budget.stops_after(place.docs.len() as usize) {

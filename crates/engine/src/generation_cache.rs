@@ -1,4 +1,4 @@
-//! What was asked for lately is kept, within a bound of memory.
+//! A cache of two generations within a bound of bytes: entries not asked for during one generation are dropped.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
-/// A map that forgets what was not asked for during its last generation.
-pub(crate) struct Generations<K, V: ?Sized> {
+/// A cache that drops entries which were not asked for during its last generation.
+pub(crate) struct GenerationCache<K, V: ?Sized> {
     inner: Mutex<Inner<K, V>>,
 }
 
@@ -23,14 +23,14 @@ struct Entry<V: ?Sized> {
     bytes: usize,
 }
 
-impl<K, V: ?Sized> Default for Generations<K, V> {
+impl<K, V: ?Sized> Default for GenerationCache<K, V> {
     fn default() -> Self {
         let inner = Inner { young: HashMap::default(), old: HashMap::default(), young_bytes: 0 };
         Self { inner: Mutex::new(inner) }
     }
 }
 
-impl<K: Hash + Eq, V: ?Sized> Generations<K, V> {
+impl<K: Hash + Eq, V: ?Sized> GenerationCache<K, V> {
     fn inner(&self) -> MutexGuard<'_, Inner<K, V>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,7 +63,7 @@ impl<K: Hash + Eq, V: ?Sized> Generations<K, V> {
     }
 }
 
-impl<K: Hash + Eq + Clone> Generations<K, AtomicU64> {
+impl<K: Hash + Eq + Clone> GenerationCache<K, AtomicU64> {
     /// Adds to the number kept under `key` and returns it: how often something was done lately, or for how much.
     pub(crate) fn count(&self, key: &K, more: u64) -> u64 {
         let count = self.get(key).unwrap_or_else(|| {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes() {
-        let cache: Generations<u32, u32> = Generations::default();
+        let cache: GenerationCache<u32, u32> = GenerationCache::default();
         for key in 0..40 {
             cache.insert(key, Arc::new(key), BYTES_MAX / 4, BYTES_MAX);
             assert_eq!(cache.get(&0).as_deref(), Some(&0), "asked for every time");
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_value_beyond_the_bound_is_not_kept() {
-        let cache: Generations<u32, u32> = Generations::default();
+        let cache: GenerationCache<u32, u32> = GenerationCache::default();
         cache.insert(1, Arc::new(1), BYTES_MAX + 1, BYTES_MAX);
         assert!(cache.get(&1).is_none());
     }

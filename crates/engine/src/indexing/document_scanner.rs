@@ -2,7 +2,7 @@
 //! its id?
 //!
 //! Most documents of a body look like the one before, and then this is all there is to ask before they are
-//! written. Whatever is out of the ordinary is left to the slower way, which also words the errors.
+//! written. Documents out of the ordinary are left to the slower path, which also words the errors.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::fields::{FieldMap, is_same_or_below};
 
 /// Refuses what [`serde_json::from_slice`] would refuse as an object, with the same error.
 pub fn check(document: &[u8]) -> serde_json::Result<()> {
-    Survey::default().walk(document, None)
+    DocumentScanner::default().walk(document, None)
 }
 
 /// What is known before a document is read.
@@ -23,7 +23,7 @@ pub fn check(document: &[u8]) -> serde_json::Result<()> {
 pub struct Known<'f> {
     /// All fields so far.
     pub fields: &'f FieldMap,
-    /// Reserved fields whose values have to be looked at. What lies below the others is nobody's business.
+    /// Reserved fields whose values have to be looked at. Paths below other reserved fields are never fields.
     pub looked_at: &'f [&'f str],
 }
 
@@ -40,7 +40,7 @@ impl Known<'_> {
 
 /// What is remembered from document to document.
 #[derive(Default)]
-pub struct Survey {
+pub struct DocumentScanner {
     /// Paths in the order in which the last documents had them: most likely the next one has them too.
     usual: Vec<Box<str>>,
     /// Paths seen in this document.
@@ -53,7 +53,7 @@ pub struct Survey {
     ordinary: bool,
 }
 
-impl Survey {
+impl DocumentScanner {
     /// The id under `key` of a document with known fields only, none of which has to be looked at. None: ask
     /// otherwise. From document to document, `known` may only grow.
     pub fn id(&mut self, document: &[u8], key: &str, known: &Known<'_>) -> Option<String> {
@@ -100,7 +100,7 @@ impl Survey {
 const USUAL_MAX: usize = 1024;
 
 struct Walk<'s, 'f> {
-    survey: &'s mut Survey,
+    survey: &'s mut DocumentScanner,
     /// None: only whether it is well formed.
     known: Option<&'f Known<'f>>,
     /// This is the document itself.
@@ -211,13 +211,13 @@ mod tests {
         FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "a.b"]).unwrap()
     }
 
-    fn id(survey: &mut Survey, document: &str, looked_at: &[&str]) -> Option<String> {
+    fn id(survey: &mut DocumentScanner, document: &str, looked_at: &[&str]) -> Option<String> {
         survey.id(document.as_bytes(), "id", &Known { fields: &fields(), looked_at })
     }
 
     #[test]
     fn an_ordinary_document_gives_its_id() {
-        let mut survey = Survey::default();
+        let mut survey = DocumentScanner::default();
         for (document, id) in [
             (r#"{"id":7,"title":"x"}"#, "7"),
             (r#"{"title":null,"id":"a-b","cast":[{"name":"y"},{"name":[1.5,true]}]}"#, "a-b"),
@@ -230,23 +230,23 @@ mod tests {
 
     #[test]
     fn reserved_fields_are_looked_at_only_where_somebody_asks() {
-        let mut survey = Survey::default();
+        let mut survey = DocumentScanner::default();
         let place = r#"{"id":7,"_geo":{"lat":1,"lng":{"deep":2}}}"#;
         for _ in 0..2 {
             assert_eq!(id(&mut survey, place, &["_vectors"]).as_deref(), Some("7"));
         }
-        let mut careful = Survey::default();
+        let mut careful = DocumentScanner::default();
         for _ in 0..2 {
             assert_eq!(id(&mut careful, place, &["_geo", "_vectors"]), None);
             assert_eq!(id(&mut careful, r#"{"id":7,"_vectors":{}}"#, &["_vectors"]), None);
         }
-        // It reads like a path that is known, but is a key nobody has seen.
+        // It reads like a known path, but is a key of its own that contains a dot.
         assert_eq!(id(&mut survey, r#"{"id":7,"_geo":{},"_geo.lat":1}"#, &["_vectors"]), None);
     }
 
     #[test]
     fn whatever_is_out_of_the_ordinary_is_left_to_others() {
-        let mut survey = Survey::default();
+        let mut survey = DocumentScanner::default();
         for document in [
             r#"{"id":7,"new":1}"#,
             r#"{"id":7,"cast":[{"new":1}]}"#,

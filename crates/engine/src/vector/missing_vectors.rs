@@ -4,15 +4,15 @@ use crate::error::{Error, Result};
 /// Documents a message names before it only counts them.
 const NAMED_MAX: usize = 10;
 
-/// Documents without vectors that nobody can make.
+/// Documents that lack vectors which only their user can provide.
 #[derive(Default)]
-pub struct Lacking {
+pub struct MissingVectors {
     embedder: Option<Embedder>,
     named: Vec<String>,
     count: usize,
 }
 
-impl Lacking {
+impl MissingVectors {
     /// Notes one; of several embedders the first is told about.
     pub fn note(&mut self, id: &str, embedder: &Embedder) {
         let first = self.embedder.get_or_insert_with(|| embedder.clone());

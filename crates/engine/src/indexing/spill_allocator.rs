@@ -16,9 +16,9 @@ use allocator_api2::alloc::{AllocError, Allocator, Global};
 use fs4::fs_std::FileExt as _;
 use memmap2::MmapMut;
 
-/// A source of memory. Clones are the same one.
+/// An allocator whose large blocks lie in unnamed files beyond a bound. Clones share the bound.
 #[derive(Clone)]
-pub struct Room {
+pub struct SpillAllocator {
     inner: Arc<Inner>,
 }
 
@@ -41,7 +41,7 @@ struct Taken {
 /// Smaller pieces always come from the process, in bytes: a file each would cost more than it saves.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
-impl Room {
+impl SpillAllocator {
     /// `bound`: bytes from the process, beside small pieces. Files lie below `path` or, as long as it is not
     /// there, in the first directory above it that is.
     pub fn new(path: &Path, bound: usize) -> Self {
@@ -77,7 +77,7 @@ impl Room {
     fn map(&self, bytes: usize) -> io::Result<NonNull<[u8]>> {
         let file = tempfile::tempfile_in(&self.inner.directory)?;
         file.allocate(bytes as u64)?;
-        // SAFETY: nobody else can open a file without a name, so nobody changes or cuts it.
+        // SAFETY: no other process can open a file without a name, so it is neither changed nor cut.
         let mut map = unsafe { memmap2::MmapOptions::new().len(bytes).map_mut(&file)? };
         let piece = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
         self.taken().mapped.insert(piece.addr().get(), map);
@@ -85,17 +85,17 @@ impl Room {
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for SpillAllocator {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         let taken = self.taken();
-        write!(text, "Room {{ held: {}, files: {} }}", taken.held, taken.mapped.len())
+        write!(text, "SpillAllocator {{ held: {}, files: {} }}", taken.held, taken.mapped.len())
     }
 }
 
 // SAFETY: a piece comes from `Global` or is a mapping kept in `mapped` until it is given back, so it is valid, does
 // not move and is nobody else's; which of both it is, is told by its address. Clones share `inner`. Mappings begin at
 // pages, which is more than what is kept here asks for; anything stricter is refused.
-unsafe impl Allocator for Room {
+unsafe impl Allocator for SpillAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         if self.hold(0, layout.size()) {
             return Global.allocate(layout).inspect_err(|_| _ = self.hold(layout.size(), 0));
@@ -145,33 +145,33 @@ mod tests {
     #[test]
     fn what_is_beyond_the_bound_lies_in_files_and_reads_the_same() {
         let directory = tempfile::tempdir().unwrap();
-        let room = Room::new(&directory.path().join("not there yet"), 3 << 20);
-        let mut one: Vec<u64, Room> = Vec::new_in(room.clone());
-        let mut other: Vec<u64, Room> = Vec::new_in(room.clone());
+        let spill = SpillAllocator::new(&directory.path().join("not there yet"), 3 << 20);
+        let mut one: Vec<u64, SpillAllocator> = Vec::new_in(spill.clone());
+        let mut other: Vec<u64, SpillAllocator> = Vec::new_in(spill.clone());
         for number in 0..1_000_000 {
             one.push(number);
             other.push(number * 3);
         }
-        assert!(room.held_bytes() <= 3 << 20, "{room:?}");
-        assert!(!room.taken().mapped.is_empty(), "{room:?}");
+        assert!(spill.held_bytes() <= 3 << 20, "{spill:?}");
+        assert!(!spill.taken().mapped.is_empty(), "{spill:?}");
         assert!(one.iter().copied().eq(0..1_000_000));
         assert!(other.iter().copied().eq((0..1_000_000).map(|number| number * 3)));
         other.truncate(10);
         other.shrink_to_fit();
         assert_eq!(&other[..], &[0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
         drop((one, other));
-        assert_eq!(format!("{room:?}"), "Room { held: 0, files: 0 }");
+        assert_eq!(format!("{spill:?}"), "SpillAllocator { held: 0, files: 0 }");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_disk_without_room_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
-        let room = Room::new(directory.path(), 0);
-        let mut bytes: Vec<u8, Room> = Vec::new_in(room.clone());
+        let spill = SpillAllocator::new(directory.path(), 0);
+        let mut bytes: Vec<u8, SpillAllocator> = Vec::new_in(spill.clone());
         bytes.try_reserve(10).unwrap();
         bytes.try_reserve(1 << 50).unwrap_err();
         bytes.push(1);
-        assert_eq!((room.held_bytes(), &bytes[..]), (0, &[1][..]));
+        assert_eq!((spill.held_bytes(), &bytes[..]), (0, &[1][..]));
     }
 }

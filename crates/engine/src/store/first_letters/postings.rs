@@ -1,4 +1,4 @@
-//! The documents of an initial, place by place.
+//! The documents of an initial, by bucket of positions.
 //!
 //! ```text
 //! file   = bitmap* entry* count                 count: entries, 4 bytes
@@ -17,8 +17,8 @@ use rustc_hash::FxHashMap;
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
-use super::alphabet::{Initial, OTHER};
-use super::by_document::{damaged, each_written};
+use super::codes::{Initial, OTHER};
+use super::forward::{damaged, each_written};
 use super::plugin::read_file;
 use crate::error::{Context as _, Result};
 use crate::fields::FieldId;
@@ -38,19 +38,19 @@ const ENTRY_BYTES: usize = KEY_BYTES + size_of::<u64>();
 const COUNT_BYTES: usize = 4;
 
 /// Whether a segment of so many documents has places.
-pub(super) fn has_places(documents: DocId) -> bool {
+pub(super) fn has_postings(documents: DocId) -> bool {
     documents >= DOCUMENTS_MIN
 }
 
 /// Where initials stand in a segment, documents deleted since included.
 #[derive(Debug, Clone)]
-pub struct InitialPlaces {
+pub struct InitialPostings {
     bytes: OwnedBytes,
     count: usize,
 }
 
 /// The documents that have an initial at some places of an attribute.
-pub struct Place {
+pub struct InitialPosting {
     /// Whether all words that begin so are numbers.
     pub is_number: bool,
     /// The attribute.
@@ -61,7 +61,7 @@ pub struct Place {
     pub docs: RoaringBitmap,
 }
 
-impl InitialPlaces {
+impl InitialPostings {
     /// Those of a segment; None if it has none.
     ///
     /// # Errors
@@ -79,13 +79,13 @@ impl InitialPlaces {
     ///
     /// # Errors
     /// Internal, if the file is damaged.
-    pub fn each(&self, initial: Initial, mut take: impl FnMut(Place)) -> Result<()> {
+    pub fn each(&self, initial: Initial, mut take: impl FnMut(InitialPosting)) -> Result<()> {
         let codes = [Some(initial.word), Some(initial.number).filter(|&number| number != initial.word)];
         for code in codes.into_iter().flatten() {
             let from = self.entries().partition_point(|entry| entry[0] < code);
             for at in (from..self.count).take_while(|&at| self.entries()[at][0] == code) {
                 let (key, docs) = self.at(at)?;
-                take(Place {
+                take(InitialPosting {
                     is_number: code != initial.word,
                     field: FieldId::from_be_bytes([key[1], key[2]]),
                     bucket: usize::from(key[3]),
@@ -151,7 +151,7 @@ impl Collected {
 }
 
 impl Places {
-    /// Adds a document as [`super::by_document::Scribe::write`] gives it.
+    /// Adds a document as [`super::forward::InitialsEncoder::write`] gives it.
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
             let mut further_on = [0u64; 4];
@@ -197,7 +197,7 @@ impl Places {
 /// Places of a segment that is merged, and which of its docids go on.
 pub(super) enum Source {
     /// Those that lie in a file.
-    Written { places: InitialPlaces, live: RoaringBitmap, next: usize },
+    Written { places: InitialPostings, live: RoaringBitmap, next: usize },
     /// Those of documents that all go on.
     Collected(std::iter::Peekable<std::vec::IntoIter<(Key, RoaringBitmap)>>),
 }

@@ -13,8 +13,8 @@ use tantivy::schema::Schema;
 use tantivy::schema::document::ErasedDocument;
 use tantivy::{DocId, Segment, SegmentReader, TantivyError};
 
-use super::by_document::{self, Initials, Scribe};
-use super::by_letter::{self, InitialPlaces, Places, Source, has_places};
+use super::forward::{self, Initials, InitialsEncoder};
+use super::postings::{self, InitialPostings, Places, Source, has_postings};
 use crate::error::{Context as _, Error, Result};
 use crate::store::WrittenDocument;
 use crate::store::segment::read_docids;
@@ -40,7 +40,7 @@ fn create(segment: &Segment, extension: &str) -> tantivy::Result<WritePtr> {
 
 impl SegmentPlugin for InitialsPlugin {
     fn extensions(&self) -> &[&str] {
-        &[by_document::EXTENSION, by_letter::EXTENSION]
+        &[forward::EXTENSION, postings::EXTENSION]
     }
 
     fn create_writer(&self, _: &PluginWriterContext) -> tantivy::Result<Box<dyn PluginWriter>> {
@@ -51,12 +51,12 @@ impl SegmentPlugin for InitialsPlugin {
         if context.doc_id_mapping.mapping_type() == MappingType::Shuffled {
             return Err(order_changed());
         }
-        let mut initials = create(context.target_segment, by_document::EXTENSION)?;
-        let mut places = create(context.target_segment, by_letter::EXTENSION)?;
+        let mut initials = create(context.target_segment, forward::EXTENSION)?;
+        let mut places = create(context.target_segment, postings::EXTENSION)?;
         let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
         // If one is of an older version nothing is known of the whole, which empty files say.
         if let Some(sources) = sources.map_err(failed)? {
-            let mut writer = by_document::Writer::default();
+            let mut writer = forward::Writer::default();
             for (reader, source) in context.readers.iter().zip(&sources) {
                 let mut source = source.cursor();
                 for doc in reader.doc_ids_alive() {
@@ -64,10 +64,10 @@ impl SegmentPlugin for InitialsPlugin {
                 }
             }
             writer.finish(&mut initials)?;
-            if has_places(context.readers.iter().map(SegmentReader::num_docs).sum()) {
+            if has_postings(context.readers.iter().map(SegmentReader::num_docs).sum()) {
                 let sources = context.readers.iter().zip(&sources);
                 let sources: Result<_> = sources.map(|(reader, source)| places_of(reader, source)).collect();
-                by_letter::merge(sources.map_err(failed)?, &mut places).map_err(failed)?;
+                postings::merge(sources.map_err(failed)?, &mut places).map_err(failed)?;
             }
         }
         initials.terminate()?;
@@ -82,7 +82,7 @@ fn places_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
     let live = set(&mut reader.doc_ids_alive().map(|doc| docids[doc as usize]));
     // A docid that died in the segment and came back into it means two documents: then only those tell.
     let each_once = set(&mut docids.iter().copied()).len() == docids.len() as u64;
-    if let Some(places) = InitialPlaces::open(reader)?.filter(|_| each_once) {
+    if let Some(places) = InitialPostings::open(reader)?.filter(|_| each_once) {
         return Ok(Source::Written { places, live, next: 0 });
     }
     let (mut places, mut initials) = (Places::default(), initials.cursor());
@@ -103,7 +103,7 @@ fn failed(error: Error) -> TantivyError {
 /// Collects the initials of a new segment.
 #[derive(Default)]
 struct InitialsWriter {
-    scribe: Scribe,
+    scribe: InitialsEncoder,
     /// One after another, each with its length.
     documents: Vec<u8>,
     docids: Vec<u32>,
@@ -123,20 +123,20 @@ impl PluginWriter for InitialsWriter {
         if order.is_some() {
             return Err(order_changed());
         }
-        let mut initials = create(segment, by_document::EXTENSION)?;
-        let mut file = create(segment, by_letter::EXTENSION)?;
-        let (mut writer, mut places) = (by_document::Writer::default(), Places::default());
-        let has_places = has_places(self.docids.len() as DocId);
+        let mut initials = create(segment, forward::EXTENSION)?;
+        let mut file = create(segment, postings::EXTENSION)?;
+        let (mut writer, mut places) = (forward::Writer::default(), Places::default());
+        let has_postings = has_postings(self.docids.len() as DocId);
         let mut rest = self.documents.as_slice();
         for &docid in &self.docids {
-            let document = by_document::next_written(&mut rest).map_err(failed)?;
+            let document = forward::next_written(&mut rest).map_err(failed)?;
             writer.add(document, &mut initials)?;
-            if has_places {
+            if has_postings {
                 places.add(docid, document).map_err(failed)?;
             }
         }
         writer.finish(&mut initials)?;
-        if has_places {
+        if has_postings {
             places.write(&mut file).map_err(failed)?;
         }
         initials.terminate()?;

@@ -1,24 +1,24 @@
-//! A batch merged and validated in memory, not yet written: who will be there, under which docid, made of
-//! which pieces of which bodies.
+//! A batch merged and validated in memory, before its commit: the documents it leaves, their docids, and the pieces of
+//! uploads that each is made of.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use allocator_api2::vec::Vec as RoomyVec;
+use allocator_api2::vec::Vec as SpillVec;
 use compact_str::CompactString;
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Method, Operation, Outcome};
-use super::entries::{Entries, no_room};
+use super::batch_monitor::BatchMonitor;
+use super::document_scanner::{DocumentScanner, Known};
+use super::entries::{Entries, no_disk_space};
 use super::flatten::each_path;
 use super::json::Object;
 use super::payload::{Payload, Slice, Spool};
-use super::room::Room;
-use super::survey::{Known, Survey};
-use super::watch::Watch;
+use super::spill_allocator::SpillAllocator;
 use super::{primary_key, special};
 use crate::error::{Error, Result};
 use crate::facets::Columns;
@@ -26,10 +26,12 @@ use crate::fields::{FieldMap, is_same_or_below};
 use crate::filter::{self, Features, Scope};
 use crate::settings::{FilterableRule, Settings};
 use crate::store::Snapshot;
-use crate::vector::{Asked, Lacking, Remake, Staged, Standing, StandingOf, VectorDraft, Vectors};
+use crate::vector::{
+    Asked, ChangedVectors, CurrentVectors, CurrentVectorsOf, MissingVectors, Remake, StagedVectors, Vectors,
+};
 
 /// Everything a commit will change. Dropping it leaves no trace.
-pub struct Draft {
+pub struct StagedBatch {
     /// Batch it came from.
     pub batch_uid: u64,
     /// Commit it builds on; None for an index that has none.
@@ -50,19 +52,19 @@ pub struct Draft {
     /// How each task ended.
     pub outcomes: Vec<Outcome>,
     /// Vectors from here on.
-    pub vectors: VectorDraft,
+    pub vectors: StagedVectors,
     /// Vectors that documents get back from embedders that went, see [`Piece::Vectors`].
     returned: Vec<Map<String, Value>>,
     /// Documents as they were when vectors were made of them, see [`crate::vector::Want`].
     pub(super) earlier: Vec<Entry>,
-    /// Ids by docid, once somebody asks for them.
+    /// Ids by docid, made when they are first needed.
     pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
     docids: Docids,
     /// Name of the index, for messages and the report.
     pub index_uid: String,
-    /// Whoever waits for it, and what they see of it.
-    pub watch: Watch,
-    room: Room,
+    /// Stops the batch, and shows its progress.
+    pub monitor: BatchMonitor,
+    spill: SpillAllocator,
 }
 
 /// What becomes of one document id.
@@ -76,7 +78,7 @@ pub struct Entry {
     pub on_base: bool,
     /// Pieces merged one after another.
     pub pieces: SmallVec<[Piece; 1]>,
-    /// The last of [`Draft::spools`] that had the id, counted from 1; 0: none had.
+    /// The last of [`StagedBatch::spools`] that had the id, counted from 1; 0: none had.
     pub(super) seen_in: u32,
 }
 
@@ -85,12 +87,12 @@ pub struct Entry {
 pub enum Piece {
     /// A document of a body.
     Body {
-        /// Which of [`Draft::spools`].
+        /// Which of [`StagedBatch::spools`].
         spool: u32,
         /// Where in it.
         slice: Slice,
     },
-    /// Vectors it gets back: which of those the draft keeps.
+    /// Vectors it gets back: which of those the staged batch keeps.
     Vectors(u32),
 }
 
@@ -142,22 +144,22 @@ fn lowest_gap(used: &RoaringBitmap) -> u32 {
     low
 }
 
-impl Draft {
+impl StagedBatch {
     /// Nothing changed yet.
     ///
     /// # Errors
     /// Internal, if vectors of the base cannot be read.
-    pub fn new(batch: &Batch, base: Option<Snapshot>, watch: Watch) -> Result<Self> {
+    pub fn new(batch: &Batch, base: Option<Snapshot>, monitor: BatchMonitor) -> Result<Self> {
         let parts = base.as_ref().map(|base| base.parts().clone()).unwrap_or_default();
         let used = base.as_ref().map(|base| base.documents().clone()).unwrap_or_default();
         let vectors = base.as_ref().map(Vectors::of).unwrap_or_default();
-        let vectors = VectorDraft::new(&parts.settings, vectors)?;
-        let room = Room::new(Path::new("."), usize::MAX);
+        let vectors = StagedVectors::new(&parts.settings, vectors)?;
+        let spill = SpillAllocator::new(Path::new("."), usize::MAX);
         Ok(Self {
             batch_uid: batch.uid,
             base,
             cleared: false,
-            entries: Entries::new(&room),
+            entries: Entries::new(&spill),
             fields: parts.fields,
             settings: parts.settings,
             primary_key: parts.primary_key,
@@ -169,19 +171,19 @@ impl Draft {
             by_docid: OnceLock::new(),
             docids: Docids::new(used),
             index_uid: batch.index_uid.clone(),
-            watch,
-            room,
+            monitor,
+            spill,
         })
     }
 
-    /// Has tables lie in `room`, which is unbounded otherwise. Asked before anything is applied.
-    pub fn within(self, room: Room) -> Self {
-        Self { entries: Entries::new(&room), room, ..self }
+    /// Has tables lie in `spill`, which is unbounded otherwise. Asked before anything is applied.
+    pub fn within(self, spill: SpillAllocator) -> Self {
+        Self { entries: Entries::new(&spill), spill, ..self }
     }
 
     /// Where tables lie.
-    pub fn room(&self) -> &Room {
-        &self.room
+    pub fn spill(&self) -> &SpillAllocator {
+        &self.spill
     }
 
     /// Documents there will be.
@@ -220,7 +222,7 @@ impl Draft {
             }
             Operation::DeleteByFilter { filter } => {
                 let ids = self.ids_matching(&filter)?;
-                self.watch.progress.expect(ids.len() as u64);
+                self.monitor.progress.expect(ids.len() as u64);
                 let mut removed = 0;
                 for id in ids {
                     removed += u64::from(self.remove(&id)?);
@@ -298,9 +300,9 @@ impl Draft {
                 }
             }
             if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
-                self.watch.progress.expect(base.documents().len());
+                self.monitor.progress.expect(base.documents().len());
                 for docid in base.documents() {
-                    self.watch.next()?;
+                    self.monitor.next()?;
                     let document = base.document(docid)?.unwrap_or_default();
                     let id = primary_key::id_of(base.primary_key().unwrap_or_default(), &document)?;
                     if !self.entries.contains(&id) && change.visit(docid, &id, &document)? {
@@ -359,7 +361,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The place of an id's entry, made from the base if there is none; None if nobody knows the id.
+    /// The place of an id's entry, made from the base if there is none; None if neither the base nor the batch has the id.
     fn find(&mut self, id: &str) -> Result<Option<usize>> {
         if let Some(at) = self.entries.place(id) {
             return Ok(Some(at));
@@ -402,17 +404,17 @@ impl Draft {
         let number = self.spools.len() as u32;
 
         // First everything is read, so that a fault in the last document undoes nothing.
-        let mut puts: RoomyVec<(CompactString, Piece), Room> = RoomyVec::new_in(self.room.clone());
-        let mut vectors: HashMap<CompactString, Staged> = HashMap::new();
+        let mut puts: SpillVec<(CompactString, Piece), SpillAllocator> = SpillVec::new_in(self.spill.clone());
+        let mut vectors: HashMap<CompactString, ChangedVectors> = HashMap::new();
         // What documents ask of embedders, by their place in `puts`.
         let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
-        let mut lacking = Lacking::default();
-        let mut survey = (!self.vectors.is_needed()).then(Survey::default);
+        let mut lacking = MissingVectors::default();
+        let mut survey = (!self.vectors.is_needed()).then(DocumentScanner::default);
         let looked_at = checks.fields();
         spool.each(&mut |slice| {
-            self.watch.next()?;
+            self.monitor.next()?;
             let piece = Piece::Body { spool: number, slice };
-            puts.try_reserve(1).map_err(|error| no_room(&error))?;
+            puts.try_reserve(1).map_err(|error| no_disk_space(&error))?;
             if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
                 && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
             {
@@ -443,7 +445,7 @@ impl Draft {
         self.entries.reserve(puts.len())?;
         let (mut distinct, mut unknown) = (0, HashSet::new());
         for (place, (id, piece)) in puts.into_iter().enumerate() {
-            self.watch.go_on()?;
+            self.monitor.go_on()?;
             let asks = asked.get(&place);
             let before = asks.map(|_| self.entry(&id)).transpose()?;
             let put = self.put_piece(&id, piece, method, skip_creation)?;
@@ -468,9 +470,9 @@ impl Draft {
         &self,
         id: &str,
         document: &Map<String, Value>,
-        vectors: &mut HashMap<CompactString, Staged>,
+        vectors: &mut HashMap<CompactString, ChangedVectors>,
         skip_creation: bool,
-        lacking: &mut Lacking,
+        lacking: &mut MissingVectors,
     ) -> Result<Vec<(u8, Asked)>> {
         if !self.vectors.is_needed() {
             return self.vectors.read(document, id, None, lacking).map(|reading| reading.asked);
@@ -484,11 +486,11 @@ impl Draft {
             return Ok(Vec::new());
         }
         let standing = |name: &str| {
-            let staged = earlier.and_then(|staged| staged.get(name)).map(Standing::from);
+            let staged = earlier.and_then(|staged| staged.get(name)).map(CurrentVectors::from);
             staged.or_else(|| self.vectors.standing(name, docid?))
         };
         let is_new = docid.is_none() && earlier.is_none();
-        let before: Option<StandingOf<'_>> = if is_new { None } else { Some(&standing) };
+        let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&standing) };
         let reading = self.vectors.read(document, id, before, lacking)?;
         vectors.entry(id.into()).or_default().extend(reading.staged);
         Ok(reading.asked)
@@ -557,7 +559,7 @@ impl Draft {
     }
 
     fn remove(&mut self, id: &str) -> Result<bool> {
-        self.watch.next()?;
+        self.monitor.next()?;
         let Some(at) = self.find(id)? else { return Ok(false) };
         let entry = &mut self.entries[at];
         let docid = entry.docid.take();
@@ -575,7 +577,7 @@ impl Draft {
 
     /// About what it takes, in bytes, beside vectors and what lies in files.
     pub fn memory_bytes(&self) -> usize {
-        self.room.held_bytes()
+        self.spill.held_bytes()
     }
 
     /// Ids of the documents, as they are now, that a filter matches.
@@ -605,7 +607,7 @@ impl Draft {
         Ok(ids)
     }
 
-    /// The same as [`Draft::merged`] for a document that is one object of one body, which most are; None for any
+    /// The same as [`StagedBatch::merged`] for a document that is one object of one body, which most are; None for any
     /// other.
     pub fn plain(&self, entry: &Entry) -> Result<Option<Object<'_>>> {
         let &[Piece::Body { spool, slice }] = entry.pieces.as_slice() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Vectors that nobody sent: for which documents are they wanted, and what came of it?
+//! Vectors that no client sent: for which documents are they wanted, and which ones were made?
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub enum Want {
     Compared {
         /// Settings under which its vectors were made.
         settings: Arc<Settings>,
-        /// The document they were made of: a number of whoever keeps it; None: as the base has it.
+        /// The document they were made of, as the caller numbers it; None: as the base has it.
         of: Option<u32>,
     },
 }

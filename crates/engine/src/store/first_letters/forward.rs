@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
-use super::alphabet::{CODES, Initial, OTHER, code_of};
+use super::codes::{CODES, Initial, OTHER, code_of};
 use super::plugin::read_file;
 use crate::error::{Error, Result};
 use crate::fields::FieldId;
@@ -282,7 +282,7 @@ impl<'a> Cursor<'a> {
         Ok(None)
     }
 
-    /// A document as [`Scribe::write`] gave it.
+    /// A document as [`InitialsEncoder::write`] gave it.
     pub(super) fn written(&mut self, doc: DocId) -> Result<&'a [u8]> {
         self.pass_to(doc)?;
         self.doc += 1;
@@ -361,7 +361,7 @@ pub(super) fn next_written<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(&all[..all.len() - rest.len()])
 }
 
-/// Calls `take` with the attributes of a document as [`Scribe::write`] gives it.
+/// Calls `take` with the attributes of a document as [`InitialsEncoder::write`] gives it.
 pub(super) fn each_written(mut document: &[u8], take: impl FnMut(FieldId, Words<'_>)) -> Result<()> {
     each_attribute(part(&mut document)?, take)
 }
@@ -391,7 +391,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Adds a document as [`Scribe::write`] gives it.
+    /// Adds a document as [`InitialsEncoder::write`] gives it.
     pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
         if self.count.is_multiple_of(STRIDE) {
             self.starts.extend_from_slice(&self.written.to_le_bytes());
@@ -433,9 +433,9 @@ impl WordInitial {
     }
 }
 
-/// Writes documents down as they lie in the file.
+/// Encodes the initials of documents as they lie in the file.
 #[derive(Default)]
-pub(super) struct Scribe {
+pub(super) struct InitialsEncoder {
     /// Words of the document being written, where they have to be sorted.
     words: Vec<WordInitial>,
     /// Codes of an attribute; all attributes of a document.
@@ -443,7 +443,7 @@ pub(super) struct Scribe {
     document: Vec<u8>,
 }
 
-impl Scribe {
+impl InitialsEncoder {
     /// Appends a document with its length.
     pub(super) fn write(&mut self, words: &[WordInitial], written: &mut Vec<u8>) {
         // Words come as they lie in the document, in which a field of objects in an array comes again and again.

@@ -1,10 +1,10 @@
 //! Columns of strings that were too long for one when their document was written.
 //!
-//! A dictionary of long texts costs more disk than the texts themselves, and hardly anybody filters by
-//! them. So a document's long strings are left out and the document is marked; whoever first needs them
+//! A dictionary of long texts costs more disk than the texts themselves, and filters hardly ever ask for
+//! them. So a document's long strings are left out and the document is marked; the first search that needs them
 //! reads the marked documents of a segment and writes a file beside it. Such a file says nothing that
 //! the documents do not: one that is missing or damaged is written again, none is ever synced, and those
-//! of segments or fields that nobody needs any more are removed.
+//! of segments that were merged or fields that are no longer in use are removed.
 //!
 //! ```text
 //! file      = columnar* footer             name: late-<segment>-<field id>.column
@@ -42,15 +42,15 @@ const MAGIC: &[u8; 8] = b"lateCol1";
 const PREFIX: &str = "late-";
 const COLUMN: &str = "v";
 
-/// Whether a string is left out of columns until somebody needs it. Spaces around it do not count, so that
+/// Whether a string is left out of columns until a search needs it. Spaces around it do not count, so that
 /// spellings of a value are left out together.
-pub fn is_late(text: &str) -> bool {
+pub fn is_deferred(text: &str) -> bool {
     text.trim().len() > SHORT_BYTES_MAX
 }
 
 /// The columns of the strings at `path` that the segment's own column lacks: read, or else written now.
 pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<Vec<StrColumn>> {
-    let marked = segment.presence_docs(snapshot.schema(), Presence::Late, path)?;
+    let marked = segment.presence_docs(snapshot.schema(), Presence::Deferred, path)?;
     if marked.is_empty() {
         return Ok(Vec::new());
     }
@@ -99,7 +99,7 @@ pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
 
 /// Paths of which some document of the segment is marked.
 fn late_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
-    let prefix = presence_prefix(Presence::Late);
+    let prefix = presence_prefix(Presence::Deferred);
     let index = segment.reader.inverted_index(snapshot.schema().presence)?;
     let after = [prefix.as_bytes()[0], 1];
     let mut terms = index.terms().range().ge(prefix).lt(after).into_stream()?;
@@ -130,7 +130,7 @@ fn write_columnars(
         serde_json::Deserializer::from_slice(&source)
             .deserialize_map(Below { path, texts: &mut texts })
             .context("a stored document does not parse")?;
-        for term in texts.iter().filter(|text| is_late(text)).filter_map(|text| column_term(text)) {
+        for term in texts.iter().filter(|text| is_deferred(text)).filter_map(|text| column_term(text)) {
             writer.record_str(doc, COLUMN, &term);
             bytes += term.len();
         }
@@ -148,9 +148,9 @@ fn write_columnars(
 fn write(file: &Path, columnars: &[Vec<u8>]) -> io::Result<()> {
     // Two writers of the same file write the same; a name of its own keeps each whole.
     let unique = format!("{}-{:?}.tmp", std::process::id(), std::thread::current().id());
-    let draft = file.with_extension(unique);
+    let staged = file.with_extension(unique);
     let written = (|| {
-        let mut out = io::BufWriter::new(File::create(&draft)?);
+        let mut out = io::BufWriter::new(File::create(&staged)?);
         let mut footer = Vec::new();
         let mut checksum = crc32fast::Hasher::new();
         for columnar in columnars {
@@ -164,10 +164,10 @@ fn write(file: &Path, columnars: &[Vec<u8>]) -> io::Result<()> {
         out.write_all(&checksum.finalize().to_le_bytes())?;
         out.write_all(MAGIC)?;
         out.flush()?;
-        fs::rename(&draft, file)
+        fs::rename(&staged, file)
     })();
     if written.is_err() {
-        let _ = fs::remove_file(&draft);
+        let _ = fs::remove_file(&staged);
     }
     written
 }

@@ -3,7 +3,7 @@
 //! 1. What a document says of a configured embedder is taken out of it and kept apart.
 //! 2. Vectors that are never made anew survive whatever else happens to their document.
 //! 3. An embedder that goes writes those back into the documents; one that comes finds them there.
-//! 4. Vectors that nobody sent are made by somebody else before the batch is committed, see [`Want`].
+//! 4. Vectors that no client sent are made by the server before the batch is committed, see [`Want`].
 //!
 //! Source: vectors §2.6, §2.7, §2.10, §4.
 
@@ -17,39 +17,39 @@ use serde_json::{Map, Value};
 
 use super::embedder::{Embedder, embedders_of};
 use super::graphs::lineage_of;
-use super::lacking::Lacking;
 use super::log::{LogWriter, Record, Shape};
+use super::missing_vectors::MissingVectors;
+use super::pending_embeddings::{Asked, NO_FRAGMENT, VectorPage, Want};
 use super::readback::entry;
 use super::sent::{DocumentVectors, Sent, kept_raw, read_sent, vectors_in};
 use super::set::{Flags, VectorSet};
 use super::vectors::{DIRECTORY, Kept, LOG_SUFFIX, Vectors};
-use super::work::{Asked, NO_FRAGMENT, VectorPage, Want};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
 /// Vectors of one document by embedder; only those that change.
-pub type Staged = BTreeMap<String, DocumentVectors>;
+pub type ChangedVectors = BTreeMap<String, DocumentVectors>;
 
 /// What a document says of vectors.
 #[derive(Default)]
 pub struct Reading {
     /// Vectors that change.
-    pub staged: Staged,
+    pub staged: ChangedVectors,
     /// What it asks of embedders, by their place among all.
     pub asked: Vec<(u8, Asked)>,
 }
 
 /// What the client has said so far of a document's vectors.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct CurrentVectors {
     /// They are never made anew.
     pub skip_regenerate: bool,
 }
 
 /// How a document stands with an embedder, by its name; None: it has no vectors of it.
-pub type StandingOf<'a> = &'a dyn Fn(&str) -> Option<Standing>;
+pub type CurrentVectorsOf<'a> = &'a dyn Fn(&str) -> Option<CurrentVectors>;
 
-impl From<&DocumentVectors> for Standing {
+impl From<&DocumentVectors> for CurrentVectors {
     fn from(vectors: &DocumentVectors) -> Self {
         Self { skip_regenerate: vectors.skip_regenerate }
     }
@@ -57,13 +57,13 @@ impl From<&DocumentVectors> for Standing {
 
 /// Embedders and vectors as the batch leaves them.
 #[derive(Clone, Default)]
-pub struct VectorDraft {
+pub struct StagedVectors {
     base: Arc<Vectors>,
-    embedders: BTreeMap<String, EmbedderDraft>,
+    embedders: BTreeMap<String, StagedEmbedder>,
 }
 
 #[derive(Clone)]
-struct EmbedderDraft {
+struct StagedEmbedder {
     embedder: Embedder,
     /// None: it starts from nothing.
     base: Option<Arc<VectorSet>>,
@@ -72,7 +72,7 @@ struct EmbedderDraft {
     wants: BTreeMap<u32, Want>,
 }
 
-impl EmbedderDraft {
+impl StagedEmbedder {
     fn new(embedder: Embedder, base: Option<Arc<VectorSet>>) -> Self {
         Self { embedder, base, changes: BTreeMap::new(), wants: BTreeMap::new() }
     }
@@ -117,13 +117,13 @@ impl EmbedderDraft {
     }
 }
 
-impl VectorDraft {
+impl StagedVectors {
     /// Nothing changed yet.
     pub fn new(settings: &Settings, base: Arc<Vectors>) -> Result<Self> {
         let mut embedders = BTreeMap::new();
         for (name, embedder) in embedders_of(settings) {
             let set = base.set(&name)?;
-            embedders.insert(name, EmbedderDraft::new(embedder, set));
+            embedders.insert(name, StagedEmbedder::new(embedder, set));
         }
         Ok(Self { base, embedders })
     }
@@ -134,23 +134,23 @@ impl VectorDraft {
     }
 
     /// What is known of a document under an embedder.
-    pub fn standing(&self, name: &str, docid: u32) -> Option<Standing> {
-        let draft = self.embedders.get(name)?;
-        match draft.changes.get(&docid) {
-            Some(changed) => changed.as_ref().map(Standing::from),
+    pub fn standing(&self, name: &str, docid: u32) -> Option<CurrentVectors> {
+        let staged = self.embedders.get(name)?;
+        match staged.changes.get(&docid) {
+            Some(changed) => changed.as_ref().map(CurrentVectors::from),
             None => {
-                let flags = draft.base.as_ref()?.flags();
+                let flags = staged.base.as_ref()?.flags();
                 let skip_regenerate = flags.skip_regenerate.contains(docid);
-                flags.knows(docid).then_some(Standing { skip_regenerate })
+                flags.knows(docid).then_some(CurrentVectors { skip_regenerate })
             }
         }
     }
 
     /// Changes a document's vectors.
-    pub fn put(&mut self, docid: u32, staged: Staged) {
+    pub fn put(&mut self, docid: u32, staged: ChangedVectors) {
         for (name, state) in staged {
-            if let Some(draft) = self.embedders.get_mut(&name) {
-                draft.changes.insert(docid, Some(state));
+            if let Some(staged) = self.embedders.get_mut(&name) {
+                staged.changes.insert(docid, Some(state));
             }
         }
     }
@@ -164,39 +164,39 @@ impl VectorDraft {
         mut made_of: impl FnMut() -> Option<u32>,
     ) {
         let mut of = None;
-        for (at, draft) in self.embedders.values_mut().enumerate() {
+        for (at, staged) in self.embedders.values_mut().enumerate() {
             let Some((_, asked)) = asked.iter().find(|(place, _)| usize::from(*place) == at) else {
                 continue;
             };
             match asked {
-                Asked::Nothing => drop(draft.wants.remove(&docid)),
-                Asked::Anew => draft.want(docid, Want::Anew),
-                Asked::Compared if draft.wants.contains_key(&docid) => {}
+                Asked::Nothing => drop(staged.wants.remove(&docid)),
+                Asked::Anew => staged.want(docid, Want::Anew),
+                Asked::Compared if staged.wants.contains_key(&docid) => {}
                 Asked::Compared => {
                     let of = *of.get_or_insert_with(&mut made_of);
-                    draft.want(docid, Want::Compared { settings: Arc::clone(settings), of });
+                    staged.want(docid, Want::Compared { settings: Arc::clone(settings), of });
                 }
             }
         }
     }
 
-    /// Documents that somebody has to look at before the batch can be committed, once for each embedder.
+    /// Documents that the server has to embed before the batch can be committed, once for each embedder.
     pub fn work_count(&self) -> u64 {
-        self.embedders.values().map(|draft| draft.wants.len() as u64).sum()
+        self.embedders.values().map(|staged| staged.wants.len() as u64).sum()
     }
 
     /// What is wanted of the embedder at a place among all, from a docid on; None after the last embedder.
     pub fn wants(&self, place: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
-        let (name, draft) = self.embedders.iter().nth(place)?;
-        Some((name, draft.wants.range(from..).map(|(docid, want)| (*docid, want))))
+        let (name, staged) = self.embedders.iter().nth(place)?;
+        Some((name, staged.wants.range(from..).map(|(docid, want)| (*docid, want))))
     }
 
     /// Whether a document has vectors that were made from fragments.
     pub fn is_fragmented(&self, name: &str, docid: u32) -> bool {
-        let Some(draft) = self.embedders.get(name) else { return false };
-        match draft.changes.get(&docid) {
+        let Some(staged) = self.embedders.get(name) else { return false };
+        match staged.changes.get(&docid) {
             Some(changed) => changed.as_ref().is_some_and(|state| state.fragments.is_some()),
-            None => draft.base.as_ref().is_some_and(|base| base.flags().is_fragmented(docid)),
+            None => staged.base.as_ref().is_some_and(|base| base.flags().is_fragmented(docid)),
         }
     }
 
@@ -205,8 +205,8 @@ impl VectorDraft {
     /// # Errors
     /// Internal, if a page contradicts itself or the embedder.
     pub fn fulfil(&mut self, page: &VectorPage) -> Result<()> {
-        let Some(draft) = self.embedders.get_mut(&page.embedder) else { return Ok(()) };
-        let dimensions = draft.embedder.dimensions.unwrap_or(0);
+        let Some(staged) = self.embedders.get_mut(&page.embedder) else { return Ok(()) };
+        let dimensions = staged.embedder.dimensions.unwrap_or(0);
         let wrong = || Error::internal("vectors cannot be taken in", "their numbers do not match");
         let (mut rows, mut slot) = (page.rows.chunks_exact(dimensions.max(1)), 0);
         for (docid, count) in page.docids.iter().zip(&page.counts) {
@@ -214,7 +214,7 @@ impl VectorDraft {
             slot = slots.end;
             let numbers = page.fragments.get(slots.clone()).ok_or_else(wrong)?;
             let kept = page.kept.get(slots).ok_or_else(wrong)?;
-            let before = draft.state(*docid).unwrap_or_default();
+            let before = staged.state(*docid).unwrap_or_default();
             let mut made = Vec::with_capacity(numbers.len() * dimensions);
             for (number, kept) in numbers.iter().zip(kept) {
                 let row = if *kept == 1 {
@@ -226,13 +226,13 @@ impl VectorDraft {
                 };
                 made.extend_from_slice(row.filter(|_| dimensions > 0).ok_or_else(wrong)?);
             }
-            if draft.embedder.binary {
+            if staged.embedder.binary {
                 made.iter_mut().for_each(|component| *component = f32::from(u8::from(*component > 0.0)));
             }
-            let fragmented = draft.embedder.fragments.is_some() && !numbers.contains(&NO_FRAGMENT);
+            let fragmented = staged.embedder.fragments.is_some() && !numbers.contains(&NO_FRAGMENT);
             let fragments = fragmented.then(|| numbers.to_vec());
             let state = DocumentVectors { rows: made, fragments, ..DocumentVectors::default() };
-            draft.changes.insert(*docid, Some(state));
+            staged.changes.insert(*docid, Some(state));
         }
         match rows.next() {
             Some(_) => Err(wrong()),
@@ -242,21 +242,21 @@ impl VectorDraft {
 
     /// A document goes, and its vectors with it.
     pub fn remove(&mut self, docid: u32) {
-        for draft in self.embedders.values_mut() {
-            draft.wants.remove(&docid);
-            match draft.base.as_ref().is_some_and(|base| base.flags().knows(docid)) {
-                true => draft.changes.insert(docid, None),
-                false => draft.changes.remove(&docid),
+        for staged in self.embedders.values_mut() {
+            staged.wants.remove(&docid);
+            match staged.base.as_ref().is_some_and(|base| base.flags().knows(docid)) {
+                true => staged.changes.insert(docid, None),
+                false => staged.changes.remove(&docid),
             };
         }
     }
 
     /// All documents go.
     pub fn clear(&mut self) {
-        for draft in self.embedders.values_mut() {
-            draft.base = None;
-            draft.changes.clear();
-            draft.wants.clear();
+        for staged in self.embedders.values_mut() {
+            staged.base = None;
+            staged.changes.clear();
+            staged.wants.clear();
         }
     }
 
@@ -269,16 +269,16 @@ impl VectorDraft {
         &self,
         document: &Map<String, Value>,
         id: &str,
-        before: Option<StandingOf<'_>>,
-        lacking: &mut Lacking,
+        before: Option<CurrentVectorsOf<'_>>,
+        lacking: &mut MissingVectors,
     ) -> Result<Reading> {
         let vectors = vectors_in(document, id)?;
         let mut reading = Reading::default();
-        for (place, (name, draft)) in (0..=u8::MAX).zip(&self.embedders) {
+        for (place, (name, staged)) in (0..=u8::MAX).zip(&self.embedders) {
             let sent = vectors.and_then(|vectors| vectors.get(name));
-            let sent = sent.map(|value| read_sent(id, &draft.embedder, value)).transpose()?;
-            match state_after(before.map(|before| before(name)), sent, &draft.embedder) {
-                After::Lacking => lacking.note(id, &draft.embedder),
+            let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
+            match state_after(before.map(|before| before(name)), sent, &staged.embedder) {
+                After::MissingVectors => lacking.note(id, &staged.embedder),
                 After::Same => {}
                 After::Anew => reading.asked.push((place, Asked::Anew)),
                 After::Compared => reading.asked.push((place, Asked::Compared)),
@@ -312,7 +312,7 @@ impl VectorDraft {
 
     /// As filters see them before the batch is written.
     pub fn preview(&self) -> Vectors {
-        Vectors::preview(self.embedders.iter().map(|(name, draft)| (name.clone(), draft.flags())).collect())
+        Vectors::preview(self.embedders.iter().map(|(name, staged)| (name.clone(), staged.flags())).collect())
     }
 
     /// Begins to move to the embedders of `settings`; `remakes` names those that have to look at their
@@ -328,10 +328,10 @@ impl VectorDraft {
         let mut after = BTreeMap::new();
         let (mut fresh, mut abandoned) = (Vec::new(), Vec::new());
         for (name, embedder) in embedders_of(settings) {
-            let draft = match self.embedders.get(&name) {
+            let staged = match self.embedders.get(&name) {
                 None => {
                     fresh.push(name.clone());
-                    EmbedderDraft::new(embedder, None)
+                    StagedEmbedder::new(embedder, None)
                 }
                 Some(old) => {
                     if embedder.is_user_provided() && old.embedder.source != embedder.source {
@@ -340,24 +340,32 @@ impl VectorDraft {
                     changed(old, embedder, remakes.get(&name) == Some(&Remake::All))?
                 }
             };
-            after.insert(name, draft);
+            after.insert(name, staged);
         }
         let gone = self.embedders.iter().filter(|(name, _)| !after.contains_key(*name));
-        let gone = gone.map(|(name, draft)| (name.clone(), draft.clone())).collect();
+        let gone = gone.map(|(name, staged)| (name.clone(), staged.clone())).collect();
         let base = Arc::clone(&self.base);
         let remakes = remakes.clone();
-        Ok(Reconfiguration { base, after, fresh, abandoned, remakes, gone, lacking: Lacking::default() })
+        Ok(Reconfiguration {
+            base,
+            after,
+            fresh,
+            abandoned,
+            remakes,
+            gone,
+            lacking: MissingVectors::default(),
+        })
     }
 
     /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
     pub fn write(&self, directory: &Path) -> Result<Vectors> {
         let mut kept = BTreeMap::new();
-        for (name, draft) in &self.embedders {
-            let unchanged = draft.changes.is_empty();
-            let same_base = draft.base.as_ref().filter(|base| base.shape() == draft.shape());
+        for (name, staged) in &self.embedders {
+            let unchanged = staged.changes.is_empty();
+            let same_base = staged.base.as_ref().filter(|base| base.shape() == staged.shape());
             if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.kept(name)) {
                 kept.insert(name.clone(), Arc::clone(known));
-            } else if let Some(set) = write_embedder(draft, &directory.join(DIRECTORY))? {
+            } else if let Some(set) = write_embedder(staged, &directory.join(DIRECTORY))? {
                 kept.insert(name.clone(), Arc::new(Kept::written(set)));
             }
         }
@@ -366,10 +374,10 @@ impl VectorDraft {
 }
 
 /// Appends to the log there is, or begins one. None if there is nothing to write.
-fn write_embedder(draft: &EmbedderDraft, directory: &Path) -> Result<Option<VectorSet>> {
-    let shape = draft.shape();
-    let changes = || draft.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
-    let base = match &draft.base {
+fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorSet>> {
+    let shape = staged.shape();
+    let changes = || staged.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
+    let base = match &staged.base {
         None if changes().next().is_none() => return Ok(None),
         base => base.as_ref(),
     };
@@ -382,7 +390,7 @@ fn write_embedder(draft: &EmbedderDraft, directory: &Path) -> Result<Option<Vect
     };
     if base.shape() == shape && !base.is_mostly_dead() {
         let mut writer = LogWriter::append(base.log(), base.sequence())?;
-        let records: Vec<Record> = draft
+        let records: Vec<Record> = staged
             .changes
             .iter()
             .map(|(docid, state)| writer.write(*docid, state.as_ref()))
@@ -395,12 +403,12 @@ fn write_embedder(draft: &EmbedderDraft, directory: &Path) -> Result<Option<Vect
     let name = if rewritten { next_name(base.log().path()) } else { first_name() };
     let mut writer = LogWriter::create(&directory.join(name), shape, base.sequence())?;
     if rewritten {
-        for record in base.records()?.iter().filter(|record| !draft.changes.contains_key(&record.docid)) {
+        for record in base.records()?.iter().filter(|record| !staged.changes.contains_key(&record.docid)) {
             records.push(writer.copy(base.log(), record)?);
         }
     } else {
         for docid in base.flags().known() {
-            if !draft.changes.contains_key(&docid) {
+            if !staged.changes.contains_key(&docid) {
                 records.push(writer.write(docid, base.get(docid).as_ref())?);
             }
         }
@@ -428,16 +436,16 @@ fn next_name(log: &Path) -> String {
 enum After {
     Same,
     Changed(DocumentVectors),
-    /// Somebody has to make them, whatever the document was before.
+    /// The server makes them, whatever the document was before.
     Anew,
-    /// Somebody has to make them if the document looks otherwise than it did.
+    /// The server makes them if the embedder would see another text than before.
     Compared,
-    /// Nobody can make them.
-    Lacking,
+    /// Only the user can provide them.
+    MissingVectors,
 }
 
 /// What a document has after it was sent. `before`: None for a new document.
-fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &Embedder) -> After {
+fn state_after(before: Option<Option<CurrentVectors>>, sent: Option<Sent>, embedder: &Embedder) -> After {
     let (is_new, known) = (before.is_none(), before.flatten());
     let skips = known.is_some_and(|standing| standing.skip_regenerate);
     match sent {
@@ -449,7 +457,9 @@ fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &
             rows,
             fragments: None,
         }),
-        None | Some(Sent { regenerate: true, rows: None }) if embedder.is_user_provided() => After::Lacking,
+        None | Some(Sent { regenerate: true, rows: None }) if embedder.is_user_provided() => {
+            After::MissingVectors
+        }
         None | Some(Sent { regenerate: true, rows: None }) if is_new || skips => After::Anew,
         None | Some(Sent { regenerate: true, rows: None }) => After::Compared,
         Some(Sent { regenerate: false, rows: None }) if known.is_some() => After::Same,
@@ -460,20 +470,20 @@ fn state_after(before: Option<Option<Standing>>, sent: Option<Sent>, embedder: &
 }
 
 /// An embedder whose settings changed. `remade`: its vectors are made anew, but those that never are.
-fn changed(old: &EmbedderDraft, embedder: Embedder, remade: bool) -> Result<EmbedderDraft> {
+fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     if old.embedder.dimensions != embedder.dimensions {
         return with_other_dimensions(old, embedder, remade);
     }
-    let mut draft = EmbedderDraft { embedder, ..old.clone() };
-    if draft.embedder.binary && !old.embedder.binary {
-        for state in draft.changes.values_mut().flatten() {
+    let mut staged = StagedEmbedder { embedder, ..old.clone() };
+    if staged.embedder.binary && !old.embedder.binary {
+        for state in staged.changes.values_mut().flatten() {
             state.rows.iter_mut().for_each(|component| *component = f32::from(u8::from(*component > 0.0)));
         }
     }
-    Ok(draft)
+    Ok(staged)
 }
 
-fn with_other_dimensions(old: &EmbedderDraft, embedder: Embedder, remade: bool) -> Result<EmbedderDraft> {
+fn with_other_dimensions(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     let flags = old.flags();
     let stays = if remade { &flags.embedded & &flags.skip_regenerate } else { flags.embedded.clone() };
     if !stays.is_empty() {
@@ -493,7 +503,7 @@ fn with_other_dimensions(old: &EmbedderDraft, embedder: Embedder, remade: bool) 
         ..DocumentVectors::default()
     };
     let changes = flags.known().into_iter().map(|docid| (docid, Some(said(docid)))).collect();
-    Ok(EmbedderDraft { embedder, base: None, changes, wants: old.wants.clone() })
+    Ok(StagedEmbedder { embedder, base: None, changes, wants: old.wants.clone() })
 }
 
 /// Which documents an embedder has to look at again; `Remake` in `ts/settings/remakes.ts`.
@@ -509,13 +519,13 @@ pub enum Remake {
 /// A change of embedders under way: every document may have something to say about it.
 pub struct Reconfiguration {
     base: Arc<Vectors>,
-    after: BTreeMap<String, EmbedderDraft>,
+    after: BTreeMap<String, StagedEmbedder>,
     fresh: Vec<String>,
-    /// Nobody makes their vectors any more.
+    /// Their vectors are not made any more.
     abandoned: Vec<String>,
     remakes: BTreeMap<String, Remake>,
-    gone: Vec<(String, EmbedderDraft)>,
-    lacking: Lacking,
+    gone: Vec<(String, StagedEmbedder)>,
+    lacking: MissingVectors,
 }
 
 impl Reconfiguration {
@@ -526,33 +536,33 @@ impl Reconfiguration {
 
     /// Documents that get vectors back.
     pub fn returning(&self) -> RoaringBitmap {
-        self.gone.iter().fold(RoaringBitmap::new(), |all, (_, draft)| all | draft.flags().skip_regenerate)
+        self.gone.iter().fold(RoaringBitmap::new(), |all, (_, staged)| all | staged.flags().skip_regenerate)
     }
 
     /// Looks at a document as it is stored. Whether something of it is taken, so that it has to be written.
     ///
     /// # Errors
-    /// As [`VectorDraft::read`].
+    /// As [`StagedVectors::read`].
     pub fn visit(&mut self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<bool> {
         let vectors = vectors_in(document, id)?;
         let mut taken = false;
         for name in &self.fresh {
-            let Some(draft) = self.after.get_mut(name) else { continue };
+            let Some(staged) = self.after.get_mut(name) else { continue };
             let sent = vectors.and_then(|vectors| vectors.get(name));
             taken |= sent.is_some();
-            let sent = sent.map(|value| read_sent(id, &draft.embedder, value)).transpose()?;
-            match state_after(None, sent, &draft.embedder) {
-                After::Lacking => self.lacking.note(id, &draft.embedder),
+            let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
+            match state_after(None, sent, &staged.embedder) {
+                After::MissingVectors => self.lacking.note(id, &staged.embedder),
                 After::Same => {}
-                After::Anew | After::Compared => draft.want(docid, Want::Anew),
+                After::Anew | After::Compared => staged.want(docid, Want::Anew),
                 After::Changed(state) => {
-                    draft.changes.insert(docid, Some(state));
+                    staged.changes.insert(docid, Some(state));
                 }
             }
         }
-        for draft in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
-            if !draft.skips(docid) {
-                self.lacking.note(id, &draft.embedder);
+        for staged in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
+            if !staged.skips(docid) {
+                self.lacking.note(id, &staged.embedder);
             }
         }
         Ok(taken)
@@ -566,8 +576,10 @@ impl Reconfiguration {
     /// Has embedders look at a document again. `settings` are those so far, `of` as in [`Want`].
     pub fn remake(&mut self, docid: u32, settings: &Arc<Settings>, of: Option<u32>) {
         for (name, remake) in &self.remakes {
-            let Some(draft) = self.after.get_mut(name).filter(|draft| !draft.skips(docid)) else { continue };
-            draft.want(
+            let Some(staged) = self.after.get_mut(name).filter(|staged| !staged.skips(docid)) else {
+                continue;
+            };
+            staged.want(
                 docid,
                 match remake {
                     Remake::All => Want::Anew,
@@ -579,20 +591,20 @@ impl Reconfiguration {
 
     /// What a document gets back under `_vectors`; None: nothing.
     pub fn give_back(&self, docid: u32) -> Option<Map<String, Value>> {
-        let entries = self.gone.iter().filter_map(|(name, draft)| {
-            let state = draft.state(docid).filter(|state| state.skip_regenerate)?;
-            Some((name.clone(), entry(&state, draft.shape().dimensions)))
+        let entries = self.gone.iter().filter_map(|(name, staged)| {
+            let state = staged.state(docid).filter(|state| state.skip_regenerate)?;
+            Some((name.clone(), entry(&state, staged.shape().dimensions)))
         });
         let entries: Map<String, Value> = entries.collect();
         (!entries.is_empty()).then_some(entries)
     }
 
-    /// The draft under the new embedders, once every document was seen.
+    /// The staged batch under the new embedders, once every document was seen.
     ///
     /// # Errors
-    /// `vector_embedding_error` if documents lack vectors that nobody can make.
-    pub fn finish(self) -> Result<VectorDraft> {
+    /// `vector_embedding_error` if documents lack vectors which only their user can provide.
+    pub fn finish(self) -> Result<StagedVectors> {
         self.lacking.check()?;
-        Ok(VectorDraft { base: self.base, embedders: self.after })
+        Ok(StagedVectors { base: self.base, embedders: self.after })
     }
 }
