@@ -8,8 +8,9 @@ use charabia::separators::DEFAULT_SEPARATORS;
 use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
-use super::locales::FieldLocales;
-use super::{Locales, TakePieces, Token, TokenKind, chinese, latin};
+use super::locales::{FieldLocales, Locales};
+use super::token::{TakePieces, Token, TokenKind};
+use super::{chinese, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 

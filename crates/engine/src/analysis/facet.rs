@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use charabia::normalizer::{CharNormalizer as _, CompatibilityDecompositionNormalizer, NormalizerOption};
 use charabia::{Normalize as _, StrDetection, Token};
 
-use super::Locales;
+use super::locales::Locales;
 
 /// How strings are compared in filters, sort, facets and distinct: trimmed, decomposed, lower-case.
 /// Accents stay.

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use charabia::Script;
 use charabia::separators::{CONTEXT_SEPARATORS, DEFAULT_SEPARATORS};
 
-use super::{Piece, TakePieces, Token, TokenKind};
+use super::token::{Piece, TakePieces, Token, TokenKind};
 
 /// Characters above ASCII that may be in such a text: Latin letters, and the dashes and quotes between them.
 const OTHERS: [std::ops::RangeInclusive<char>; 2] = ['\u{80}'..='\u{24f}', '\u{2010}'..='\u{205f}'];
