@@ -202,8 +202,8 @@ impl Index {
         ProgressGuard(&self.monitor.progress)
     }
 
-    /// How far the batch on its way has come, as JSON; None if nothing is done for it at the moment. Waits for
-    /// nobody.
+    /// How far the batch under way has come, as JSON; None if no step of it is being done. Takes no lock that a
+    /// batch holds.
     ///
     /// # Errors
     /// Internal.

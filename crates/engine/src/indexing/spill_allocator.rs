@@ -92,9 +92,9 @@ impl fmt::Debug for SpillAllocator {
     }
 }
 
-// SAFETY: a piece comes from `Global` or is a mapping kept in `mapped` until it is given back, so it is valid, does
-// not move and is nobody else's; which of both it is, is told by its address. Clones share `inner`. Mappings begin at
-// pages, which is more than what is kept here asks for; anything stricter is refused.
+// SAFETY: a block comes from `Global` or is a mapping held in `mapped` until it is freed, so it is valid, does not move
+// and belongs to its owner alone; its address tells whether `Global` or a mapping made it. Clones share `inner`.
+// Mappings begin at pages, which is a stricter alignment than any table here asks for; anything beyond is refused.
 unsafe impl Allocator for SpillAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         if self.hold(0, layout.size()) {
