@@ -12,6 +12,7 @@ import { shownVectors } from '../vector/index.js'
 import { Bounds, checkStop, filterClock, type Stop } from './bounds.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
+import { storedText } from './stored-text.js'
 
 /** A listing that ends early once its client is gone. */
 type StoppableListing = DocumentsRequest & { readonly stop?: Stop }
@@ -85,7 +86,10 @@ function documentText(
   docid: number,
   { fields, retrieveVectors }: { fields: readonly string[] | null; retrieveVectors: boolean },
 ): string {
-  const document = parseJson(Buffer.from(data.documents[docid]!.source).toString()) as JsonObject
+  const { source } = data.documents[docid]!
+  const whole = fields === null && !retrieveVectors ? storedText(source) : null
+  if (whole !== null) return whole
+  const document = parseJson(Buffer.from(source).toString()) as JsonObject
   const vectors = document.get('_vectors')
   document.delete('_vectors')
   const selected = fields === null ? document : selectPaths(document, fields)

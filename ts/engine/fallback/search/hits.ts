@@ -21,6 +21,7 @@ import type { Bounds } from './bounds.js'
 import { Formatter } from './format.js'
 import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './ranked-search.js'
+import { storedText } from './stored-text.js'
 
 /** Writes the hits of one page. */
 export class HitWriter {
@@ -59,7 +60,7 @@ export class HitWriter {
   /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
   hit({ docid, details }: Ranked, extra = ''): string {
     this.bounds.check()
-    const parts = this.storedText(docid) ?? this.documentParts(docid)
+    const parts = this.wholeDocument(docid) ?? this.documentParts(docid)
     if (extra !== '') parts.push(extra)
     const { settings } = this.index.data
     if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
@@ -76,12 +77,12 @@ export class HitWriter {
   }
 
   /** The stored text of a document without its braces, where it is shown as it is; otherwise null. */
-  private storedText(docid: number): string[] | null {
+  private wholeDocument(docid: number): string[] | null {
     if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
-    const { source } = this.index.data.documents[docid]!
-    const text = Buffer.from(source.buffer, source.byteOffset, source.length)
-    if (this.request.retrieveVectors || text.includes('"_vectors"')) return null
-    return text.length === 2 ? [] : [text.toString('utf8', 1, text.length - 1)]
+    if (this.request.retrieveVectors) return null
+    const text = storedText(this.index.data.documents[docid]!.source)
+    if (text === null) return null
+    return text === '{}' ? [] : [text.slice(1, -1)]
   }
 
   /** What of a document itself a hit shows, and what is worked out from it: keys with their values. */
