@@ -81,7 +81,7 @@ pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
     let columns = super::Columns::new(snapshot);
     let mut keep = Vec::new();
     for segment in snapshot.segments() {
-        let Ok(paths) = late_paths(snapshot, segment) else { return };
+        let Ok(paths) = deferred_paths(snapshot, segment) else { return };
         for path in paths.iter().filter(|path| is_wanted(path)) {
             let _ = columns.field(path);
             keep.extend(snapshot.fields().id(path).map(|field| name_of(segment, field)));
@@ -98,7 +98,7 @@ pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
 }
 
 /// Paths of which some document of the segment is marked.
-fn late_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
+fn deferred_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
     let prefix = presence_prefix(Presence::Deferred);
     let index = segment.reader.inverted_index(snapshot.schema().presence)?;
     let after = [prefix.as_bytes()[0], 1];
