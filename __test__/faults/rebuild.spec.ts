@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { ServerProcess } from '../support/server-process.js'
 import { buildLibrary, type CallFault, Faults, whyNoLibrary } from './library.js'
+import { checkOneLine } from './one-line.js'
 
 const START_MS_MAX = 120_000
 
@@ -50,12 +51,7 @@ runs('a rebuild of the task store that the system fails ends with one line and l
     t.true(faults.hits > 0, name)
     t.is(started.kind, 'ended', name)
     if (started.kind !== 'ended') continue
-    const lines = started.errors
-      .trimEnd()
-      .split('\n')
-      .filter((line) => !line.startsWith('{'))
-    t.is(lines.length, 1, `${name}: ${started.errors}`)
-    t.regex(lines[0]!, /^siftd: /, name)
+    checkOneLine(t, started.errors, name)
     t.deepEqual(await readFile(store), content, name)
   }
   const last = await ServerProcess.start(rebuilding)

@@ -5,6 +5,7 @@ import test from 'ava'
 import { hasNative } from '../support/native.js'
 import { ServerProcess } from '../support/server-process.js'
 import { buildLibrary, type CallFault, Faults, whyNoLibrary } from './library.js'
+import { checkOneLine } from './one-line.js'
 
 const START_MS_MAX = 120_000
 
@@ -45,12 +46,7 @@ for (const engine of ['fallback', 'native']) {
         continue
       }
       t.is(started.kind, 'ended', name)
-      const lines = started.errors
-        .trimEnd()
-        .split('\n')
-        .filter((line) => !line.startsWith('{'))
-      t.is(lines.length, 1, `${name}: ${started.errors}`)
-      t.regex(lines[0]!, /^siftd: /, name)
+      checkOneLine(t, started.errors, name)
     }
     t.true(hits > 0, 'calls were failed at all')
     const last = await ServerProcess.start(setup)
