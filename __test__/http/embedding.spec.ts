@@ -198,6 +198,7 @@ const failures: readonly {
     what: 'refuses',
     answer: () => ({ status: 401, text: '{"error":"no such key: top-secret"}' }),
     calls: 1,
+    // `XXX...` is the mask that the API puts in the place of a key.
     message: /answered 401: .*XXX\.\.\./,
   },
   {

@@ -24,6 +24,7 @@ test('a webhook is made, changed header by header, and deleted', async (t) => {
 
 test('secrets of webhooks are never shown', async (t) => {
   const server = await startServer(t)
+  // The API masks a secret by `XXX...`, behind the more of its start the longer it is.
   const shown = [
     ['Bearer short', 'Bearer XXX...'],
     ['Bearer a-token-of-17-byt', 'Bearer a-XXXX...'],
