@@ -331,11 +331,11 @@ class ExpressionParser {
   }
 
   private need(symbol: string): void {
-    if (!this.takeSymbol(symbol)) throw this.error(`expected \`${symbol}\`, found \`${this.found}\``)
+    if (!this.takeSymbol(symbol)) throw this.error(`expected \`${symbol}\`, found ${this.found}`)
   }
 
   private get found(): string {
-    return this.token.kind === 'end' ? 'the end of the filter' : this.token.text
+    return this.token.kind === 'end' ? 'the end of the filter' : `\`${this.token.text}\``
   }
 
   private alternatives(depth: number): Filter {
@@ -405,7 +405,7 @@ class ExpressionParser {
     if (!this.features.multimodal) this.lacks('using `_vectors`', 'multimodal', at)
     const negated = this.take('NOT')
     if (!this.take('EXISTS'))
-      throw this.error(`\`_vectors\` can only be asked for \`EXISTS\`, found \`${this.found}\``)
+      throw this.error(`\`_vectors\` can only be asked for \`EXISTS\`, found ${this.found}`)
     const [embedder = null, kind = null, name = null, ...more] = names
     const filter: Filter = { kind: 'vectors', embedder, which: this.vectorKind(kind, name, start), at }
     if (more.length > 0 || (name !== null && filter.which.kind !== 'fragment'))
@@ -464,7 +464,7 @@ class ExpressionParser {
       const negated = this.take('NOT')
       if (this.take('NULL')) return { condition: { kind: 'null' }, negated }
       if (this.take('EMPTY')) return { condition: { kind: 'empty' }, negated }
-      throw this.error(`expected \`NULL\` or \`EMPTY\`, found \`${this.found}\``)
+      throw this.error(`expected \`NULL\` or \`EMPTY\`, found ${this.found}`)
     }
     const negated = this.take('NOT')
     if (this.take('EXISTS')) return { condition: { kind: 'exists' }, negated }
@@ -476,18 +476,18 @@ class ExpressionParser {
       return { condition: { kind: 'contains', value: this.operand('a value') }, negated }
     }
     if (this.take('STARTS')) {
-      if (!this.take('WITH')) throw this.error(`expected \`WITH\`, found \`${this.found}\``)
+      if (!this.take('WITH')) throw this.error(`expected \`WITH\`, found ${this.found}`)
       return { condition: { kind: 'startsWith', value: this.operand('a value') }, negated }
     }
     if (!negated && (kind === 'word' || kind === 'quoted') && !KEYWORDS.has(text)) {
       const from = this.operand('a value')
-      if (!this.take('TO')) throw this.error(`expected \`TO\`, found \`${this.found}\``)
+      if (!this.take('TO')) throw this.error(`expected \`TO\`, found ${this.found}`)
       return { condition: { kind: 'between', from, to: this.operand('a value') }, negated: false }
     }
     throw this.error(
       `expected an operation \`=\`, \`!=\`, \`>=\`, \`>\`, \`<=\`, \`<\`, \`IN\`, \`NOT IN\`, \`TO\`, \`EXISTS\`, ` +
         `\`NOT EXISTS\`, \`IS NULL\`, \`IS NOT NULL\`, \`IS EMPTY\`, \`IS NOT EMPTY\`, \`CONTAINS\`, ` +
-        `\`STARTS WITH\`, found \`${this.found}\``,
+        `\`STARTS WITH\`, found ${this.found}`,
     )
   }
 
@@ -511,7 +511,7 @@ class ExpressionParser {
     }
     if (kind === 'word')
       throw this.error(`\`${text}\` is a reserved keyword; put it in quotes to use it as ${what}`)
-    throw this.error(`expected ${what}, found \`${this.found}\``)
+    throw this.error(`expected ${what}, found ${this.found}`)
   }
 
   private geo(): Filter | null {

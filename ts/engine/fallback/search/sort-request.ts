@@ -26,7 +26,10 @@ export function parseSort(
     const colon = text.lastIndexOf(':')
     const direction = text.slice(colon + 1)
     if (colon === -1 || (direction !== 'asc' && direction !== 'desc'))
-      throw new EngineError(code, `${prefix}\`${text}\` must end with \`:asc\` or \`:desc\``)
+      throw new EngineError(
+        code,
+        `${prefix}invalid sort expression \`${text}\`: expected an expression ending with \`:asc\` or \`:desc\``,
+      )
     const ascending = direction === 'asc'
     const name = text.slice(0, colon)
     const point = GEO_POINT.exec(name)
