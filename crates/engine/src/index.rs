@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -76,6 +76,8 @@ pub struct Index {
     merging: Mutex<()>,
     /// The index is not to be merged any more.
     closed: Arc<AtomicBool>,
+    /// Vectors that a crash left behind are removed.
+    tidied: Once,
 }
 
 /// The newest commit.
@@ -115,7 +117,6 @@ impl Index {
             let (directory, committed) = IndexDirectory::open(path, indexing::layout())?;
             if let Some(committed) = &committed {
                 let vectors = Vectors::of_commit(path, &committed.record.vectors);
-                vectors.remove_stale(path);
                 committed.snapshot.attachments().put(Arc::new(vectors));
             }
             Some(Arc::new(Current { directory: Arc::new(directory), committed }))
@@ -130,6 +131,7 @@ impl Index {
             monitor: BatchMonitor::default(),
             merging: Mutex::default(),
             closed: Arc::default(),
+            tidied: Once::new(),
         })
     }
 
@@ -311,10 +313,14 @@ impl Index {
             vectors: BTreeMap::new(),
         };
         self.monitor.progress.begin(Step::Committing, 0);
+        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
+        if let Some(previous) = previous {
+            // Not when the index is opened: its newest commit may turn out to be that of another index.
+            self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path));
+        }
         // Vectors lie on the disk before the commit names them.
         let vectors = staged.vectors.write(&self.path).map_err(&explain)?;
         record.vectors = vectors.logs();
-        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         let committed = match directory.commit(previous, change, parts, record) {
             Ok(committed) => committed,
             Err(error) => {

@@ -50,6 +50,11 @@ pub fn is_ours(name: &str) -> bool {
     number_of(name.strip_suffix(UNFINISHED).unwrap_or(name)).is_some()
 }
 
+/// Whether it is the file of a commit that was not finished.
+pub fn is_unfinished(name: &str) -> bool {
+    is_ours(name) && name.ends_with(UNFINISHED)
+}
+
 /// Writes a commit's file.
 pub struct CommitWriter {
     disk: Arc<dyn Disk>,

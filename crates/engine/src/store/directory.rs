@@ -31,6 +31,8 @@ pub struct IndexDirectory {
     next: AtomicU64,
     /// Files the newest commit names, mapped.
     files: Mutex<HashMap<String, Arc<KeptFile>>>,
+    /// Files of ours that the newest commit did not name when the directory was opened.
+    leftovers: Mutex<Vec<String>>,
 }
 
 /// A commit: what it says, and what readers see of it. Cheap to clone.
@@ -80,7 +82,7 @@ impl IndexDirectory {
     }
 
     /// Takes back the newest commits as long as they are of these batches. What the commit before them needs is still
-    /// there: only opening a directory, and a later commit, remove what the newest one does not need. Names are synced
+    /// there: only a later commit removes what the newest one does not need. Names are synced
     /// even if there is no such commit: its file may have been removed without that.
     ///
     /// # Errors
@@ -114,15 +116,19 @@ impl IndexDirectory {
         Self::open_disk(Arc::new(folder), layout)
     }
 
-    /// The same on any disk. Removes what a crash left behind.
+    /// The same on any disk. Changes nothing but the files of unfinished commits: what else a crash left behind goes
+    /// with the next commit, since a newest commit that turns out to be damaged, or that of another index, does not tell
+    /// which files the documents of this index lie in.
     pub fn open_disk(disk: Arc<dyn Disk>, layout: Layout) -> Result<(Self, Option<Committed>)> {
         let context = || format!("{} could not be opened", disk.path().display());
         let names: Vec<String> = disk.list().context(context())?.into_iter().map(|(name, _)| name).collect();
         let newest = names.iter().filter_map(|name| commit_file::number_of(name)).max();
         let next = AtomicU64::new(newest.map_or(1, |number| number + 1));
-        let directory = Self { disk, layout, next, files: Mutex::default() };
+        let (files, leftovers) = (Mutex::default(), Mutex::default());
+        let directory = Self { disk, layout, next, files, leftovers };
+        directory.remove(names.iter().filter(|name| commit_file::is_unfinished(name)));
         let Some(newest) = newest else {
-            directory.remove_others(&names, &BTreeSet::new());
+            directory.leave(&names, &BTreeSet::new());
             return Ok((directory, None));
         };
         let name = commit_file::name_of(newest);
@@ -130,7 +136,7 @@ impl IndexDirectory {
         let manifest = commit_file::read_manifest(&directory.path_of(&name), file.bytes())?;
         let mut keep = manifest.files();
         keep.insert(&name);
-        directory.remove_others(&names, &keep);
+        directory.leave(&names, &keep);
         directory.disk.read_ahead(&keep);
         let committed = directory.read(manifest, name)?;
         Ok((directory, Some(committed)))
@@ -169,10 +175,16 @@ impl IndexDirectory {
         Ok(file)
     }
 
-    /// Removes files of ours that no commit needs. What cannot be removed is left for the next time.
-    fn remove_others(&self, names: &[String], keep: &BTreeSet<&str>) {
+    /// Notes the files of ours that no commit needs.
+    fn leave(&self, names: &[String], keep: &BTreeSet<&str>) {
         let ours = |name: &str| name.starts_with(PIECE_PREFIX) || commit_file::is_ours(name);
-        for name in names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())) {
+        let left = names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())).cloned();
+        *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner) = left.collect();
+    }
+
+    /// Removes files. Those that cannot be removed are left for the next process.
+    fn remove<'n>(&self, names: impl Iterator<Item = &'n String>) {
+        for name in names {
             let _ = self.disk.remove(name);
         }
     }
@@ -342,6 +354,8 @@ impl IndexDirectory {
         record: CommitRecord,
     ) -> Result<Committed> {
         let context = || format!("{} could not be committed", self.path().display());
+        let leftovers = std::mem::take(&mut *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner));
+        self.remove(leftovers.iter());
         let parts = SnapshotParts { directory: Some(Arc::from(self.path())), ..parts };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut file = CommitWriter::create(&self.disk, number).context(context())?;

@@ -193,7 +193,7 @@ impl KeptFile {
 impl Drop for KeptFile {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Relaxed) {
-            // What cannot be removed now is removed when the index is opened again.
+            // What cannot be removed now goes with the first commit after the index is opened again.
             self.bytes = FileSlice::empty();
             let _ = self.disk.remove(&self.name);
         }

@@ -106,3 +106,31 @@ fn another_format_is_refused_with_path_and_versions() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn a_newest_commit_of_another_index_removes_no_file_when_it_is_opened() {
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(index_in(directory.path()));
+    {
+        let index = Index::open(&other.path().join("index"), LIMITS).unwrap();
+        let mut batches = Batches::new(other.path());
+        // So many that the number of the last commit is the highest of both directories.
+        for _ in 0..9 {
+            let one = batches.put(json!([{ "id": 1, "text": "whole in one file" }]));
+            apply(&index, &batches.batch(one));
+        }
+    }
+    let files = files_of(directory.path());
+    let commits = |files: &[PathBuf]| -> Vec<PathBuf> {
+        let is_commit = |file: &&PathBuf| file.file_name().unwrap().to_str().unwrap().starts_with("commit-");
+        files.iter().filter(is_commit).cloned().collect()
+    };
+    let newest = commits(&files).pop().unwrap();
+    assert!(files.len() > 1);
+    let foreign = commits(&files_of(other.path())).pop().unwrap();
+    for name in [newest.clone(), newest.with_file_name(foreign.file_name().unwrap())] {
+        std::fs::copy(&foreign, &name).unwrap();
+        drop(Index::open(&directory.path().join("index"), LIMITS));
+        assert!(files.iter().all(|file| file.exists()), "{}", name.display());
+    }
+}
