@@ -11,7 +11,7 @@ export interface Access {
   readonly holder: string
   /** Patterns of the indexes the holder may see; null: all. */
   readonly visibleIndexes: readonly string[] | null
-  /** Whether the action that was asked for is allowed on this index. */
+  /** Whether the actions that were asked for are allowed on this index. */
   allows(indexUid: string): boolean
   /** The error for an index that `allows` refuses. */
   refusal(indexUid: string): ApiError
@@ -25,11 +25,12 @@ export interface Access {
 export interface Auth {
   readonly keys: KeyBook
   /**
-   * Lets the bearer of `authorization` do `action`, on `indexUid` if the route names one.
+   * Lets the bearer of `authorization` do all of `actions`, on `indexUid` if the route names one.
    * @param authorization the header as sent
+   * @param actions none: everyone may, and the header is not read
    * @throws ApiError `missing_authorization_header`, `missing_master_key`, `invalid_api_key`
    */
-  require(authorization: string | undefined, action: Action, indexUid?: string): Promise<Access>
+  require(authorization: string | undefined, actions: readonly Action[], indexUid?: string): Promise<Access>
 }
 
 export interface AuthOptions {
@@ -60,10 +61,11 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
 
   return {
     keys,
-    async require(authorization, action, indexUid) {
+    async require(authorization, actions, indexUid) {
+      if (actions.length === 0) return openAccess
       const token = readHeader(authorization)
       if (masterDigest === null) {
-        if (action.startsWith('keys.')) {
+        if (actions.some((action) => action.startsWith('keys.'))) {
           throw new ApiError('missing_master_key', 'keys can only be managed once a master key is set')
         }
         return openAccess
@@ -76,9 +78,9 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
       }
       if (timingSafeEqual(digest(token), masterDigest)) return masterAccess
 
-      const tenant = tokenActions.has(action) ? readToken(token) : null
-      if (tenant === null) return keyAccess(usable(keys.byValue(token), action, now()), action, indexUid)
-      const parent = usable(keys.byUid(signingKeyUid(tenant)), action, now())
+      const tenant = actions.every((action) => tokenActions.has(action)) ? readToken(token) : null
+      if (tenant === null) return keyAccess(usable(keys.byValue(token), actions, now()), indexUid)
+      const parent = usable(keys.byUid(signingKeyUid(tenant)), actions, now())
       const rules = await verifyToken(tenant, keys.value(parent.uid), Math.floor(now() / 1000))
       return tokenAccess(parent, rules, indexUid)
     },
@@ -101,16 +103,16 @@ function readHeader(authorization: string | undefined): string | null {
   return token
 }
 
-/** The key if it is known, unexpired and holds the action; which of these failed is not told. */
-function usable(key: KeyRecord | null, action: Action, now: number): KeyRecord {
-  if (key === null || !grants(key.actions, action)) throw invalidKey()
+/** The key if it is known, unexpired and holds all of `actions`; the error does not tell which of these failed. */
+function usable(key: KeyRecord | null, actions: readonly Action[], now: number): KeyRecord {
+  if (key === null || !actions.every((action) => grants(key.actions, action))) throw invalidKey()
   if (key.expiresAt !== null && now >= Date.parse(key.expiresAt)) throw invalidKey()
   const seesAll = key.indexes.includes('*')
-  if (key.indexes.length === 0 || (!seesAll && isGlobal(action))) throw invalidKey()
+  if (key.indexes.length === 0 || (!seesAll && actions.some(isGlobal))) throw invalidKey()
   return key
 }
 
-function keyAccess(key: KeyRecord, action: Action, indexUid: string | undefined): Access {
+function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
   const allows = (uid: string): boolean => matchesAny(key.indexes, uid)
   const refusal = (uid: string): ApiError => notAllowed(uid, key.indexes)
   if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)
@@ -119,7 +121,7 @@ function keyAccess(key: KeyRecord, action: Action, indexUid: string | undefined)
     visibleIndexes: key.indexes.includes('*') ? null : key.indexes,
     allows,
     refusal,
-    mayCreate: (uid) => allows(uid) && (action === 'indexes.create' || grants(key.actions, 'indexes.create')),
+    mayCreate: (uid) => allows(uid) && grants(key.actions, 'indexes.create'),
     forcedFilter: () => null,
   }
 }

@@ -6,15 +6,19 @@ import { param, rawQuery } from './exchange.js'
 import type { NoFields, Operation } from './operation.js'
 import type { RouteServices } from './route-services.js'
 
-/** A request that was let in and read. */
-export interface Call<Q extends Fields, B> {
+/** A request whose key holds every action of its operation. */
+export interface Authorized {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly access: Access
-  readonly query: Values<Q>
-  readonly body: B
   /** The index uid of the path as sent, its syntax unchecked; empty for paths without one. */
   readonly indexUid: string
+}
+
+/** An authorized request whose query string and JSON body fit its operation. */
+export interface Call<Q extends Fields, B> extends Authorized {
+  readonly query: Values<Q>
+  readonly body: B
 }
 
 declare module 'fastify' {
@@ -25,8 +29,8 @@ declare module 'fastify' {
 }
 
 /**
- * Adds a route: who asks is settled first, then the query string, then the body, as the API orders its errors.
- * All else is for `handle`.
+ * Adds a route. Each request passes three checks, in the order in which the API reports their errors: the key must hold
+ * every action of the operation, the query string must fit it, and so must the JSON body. `handle` does the rest.
  */
 export function serve<Q extends Fields = NoFields, B = undefined>(
   app: FastifyInstance,
@@ -35,31 +39,19 @@ export function serve<Q extends Fields = NoFields, B = undefined>(
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
 ): void {
   const { method, url, actions, query, body } = operation
-  const [action] = actions
-  if (action === undefined) throw new TypeError(`${method} ${url} is open to everyone: it needs no \`serve\``)
   const hasIndex = url.includes('/:indexUid')
   app.route({
     method,
     url,
-    ...described(operation),
+    config: { operation: operation as unknown as Operation<Fields, unknown> },
     async handler(request, reply) {
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
-      const access = await auth.require(
-        request.headers.authorization,
-        action,
-        hasIndex ? indexUid : undefined,
-      )
+      const { authorization } = request.headers
+      const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
       const read = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query)
       const sent =
         body === undefined ? (undefined as B) : await jsonBody(request, options.payloadBytesMax, body)
       return handle({ request, reply, access, query: read, body: sent, indexUid })
     },
   })
-}
-
-/** Route options that describe a route which reads its requests by itself. */
-export function described<Q extends Fields, B>(
-  operation: Operation<Q, B>,
-): { readonly config: { readonly operation: Operation<Fields, unknown> } } {
-  return { config: { operation: operation as unknown as Operation<Fields, unknown> } }
 }

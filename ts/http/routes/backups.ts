@@ -17,7 +17,7 @@ import {
 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { taskSummary } from '../answers.js'
-import { described, serve } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
@@ -62,35 +62,35 @@ type ExportRequest = Values<typeof exportFields>
 
 /** Dumps, snapshots, exports: ways to take the data elsewhere. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, tasks } = services
+  const { tasks } = services
 
-  app.post(
-    '/dumps',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/dumps',
       summary: 'Write a dump',
       actions: ['dumps.create'],
       answers: { 202: taskSummary },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'dumps.create')
+    },
+    async ({ reply }) => {
       const content = { kind: 'dumpCreation' } as const
       return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
     },
   )
 
-  app.post(
-    '/snapshots',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/snapshots',
       summary: 'Write a snapshot',
       actions: ['snapshots.create'],
       answers: { 202: taskSummary },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'snapshots.create')
+    },
+    async ({ reply }) => {
       const content = { kind: 'snapshotCreation' } as const
       return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
     },

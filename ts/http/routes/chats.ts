@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Action } from '../../auth/index.js'
 import { featureNotEnabled } from '../../instance/index.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import type { RouteServices } from '../route-services.js'
 
 const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, Action])[] = [
@@ -15,16 +15,11 @@ const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELE
 ]
 
 /** Chats are not part of this service: their routes answer as when the feature is off. */
-export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, { auth }) => {
+export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const [method, url, action] of chatRoutesAndActions) {
-    app.route({
-      method,
-      url,
-      ...described({ method, url, summary: 'Not part of this service', actions: [action], answers: {} }),
-      handler: async (request) => {
-        await auth.require(request.headers.authorization, action)
-        throw featureNotEnabled('chatCompletions', 'using chats')
-      },
+    const operation = { method, url, summary: 'Not part of this service', actions: [action], answers: {} }
+    serve(app, services, operation, () => {
+      throw featureNotEnabled('chatCompletions', 'using chats')
     })
   }
 }

@@ -3,7 +3,7 @@ import { matchesAny } from '../../auth/index.js'
 import type { Schema } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { instanceStats, record, text } from '../answers.js'
-import { described, serve } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { hasMoved, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { size } from '../sizes.js'
@@ -53,13 +53,9 @@ const readStats = {
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, version } = services
 
-  app.get(readRoot.url, described(readRoot), async (_request, reply) =>
-    sendJson(reply, { status: 'siftd is running' }),
-  )
+  serve(app, services, readRoot, ({ reply }) => sendJson(reply, { status: 'siftd is running' }))
 
-  app.get(readHealth.url, described(readHealth), async (_request, reply) =>
-    sendJson(reply, { status: 'available' }),
-  )
+  serve(app, services, readHealth, ({ reply }) => sendJson(reply, { status: 'available' }))
 
   serve(app, services, readVersion, ({ reply }) => {
     const { commitSha, commitDate, pkgVersion } = version

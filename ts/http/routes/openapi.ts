@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { sendJsonBytes } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -12,6 +12,8 @@ const read = {
 } as const
 
 /** The API described for machines, from the values that serve it. */
-export const openApiRoutes: FastifyPluginAsync<RouteServices> = async (app, { apiDocument }) => {
-  app.get(read.url, described(read), async (_request, reply) => sendJsonBytes(reply, apiDocument.bytes()))
+export const openApiRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { apiDocument } = services
+
+  serve(app, services, read, ({ reply }) => sendJsonBytes(reply, apiDocument.bytes()))
 }

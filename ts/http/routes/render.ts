@@ -23,8 +23,7 @@ import {
 } from '../../requests/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { reading, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -81,32 +80,30 @@ interface Found {
 
 /** Trying out the templates that turn documents and searches into what embedders get. */
 export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, engine, features, options, tasks } = services
+  const { engine, features, tasks } = services
 
-  app.post(
-    '/render-template',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/render-template',
       summary: 'Try out a template',
       actions: ['settings.get', 'documents.get'],
-      body: body,
+      body,
       answers: { 200: record({ template: anyJson, rendered: anyJson }) },
-    }),
-    async (request, reply) => {
-      const settingsAccess = await auth.require(request.headers.authorization, 'settings.get')
-      const documentsAccess = await auth.require(request.headers.authorization, 'documents.get')
-      const { template, input } = await jsonBody(request, options.payloadBytesMax, body)
+    },
+    async ({ reply, access, body: { template, input } }) => {
       features.require('renderRoute', 'rendering a template')
       requireParts('template', template, templateParts[template.kind], badTemplate)
       if (input !== null) requireParts('input', input, inputParts[input.kind], badInput)
       requireFeatures(template.kind, input?.kind ?? null)
-      const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, settingsAccess)
+      const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, access)
       const found = findTemplate(template, settings)
       const rendered = await translated(async () => {
         checkFragment(found.template)
         if (input === null) return null
-        const context = await contextOf(input, settings, documentsAccess)
+        const context = await contextOf(input, settings, access)
         if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
         return renderText(String(found.template), context, found.bytesMax)
       })

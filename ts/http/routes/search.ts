@@ -1,5 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../../auth/index.js'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { encodeRequest, type FacetSearchRequest, type SimilarRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
@@ -20,7 +19,6 @@ import {
   optional,
   type ParsedSearch,
   pinsOf,
-  readQuery,
   required,
   requireSensible,
   searchFields,
@@ -35,11 +33,10 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
-import { jsonBody } from '../body.js'
 import type { Disconnect } from '../disconnect.js'
 import { searchEmbedded } from '../embedding.js'
-import { described } from '../endpoint.js'
-import { disconnection, param, rawQuery, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import { type Authorized, serve } from '../endpoint.js'
+import { disconnection, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { untilGone } from '../search-queue.js'
 import { askedFacts, observed } from '../usage.js'
@@ -67,53 +64,49 @@ const similarParameters = {
 
 /** Searching one index: documents, facet values, neighbours of a document. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, engine, tasks, features, options, searches } = services
+  const { engine, tasks, features, searches } = services
 
-  app.post(
-    '/indexes/:indexUid/search',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/indexes/:indexUid/search',
       summary: 'Search an index',
       actions: ['search'],
       body: searchBody,
       answers: { 200: searchAnswer },
-    }),
-    async (request, reply) => {
-      const access = await enter(request)
-      return search(request, reply, access, await jsonBody(request, options.payloadBytesMax, searchBody))
     },
+    (call) => search(call, call.body),
   )
 
-  app.get(
-    '/indexes/:indexUid/search',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/indexes/:indexUid/search',
       summary: 'Search an index, with parameters in the query string',
       actions: ['search'],
       query: searchParameters,
       answers: { 200: searchAnswer },
-    }),
-    async (request, reply) => {
-      const access = await enter(request)
-      return search(request, reply, access, fromParameters(readQuery(rawQuery(request), searchParameters)))
     },
+    (call) => search(call, fromParameters(call.query)),
   )
 
-  app.post(
-    '/indexes/:indexUid/facet-search',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/indexes/:indexUid/facet-search',
       summary: 'Search the values of a facet',
       actions: ['search'],
       body: facetSearchBody,
       answers: { 200: facetSearchAnswer },
-    }),
-    async (request, reply) => {
-      const access = await enter(request)
-      const wanted = await jsonBody(request, options.payloadBytesMax, facetSearchBody)
+    },
+    async (call) => {
+      const { request, reply, access, body: wanted } = call
       const asked = (): Facts => ({
         ...askedFacts(wanted),
         'facets.additional_search_parameters_provided': [wanted.q, wanted.filter, wanted.vector].some(
@@ -143,66 +136,50 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         }
         return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop)).body
       }
-      const body = await observed(services, request, 'facetSearch', asked, () =>
-        readInTurn(request, reply, access, find),
-      )
+      const body = await observed(services, request, 'facetSearch', asked, () => readInTurn(call, find))
       return sendJsonBytes(reply, body)
     },
   )
 
-  app.post(
-    '/indexes/:indexUid/similar',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/indexes/:indexUid/similar',
       summary: 'Find documents like one',
       actions: ['search'],
       body: similarBody,
       answers: { 200: similarAnswer },
-    }),
-    async (request, reply) => {
-      const access = await enter(request)
-      return similar(request, reply, access, await jsonBody(request, options.payloadBytesMax, similarBody))
     },
+    (call) => similar(call, call.body),
   )
 
-  app.get(
-    '/indexes/:indexUid/similar',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/indexes/:indexUid/similar',
       summary: 'Find documents like one, with parameters in the query string',
       actions: ['search'],
       query: similarParameters,
       answers: { 200: similarAnswer },
-    }),
-    async (request, reply) => {
-      const access = await enter(request)
-      return similar(request, reply, access, readQuery(rawQuery(request), similarParameters))
     },
+    (call) => similar(call, call.query),
   )
 
-  function enter(request: FastifyRequest): Promise<Access> {
-    return auth.require(request.headers.authorization, 'search', param(request, 'indexUid'))
-  }
-
   function readInTurn(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    access: Access,
+    { reply, access, indexUid }: Authorized,
     read: (entry: IndexEntry, stop: Disconnect) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
     return searches.run(access.holder, disconnection(reply), async (stop) =>
-      reading(tasks, requireIndexUid(param(request, 'indexUid')), (entry) => read(entry, stop)),
+      reading(tasks, requireIndexUid(indexUid), (entry) => read(entry, stop)),
     )
   }
 
-  async function search(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    access: Access,
-    wanted: ParsedSearch,
-  ): Promise<FastifyReply> {
+  async function search(call: Authorized, wanted: ParsedSearch): Promise<FastifyReply> {
+    const { request, reply, access } = call
     const event = request.method === 'GET' ? 'searchByGet' : 'search'
     const body = await observed(
       services,
@@ -210,7 +187,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       event,
       () => askedFacts(wanted),
       (answered) =>
-        readInTurn(request, reply, access, async (entry, stop) => {
+        readInTurn(call, async (entry, stop) => {
           const complete = searchRequest(wanted, {
             entry,
             features,
@@ -228,9 +205,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   }
 
   async function similar(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    access: Access,
+    { request, reply, access, indexUid }: Authorized,
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
@@ -261,7 +236,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       () => askedFacts(wanted),
       () =>
         untilGone(disconnection(reply), async (stop) =>
-          reading(tasks, requireIndexUid(param(request, 'indexUid')), (entry) => find(entry, stop)),
+          reading(tasks, requireIndexUid(indexUid), (entry) => find(entry, stop)),
         ),
     )
     return sendJsonBytes(reply, body)

@@ -2,8 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../../requests/index.js'
 import { taskSummary } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { raise } from '../usage.js'
@@ -19,21 +18,20 @@ const swapsBody = list(
 
 /** Swapping the content of indexes, or moving it to a free name. */
 export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, tasks, options } = services
+  const { tasks } = services
 
-  app.post(
-    '/swap-indexes',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/swap-indexes',
       summary: 'Swap the content of indexes, or move it to a free name',
       actions: ['indexes.swap'],
       body: swapsBody,
       answers: { 202: taskSummary },
-    }),
-    async (request, reply) => {
-      const access = await auth.require(request.headers.authorization, 'indexes.swap')
-      const body = await jsonBody(request, options.payloadBytesMax, swapsBody)
+    },
+    async ({ request, reply, access, body }) => {
       raise(services, request, 'indexesSwapped', { swap_operation_number: body.length })
       const swaps = body.map(({ indexes, rename }, i) => {
         const [first, second] = indexes

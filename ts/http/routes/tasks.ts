@@ -8,7 +8,6 @@ import {
   type Field,
   indexUid,
   oneOf,
-  readQuery,
   starred,
   type Type,
   u32,
@@ -16,7 +15,7 @@ import {
 } from '../../requests/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
-import { described } from '../endpoint.js'
+import { type Call, serve } from '../endpoint.js'
 import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
 import { UNREAD_MS_MAX } from '../limits.js'
 import type { RouteServices } from '../route-services.js'
@@ -52,36 +51,35 @@ const listParameters = {
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, tasks, features, log } = services
-  app.get(
-    '/tasks',
-    described({
+  const { tasks, features, log } = services
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/tasks',
       summary: 'List tasks, newest first',
       actions: ['tasks.get'],
       query: listParameters,
       answers: { 200: pageFrom(task) },
-    }),
-    async (request, reply) => {
-      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-      const query = readQuery(rawQuery(request), listParameters)
+    },
+    async ({ request, reply, access: { visibleIndexes }, query }) => {
       raise(services, request, 'tasksSeen', taskFacts(query))
       return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
     },
   )
 
-  app.get(
-    '/tasks/:uid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/tasks/:uid',
       summary: 'Get one task',
       actions: ['tasks.get'],
       answers: { 200: task },
-    }),
-    async (request, reply) => {
-      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    },
+    async ({ request, reply, access: { visibleIndexes } }) => {
       const uid = taskUid(request)
       const task = await tasks.get(uid, visibleIndexes)
       if (task === null) throw taskNotFound(uid)
@@ -89,17 +87,17 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
-  app.get(
-    '/tasks/:uid/documents',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/tasks/:uid/documents',
       summary: 'Read the documents that an unfinished task holds',
       actions: ['tasks.get'],
       answers: { 200: text },
-    }),
-    async (request, reply) => {
-      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    },
+    async ({ request, reply, access: { visibleIndexes } }) => {
       features.require('getTaskDocumentsRoute', 'reading the documents of a task')
       const uid = taskUid(request)
       if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
@@ -110,57 +108,53 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
-  app.post(
-    '/tasks/cancel',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/tasks/cancel',
       summary: 'Cancel unfinished tasks',
       actions: ['tasks.cancel'],
       query: filters,
       answers: { 200: taskSummary },
-    }),
-    async (request, reply) => {
-      const access = await auth.require(request.headers.authorization, 'tasks.cancel')
-      const { query, uids } = await matched(request, access.visibleIndexes)
-      const content = { kind: 'taskCancelation', query, tasks: uids } as const
-      return sendSummary(
-        reply,
-        await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content }),
-        200,
-      )
+    },
+    async (call) => {
+      const content = { kind: 'taskCancelation', ...(await matched(call)) } as const
+      const summary = await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
+      return sendSummary(call.reply, summary, 200)
     },
   )
 
-  app.delete(
-    '/tasks',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'DELETE',
       url: '/tasks',
       summary: 'Delete finished tasks',
       actions: ['tasks.delete'],
       query: filters,
       answers: { 200: taskSummary },
-    }),
-    async (request, reply) => {
-      const access = await auth.require(request.headers.authorization, 'tasks.delete')
-      const { query, uids } = await matched(request, access.visibleIndexes)
-      const content = { kind: 'taskDeletion', query, tasks: uids } as const
-      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content }), 200)
+    },
+    async (call) => {
+      const content = { kind: 'taskDeletion', ...(await matched(call)) } as const
+      const summary = await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
+      return sendSummary(call.reply, summary, 200)
     },
   )
 
-  app.post(
-    '/tasks/compact',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/tasks/compact',
       summary: 'Give back disk space that the queue no longer needs',
       actions: ['tasks.compact'],
       answers: { 200: compaction },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'tasks.compact')
+    },
+    async ({ reply }) => {
       features.require('taskQueueCompactionRoute', 'compacting the task queue')
       try {
         const { bytesBefore, bytesAfter } = await tasks.compact()
@@ -178,34 +172,33 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
-  app.get(
-    '/batches',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/batches',
       summary: 'List batches, newest first',
       actions: ['tasks.get'],
       query: listParameters,
       answers: { 200: pageFrom(batch) },
-    }),
-    async (request, reply) => {
-      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
-      const query = readQuery(rawQuery(request), listParameters)
+    },
+    async ({ reply, access: { visibleIndexes }, query }) => {
       return sendJson(reply, await tasks.batches(taskFilter(query, visibleIndexes), query))
     },
   )
 
-  app.get(
-    '/batches/:uid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/batches/:uid',
       summary: 'Get one batch',
       actions: ['tasks.get'],
       answers: { 200: batch },
-    }),
-    async (request, reply) => {
-      const { visibleIndexes } = await auth.require(request.headers.authorization, 'tasks.get')
+    },
+    async ({ request, reply, access: { visibleIndexes } }) => {
       const uid = u32.text(param(request, 'uid'), { path: '', code: 'invalid_batch_uids' })
       const batch = await tasks.batch(uid, visibleIndexes)
       if (batch === null) throw new ApiError('batch_not_found', `batch \`${uid}\` not found`)
@@ -213,21 +206,24 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
-  /** The tasks a cancel or delete request is about, frozen now. */
-  async function matched(
-    request: FastifyRequest,
-    visibleIndexes: readonly string[] | null,
-  ): Promise<{ query: string; uids: readonly number[] }> {
-    const query = rawQuery(request)
-    const wanted = readQuery(query, filters)
-    if (Object.values(wanted).every((value) => value === undefined)) {
+  /**
+   * The query string of a request to cancel or delete tasks, and the tasks that match it now: those that match later are
+   * left alone.
+   */
+  async function matched({
+    request,
+    access,
+    query,
+  }: Call<typeof filters, undefined>): Promise<{ query: string; tasks: readonly number[] }> {
+    if (Object.values(query).every((value) => value === undefined)) {
       const names = Object.keys(filters).map((name) => `\`${name}\``)
       throw new ApiError(
         'missing_task_filters',
         `at least one filter must be given, of: ${names.join(', ')}; \`uids=*\` means all tasks`,
       )
     }
-    return { query: `?${query}`, uids: await tasks.match(taskFilter(wanted, visibleIndexes)) }
+    const uids = await tasks.match(taskFilter(query, access.visibleIndexes))
+    return { query: `?${rawQuery(request)}`, tasks: uids }
   }
 }
 

@@ -16,8 +16,7 @@ import {
 } from '../../requests/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
 import { listOf, record, webhook as webhookAnswer } from '../answers.js'
-import { jsonBody } from '../body.js'
-import { described } from '../endpoint.js'
+import { serve } from '../endpoint.js'
 import { param, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { redactedAuthorization } from '../secrets.js'
@@ -43,52 +42,49 @@ const body = shape({
 
 /** Who is told about finished tasks. */
 export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { auth, webhooks, options } = services
-  app.get(
-    '/webhooks',
-    described({
+  const { webhooks } = services
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/webhooks',
       summary: 'List the webhooks',
       actions: ['webhooks.get'],
       answers: { 200: record({ results: listOf(webhookAnswer) }) },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'webhooks.get')
-      return sendJson(reply, { results: webhooks.all().map(view) })
     },
+    ({ reply }) => sendJson(reply, { results: webhooks.all().map(view) }),
   )
 
-  app.post(
-    '/webhooks',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'POST',
       url: '/webhooks',
       summary: 'Create a webhook',
       actions: ['webhooks.create'],
-      body: body,
+      body,
       answers: { 201: webhookAnswer },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'webhooks.create')
-      const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+    },
+    async ({ request, reply, body: { url, headers } }) => {
       raise(services, request, 'webhooksChanged', { webhooks_created: 1 })
       if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
       return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
     },
   )
 
-  app.get(
-    '/webhooks/:uuid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'GET',
       url: '/webhooks/:uuid',
       summary: 'Get one webhook',
       actions: ['webhooks.get'],
       answers: { 200: webhookAnswer },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'webhooks.get')
+    },
+    async ({ request, reply }) => {
       const uuid = uuidOf(request)
       const webhook = webhooks.get(uuid)
       if (webhook === null) throw new ApiError('webhook_not_found', `there is no webhook \`${uuid}\``)
@@ -96,19 +92,18 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     },
   )
 
-  app.patch(
-    '/webhooks/:uuid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'PATCH',
       url: '/webhooks/:uuid',
       summary: 'Change a webhook',
       actions: ['webhooks.update'],
-      body: body,
+      body,
       answers: { 200: webhookAnswer },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'webhooks.update')
-      const { url, headers } = await jsonBody(request, options.payloadBytesMax, body)
+    },
+    async ({ request, reply, body: { url, headers } }) => {
       raise(services, request, 'webhooksChanged', { 'webhooks.updated': 1 })
       const uuid = uuidOf(request)
       if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
@@ -116,17 +111,17 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     },
   )
 
-  app.delete(
-    '/webhooks/:uuid',
-    described({
+  serve(
+    app,
+    services,
+    {
       method: 'DELETE',
       url: '/webhooks/:uuid',
       summary: 'Delete a webhook',
       actions: ['webhooks.delete'],
       answers: { 204: null },
-    }),
-    async (request, reply) => {
-      await auth.require(request.headers.authorization, 'webhooks.delete')
+    },
+    async ({ request, reply }) => {
       await webhooks.remove(uuidOf(request))
       return reply.code(204).send()
     },
