@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../auth/index.js'
 import { type Fields, readQuery, type Values } from '../requests/index.js'
 import { jsonBody } from './body.js'
-import { param, rawQuery } from './exchange.js'
 import type { NoFields, Operation } from './operation.js'
 import type { RouteServices } from './route-services.js'
+import { param, rawQuery } from './url.js'
 
 /** A request whose key holds every action of its operation. */
 export interface Authorized {

@@ -1,14 +1,11 @@
 import { ApiError } from '../errors/index.js'
-import { Disconnect } from './disconnect.js'
+import { type Disconnect, type OnGone, untilGone } from './disconnect.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number
   readonly searchesWaitingMax: number
   readonly searchWaitMsMax: number
 }
-
-/** Calls back when the client disconnects before it got its answer, until the returned function is called. */
-export type OnGone = (callback: () => void) => () => void
 
 interface Waiter {
   readonly holder: string
@@ -121,26 +118,6 @@ export class SearchQueue {
     if (queue.length === 0) this.#waiting.delete(waiter.holder)
     this.#waitingCount -= 1
     return true
-  }
-}
-
-/**
- * Runs `work`, which is told when its client has gone.
- * @param given what is thrown instead of the failure of a work that was given up, which no client sees
- */
-export async function untilGone<T>(
-  onGone: OnGone,
-  work: (stop: Disconnect) => Promise<T>,
-  given = (): ApiError => new ApiError('bad_request', 'the client has gone'),
-): Promise<T> {
-  const gone = new Disconnect()
-  const stopListening = onGone(() => gone.abort())
-  try {
-    return await work(gone)
-  } catch (error) {
-    throw gone.aborted ? given() : error
-  } finally {
-    stopListening()
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Disconnect } from '../disconnect.js'
 import { type Embeddable, withVector } from '../embedding.js'
-import { hasMoved, indexNotFound } from '../exchange.js'
+import { hasMoved, indexNotFound } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
 import { inside } from './checks.js'
 import { type Federation, type PlacedQuery, shownPosition } from './fields.js'

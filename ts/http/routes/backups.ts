@@ -18,8 +18,8 @@ import {
 import type { Facts } from '../../telemetry/index.js'
 import { taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
+import { sendSummary } from '../send.js'
 import { raise } from '../usage.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'
 

@@ -8,7 +8,7 @@ import { ANSWER_BYTES_MAX } from '../../requests/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { mimeType } from '../body.js'
-import type { Disconnect } from '../disconnect.js'
+import { type Disconnect, disconnection, untilGone } from '../disconnect.js'
 import {
   browsing,
   clearing,
@@ -26,10 +26,11 @@ import {
   type writeParameters,
 } from '../document-operations.js'
 import { type Call, serve } from '../endpoint.js'
-import { disconnection, param, reading, requireIndexUid, sendJsonBytes, sendSummary } from '../exchange.js'
+import { reading, requireIndexUid } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
-import { untilGone } from '../search-queue.js'
+import { sendJsonBytes, sendSummary } from '../send.js'
 import { receiveUpload } from '../uploads.js'
+import { param } from '../url.js'
 import { filterFacts, onVectors, raise } from '../usage.js'
 
 /** What both ways of browsing ask for. */

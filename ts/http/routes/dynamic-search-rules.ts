@@ -25,8 +25,9 @@ import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } 
 import type { NewTask } from '../../tasks/index.js'
 import { pageOf, searchRule, taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { param, sendJson, sendSummary } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson, sendSummary } from '../send.js'
+import { param } from '../url.js'
 
 /** The name of an index that tasks of rules show. */
 const RULES_UID = '.meili_dsr'

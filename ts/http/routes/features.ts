@@ -3,8 +3,8 @@ import { featureNames } from '../../instance/index.js'
 import { boolean, type Field, optional, shape } from '../../requests/index.js'
 import { flag, record } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson } from '../send.js'
 import { raise } from '../usage.js'
 
 const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntries(

@@ -14,9 +14,10 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { reading, requireIndex, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
 import { fieldsBody, fieldViews } from '../field-views.js'
+import { reading, requireIndex, requireIndexUid } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson, sendSummary } from '../send.js'
 import { indexStats, statsParameters } from '../stats.js'
 import { raise } from '../usage.js'
 

@@ -3,8 +3,8 @@ import type { Access } from '../../auth/index.js'
 import { includesMetadata, paging, uuidV7 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer } from '../answers.js'
+import { disconnection, type OnGone } from '../disconnect.js'
 import { serve } from '../endpoint.js'
-import { disconnection, sendJsonBytes } from '../exchange.js'
 import {
   type Federation,
   localSearches,
@@ -19,7 +19,7 @@ import {
 } from '../multi-search/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import type { OnGone } from '../search-queue.js'
+import { sendJsonBytes } from '../send.js'
 import { observed } from '../usage.js'
 
 /** What is known of a request beside its body. */

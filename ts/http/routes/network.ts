@@ -13,9 +13,9 @@ import {
 } from '../../requests/index.js'
 import { network as networkAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { sendJson } from '../exchange.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson } from '../send.js'
 import { raise } from '../usage.js'
 import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { serve } from '../endpoint.js'
-import { sendJsonBytes } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJsonBytes } from '../send.js'
 
 const read = {
   method: 'GET',

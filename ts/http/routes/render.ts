@@ -24,8 +24,9 @@ import {
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { reading, sendJson } from '../exchange.js'
+import { reading } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson } from '../send.js'
 
 const badTemplate = 'invalid_render_template'
 const badInput = 'invalid_render_input'

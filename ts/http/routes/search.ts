@@ -33,12 +33,12 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
-import type { Disconnect } from '../disconnect.js'
+import { type Disconnect, disconnection, untilGone } from '../disconnect.js'
 import { searchEmbedded } from '../embedding.js'
 import { type Authorized, serve } from '../endpoint.js'
-import { disconnection, reading, requireIndexUid, sendJsonBytes } from '../exchange.js'
+import { reading, requireIndexUid } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
-import { untilGone } from '../search-queue.js'
+import { sendJsonBytes } from '../send.js'
 import { askedFacts, observed } from '../usage.js'
 
 const searchBody = shape(searchFields)

@@ -14,8 +14,9 @@ import {
 } from '../../settings/index.js'
 import { taskSummary } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { reading, requireIndexUid, sendJson, sendSummary } from '../exchange.js'
+import { reading, requireIndexUid } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson, sendSummary } from '../send.js'
 import { raise, settingsFacts } from '../usage.js'
 
 const path = '/indexes/:indexUid/settings'

@@ -16,11 +16,12 @@ import {
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
 import { type Call, serve } from '../endpoint.js'
-import { param, rawQuery, sendJson, sendSummary } from '../exchange.js'
 import { UNREAD_MS_MAX } from '../limits.js'
 import type { RouteServices } from '../route-services.js'
+import { sendJson, sendSummary } from '../send.js'
 import { humanSize } from '../sizes.js'
 import { closeIfUnread } from '../unread-answers.js'
+import { param, rawQuery } from '../url.js'
 import { raise, taskFacts } from '../usage.js'
 
 /** A filter of the listings; undefined if not sent, null for `*`. */

@@ -17,9 +17,10 @@ import {
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
 import { listOf, record, webhook as webhookAnswer } from '../answers.js'
 import { serve } from '../endpoint.js'
-import { param, sendJson } from '../exchange.js'
 import type { RouteServices } from '../route-services.js'
 import { redactedAuthorization } from '../secrets.js'
+import { sendJson } from '../send.js'
+import { param } from '../url.js'
 import { raise } from '../usage.js'
 
 const headers: Type<ReadonlyMap<string, string | null>> = refined(mapOf(nullable(string)), (map, at) => {

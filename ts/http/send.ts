@@ -1,0 +1,20 @@
+import type { FastifyReply } from 'fastify'
+import type { TaskSummary } from '../tasks/index.js'
+
+/** Answers with JSON. */
+export function sendJson(reply: FastifyReply, value: unknown, status = 200): FastifyReply {
+  return sendJsonBytes(reply, JSON.stringify(value), status)
+}
+
+/** Answers with JSON that is already text or bytes. */
+export function sendJsonBytes(reply: FastifyReply, body: string | Uint8Array, status = 200): FastifyReply {
+  // As bytes: to text, fastify would add a charset, which JSON does not have.
+  const payload =
+    typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return reply.code(status).type('application/json').send(payload)
+}
+
+/** Answers with an accepted task. */
+export function sendSummary(reply: FastifyReply, summary: TaskSummary, status = 202): FastifyReply {
+  return sendJson(reply, summary, status)
+}
