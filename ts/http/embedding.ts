@@ -7,7 +7,7 @@ import { ownValue } from '../requests/index.js'
 import type { IndexSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Disconnect } from './disconnect.js'
-import type { RouteServices } from './route-services.js'
+import type { Services } from './services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: settings §8. */
 const SEARCH_MS = 1500
@@ -19,7 +19,7 @@ export interface Embeddable {
   readonly media: unknown
 }
 
-type Needed = Pick<RouteServices, 'engine' | 'embedders'>
+type Needed = Pick<Services, 'engine' | 'embedders'>
 
 /**
  * One search: by words first, where they may be enough, and by meaning if they were not.

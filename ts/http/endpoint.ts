@@ -3,7 +3,7 @@ import type { Access } from '../auth/index.js'
 import { type Fields, readQuery, type Values } from '../requests/index.js'
 import { jsonBody } from './body.js'
 import type { NoFields, Operation } from './operation.js'
-import type { RouteServices } from './route-services.js'
+import type { Services } from './services.js'
 import { param, rawQuery } from './url.js'
 
 /** A request whose key holds every action of its operation. */
@@ -34,7 +34,7 @@ declare module 'fastify' {
  */
 export function serve<Q extends Fields = NoFields, B = undefined>(
   app: FastifyInstance,
-  { auth, options }: RouteServices,
+  { auth, options }: Pick<Services, 'auth' | 'options'>,
   operation: Operation<Q, B>,
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
 ): void {

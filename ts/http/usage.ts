@@ -2,11 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import type { FilterValue, SearchFacts } from '../engine/index.js'
 import type { SentSettings } from '../settings/index.js'
 import type { Facts, UsageEvent } from '../telemetry/index.js'
-import type { RouteServices } from './route-services.js'
+import type { Metrics } from './metrics.js'
+import type { Services } from './services.js'
 
 /** Counts a request, with the client that its headers name. */
 export function raise(
-  { usage }: RouteServices,
+  { usage }: Pick<Services, 'usage'>,
   request: FastifyRequest,
   event: UsageEvent,
   facts: Facts,
@@ -240,7 +241,7 @@ interface Embedder {
  * @param search gets a function that takes the facts of the engine's answer
  */
 export async function observed<T>(
-  services: RouteServices,
+  services: Pick<Services, 'usage'> & { readonly metrics: Metrics },
   request: FastifyRequest,
   event: UsageEvent,
   asked: () => Facts,
