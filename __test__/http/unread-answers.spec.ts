@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
-import { UnreadAnswers } from '../../ts/http/unread-answers.js'
+import { UnreadAnswers } from '../../ts/http/transport/index.js'
 import { startServer, type TestServer } from '../support/server.js'
 
 /** Larger than what the buffers of the system hold of an answer. */

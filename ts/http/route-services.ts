@@ -1,7 +1,7 @@
-import type { Metrics } from './metrics.js'
-import type { ApiDocument } from './openapi.js'
+import type { Metrics } from './metrics/index.js'
+import type { ApiDocument } from './operations/index.js'
 import type { NetworkBook } from './remotes/index.js'
-import type { SearchQueue } from './search-queue.js'
+import type { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 
 /** What the plug-ins receive: the services, and what they share among themselves. */

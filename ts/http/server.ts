@@ -1,17 +1,14 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
-import { boundBodies } from './body.js'
-import { BodyBudget } from './body-budget.js'
+import { BodyBudget, boundBodies } from './body/index.js'
 import { UNREAD_COUNTED_BYTES_MIN, UNREAD_MS_MAX } from './limits.js'
-import { openMetrics } from './metrics.js'
-import { collectOperations } from './openapi.js'
+import { logRequests, openMetrics } from './metrics/index.js'
+import { collectOperations } from './operations/index.js'
 import { NetworkBook } from './remotes/index.js'
-import { logRequests } from './request-log.js'
 import { routes } from './routes/index.js'
-import { SearchQueue } from './search-queue.js'
+import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
-import { refuseGarbage, sendError, setUpTransport } from './transport.js'
-import { UnreadAnswers } from './unread-answers.js'
+import { refuseGarbage, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
 
 /** Longest path parameter: as long as any path can get, since the platform takes no longer request heads. */
 const PARAM_CHARS_MAX = 16_384

@@ -10,10 +10,9 @@ import {
   shape,
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import type { Disconnect } from '../disconnect.js'
-import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
+import { type Disconnect, type Embeddable, withVector } from '../searches/index.js'
 import { inside } from './checks.js'
 import { type Federation, type PlacedQuery, shownPosition } from './fields.js'
 

@@ -16,11 +16,10 @@ import {
   type Values,
 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { sendSummary, taskSummary } from '../answers/index.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendSummary } from '../send.js'
-import { raise } from '../usage.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'
 
 /** A size: bytes as an integer, or text with a unit such as `24MiB`. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Action } from '../../auth/index.js'
 import { featureNotEnabled } from '../../instance/index.js'
-import { serve } from '../endpoint.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, Action])[] = [

@@ -3,12 +3,16 @@ import type { Access } from '../../auth/index.js'
 import { type DocumentsRequest, encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
-import type { Values } from '../../requests/index.js'
-import { ANSWER_BYTES_MAX } from '../../requests/index.js'
+import { ANSWER_BYTES_MAX, type Values } from '../../requests/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { mimeType } from '../body.js'
-import { type Disconnect, disconnection, untilGone } from '../disconnect.js'
+import { sendJsonBytes, sendSummary } from '../answers/index.js'
+import { mimeType, receiveUpload } from '../body/index.js'
+import { reading, requireIndexUid } from '../index-lookup.js'
+import { filterFacts, onVectors, raise } from '../metrics/index.js'
+import { type Call, param, serve } from '../operations/index.js'
+import type { RouteServices } from '../route-services.js'
+import { type Disconnect, disconnection, untilGone } from '../searches/index.js'
 import {
   browsing,
   clearing,
@@ -24,14 +28,7 @@ import {
   updating,
   type uploadParameters,
   type writeParameters,
-} from '../document-operations.js'
-import { type Call, serve } from '../endpoint.js'
-import { reading, requireIndexUid } from '../index-lookup.js'
-import type { RouteServices } from '../route-services.js'
-import { sendJsonBytes, sendSummary } from '../send.js'
-import { receiveUpload } from '../uploads.js'
-import { param } from '../url.js'
-import { filterFacts, onVectors, raise } from '../usage.js'
+} from './document-operations.js'
 
 /** What both ways of browsing ask for. */
 type Browsed = Omit<Values<typeof listParameters>, 'useNetwork'>

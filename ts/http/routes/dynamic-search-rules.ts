@@ -23,11 +23,9 @@ import {
 } from '../../requests/index.js'
 import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
 import type { NewTask } from '../../tasks/index.js'
-import { pageOf, searchRule, taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { pageOf, searchRule, sendJson, sendSummary, taskSummary } from '../answers/index.js'
+import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson, sendSummary } from '../send.js'
-import { param } from '../url.js'
 
 /** The name of an index that tasks of rules show. */
 const RULES_UID = '.meili_dsr'

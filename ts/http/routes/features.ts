@@ -1,11 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { featureNames } from '../../instance/index.js'
 import { boolean, type Field, optional, shape } from '../../requests/index.js'
-import { flag, record } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { flag, record, sendJson } from '../answers/index.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson } from '../send.js'
-import { raise } from '../usage.js'
 
 const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntries(
   featureNames.map((name) => [name, optional(boolean, 'bad_request')]),

@@ -12,14 +12,20 @@ import {
   string,
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { field, index, pageOf, indexStats as statsAnswer, taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
-import { fieldsBody, fieldViews } from '../field-views.js'
+import {
+  field,
+  index,
+  pageOf,
+  sendJson,
+  sendSummary,
+  indexStats as statsAnswer,
+  taskSummary,
+} from '../answers/index.js'
 import { reading, requireIndex, requireIndexUid } from '../index-lookup.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson, sendSummary } from '../send.js'
-import { indexStats, statsParameters } from '../stats.js'
-import { raise } from '../usage.js'
+import { fieldsBody, fieldViews, indexStats, statsParameters } from '../views/index.js'
 
 const listParameters = {
   offset: defaulted(integer(), 0, 'invalid_index_offset'),

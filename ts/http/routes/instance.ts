@@ -2,14 +2,12 @@ import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import type { Schema } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { instanceStats, record, text } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { instanceStats, record, sendJson, text } from '../answers/index.js'
 import { hasMoved } from '../index-lookup.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson } from '../send.js'
-import { size } from '../sizes.js'
-import { indexStats, type StatsOptions, statsParameters } from '../stats.js'
-import { raise } from '../usage.js'
+import { indexStats, type StatsOptions, size, statsParameters } from '../views/index.js'
 
 const word = (text: string): Schema => record({ status: { type: 'string', enum: [text] } })
 const readRoot = {

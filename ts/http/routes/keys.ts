@@ -21,11 +21,9 @@ import {
   uuid,
   withoutTrailing,
 } from '../../requests/index.js'
-import { key as keyAnswer, pageOf } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { key as keyAnswer, pageOf, sendJson } from '../answers/index.js'
+import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson } from '../send.js'
-import { param } from '../url.js'
 
 /** A moment in the future, kept with its offset; forms without one are UTC. */
 const expiry: Type<string> = refined(string, (text, at) => {

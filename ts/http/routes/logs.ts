@@ -12,8 +12,8 @@ import {
   type Type,
 } from '../../requests/index.js'
 import { humanLine, type LogLevel } from '../../telemetry/index.js'
-import { text } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { text } from '../answers/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 /** `level` or `module=level`, comma-separated. */

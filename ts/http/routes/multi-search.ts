@@ -2,9 +2,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { includesMetadata, paging, uuidV7 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { multiSearchAnswer } from '../answers.js'
-import { disconnection, type OnGone } from '../disconnect.js'
-import { serve } from '../endpoint.js'
+import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
+import { observed } from '../metrics/index.js'
 import {
   type Federation,
   localSearches,
@@ -17,10 +16,10 @@ import {
   requirePlain,
   searchNetwork,
 } from '../multi-search/index.js'
+import { serve } from '../operations/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJsonBytes } from '../send.js'
-import { observed } from '../usage.js'
+import { disconnection, type OnGone } from '../searches/index.js'
 
 /** What is known of a request beside its body. */
 interface Asked {

@@ -11,12 +11,11 @@ import {
   string,
   uuidV7,
 } from '../../requests/index.js'
-import { network as networkAnswer } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { network as networkAnswer, sendJson } from '../answers/index.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson } from '../send.js'
-import { raise } from '../usage.js'
 import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 
 const fewRemotes = { max: REMOTES_MAX, what: 'remotes' }

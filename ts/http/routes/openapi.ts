@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { serve } from '../endpoint.js'
+import { sendJsonBytes } from '../answers/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJsonBytes } from '../send.js'
 
 const read = {
   method: 'GET',

@@ -22,11 +22,10 @@ import {
   type Values,
 } from '../../requests/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
-import { anyJson, record } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { anyJson, record, sendJson } from '../answers/index.js'
 import { reading } from '../index-lookup.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson } from '../send.js'
 
 const badTemplate = 'invalid_render_template'
 const badInput = 'invalid_render_input'

@@ -32,14 +32,12 @@ import {
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { facetSearchAnswer, searchAnswer, similarAnswer } from '../answers.js'
-import { type Disconnect, disconnection, untilGone } from '../disconnect.js'
-import { searchEmbedded } from '../embedding.js'
-import { type Authorized, serve } from '../endpoint.js'
+import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '../answers/index.js'
 import { reading, requireIndexUid } from '../index-lookup.js'
+import { askedFacts, observed } from '../metrics/index.js'
+import { type Authorized, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJsonBytes } from '../send.js'
-import { askedFacts, observed } from '../usage.js'
+import { type Disconnect, disconnection, searchEmbedded, untilGone } from '../searches/index.js'
 
 const searchBody = shape(searchFields)
 const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })

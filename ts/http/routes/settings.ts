@@ -12,12 +12,11 @@ import {
   settingsChange,
   settingRoutes as settingTable,
 } from '../../settings/index.js'
-import { taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { sendJson, sendSummary, taskSummary } from '../answers/index.js'
 import { reading, requireIndexUid } from '../index-lookup.js'
+import { raise, settingsFacts } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson, sendSummary } from '../send.js'
-import { raise, settingsFacts } from '../usage.js'
 
 const path = '/indexes/:indexUid/settings'
 

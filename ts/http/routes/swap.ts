@@ -1,11 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../../requests/index.js'
-import { taskSummary } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { sendSummary, taskSummary } from '../answers/index.js'
+import { raise } from '../metrics/index.js'
+import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendSummary } from '../send.js'
-import { raise } from '../usage.js'
 import { SWAPS_MAX } from './limits.js'
 
 const swapsBody = list(

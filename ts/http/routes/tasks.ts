@@ -14,15 +14,22 @@ import {
   type Values,
 } from '../../requests/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
-import { batch, compaction, pageFrom, task, taskSummary, text } from '../answers.js'
-import { type Call, serve } from '../endpoint.js'
+import {
+  batch,
+  compaction,
+  pageFrom,
+  sendJson,
+  sendSummary,
+  task,
+  taskSummary,
+  text,
+} from '../answers/index.js'
 import { UNREAD_MS_MAX } from '../limits.js'
+import { raise, taskFacts } from '../metrics/index.js'
+import { type Call, param, rawQuery, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { sendJson, sendSummary } from '../send.js'
-import { humanSize } from '../sizes.js'
-import { closeIfUnread } from '../unread-answers.js'
-import { param, rawQuery } from '../url.js'
-import { raise, taskFacts } from '../usage.js'
+import { closeIfUnread } from '../transport/index.js'
+import { humanSize } from '../views/index.js'
 
 /** A filter of the listings; undefined if not sent, null for `*`. */
 function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {

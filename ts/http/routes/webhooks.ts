@@ -15,13 +15,11 @@ import {
   type Type,
 } from '../../requests/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
-import { listOf, record, webhook as webhookAnswer } from '../answers.js'
-import { serve } from '../endpoint.js'
+import { listOf, record, sendJson, webhook as webhookAnswer } from '../answers/index.js'
+import { raise } from '../metrics/index.js'
+import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { redactedAuthorization } from '../secrets.js'
-import { sendJson } from '../send.js'
-import { param } from '../url.js'
-import { raise } from '../usage.js'
+import { redactedAuthorization } from '../views/index.js'
 
 const headers: Type<ReadonlyMap<string, string | null>> = refined(mapOf(nullable(string)), (map, at) => {
   for (const [name, value] of map) {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { TaskSummary } from '../tasks/index.js'
+import type { TaskSummary } from '../../tasks/index.js'
 
 /** Answers with JSON. */
 export function sendJson(reply: FastifyReply, value: unknown, status = 200): FastifyReply {

@@ -1,4 +1,4 @@
-import type { FilterValue, PayloadFormat } from '../engine/index.js'
+import type { FilterValue, PayloadFormat } from '../../engine/index.js'
 import {
   anything,
   atMost,
@@ -25,8 +25,8 @@ import {
   strings,
   type Type,
   toText,
-} from '../requests/index.js'
-import { document, listOf, pageOf, taskSummary } from './answers.js'
+} from '../../requests/index.js'
+import { document, listOf, pageOf, taskSummary } from '../answers/index.js'
 
 // What the routes of documents take and answer.
 

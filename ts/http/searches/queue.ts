@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/index.js'
+import { ApiError } from '../../errors/index.js'
 import { type Disconnect, type OnGone, untilGone } from './disconnect.js'
 
 export interface SearchQueueLimits {

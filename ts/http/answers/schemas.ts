@@ -1,4 +1,4 @@
-import { namedSchema, orNull, type Schema } from '../requests/index.js'
+import { namedSchema, orNull, type Schema } from '../../requests/index.js'
 
 // Shapes of answers. Nothing is validated against them while serving; the tests do, answer by answer.
 

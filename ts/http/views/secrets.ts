@@ -1,4 +1,4 @@
-import { maskSecret } from '../settings/index.js'
+import { maskSecret } from '../../settings/index.js'
 
 /** An `Authorization` value as answers show it: its scheme stays readable. */
 export function redactedAuthorization(value: string): string {

@@ -1,6 +1,6 @@
-import type { Engine } from '../engine/index.js'
-import { boolean, defaulted, oneOf } from '../requests/index.js'
-import type { IndexEntry, Tasks } from '../tasks/index.js'
+import type { Engine } from '../../engine/index.js'
+import { boolean, defaulted, oneOf } from '../../requests/index.js'
+import type { IndexEntry, Tasks } from '../../tasks/index.js'
 import { type SizeFormat, size } from './sizes.js'
 
 /** Query parameters of the statistics of one index or all. */

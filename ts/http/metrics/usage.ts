@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { FilterValue, SearchFacts } from '../engine/index.js'
-import type { SentSettings } from '../settings/index.js'
-import type { Facts, UsageEvent } from '../telemetry/index.js'
+import type { FilterValue, SearchFacts } from '../../engine/index.js'
+import type { SentSettings } from '../../settings/index.js'
+import type { Facts, UsageEvent } from '../../telemetry/index.js'
+import type { Services } from '../services.js'
 import type { Metrics } from './metrics.js'
-import type { Services } from './services.js'
 
 /** Counts a request, with the client that its headers name. */
 export function raise(

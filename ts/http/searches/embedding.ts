@@ -1,13 +1,13 @@
 /** Here is a search by meaning without a vector: who turns its words into one, and is it worth it? */
 import { performance } from 'node:perf_hooks'
-import { embeddingError } from '../embedders/index.js'
-import { type Answer, encodeRequest, type SearchRequest } from '../engine/index.js'
-import { ApiError } from '../errors/index.js'
-import { ownValue } from '../requests/index.js'
-import type { IndexSettings } from '../settings/index.js'
-import type { IndexEntry } from '../tasks/index.js'
+import { embeddingError } from '../../embedders/index.js'
+import { type Answer, encodeRequest, type SearchRequest } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
+import { ownValue } from '../../requests/index.js'
+import type { IndexSettings } from '../../settings/index.js'
+import type { IndexEntry } from '../../tasks/index.js'
+import type { Services } from '../services.js'
 import type { Disconnect } from './disconnect.js'
-import type { Services } from './services.js'
 
 /** Milliseconds a search may take where its index does not say. Source: settings §8. */
 const SEARCH_MS = 1500

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../auth/index.js'
-import { type Fields, readQuery, type Values } from '../requests/index.js'
-import { jsonBody } from './body.js'
+import type { Access } from '../../auth/index.js'
+import { type Fields, readQuery, type Values } from '../../requests/index.js'
+import { jsonBody } from '../body/index.js'
+import type { Services } from '../services.js'
 import type { NoFields, Operation } from './operation.js'
-import type { Services } from './services.js'
 import { param, rawQuery } from './url.js'
 
 /** A request whose key holds every action of its operation. */

@@ -8,8 +8,8 @@ import {
   ownValue,
   shape,
   strings,
-} from '../requests/index.js'
-import type { FilterableRule, IndexSettings } from '../settings/index.js'
+} from '../../requests/index.js'
+import type { FilterableRule, IndexSettings } from '../../settings/index.js'
 
 /** Body of the field listing. */
 export const fieldsBody = shape({

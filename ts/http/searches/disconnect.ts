@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import type { StopSignal } from '../engine/index.js'
-import { ApiError } from '../errors/index.js'
+import type { StopSignal } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
 
 /**
  * Whether the client of a search has gone, which every search asks for and hardly one is told. What the platform has

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
-import type { Payload, PayloadFormat } from '../engine/index.js'
-import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../tasks/index.js'
+import type { Payload, PayloadFormat } from '../../engine/index.js'
+import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../../tasks/index.js'
 import { bodyToFile, shortBody } from './body.js'
 
 /** An uploaded body that has arrived and is not yet anybody's. */

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { IndexStats } from '../engine/index.js'
-import { type IndexEntry, taskStatuses, taskTypes } from '../tasks/index.js'
-import type { SearchQueue } from './search-queue.js'
-import type { Services } from './services.js'
+import type { IndexStats } from '../../engine/index.js'
+import { type IndexEntry, taskStatuses, taskTypes } from '../../tasks/index.js'
+import type { SearchQueue } from '../searches/index.js'
+import type { Services } from '../services.js'
 
 /** Upper bounds of the response time buckets. Source: the service's metrics page. */
 const RESPONSE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]

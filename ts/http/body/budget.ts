@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ApiError } from '../errors/index.js'
+import { ApiError } from '../../errors/index.js'
 
 /**
  * What the JSON bodies that are under way take of the memory.

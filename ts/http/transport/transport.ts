@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, type ErrorCode, toErrorBody } from '../errors/index.js'
+import { ApiError, type ErrorCode, toErrorBody } from '../../errors/index.js'
 
 /** Seconds a preflight answer may be kept. */
 const PREFLIGHT_MAX_AGE_S = 86_400

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { type Fields, fieldSchema, type Schema, type SchemaValue } from '../requests/index.js'
-import { errorAnswer } from './answers.js'
+import { type Fields, fieldSchema, type Schema, type SchemaValue } from '../../requests/index.js'
+import { errorAnswer } from '../answers/index.js'
 import type { Operation } from './operation.js'
 
 type Described = Operation<Fields, unknown>

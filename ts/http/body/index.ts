@@ -1,0 +1,4 @@
+/** Here is a request: what does its body hold, and does the process have memory for it? */
+export { boundBodies, jsonBody, mimeType } from './body.js'
+export { BodyBudget } from './budget.js'
+export { receiveUpload } from './uploads.js'

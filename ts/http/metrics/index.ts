@@ -1,0 +1,12 @@
+/** Here is an answered request: which figures, counts and lines of the log does it leave? */
+export { type Metrics, openMetrics } from './metrics.js'
+export { logRequests } from './request-log.js'
+export {
+  askedFacts,
+  filterFacts,
+  observed,
+  onVectors,
+  raise,
+  settingsFacts,
+  taskFacts,
+} from './usage.js'

@@ -1,0 +1,5 @@
+/** Here is a value of the service: how does an answer show it? */
+export { fieldsBody, fieldViews } from './fields.js'
+export { redactedAuthorization } from './secrets.js'
+export { humanSize, size } from './sizes.js'
+export { indexStats, type StatsOptions, statsParameters } from './stats.js'
