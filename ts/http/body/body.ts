@@ -56,11 +56,6 @@ export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, typ
   return value
 }
 
-/** As `jsonBody`, leaving the fields to the caller. */
-export async function jsonNode(request: FastifyRequest, bytesMax: number): Promise<JsonNode> {
-  return (await received(request, bytesMax)).node
-}
-
 /** A body that has been parsed. */
 interface Received {
   readonly node: JsonNode
