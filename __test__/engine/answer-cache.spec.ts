@@ -4,7 +4,8 @@ import { cachingAnswers } from '../../ts/engine/answer-cache.js'
 import type { Answer, Engine } from '../../ts/engine/index.js'
 import { encodeRequest, openEngine } from '../../ts/engine/index.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
-import { hasNative } from '../support/native.js'
+import { testedEngines } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
 
 const silent = (): void => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
@@ -42,7 +43,8 @@ class Kept {
   }
 }
 
-for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback'] as const)) {
+for (const { name: kind, needs } of testedEngines) {
+  const declare = testNeeding(needs, test)
   const started = async (t: Parameters<typeof TestEngine.start>[0], bytesMax = MIB) => {
     const kept = new Kept()
     const engine = await TestEngine.start(t, async (directory) => {
@@ -58,7 +60,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     return { kept, engine, ask }
   }
 
-  test(`${kind}: an answer given again differs in its uid and took no time`, async (t) => {
+  declare(`${kind}: an answer given again differs in its uid and took no time`, async (t) => {
     const { kept, ask } = await started(t)
     // What a client writes looks like what is replaced.
     const body = {
@@ -83,7 +85,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     t.is(kept.asked, 2, 'another request is another answer')
   })
 
-  test(`${kind}: nothing from before a commit is given after it`, async (t) => {
+  declare(`${kind}: nothing from before a commit is given after it`, async (t) => {
     const { kept, engine, ask } = await started(t)
     const titles = async (): Promise<unknown> =>
       JSON.parse(await ask({ q: 'orbit' })).hits.map(({ title }: { title?: string }) => title ?? null)
@@ -102,7 +104,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     t.is(kept.asked, steps.length)
   })
 
-  test(`${kind}: an answer that a commit overtook is not kept`, async (t) => {
+  declare(`${kind}: an answer that a commit overtook is not kept`, async (t) => {
     const { kept, engine, ask } = await started(t)
     let goOn = silent
     const held = new Promise<void>((resolve) => {
@@ -125,7 +127,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     t.is(JSON.parse(await ask({ q: 'quiet' })).hits.length, 0)
   })
 
-  test(`${kind}: what differs each time, or is not whole, is asked anew`, async (t) => {
+  declare(`${kind}: what differs each time, or is not whole, is asked anew`, async (t) => {
     const { kept, ask } = await started(t)
     const twice = async (body: SearchBody): Promise<number> => {
       const before = kept.asked
@@ -143,7 +145,7 @@ for (const kind of hasNative ? (['fallback', 'native'] as const) : (['fallback']
     await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
   })
 
-  test(`${kind}: what was asked for longest ago goes first`, async (t) => {
+  declare(`${kind}: what was asked for longest ago goes first`, async (t) => {
     const { kept, ask } = await started(t, 64 * 1024)
     const queries = Array.from({ length: 100 }, (_, at) => ({ q: `orbit ${at}` }))
     for (const query of queries) {

@@ -2,25 +2,14 @@
  * npm run differential -- [cases] [seed]: native against fallback at length. Prints every difference, made as
  * small as it gets; ends with 1 if there was one.
  */
-import { loadAddon } from '../../ts/engine/addon.js'
-import { openFallback } from '../../ts/engine/fallback/index.js'
-import { openNative } from '../../ts/engine/native/index.js'
+import { fallback, native } from '../support/engines.js'
 import { EnginePair, searchForDifference } from './differential.js'
 
 /** After a difference the search goes on with the next seed. */
 const CASES_PER_SEED = 2000
 
 const [cases = '1000000', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2)
-const loaded = loadAddon()
-if (!loaded.ok) throw new Error(loaded.reasons.join('\n'))
-const silent = (): void => undefined
-const loud = (facts: object, message: string): void => console.error(message, facts)
-const log = { debug: silent, info: silent, warn: loud, error: loud }
-const pair = await EnginePair.open(
-  (directory) =>
-    openNative(loaded.addon, { directory, log, indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 }),
-  (directory) => openFallback({ directory, log }),
-)
+const pair = await EnginePair.open(native.open, fallback.open)
 let different = 0
 for (let done = 0; done < Number(cases); done += CASES_PER_SEED) {
   const found = await searchForDifference(

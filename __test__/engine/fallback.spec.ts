@@ -1,12 +1,4 @@
-import { openFallback } from '../../ts/engine/fallback/index.js'
-import { conformance } from './conformance.js'
+import { fallback } from '../support/engines.js'
+import { conformance } from './conformance/index.js'
 
-conformance('fallback', (directory) =>
-  openFallback({
-    directory,
-    log: {
-      warn: (fields, message) => console.warn(message, fields),
-      error: (fields, message) => console.error(message, fields),
-    },
-  }),
-)
+conformance(fallback)

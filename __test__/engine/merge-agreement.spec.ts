@@ -1,19 +1,14 @@
 /** Both engines merge the hits of several searches, and find values of facets, alike. */
-import test from 'ava'
 import fc from 'fast-check'
-import { loadAddon } from '../../ts/engine/addon.js'
-import { openFallback } from '../../ts/engine/fallback/index.js'
-import { openNative } from '../../ts/engine/native/index.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
+import { fallback, native } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
 import { worlds } from './arbitraries.js'
 
 const RUNS = 10
 const REQUESTS = 30
 const SEED = 11_21
 
-const silent = (): void => undefined
-const log = { debug: silent, info: silent, warn: silent, error: silent }
-const loaded = loadAddon()
 const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
 /** Which of an index's requests a query takes up, whether sorted, in which of two indexes, and how it weighs. */
@@ -70,64 +65,55 @@ async function told(answer: Promise<{ readonly body: Uint8Array }>): Promise<str
   }
 }
 
-if (loaded.ok)
-  test('federations and facet searches are answered alike', async (t) => {
-    const fallback = await TestEngine.start(t, (directory) => openFallback({ directory, log }))
-    const native = await TestEngine.start(t, (directory) =>
-      openNative(loaded.addon, { directory, log, indexingMemoryBytes: 64 << 20, indexingThreads: 1 }),
-    )
-    const engines = [native, fallback] as const
-    let answered = 0
-    let difference: string | null = null
-    const alike = async (what: unknown, ask: (engine: TestEngine) => Promise<{ body: Uint8Array }>) => {
-      const [one, other] = await Promise.all(engines.map((engine) => told(ask(engine))))
-      if (one !== other) difference ??= `${JSON.stringify(what)}\nnative: ${one}\nfallback: ${other}`
-      if (!one?.startsWith('refused')) answered++
-    }
-    await fc.check(
-      fc.asyncProperty(asked, async ({ worlds: [world, other], federations, facetSearches }) => {
-        for (const engine of engines)
-          for (const [index, { documents }] of [
-            ['one', world],
-            ['two', other],
-          ] as const) {
-            await engine.configure(index, world.settings)
-            await engine.outcome(index, await engine.upload(documents, { primaryKey: 'id' }))
-          }
-        const requestAt = (at: number): SearchBody => world.requests[at % world.requests.length]!
-        for (const { queries, facets, distinct, ...rest } of federations) {
-          const searches = queries.map(({ request, sorted, second }) => ({
-            index: second ? 'two' : 'one',
-            request: utf8(bare(requestAt(request), sorted)),
-          }))
-          const body = {
-            ...rest,
-            distinct,
-            facetsByIndex: facets ? { one: ['tags', 'n'], two: ['*'] } : {},
-            showPerformanceDetails: false,
-            requestUid: 'u',
-            metadata: null,
-            weights: queries.map(({ weight }) => weight),
-            positions: queries.map((_, at) => at),
-            origin: null,
-          }
-          const what = [searches.map(({ request }) => Buffer.from(request).toString()), body]
-          await alike(what, ({ engine }) => engine.multiSearch(searches, utf8(body)))
+testNeeding(native.needs)('federations and facet searches are answered alike', async (t) => {
+  const engines = [await TestEngine.start(t, native.open), await TestEngine.start(t, fallback.open)]
+  let answered = 0
+  let difference: string | null = null
+  const alike = async (what: unknown, ask: (engine: TestEngine) => Promise<{ body: Uint8Array }>) => {
+    const [one, other] = await Promise.all(engines.map((engine) => told(ask(engine))))
+    if (one !== other) difference ??= `${JSON.stringify(what)}\nnative: ${one}\nfallback: ${other}`
+    if (!one?.startsWith('refused')) answered++
+  }
+  await fc.check(
+    fc.asyncProperty(asked, async ({ worlds: [world, other], federations, facetSearches }) => {
+      for (const engine of engines)
+        for (const [index, { documents }] of [
+          ['one', world],
+          ['two', other],
+        ] as const) {
+          await engine.configure(index, world.settings)
+          await engine.outcome(index, await engine.upload(documents, { primaryKey: 'id' }))
         }
-        for (const { request, ...rest } of facetSearches) {
-          const body = { ...completeRequest(requestAt(request)), ...rest }
-          await alike(body, ({ engine }) => engine.facetSearch('one', utf8(body)))
+      const requestAt = (at: number): SearchBody => world.requests[at % world.requests.length]!
+      for (const { queries, facets, distinct, ...rest } of federations) {
+        const searches = queries.map(({ request, sorted, second }) => ({
+          index: second ? 'two' : 'one',
+          request: utf8(bare(requestAt(request), sorted)),
+        }))
+        const body = {
+          ...rest,
+          distinct,
+          facetsByIndex: facets ? { one: ['tags', 'n'], two: ['*'] } : {},
+          showPerformanceDetails: false,
+          requestUid: 'u',
+          metadata: null,
+          weights: queries.map(({ weight }) => weight),
+          positions: queries.map((_, at) => at),
+          origin: null,
         }
-        for (const { engine } of engines) for (const index of ['one', 'two']) await engine.drop(index)
-        return difference === null
-      }),
-      { numRuns: RUNS, seed: SEED, endOnFailure: true },
-    )
-    t.is(difference, null)
-    // Most sorts and filters suit only the settings of other worlds; those that suit are enough.
-    t.true(answered > (RUNS * REQUESTS) / 2, String(answered))
-  })
-else if (process.env.CI === undefined)
-  // Without a binary there is nothing to compare; CI, which has one, fails below instead.
-  test.skip(`no binary to compare with: ${loaded.reasons.join('; ')}`, (t) => t.pass())
-else test('there is a binary to compare with', (t) => t.fail(loaded.reasons.join('; ')))
+        const what = [searches.map(({ request }) => Buffer.from(request).toString()), body]
+        await alike(what, ({ engine }) => engine.multiSearch(searches, utf8(body)))
+      }
+      for (const { request, ...rest } of facetSearches) {
+        const body = { ...completeRequest(requestAt(request)), ...rest }
+        await alike(body, ({ engine }) => engine.facetSearch('one', utf8(body)))
+      }
+      for (const { engine } of engines) for (const index of ['one', 'two']) await engine.drop(index)
+      return difference === null
+    }),
+    { numRuns: RUNS, seed: SEED, endOnFailure: true },
+  )
+  t.is(difference, null)
+  // Most sorts and filters suit only the settings of other worlds; those that suit are enough.
+  t.true(answered > (RUNS * REQUESTS) / 2, String(answered))
+})

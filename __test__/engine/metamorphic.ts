@@ -1,7 +1,9 @@
 /** What holds for every index and every search, whatever the right answer is. */
-import test, { type ExecutionContext } from 'ava'
+import type { ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import { type OpenEngine, type SearchAnswer, type SearchBody, TestEngine } from '../support/engine.js'
+import { type SearchAnswer, type SearchBody, TestEngine } from '../support/engine.js'
+import type { TestedEngine } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
 import { type World, worlds } from './arbitraries.js'
 
 const RUNS = 12
@@ -9,13 +11,14 @@ const REQUESTS = 6
 const SEED = 11_21
 
 /** Declares the properties for one engine. */
-export function metamorphic(name: string, open: OpenEngine): void {
+export function metamorphic({ name, open, needs }: TestedEngine): void {
+  const declare = testNeeding(needs)
   const property = (
     claim: string,
     holds: (t: ExecutionContext, engine: TestEngine, index: string, world: World) => Promise<void>,
     numRuns = RUNS,
   ): void =>
-    test.serial(`${name}: ${claim}`, async (t) => {
+    declare(`${name}: ${claim}`, async (t) => {
       const engine = await TestEngine.start(t, open)
       let indexes = 0
       await fc.assert(

@@ -1,18 +1,8 @@
 /** Both engines compare vectors alike, to the last digit: wherever they scan, they must agree. */
-import test from 'ava'
 import fc from 'fast-check'
-import { loadAddon } from '../../ts/engine/addon.js'
-import { openFallback } from '../../ts/engine/fallback/index.js'
-import { openNative } from '../../ts/engine/native/index.js'
 import { TestEngine } from '../support/engine.js'
-import { vectorConformance } from './vectors.js'
-
-const silent = (): void => undefined
-const log = { debug: silent, info: silent, warn: silent, error: silent }
-const fallback = (directory: string) => openFallback({ directory, log })
-const loaded = loadAddon()
-
-vectorConformance('fallback', fallback)
+import { fallback, native } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
 
 const dimensions = 19
 const component = fc.oneof(
@@ -41,15 +31,11 @@ const query = fc.record({
   rankingScoreThreshold: fc.constantFrom(null, null, 0.5),
 })
 
-if (loaded.ok) {
-  const native = (directory: string) =>
-    openNative(loaded.addon, { directory, log, indexingMemoryBytes: 64 * 1024 * 1024, indexingThreads: 1 })
-
-  vectorConformance('native', native)
-
-  for (const binaryQuantized of [false, true]) {
-    test(`native and fallback agree on ${binaryQuantized ? 'bits' : 'floats'}`, async (t) => {
-      const engines = [await TestEngine.start(t, native), await TestEngine.start(t, fallback)]
+for (const binaryQuantized of [false, true]) {
+  testNeeding(native.needs)(
+    `native and fallback agree on ${binaryQuantized ? 'bits' : 'floats'}`,
+    async (t) => {
+      const engines = [await TestEngine.start(t, native.open), await TestEngine.start(t, fallback.open)]
       let round = 0
       await fc.assert(
         fc.asyncProperty(
@@ -84,6 +70,6 @@ if (loaded.ok) {
         ),
         { numRuns: 40 },
       )
-    })
-  }
+    },
+  )
 }

@@ -3,16 +3,17 @@
  *  1. Documents are counted, of as many as there are to look at; a count never falls within its step.
  *  2. Steps come in their order, and nothing is shown of a batch that waits, was given up or is done.
  */
-import test from 'ava'
-import type { Operation, Step } from '../../ts/engine/engine.js'
-import { type OpenEngine, TestEngine } from '../support/engine.js'
+import type { Operation, Step } from '../../../ts/engine/engine.js'
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
 
 const index = 'i'
 const order = ['computing document changes', 'indexing', 'committing']
 
-export function progress(name: string, open: OpenEngine): void {
-  test(`${name}: a batch on its way tells how many documents it has come to`, async (t) => {
-    const test = await TestEngine.start(t, open)
+export function progress(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
+
+  claim('a batch on its way tells how many documents it has come to', async (t, test) => {
     const { engine } = test
     let seen = new Set<string>()
     // A quick machine may be done before it is asked: then there is more to do the next time.
@@ -61,14 +62,16 @@ export function progress(name: string, open: OpenEngine): void {
     }
   })
 
-  test(`${name}: nothing is shown of a batch that was given up, or of an index that is not there`, async (t) => {
-    const test = await TestEngine.start(t, open)
-    t.is(await test.engine.progress('nowhere'), null)
-    const operations = [{ taskUid: 1, ...(await test.upload([{ id: 1 }])) }] as Operation[]
-    const prepared = await test.engine.prepare(index, { uid: 1, indexUid: 'things', operations })
-    await test.engine.abandon(prepared)
-    t.is(await test.engine.progress(index), null)
-    await t.throwsAsync(test.engine.commit(prepared, []))
-    t.is(await test.engine.progress(index), null)
-  })
+  claim(
+    'nothing is shown of a batch that was given up, or of an index that is not there',
+    async (t, test) => {
+      t.is(await test.engine.progress('nowhere'), null)
+      const operations = [{ taskUid: 1, ...(await test.upload([{ id: 1 }])) }] as Operation[]
+      const prepared = await test.engine.prepare(index, { uid: 1, indexUid: 'things', operations })
+      await test.engine.abandon(prepared)
+      t.is(await test.engine.progress(index), null)
+      await t.throwsAsync(test.engine.commit(prepared, []))
+      t.is(await test.engine.progress(index), null)
+    },
+  )
 }

@@ -1,19 +1,19 @@
-/** What every engine has to do with vectors, told through the `Engine` interface alone. */
-import test from 'ava'
-import { type OpenEngine, TestEngine } from '../support/engine.js'
+/** What becomes of vectors that documents bring, over commits and restarts? */
+import type { TestEngine } from '../../support/engine.js'
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
 
 const index = 'pts'
 const embedders = { v: { source: 'userProvided', dimensions: 2 } }
 
-/** Runs the suite against one engine. */
-export function vectorConformance(name: string, open: OpenEngine): void {
+export function vectors(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
   const vectorsOf = async (engine: TestEngine, id: string): Promise<unknown> => {
     const text = await engine.documentText(index, id, { retrieveVectors: true })
     return (JSON.parse(text!) as { _vectors: { v: { embeddings: unknown } } })._vectors.v.embeddings
   }
 
-  test(`${name}: vectors are there after a restart, embedders that came and went included`, async (t) => {
-    const engine = await TestEngine.start(t, open)
+  claim('vectors are there after a restart, embedders that came and went included', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(
       index,
@@ -43,8 +43,7 @@ export function vectorConformance(name: string, open: OpenEngine): void {
     t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
   })
 
-  test(`${name}: an abandoned batch leaves no vectors, and the next one is whole`, async (t) => {
-    const engine = await TestEngine.start(t, open)
+  claim('an abandoned batch leaves no vectors, and the next one is whole', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
     const task = await engine.upload([{ id: 'a', _vectors: { v: [7, 7] } }])
@@ -58,8 +57,7 @@ export function vectorConformance(name: string, open: OpenEngine): void {
     t.deepEqual(await vectorsOf(engine, 'b'), [[1, 1]])
   })
 
-  test(`${name}: a docid that is given out again brings no vectors along`, async (t) => {
-    const engine = await TestEngine.start(t, open)
+  claim('a docid that is given out again brings no vectors along', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
     await engine.apply(

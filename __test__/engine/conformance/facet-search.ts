@@ -1,0 +1,82 @@
+/** Which values of a facet are found, and with which counts? */
+import { completeRequest, type Hit } from '../../support/engine.js'
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
+
+export function facetSearch(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
+
+  claim('facet search finds values by their beginning and with typos', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['c'] })
+    await engine.put(
+      'things',
+      { id: 1, c: 'Rust' },
+      { id: 2, c: ['rust', 'TEAL'] },
+      { id: 3, c: 7 },
+      { id: 4, c: '7' },
+      { id: 5, c: 'Photography' },
+    )
+    const facets = async (facetQuery: string | null, rest: object = {}): Promise<unknown> => {
+      const body = {
+        ...completeRequest({}),
+        facetName: 'c',
+        facetQuery,
+        exhaustiveFacetCount: false,
+        ...rest,
+      }
+      const answer = await engine.engine.facetSearch('things', Buffer.from(JSON.stringify(body)))
+      const { facetHits } = JSON.parse(Buffer.from(answer.body).toString()) as { facetHits: Hit[] }
+      return facetHits.map(({ value, count }) => `${value} ${count}`)
+    }
+    t.deepEqual(await facets('ru'), ['Rust 2'])
+    t.deepEqual(await facets('téa'), ['TEAL 1'])
+    t.deepEqual(await facets('7'), ['7 1'])
+    t.deepEqual(await facets('photografy'), ['Photography 1'])
+    t.deepEqual(await facets('hotography'), ['Photography 1'])
+    t.deepEqual(await facets('graphy'), [])
+    t.deepEqual(await facets(null), ['7 1', 'Photography 1', 'Rust 2', 'TEAL 1'])
+    t.deepEqual(await facets(null, { filter: 'c = teal' }), ['rust 1', 'TEAL 1'])
+    t.deepEqual(await facets('ru ', { pins: [] }), [], 'a blank counts')
+    const error = await t.throwsAsync(facets('x', { facetName: 'id' }))
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_facet_search_facet_name')
+  })
+
+  claim('facet search counts as a search does', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['c', 'k'], distinctAttribute: 'k' })
+    // 30 documents, 15 values of `k`, two neighbours each: 20 documents are ranked, ten pairs.
+    const documents = Array.from({ length: 30 }, (_, at) => ({ id: at, c: 'x', k: Math.floor(at / 2) }))
+    await engine.put('things', ...documents, { id: 99, c: 'pinned' })
+    const count = async (rest: object): Promise<unknown> => {
+      const body = { ...completeRequest({}), facetName: 'c', facetQuery: null, ...rest }
+      const answer = await engine.engine.facetSearch('things', Buffer.from(JSON.stringify(body)))
+      const { facetHits } = JSON.parse(Buffer.from(answer.body).toString()) as { facetHits: Hit[] }
+      return facetHits.map(({ value, count }) => `${value} ${count}`)
+    }
+    t.deepEqual(await count({ q: 'x', exhaustiveFacetCount: true }), ['x 15'])
+    t.deepEqual(await count({ q: 'x', exhaustiveFacetCount: false }), ['x 15'])
+    const pins = [{ id: '99', position: 0 }]
+    t.deepEqual(await count({ q: 'x', exhaustiveFacetCount: true, pins }), ['pinned 1', 'x 15'])
+    t.deepEqual(await count({ q: 'x', exhaustiveFacetCount: true, pins, filter: 'c = x' }), ['x 15'])
+    await engine.put('things', ...Array.from({ length: 60 }, (_, at) => ({ id: at, c: 'x', k: at >> 1 })))
+    const filter = 'c = x'
+    t.deepEqual(await count({ filter, exhaustiveFacetCount: false }), ['x 40'], '20 of 30 pairs are known')
+    t.deepEqual(await count({ filter, exhaustiveFacetCount: true }), ['x 30'])
+  })
+
+  claim('a facet query is in its own languages, values are in theirs', async (t, engine) => {
+    await engine.configure('things', {
+      filterableAttributes: ['c'],
+      localizedAttributes: [{ attributePatterns: ['c'], locales: ['jpn'] }],
+    })
+    await engine.put('things', { id: 1, c: '进击的巨人' })
+    const values = async (locales: readonly string[] | null): Promise<unknown> => {
+      const rest = { facetName: 'c', facetQuery: '进击', exhaustiveFacetCount: false, locales }
+      const body = Buffer.from(JSON.stringify({ ...completeRequest({}), ...rest }))
+      const answer = Buffer.from((await engine.engine.facetSearch('things', body)).body)
+      return (JSON.parse(answer.toString()) as { facetHits: unknown[] }).facetHits.length
+    }
+    t.is(await values(null), 1)
+    t.is(await values(['jpn']), 1)
+    t.is(await values(['cmn']), 0, 'as Chinese the query is spelled otherwise')
+  })
+}

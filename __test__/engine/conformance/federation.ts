@@ -1,0 +1,196 @@
+/** How are the hits of several searches answered and merged? */
+import { encodeRequest } from '../../../ts/engine/encoding.js'
+import { completeRequest, type SearchAnswer, type SearchBody, type TestEngine } from '../../support/engine.js'
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
+
+export function federation(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
+
+  const request = (q: string, rest: SearchBody = {}): Uint8Array =>
+    encodeRequest(completeRequest({ q, ...rest }))
+  const withTwoIndexes = (title: string, run: Parameters<typeof claim>[1]): void =>
+    claim(title, async (t, engine) => {
+      for (const index of ['left', 'right'])
+        await engine.configure(index, { filterableAttributes: ['kind'], sortableAttributes: ['n'] })
+      await engine.put(
+        'left',
+        { id: 1, t: 'copper kettle', n: 1, kind: 'a' },
+        { id: 2, t: 'copper', n: 4, kind: 'b' },
+      )
+      await engine.put('right', { id: 1, t: 'old copper pot', n: 3, kind: 'a' }, { id: 5, t: 'tin', n: 2 })
+      await run(t, engine)
+    })
+  const federated = async (
+    engine: TestEngine,
+    queries: readonly (readonly [index: string, request: Uint8Array, weight: number])[],
+    rest: object = {},
+  ): Promise<SearchAnswer & Readonly<Record<string, unknown>>> => {
+    const { body } = await engine.engine.multiSearch(
+      queries.map(([index, bytes]) => ({ index, request: bytes })),
+      Buffer.from(
+        JSON.stringify({
+          paging: { kind: 'offset', offset: 0, limit: 20 },
+          facetsByIndex: {},
+          mergeFacets: null,
+          distinct: null,
+          showPerformanceDetails: false,
+          requestUid: '01900000-0000-7000-8000-000000000000',
+          metadata: null,
+          weights: queries.map(([, , weight]) => weight),
+          positions: queries.map((_, at) => at),
+          origin: null,
+          showScoreValues: false,
+          ...rest,
+        }),
+      ),
+    )
+    return JSON.parse(Buffer.from(body).toString()) as SearchAnswer & Readonly<Record<string, unknown>>
+  }
+  const places = (answer: SearchAnswer): unknown[] =>
+    answer.hits.map(({ id, _federation }) => {
+      const { indexUid, queriesPosition } = _federation as { indexUid: string; queriesPosition: number }
+      return [indexUid, id, queriesPosition]
+    })
+  const left = (q: string, rest: SearchBody = {}) =>
+    ['left', request(q, { indexUid: 'left', ...rest }), 1] as const
+  const right = (q: string, rest: SearchBody = {}) =>
+    ['right', request(q, { indexUid: 'right', ...rest }), 1] as const
+
+  withTwoIndexes('plain multi-search answers each query by itself', async (t, engine) => {
+    const { body, facts } = await engine.engine.multiSearch(
+      [
+        { index: 'left', request: request('kettle', { indexUid: 'left' }) },
+        { index: 'right', request: request('tin', { indexUid: 'right' }) },
+      ],
+      null,
+    )
+    const { results } = JSON.parse(Buffer.from(body).toString()) as {
+      results: (SearchAnswer & { indexUid: string })[]
+    }
+    t.deepEqual(
+      results.map(({ indexUid, hits }) => [indexUid, hits.map(({ id }) => id)]),
+      [
+        ['left', [1]],
+        ['right', [5]],
+      ],
+    )
+    t.is(facts.hits, 2)
+  })
+
+  withTwoIndexes('a search that nobody waits for gives up', async (t, engine) => {
+    const gone = AbortSignal.abort()
+    const { facts } = await engine.engine.search('left', request('copper'), gone)
+    t.true(facts.degraded)
+    const left = { index: 'left', request: request('copper', { indexUid: 'left' }) }
+    t.true((await engine.engine.multiSearch([left], null, gone)).facts.degraded)
+    t.false((await engine.engine.search('left', request('copper'))).facts.degraded)
+  })
+
+  withTwoIndexes('a failing query of a multi-search is named by its position', async (t, engine) => {
+    const queries = [
+      { index: 'left', request: request('kettle') },
+      { index: 'right', request: request('tin', { filter: 'color = 1' }) },
+    ]
+    const error = await t.throwsAsync(engine.engine.multiSearch(queries, null), { message: /\.queries\[1\]/ })
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
+  })
+
+  withTwoIndexes('federated hits are merged by score, ties by query', async (t, engine) => {
+    const answer = await federated(engine, [right('copper'), left('copper')])
+    t.deepEqual(places(answer), [
+      ['left', 2, 1],
+      ['left', 1, 1],
+      ['right', 1, 0],
+    ])
+    t.is(answer.estimatedTotalHits, 3)
+  })
+
+  withTwoIndexes(
+    'hits for another instance say where they are from and what they are compared by',
+    async (t, engine) => {
+      const rest = { positions: [7], origin: { remote: 'east' }, showScoreValues: true, distinct: 'kind' }
+      const [hit] = (
+        await federated(engine, [left('copper', { sort: ['n:desc'], showRankingScore: true })], rest)
+      ).hits
+      const { weightedScoreValues, ...place } = hit!._federation as Record<string, unknown>
+      t.deepEqual(place, {
+        indexUid: 'left',
+        queriesPosition: 7,
+        weightedRankingScore: hit!._rankingScore,
+        remote: 'east',
+        distinctValues: ['b'],
+      })
+      const [relevance, sorted] = weightedScoreValues as [{ score: number }, object]
+      t.is(typeof relevance.score, 'number')
+      t.deepEqual(sorted, { sort: { ascending: false, value: 4 } })
+    },
+  )
+
+  withTwoIndexes('a weight lifts the hits of its query', async (t, engine) => {
+    const [index, bytes] = right('copper')
+    const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
+    t.deepEqual(places(answer)[0], ['right', 1, 1])
+  })
+
+  withTwoIndexes('a document found twice appears once', async (t, engine) => {
+    const answer = await federated(engine, [left('copper'), left('copper kettle')])
+    t.deepEqual(places(answer), [
+      ['left', 2, 0],
+      ['left', 1, 1],
+    ])
+    t.is(answer.estimatedTotalHits, 2)
+  })
+
+  withTwoIndexes('queries whose orders cannot be compared are refused', async (t, engine) => {
+    const rules = ['words', 'n:desc', 'sort']
+    await engine.configure('right', { rankingRules: rules, sortableAttributes: ['n'] })
+    const byN = (direction: string) => ({ sort: [`n:${direction}`] })
+    for (const [queries, isFine] of [
+      [[left('copper', byN('asc')), left('kettle', byN('asc'))], true],
+      [[left('copper', byN('asc')), left('kettle')], true],
+      [[left('copper', byN('asc')), left('kettle', byN('desc'))], false],
+      [[left('copper'), left('copper', byN('asc')), left('kettle', byN('desc'))], false],
+      [[left('copper', byN('desc')), right('copper')], true],
+      [[left('copper', byN('asc')), right('copper')], false],
+    ] as const) {
+      if (isFine) await t.notThrowsAsync(federated(engine, queries))
+      else {
+        const error = await t.throwsAsync(federated(engine, queries))
+        t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
+      }
+    }
+  })
+
+  withTwoIndexes('sorted queries are merged by their values', async (t, engine) => {
+    const sort = { sort: ['n:desc'] }
+    const answer = await federated(engine, [left('', sort), right('', sort)])
+    t.deepEqual(
+      answer.hits.map(({ n }) => n),
+      [4, 3, 2, 1],
+    )
+    const error = await t.throwsAsync(federated(engine, [left('', sort), right('', { sort: ['n:asc'] })]))
+    t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
+  })
+
+  withTwoIndexes('facets of a federation stand by index or merged', async (t, engine) => {
+    const facetsByIndex = { left: ['kind'], right: ['kind'] }
+    const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
+    t.deepEqual(apart.facetsByIndex, {
+      left: { distribution: { kind: { a: 1, b: 1 } }, stats: {} },
+      right: { distribution: { kind: { a: 1 } }, stats: {} },
+    })
+    const mergeFacets = { maxValuesPerFacet: 1 }
+    const together = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
+    t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
+  })
+
+  withTwoIndexes('distinct acts over all indexes of a federation', async (t, engine) => {
+    const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
+    t.deepEqual(places(answer), [
+      ['left', 2, 0],
+      ['left', 1, 0],
+    ])
+    t.is(answer.estimatedTotalHits, 2)
+  })
+}

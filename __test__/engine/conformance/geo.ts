@@ -1,0 +1,77 @@
+/** Which points and shapes are refused, and from when on? */
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
+
+export function geo(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
+
+  claim('a malformed point fails the task once points are used', async (t, engine) => {
+    await engine.put('places', { id: 1, _geo: 'anywhere' })
+    const late = await engine.configure('places', { sortableAttributes: ['_geo'] })
+    t.is(late.error?.code, 'invalid_document_geo_field')
+    await engine.outcome('places', { kind: 'clear' })
+    await engine.configure('places', { sortableAttributes: ['_geo'] })
+    for (const [point, accepted] of [
+      [{ lat: '48.5', lng: 2 }, true],
+      [null, true],
+      [{ lat: 1 }, false],
+      [{ lat: 1, lng: 2, alt: 3 }, false],
+      [{ lat: 'x', lng: 2 }, false],
+    ] as const) {
+      const { error } = await engine.put('places', { id: 1, _geo: point })
+      t.is(error?.code ?? null, accepted ? null : 'invalid_document_geo_field', JSON.stringify(point))
+    }
+  })
+
+  claim('a malformed shape fails its task once shapes are filterable', async (t, engine) => {
+    for (const shape of MALFORMED_SHAPES) await engine.put('things', { id: 1, _geojson: shape })
+    await engine.put('things', { id: 1, _geojson: { type: 'Blob' } })
+    const turned = await engine.configure('things', { filterableAttributes: ['_geojson'] })
+    t.is(turned.error?.code, 'invalid_document_geo_field')
+    t.deepEqual((await engine.engine.settings('things')).filterableAttributes, [])
+    await engine.put('things', { id: 1, _geojson: { type: 'Point', coordinates: [1, 2] } })
+    t.is((await engine.configure('things', { filterableAttributes: ['_geojson'] })).error, undefined)
+    for (const shape of MALFORMED_SHAPES) {
+      const { error } = await engine.put('things', { id: 2, _geojson: shape })
+      t.is(error?.code, 'invalid_document_geo_field', JSON.stringify(shape))
+    }
+    t.deepEqual((await engine.search('things', { q: '' })).hits.length, 1)
+  })
+}
+
+/** Values of `_geojson` that no place can be read from. */
+const MALFORMED_SHAPES: readonly unknown[] = [
+  null,
+  'Point',
+  {},
+  { type: 'Blob', coordinates: [1, 2] },
+  { type: 'Point' },
+  { type: 'Point', coordinates: [1] },
+  { type: 'Point', coordinates: ['1', '2'] },
+  { type: 'LineString', coordinates: [[1, 2]] },
+  { type: 'Polygon', coordinates: [] },
+  {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [0, 0],
+        [1, 1],
+        [0, 0],
+      ],
+    ],
+  },
+  {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [0, 0],
+        [1, 1],
+        [1, 0],
+        [2, 2],
+      ],
+    ],
+  },
+  { type: 'Feature' },
+  { type: 'FeatureCollection', features: { type: 'Feature' } },
+  { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: {} }] },
+]

@@ -1,0 +1,134 @@
+/** Do searches give the answers that `__test__/golden/*.json` records? */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+import {
+  type Document,
+  type Hit,
+  type PartialSettings,
+  type SearchAnswer,
+  type SearchBody,
+  TestEngine,
+} from '../../support/engine.js'
+import type { TestedEngine } from '../../support/engines.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+/** What a golden case expects; only what is given is compared. */
+interface Expectation {
+  readonly ids?: readonly unknown[]
+  /** To six digits. */
+  readonly scores?: readonly number[]
+  readonly total?: number
+  readonly pages?: number
+  /** Score of the `wordPosition` entry. */
+  readonly positions?: readonly number[]
+  readonly details?: readonly unknown[]
+  readonly distances?: readonly (number | null)[]
+  /** JSON text, since order counts. */
+  readonly facets?: string
+  readonly stats?: unknown
+  readonly formatted?: readonly unknown[]
+  readonly matches?: readonly unknown[]
+  readonly hits?: readonly unknown[]
+  /** Code of the refusal. */
+  readonly error?: string
+}
+
+interface GoldenCase {
+  readonly name: string
+  readonly request: SearchBody
+  readonly expect: Expectation
+}
+
+/** Cases over one set of documents and settings. */
+interface GoldenGroup {
+  readonly name: string
+  readonly settings?: PartialSettings
+  readonly documents: readonly Document[]
+  readonly cases: readonly GoldenCase[]
+}
+
+const GOLDEN_FILES = ['examples', 'tokens', 'derivations', 'rules', 'values', 'shapes', 'format'] as const
+// Compiled tests lie in dist/, the cases beside the sources.
+const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../../__test__/golden')
+
+const rounded = (score: unknown): number => Math.round(Number(score) * 1e6) / 1e6
+const column = (hits: readonly Hit[], name: string): unknown[] => hits.map((hit) => hit[name] ?? null)
+
+function compare(
+  t: ExecutionContext,
+  name: string,
+  expect: Expectation,
+  answer: SearchAnswer,
+  text: string,
+): void {
+  const { hits } = answer
+  if (expect.ids !== undefined) t.deepEqual(column(hits, 'id'), [...expect.ids], `${name}: ids`)
+  if (expect.scores !== undefined)
+    t.deepEqual(column(hits, '_rankingScore').map(rounded), [...expect.scores], `${name}: scores`)
+  if (expect.total !== undefined)
+    t.is(answer.estimatedTotalHits ?? answer.totalHits, expect.total, `${name}: total`)
+  if (expect.pages !== undefined) t.is(answer.totalPages, expect.pages, `${name}: pages`)
+  if (expect.positions !== undefined)
+    t.deepEqual(
+      hits.map((hit) => (hit._rankingScoreDetails as { wordPosition: { score: number } }).wordPosition.score),
+      [...expect.positions],
+      `${name}: positions`,
+    )
+  if (expect.details !== undefined)
+    t.deepEqual(column(hits, '_rankingScoreDetails'), [...expect.details], `${name}: details`)
+  if (expect.distances !== undefined)
+    t.deepEqual(column(hits, '_geoDistance'), [...expect.distances], `${name}: distances`)
+  if (expect.facets !== undefined)
+    t.true(text.includes(`"facetDistribution":${expect.facets}`), `${name}: facets of ${text}`)
+  if (expect.stats !== undefined) t.deepEqual(answer.facetStats, expect.stats as never, `${name}: stats`)
+  if (expect.formatted !== undefined)
+    t.deepEqual(column(hits, '_formatted'), [...expect.formatted], `${name}: formatted`)
+  if (expect.matches !== undefined)
+    t.deepEqual(column(hits, '_matchesPosition'), [...expect.matches], `${name}: matches`)
+  if (expect.hits !== undefined) {
+    const plain = hits.map(({ _formatted, ...hit }) => hit)
+    t.deepEqual(plain, [...expect.hits] as Hit[], `${name}: hits`)
+  }
+}
+
+async function runCase(
+  t: ExecutionContext,
+  engine: TestEngine,
+  index: string,
+  { name, request, expect }: GoldenCase,
+): Promise<void> {
+  const showRankingScore = expect.scores !== undefined
+  if (expect.error !== undefined) {
+    const error = await t.throwsAsync(engine.search(index, request), undefined, name)
+    t.is((error as { code?: string } | undefined)?.code, expect.error, `${name}: code`)
+    return
+  }
+  const text = await engine.searchText(index, { showRankingScore, ...request })
+  compare(t, name, expect, JSON.parse(text) as SearchAnswer, text)
+}
+
+/** Golden cases share one engine, an index for each group. */
+export function golden({ name, open, needs }: TestedEngine): void {
+  const declare = testNeeding(needs)
+  let opening: Promise<TestEngine> | null = null
+  const shared = (): Promise<TestEngine> => {
+    opening ??= TestEngine.open(open)
+    return opening
+  }
+  test.after.always(async () => (await opening)?.stop())
+  for (const file of GOLDEN_FILES) {
+    const groups = JSON.parse(readFileSync(join(goldenDirectory, `${file}.json`), 'utf8')) as GoldenGroup[]
+    for (const [at, group] of groups.entries()) {
+      declare(`${name}: ${file}: ${group.name}`, async (t) => {
+        const engine = await shared()
+        const index = `${file}-${at}`
+        // A busy machine must not look like a wrong answer.
+        await engine.configure(index, { searchCutoffMs: 600_000, ...group.settings })
+        await engine.outcome(index, await engine.upload(group.documents, { primaryKey: 'id' }))
+        for (const golden of group.cases) await runCase(t, engine, index, golden)
+      })
+    }
+  }
+}

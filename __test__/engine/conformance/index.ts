@@ -1,0 +1,39 @@
+/**
+ * What every engine has to do, told through the `Engine` interface alone: a file per subject. Ranking, filters, facets
+ * and formatting are cases in `__test__/golden/*.json`.
+ */
+import type { TestedEngine } from '../../support/engines.js'
+import { commits } from './commits.js'
+import { documents } from './documents.js'
+import { facetSearch } from './facet-search.js'
+import { federation } from './federation.js'
+import { geo } from './geo.js'
+import { golden } from './golden.js'
+import { limits } from './limits.js'
+import { payloads } from './payloads.js'
+import { primaryKeys } from './primary-keys.js'
+import { progress } from './progress.js'
+import { settings } from './settings.js'
+import { statistics } from './statistics.js'
+import { vectors } from './vectors.js'
+
+const subjects = [
+  golden,
+  documents,
+  primaryKeys,
+  payloads,
+  statistics,
+  settings,
+  geo,
+  limits,
+  federation,
+  facetSearch,
+  commits,
+  progress,
+  vectors,
+] as const
+
+/** Declares the tests of every subject for one engine. */
+export function conformance(engine: TestedEngine): void {
+  for (const subject of subjects) subject(engine)
+}

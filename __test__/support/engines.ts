@@ -1,0 +1,36 @@
+/** The engines that suites are run against, opened as they are by the server. */
+import { loadAddon } from '../../ts/engine/addon.js'
+import { openFallback } from '../../ts/engine/fallback/index.js'
+import { openNative } from '../../ts/engine/native/index.js'
+import type { OpenEngine } from './engine.js'
+import { nativeEngine, type Requirement } from './requirements.js'
+
+export interface TestedEngine {
+  readonly name: 'fallback' | 'native'
+  readonly open: OpenEngine
+  /** What its tests need of the machine. */
+  readonly needs: readonly Requirement[]
+}
+
+const silent = (): void => undefined
+const loud = (facts: object, message: string): void => console.error(message, facts)
+const log = { debug: silent, info: silent, warn: loud, error: loud }
+
+export const fallback: TestedEngine = {
+  name: 'fallback',
+  open: (directory) => openFallback({ directory, log }),
+  needs: [],
+}
+
+export const native: TestedEngine = {
+  name: 'native',
+  open: (directory) => {
+    const loaded = loadAddon()
+    if (!loaded.ok) throw new Error(loaded.reasons.join('; '))
+    const setup = { directory, log, indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 }
+    return openNative(loaded.addon, setup)
+  },
+  needs: [nativeEngine],
+}
+
+export const testedEngines = [fallback, native] as const
