@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { openEngine } from '../../ts/engine/select.js'
 import { TestEngine } from '../support/engine.js'
-import { hasNative } from '../support/native.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { FORMAT_AT, formatIn, INDEX, newestCommit, questions } from './corpus.js'
 
 const silent = (): void => undefined
@@ -16,7 +17,7 @@ const formatOf = (name: string): number => Number(name.slice('native-'.length))
 
 test('there is an index of at least one format', (t) => t.not(formats.length, 0))
 
-/** An engine over a copy of a kept index, which `change` is given first. */
+/** An engine over a copy of a stored index, to which `change` is applied first. */
 function openCopy(t: ExecutionContext, format: string, change = (_index: string): void => undefined) {
   return TestEngine.start(t, async (directory) => {
     const index = join(directory, INDEX)
@@ -27,9 +28,8 @@ function openCopy(t: ExecutionContext, format: string, change = (_index: string)
   })
 }
 
-// The kept directories were written by the native engine, which alone reads them; in CI, which has a binary,
-// `native.spec.ts` in `e2e/` fails instead of this skip.
-const run = hasNative ? test : test.skip
+// The directories were written by the native engine, which alone reads them.
+const run = testNeeding([nativeEngine], test)
 
 for (const format of formats) {
   run(`an index of ${format} opens, is whole, and answers`, async (t) => {

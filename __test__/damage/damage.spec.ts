@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
-import { hasNative } from '../support/native.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { damageTrial } from './damage.js'
 import { outcomeTable } from './table.js'
 import { failing } from './trial.js'
@@ -13,7 +13,7 @@ const STRIDE = 19
 
 // The same at length: npm run damage.
 for (const engine of ['fallback', 'native']) {
-  const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   runs(`${engine}: no damage to a file of a data directory is wrong in silence`, async (t) => {
     t.timeout(600_000)
     const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))

@@ -1,13 +1,13 @@
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
-import { hasNative } from '../support/native.js'
+import { nativeEngine } from '../support/requirements.js'
 import { ServerProcess } from '../support/server-process.js'
+import { testNeeding } from '../support/test-needing.js'
 import { settled } from './world.js'
 
 for (const engine of ['fallback', 'native']) {
-  const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   runs(
     `${engine}: indexes whose directories were exchanged are damaged, and neither answers for the other`,
     async (t) => {

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon } from '../support/daemon.js'
-import { hasNative } from '../support/native.js'
 import { startProvider, vectorOf } from '../support/provider.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const documents = [
@@ -13,8 +14,7 @@ const documents = [
 for (const [engine, end] of ['fallback', 'native'].flatMap((engine) =>
   (['kill', 'stop'] as const).map((end) => [engine, end] as const),
 )) {
-  // Without a binary there is no native server to kill; in CI, which has one, `native.spec.ts` fails instead.
-  const runs = engine === 'fallback' || hasNative ? test : test.skip
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(
     `${engine}: what was being embedded at the ${end} of the server is embedded and stored by the next`,
     async (t) => {

@@ -5,8 +5,9 @@ import test from 'ava'
 import { Reserve } from '../../ts/tasks/store/reserve.js'
 import { tempDir } from '../backup/archives.js'
 import { type Reply, startDaemon } from '../support/daemon.js'
-import { hasNative } from '../support/native.js'
-import { smallDisk } from '../support/small-disk.js'
+import { nativeEngine } from '../support/requirements.js'
+import { mountableDisks, smallDisk } from '../support/small-disk.js'
+import { testNeeding } from '../support/test-needing.js'
 
 // Rules held here, on a real file system of 64 MiB:
 // 1. A write that does not fit is refused with `no_space_left_on_device`, or its task fails with it.
@@ -43,16 +44,11 @@ const documents = (from: number, count: number) =>
   }))
 
 for (const engine of ['fallback', 'native']) {
-  // Without a binary no native server runs; in CI, which has one, `native.spec.ts` fails instead. Serial: one disk is full.
-  const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
+  const runs = testNeeding(engine === 'native' ? [mountableDisks, nativeEngine] : [mountableDisks])
   runs(
     `${engine}: a full disk refuses writes, lets searches go on, and is forgotten once there is room`,
     async (t) => {
       const disk = await smallDisk(t, 64)
-      if (disk === null) {
-        t.pass()
-        return
-      }
       const { call } = await startDaemon(t, join(disk, 'data'), ['--engine', engine, '--log-level', 'off'])
       const found = async () =>
         (await call('POST', '/indexes/coast/search', { q: 'lighthouse' })).body.estimatedTotalHits
@@ -93,10 +89,6 @@ for (const engine of ['fallback', 'native']) {
 
   runs(`${engine}: a server starts on a full disk, searches, cancels and deletes`, async (t) => {
     const disk = await smallDisk(t, 64)
-    if (disk === null) {
-      t.pass()
-      return
-    }
     const args = ['--engine', engine, '--log-level', 'warn']
     const first = await startDaemon(t, join(disk, 'data'), args)
     for (const uid of ['coast', 'inland']) {
@@ -134,13 +126,11 @@ for (const engine of ['fallback', 'native']) {
   })
 }
 
-test('a dump that finds no space says so', async (t) => {
+const onDisks = testNeeding([mountableDisks])
+
+onDisks('a dump onto a full disk fails its task with no_space_left_on_device', async (t) => {
   const disk = await smallDisk(t, 8)
   const small = await smallDisk(t, 1)
-  if (disk === null || small === null) {
-    t.pass()
-    return
-  }
   const args = ['--engine', 'fallback', '--log-level', 'off', '--dump-dir', join(small, 'dumps')]
   const { call } = await startDaemon(t, join(disk, 'data'), args)
   await call('POST', '/indexes/coast/documents', documents(0, 200))
@@ -157,10 +147,12 @@ test('a dump that finds no space says so', async (t) => {
   }
 })
 
-test('what keeps the reserve from being taken but a full disk is told as such', async (t) => {
+test('a reserve in a directory that does not exist throws ENOENT', async (t) => {
   const directory = await tempDir(t)
   const reserve = new Reserve(join(directory, 'absent', 'reserve'))
   t.throws(() => reserve.hold(), { code: 'ENOENT' })
-  const disk = await smallDisk(t, 1)
-  if (disk !== null) t.false(new Reserve(join(disk, 'reserve')).hold())
+})
+
+onDisks('a reserve that a disk has no space for is not held, and nothing is thrown', async (t) => {
+  t.false(new Reserve(join(await smallDisk(t, 1), 'reserve')).hold())
 })

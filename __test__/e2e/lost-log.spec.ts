@@ -7,7 +7,9 @@ import test, { type ExecutionContext } from 'ava'
 import { LineWriter } from '../../ts/telemetry/line-writer.js'
 import { tempDir } from '../backup/archives.js'
 import { startDaemon } from '../support/daemon.js'
-import { smallDisk } from '../support/small-disk.js'
+import type { Requirement } from '../support/requirements.js'
+import { mountableDisks, smallDisk } from '../support/small-disk.js'
+import { testNeeding } from '../support/test-needing.js'
 
 // Rules held here:
 // 1. Standard error that takes no lines stops neither requests nor the end of the process.
@@ -31,48 +33,46 @@ async function fillDisk(disk: string): Promise<void> {
   }
 }
 
-const outputs: Readonly<
-  Record<string, (t: ExecutionContext) => number | 'closed' | 'unread' | Promise<number | null>>
-> = {
-  'a device without space': (t) => opened(t, '/dev/full'),
-  'a closed pipe': () => 'closed',
-  'a pipe that is not read': () => 'unread',
-  'a file on a full disk': async (t) => {
-    const disk = await smallDisk(t, 1)
-    if (disk === null) return null
-    await fillDisk(disk)
-    return opened(t, join(disk, 'log'))
-  },
+type Output = (t: ExecutionContext) => number | 'closed' | 'unread' | Promise<number>
+
+const outputs: readonly (readonly [name: string, output: Output, needs: readonly Requirement[]])[] = [
+  ['a device without space', (t) => opened(t, '/dev/full'), []],
+  ['a closed pipe', () => 'closed', []],
+  ['a pipe that is not read', () => 'unread', []],
+  [
+    'a file on a full disk',
+    async (t) => {
+      const disk = await smallDisk(t, 1)
+      await fillDisk(disk)
+      return opened(t, join(disk, 'log'))
+    },
+    [mountableDisks],
+  ],
+]
+
+for (const [name, output, needs] of outputs) {
+  testNeeding(needs)(
+    `${name} as standard error: requests are answered and the process exits with 0`,
+    async (t) => {
+      const stderr = await output(t)
+      const args = ['--engine', 'fallback', '--log-level', 'INFO']
+      const { call, stop } = await startDaemon(t, join(await tempDir(t), 'data'), args, {}, stderr)
+      // Lines of 3 KB, which come to more than pipes and sockets take.
+      const metadata = 'x'.repeat(3_000)
+      for (let round = 0; round < 30; round++) {
+        const path = `/indexes/none/documents?fields=${metadata}`
+        const answers = await Promise.all(Array.from({ length: 10 }, () => call('GET', path)))
+        t.true(answers.every(({ status }) => status === 404))
+      }
+      t.is(await stop(), 0)
+    },
+  )
 }
 
-for (const [name, output] of Object.entries(outputs)) {
-  test.serial(`${name} as standard error: requests are answered and the process ends well`, async (t) => {
-    const stderr = await output(t)
-    if (stderr === null) {
-      t.pass()
-      return
-    }
-    const args = ['--engine', 'fallback', '--log-level', 'INFO']
-    const { call, stop } = await startDaemon(t, join(await tempDir(t), 'data'), args, {}, stderr)
-    // Lines of 3 KB, which come to more than pipes and sockets take.
-    const metadata = 'x'.repeat(3_000)
-    for (let round = 0; round < 30; round++) {
-      const path = `/indexes/none/documents?fields=${metadata}`
-      const answers = await Promise.all(Array.from({ length: 10 }, () => call('GET', path)))
-      t.true(answers.every(({ status }) => status === 404))
-    }
-    t.is(await stop(), 0)
-  })
-}
-
-test.serial(
+testNeeding([mountableDisks])(
   'lines are written again once a disk has space, and a line tells how many were lost',
   async (t) => {
     const disk = await smallDisk(t, 4)
-    if (disk === null) {
-      t.pass()
-      return
-    }
     await fillDisk(disk)
     const path = join(disk, 'log')
     const writer = new LineWriter({ fd: opened(t, path) }, (lost) => `lost ${lost}\n`)

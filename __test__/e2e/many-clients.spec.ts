@@ -3,6 +3,8 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
+import { otherThanWindows } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const engine = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
@@ -61,8 +63,7 @@ async function settled(daemon: TestDaemon): Promise<void> {
   while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-// Windows cannot halt a process and let it go on.
-const halts = process.platform === 'win32' ? test.skip : test
+const halts = testNeeding([otherThanWindows('Windows cannot halt a process and let it go on')], test)
 
 halts('clients that arrive while the server is busy get connections, and each is answered', async (t) => {
   const daemon = await startDaemon(t, join(await temporaryDirectory(t), 'data'), ['--engine', engine])

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { tempDir } from '../backup/archives.js'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
-import { hasNative } from '../support/native.js'
+import { nativeEngine, otherThanWindows } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 
 // Rules held here:
 // 1. A stop interrupts the batch under way, begins no other, and ends the process with code 0.
@@ -67,9 +68,8 @@ async function stopped(t: ExecutionContext, daemon: TestDaemon): Promise<number>
 }
 
 for (const engine of ['fallback', 'native']) {
-  // Without a binary there is no native server to stop; in CI, which has one, `native.spec.ts` fails instead. Serial,
-  // because the time that a stop takes is measured.
-  const runs = engine === 'fallback' || hasNative ? test.serial : test.serial.skip
+  // Serial, because the time that a stop takes is measured.
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   const args = ['--engine', engine, '--log-level', 'INFO']
 
   for (const step of ['computing document changes', 'indexing'])
@@ -138,7 +138,6 @@ test.serial('uploads under way and idle connections do not hold up a stop', asyn
   await pause(100)
   await stopped(t, daemon)
   await failed
-  t.pass()
 })
 
 /** A search path with these commands only: without cargo nothing is built before the server starts. */
@@ -152,12 +151,9 @@ async function commandsAlone(t: ExecutionContext, names: readonly string[]): Pro
   return directory
 }
 
+const withGroups = testNeeding([otherThanWindows('Windows has no process groups')])
 for (const target of ['npm alone', 'its process group'])
-  test.serial(`npm start ends with the server when ${target} is told to stop`, async (t) => {
-    if (process.platform === 'win32') {
-      t.pass()
-      return
-    }
+  withGroups(`npm start ends with the server when ${target} is told to stop`, async (t) => {
     const data = join(await tempDir(t), 'data')
     const root = fileURLToPath(new URL('../../../', import.meta.url))
     const given = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', 'fallback']

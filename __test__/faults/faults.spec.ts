@@ -1,27 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
-import { hasNative } from '../support/native.js'
-import { buildLibrary, whyNoLibrary } from './library.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
+import { buildLibrary, failingCalls } from './library.js'
 import { faultTrial } from './trial.js'
 
 // The same at length: npm run faults.
 const RUNS = 6
-const reason = whyNoLibrary()
-
-test('a machine of CI can fail system calls', (t) => {
-  if (reason !== null) t.log(`system calls are not failed here: ${reason}`)
-  if (process.platform === 'linux' && process.env.CI !== undefined) t.is(reason, null)
-  else t.pass()
-})
 
 for (const engine of ['fallback', 'native']) {
-  // Without a binary no native server runs; in CI, which has one, `native.spec.ts` in `e2e/` fails instead. Where no
-  // library that fails system calls can be built, the test above says so. Serial, because each trial starts and kills
-  // servers and has time limits that a second trial beside it would use up.
-  const canRun = engine === 'fallback' || hasNative
-  const runs = canRun && reason === null ? test.serial : test.serial.skip
+  const engines = engine === 'native' ? [nativeEngine] : []
+  // Serial, because each trial starts and kills servers and has time limits that a second trial beside it would use up.
+  const runs = testNeeding([...engines, failingCalls])
   runs(`${engine}: what is told while system calls fail is true after a restart`, async (t) => {
     t.timeout(600_000)
     const directory = await temporary(t)
@@ -43,7 +34,7 @@ for (const engine of ['fallback', 'native']) {
     t.deepEqual(verdict.problems, [], verdict.story)
     t.regex(verdict.story, /unlink on \/update_files/)
   })
-  const kills = canRun ? test.serial : test.serial.skip
+  const kills = testNeeding(engines)
   kills(`${engine}: what is told over HTTP is true after kills`, async (t) => {
     t.timeout(600_000)
     const directory = await temporary(t)

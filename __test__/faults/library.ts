@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isCi, type Requirement } from '../support/requirements.js'
 
 /** Kinds of system calls, in the order of their bits in `preload.c`. */
 export const callKinds = [
@@ -40,6 +41,12 @@ export interface CallFault {
 export function whyNoLibrary(): string | null {
   if (process.platform !== 'linux') return `calls are failed on Linux only, this is ${process.platform}`
   return spawnSync('cc', ['--version']).status === 0 ? null : 'there is no C compiler `cc`'
+}
+
+/** System calls that fail as they are told to. */
+export const failingCalls: Requirement = {
+  missing: whyNoLibrary(),
+  isDemanded: isCi && process.platform === 'linux',
 }
 
 /** Compiles the library into a directory. @returns its path @throws if the compiler does not take it */

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
 import { ServerProcess } from '../support/server-process.js'
-import { buildLibrary, type CallFault, Faults, whyNoLibrary } from './library.js'
+import { testNeeding } from '../support/test-needing.js'
+import { buildLibrary, type CallFault, Faults, failingCalls } from './library.js'
 import { checkOneLine } from './one-line.js'
 
 const START_MS_MAX = 120_000
@@ -16,8 +16,7 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/lock' },
 ]
 
-// Without a compiler no system call can be failed; in CI, which has one, the first test of `faults.spec.ts` fails instead.
-const runs = whyNoLibrary() === null ? test.serial : test.serial.skip
+const runs = testNeeding([failingCalls])
 runs('a rebuild of the task store that the system fails ends with one line and loses no key', async (t) => {
   t.timeout(600_000)
   const directory = await mkdtemp(join(tmpdir(), 'siftd-rebuild-'))

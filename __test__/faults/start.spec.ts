@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
-import { hasNative } from '../support/native.js'
+import { nativeEngine } from '../support/requirements.js'
 import { ServerProcess } from '../support/server-process.js'
-import { buildLibrary, type CallFault, Faults, whyNoLibrary } from './library.js'
+import { testNeeding } from '../support/test-needing.js'
+import { buildLibrary, type CallFault, Faults, failingCalls } from './library.js'
 import { checkOneLine } from './one-line.js'
 
 const START_MS_MAX = 120_000
@@ -18,10 +18,7 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
 ]
 
 for (const engine of ['fallback', 'native']) {
-  // Without a binary no native server starts, and without a compiler no system call can be failed; in CI, which has both,
-  // `native.spec.ts` in `e2e/` and the first test of `faults.spec.ts` fail instead. Serial: one start at a time.
-  const runs =
-    (engine === 'fallback' || hasNative) && whyNoLibrary() === null ? test.serial : test.serial.skip
+  const runs = testNeeding(engine === 'native' ? [nativeEngine, failingCalls] : [failingCalls])
   runs(`${engine}: a start that the system fails ends with one line, or serves`, async (t) => {
     t.timeout(600_000)
     const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))

@@ -1,5 +1,6 @@
-import test, { type ExecutionContext } from 'ava'
-import { hasNative } from '../support/native.js'
+import type { ExecutionContext } from 'ava'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import type { TrialEngine } from './target.js'
 import { type Bounds, Trial } from './trial.js'
 
@@ -31,9 +32,8 @@ async function tried(t: ExecutionContext, engine: TrialEngine, send: (trial: Tri
 }
 
 for (const engine of ['fallback', 'native'] as const) {
-  // Without a binary there is no native server to try; in CI, which has one, `native.spec.ts` in `e2e/` fails instead.
   // Serial, because a trial measures how long its server stops and grows, which a second trial beside it would distort.
-  const serially = engine === 'native' && !hasNative ? test.skip : test.serial
+  const serially = testNeeding(engine === 'native' ? [nativeEngine] : [])
   serially(`${engine}: requests that once did harm are answered or refused, within their bounds`, (t) =>
     tried(t, engine, (trial) => trial.corpus('', false)),
   )

@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import test from 'ava'
-import { loadAddon } from '../../ts/engine/addon.js'
 import { checkRefusals } from '../support/refusals.js'
+import { scriptInterpreter } from '../support/requirements.js'
 import { startServer, type TestServer } from '../support/server.js'
+import { testNeeding } from '../support/test-needing.js'
 
 const path = '/indexes/a/documents/edit'
 const features = ['editDocumentsByFunction'] as const
-const loaded = loadAddon('script')
-// Functions run in an addon. Without a binary they are skipped, except where `npm test` could build one and requires it.
-const edits = loaded.ok || process.env.SIFTD_NATIVE_TESTS === 'required' ? test : test.skip
+// Functions run in an addon of their own.
+const edits = testNeeding([scriptInterpreter], test)
 
 const stored = async (server: TestServer): Promise<readonly unknown[]> =>
   (await server.get('/indexes/a/documents')).body.results

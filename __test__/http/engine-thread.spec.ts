@@ -1,9 +1,10 @@
 /** What does the end of the fallback's thread cost? Only the requests that it was working on. */
 import type { Worker } from 'node:worker_threads'
-import test from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
 import { checkError } from '../support/refusals.js'
+import type { Requirement } from '../support/requirements.js'
 import { startServer, type TestBody, type TestServer, testEngine } from '../support/server.js'
+import { testNeeding } from '../support/test-needing.js'
 
 /** The fallback engine's threads, oldest first: the platform tells of each thread, the task store's says what it is. */
 const engines: Worker[] = []
@@ -14,7 +15,11 @@ process.on('worker', (worker) => {
   })
 })
 
-const fallback = testEngine === 'fallback' ? test.serial : test.skip
+const fallbackOnly: Requirement = {
+  missing: testEngine === 'fallback' ? null : `the ${testEngine} engine has no such thread`,
+  isDemanded: false,
+}
+const fallback = testNeeding([fallbackOnly])
 
 async function ended(server: TestServer, uid: number): Promise<TestBody> {
   for (;;) {

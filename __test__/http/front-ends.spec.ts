@@ -118,12 +118,9 @@ function page(t: ExecutionContext, server: TestServer, hitsPerPage: number, isIn
   t.teardown(() => search.dispose())
   /** Waits until the page shows what is expected, or tells what it shows instead. */
   const until = async (what: string, met: () => boolean): Promise<void> => {
-    for (let tries = 0; !met(); tries++) {
-      if (tries === 2_000) t.fail(`${what}: ${JSON.stringify(shown)}`)
-      if (tries === 2_000) return
+    for (let tries = 0; tries < 2_000 && !met(); tries++)
       await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    t.pass(what)
+    t.true(met(), `${what}: ${JSON.stringify(shown)}`)
   }
   const errors: unknown[] = []
   search.on('error', (error: unknown) => void errors.push(error))

@@ -84,22 +84,21 @@ test('beyond the bound of unread answers the oldest loses its connection, and no
 
 test('an answer that nothing is read of for a while loses its connection', async (t) => {
   const unread = new UnreadAnswers(1_000_000_000, 100)
-  const closed = new Promise<void>((resolve) => {
-    const server = createServer((_request, response) => {
-      response.once('close', resolve)
-      unread.add(response, 50_000_000)
-      response.end(Buffer.alloc(50_000_000))
-    }).listen(0, '127.0.0.1', () => {
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-      socket.on('error', () => undefined)
-      socket.pause()
-      socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
-      t.teardown(() => {
-        socket.destroy()
-        server.close()
-      })
-    })
+  const bytes = 50_000_000
+  const server = createServer((_request, response) => {
+    response.once('close', () => server.emit('lost'))
+    unread.add(response, bytes)
+    response.end(Buffer.alloc(bytes))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  t.teardown(() => {
+    socket.destroy()
+    server.close()
   })
-  await closed
-  t.pass()
+  socket.on('error', () => undefined)
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await once(server, 'lost')
+  t.true(socket.bytesRead < bytes)
 })

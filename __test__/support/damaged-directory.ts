@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { open, type Siftd } from '../../ts/index.js'
-import { hasNative } from './native.js'
+import { nativeEngine } from './requirements.js'
 
 export type EngineKind = 'native' | 'fallback'
 
-/** The engines that can be tested here. */
-export const engineKinds: readonly EngineKind[] = hasNative ? ['fallback', 'native'] : ['fallback']
+/** The engines that can be tested here, and one that is demanded though it is missing: its tests fail. */
+export const engineKinds: readonly EngineKind[] =
+  nativeEngine.missing === null || nativeEngine.isDemanded ? ['fallback', 'native'] : ['fallback']
 
 export async function temporary(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))

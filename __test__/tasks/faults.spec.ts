@@ -2,7 +2,8 @@ import { open, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon } from '../support/daemon.js'
-import { smallDisk } from '../support/small-disk.js'
+import { mountableDisks, smallDisk } from '../support/small-disk.js'
+import { testNeeding } from '../support/test-needing.js'
 import { cancel, create, ended, gate, temporaryDirectory, testQueue } from './test-queue.js'
 
 const diskFull = () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }))
@@ -18,9 +19,10 @@ async function fill(disk: string): Promise<void> {
   }
 }
 
-test.serial('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
+const onDisks = testNeeding([mountableDisks])
+
+onDisks('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
   const directory = await smallDisk(t, 8)
-  if (directory === null) return t.pass()
   const { tasks, start, hooks } = await testQueue(t, { directory, room: { reserveBytes: 2 * 1024 ** 2 } })
   const held = gate(t)
   hooks.prepare = () => held.passed

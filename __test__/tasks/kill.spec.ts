@@ -1,5 +1,6 @@
 import test from 'ava'
-import { hasNative } from '../support/native.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { killTrial } from './kill.js'
 import { temporaryDirectory } from './test-queue.js'
 
@@ -10,8 +11,7 @@ for (const [engine, driver, kills] of [
   ['fallback', undefined, 30],
   ['native', undefined, 30],
 ] as const) {
-  // Without a binary the native trial cannot run; `npm test` demands one wherever Rust is there.
-  const runs = engine !== 'native' || hasNative ? test : test.skip
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(
     `${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills, and a webhook is told of each`,
     async (t) => {

@@ -83,7 +83,7 @@ for (const engine of engineKinds) {
     const siftd = await opened(t, directory)
     while ((await siftd.index('boats').document(5)) === null)
       await new Promise((next) => setTimeout(next, 10))
-    t.pass()
+    t.like(await siftd.index('boats').document(5), { name: 'waited' })
   })
 
   test(`${engine}: without the file of names indexes have the names that their commits tell`, async (t) => {
