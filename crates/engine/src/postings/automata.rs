@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
 
-use super::Budget;
+use super::budget::Budget;
 
 /// Accepts the terms of words within a distance of a query word.
 ///
@@ -78,7 +78,7 @@ impl Automaton for Near<'_> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{Budget, Near};
+    use super::*;
 
     #[test]
     fn a_distance_counts_edits_and_swaps() {

@@ -4,7 +4,11 @@ use std::sync::atomic::AtomicU64;
 
 use roaring::RoaringBitmap;
 
-use super::{ByDistance, FieldDocs, Occurrences, PositionDocs, Side};
+use super::by_distance::ByDistance;
+use super::field_docs::FieldDocs;
+use super::occurrences::Occurrences;
+use super::position_docs::PositionDocs;
+use super::side::Side;
 use crate::fields::FieldId;
 use crate::generation_cache::GenerationCache;
 

@@ -8,40 +8,13 @@ use tantivy::termdict::TermStreamer;
 use tantivy::{DocSet, TERMINATED};
 use tantivy_fst::Automaton;
 
-use super::Postings;
 use super::automata::Near;
+use super::reader::Postings;
+use super::word::{List, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
 use crate::store::schema::parse_term;
-
-/// A word of the index, and where its postings lie.
-#[derive(Clone)]
-pub struct Word {
-    /// As analysed.
-    pub text: Box<str>,
-    pub(super) lists: Vec<List>,
-}
-
-/// The postings of a word in one attribute of one segment.
-#[derive(Clone)]
-pub(super) struct List {
-    pub(super) segment: usize,
-    pub(super) field: FieldId,
-    pub(super) info: TermInfo,
-}
-
-impl Word {
-    /// About how much memory this takes.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<List>()
-    }
-
-    /// An upper bound of the documents that hold the word: deleted ones and repeats count.
-    pub fn frequency_bound(&self) -> u64 {
-        self.lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
-    }
-}
 
 impl Postings {
     /// `text` as it is written, if a live document holds it in a searchable attribute.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::Postings;
+use super::reader::Postings;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::schema;

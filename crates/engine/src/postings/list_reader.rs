@@ -11,7 +11,7 @@ use tantivy::postings::{BlockSegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, InvertedIndexReader};
 
-use super::Budget;
+use super::budget::Budget;
 use crate::error::{Error, Result};
 
 /// All documents of a segment.

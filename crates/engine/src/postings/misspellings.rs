@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::{Postings, Word};
+use super::reader::Postings;
+use super::word::Word;
 use crate::error::Result;
 
 /// Words that stand where typos are forgiven, by how far they are from a query word.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::{FieldDocs, Occurrences, Orders, Postings, Reading, Side, Word};
+use super::by_distance::{ByDistance, by_distance};
+use super::field_docs::{FieldDocs, Reading};
+use super::occurrences::Occurrences;
+use super::reader::Postings;
+use super::side::{Orders, Side};
+use super::word::Word;
 use crate::error::Result;
-use crate::fields::FieldId;
 use crate::settings::ProximityPrecision;
-
-/// Words further apart than this count as apart. Source: search §3.3.
-pub const DISTANCE_MAX: u8 = 3;
 
 /// Documents that hold both words, from which distances are worked out for the whole index and kept.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
@@ -20,54 +21,6 @@ const READ_DOCUMENTS_MIN: u64 = 32;
 
 /// What is kept of two words is worked out of their documents once one in so many of those was read.
 const READ_SHARE: u64 = 4;
-
-/// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
-pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
-
-impl Occurrences {
-    /// Documents where some place of `right` follows one of `self` in the same attribute, with the least
-    /// distance (1 to [`DISTANCE_MAX`]) between two such places, by ascending docid.
-    pub fn distances_to(&self, right: &Self) -> Vec<(u32, u8)> {
-        let mut nearest: Vec<(u32, u8)> = Vec::new();
-        self.each_distance_to(right, |docid, _, distance| match nearest.last_mut() {
-            Some((last, least)) if *last == docid => *least = distance.min(*least),
-            _ => nearest.push((docid, distance)),
-        });
-        nearest
-    }
-
-    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from a place of `self`
-    /// to one of `right`; a document and attribute may come several times, but once with its least.
-    pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
-        let mut lefts = self.places().iter().copied().peekable();
-        let mut before = None;
-        for &place in right.places() {
-            while let Some(left) = lefts.next_if(|&left| left < place) {
-                before = Some(left);
-            }
-            let Some(left) = before else { continue };
-            // Places of one attribute of one document differ in their lowest 16 bits alone.
-            let same_attribute = left >> 16 == place >> 16;
-            let distance = place - left;
-            if same_attribute && distance <= u64::from(DISTANCE_MAX) {
-                take((place >> 32) as u32, (place >> 16) as FieldId, distance as u8);
-            }
-        }
-    }
-}
-
-impl Occurrences {
-    /// Documents one attribute of which holds places of both.
-    pub fn sharing_attribute_with(&self, other: &Self) -> RoaringBitmap {
-        let attribute = |place: &u64| place >> 16;
-        let mut others = other.places().iter().map(attribute).peekable();
-        let shared = self.places().iter().map(attribute).filter(|&place| {
-            while others.next_if(|&other| other < place).is_some() {}
-            others.peek() == Some(&place)
-        });
-        shared.map(|place| (place >> 16) as u32).collect()
-    }
-}
 
 impl Postings {
     /// Whether nearness means no more than sharing an attribute.
@@ -218,55 +171,5 @@ impl Postings {
             }
         }
         Ok(docs)
-    }
-}
-
-/// Documents by distance; both ascend.
-fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
-    let mut docids: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
-    for (docid, distance) in nearest {
-        docids[usize::from(distance) - 1].push(docid);
-    }
-    docids.map(|docids| docids.into_iter().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// The distance of every pair, looked up one by one.
-    fn slowly(left: &[(u8, u8, u8)], right: &[(u8, u8, u8)]) -> Vec<(u32, u8)> {
-        let mut found = std::collections::BTreeMap::new();
-        for l in left {
-            for r in right {
-                let near = l.0 == r.0 && l.1 == r.1 && r.2 > l.2 && r.2 - l.2 <= DISTANCE_MAX;
-                if near {
-                    let least = found.entry(u32::from(l.0)).or_insert(DISTANCE_MAX);
-                    *least = (*least).min(r.2 - l.2);
-                }
-            }
-        }
-        found.into_iter().collect()
-    }
-
-    fn occurrences(places: &[(u8, u8, u8)]) -> Occurrences {
-        Occurrences::at(
-            places
-                .iter()
-                .map(|&(docid, field, position)| (u32::from(docid), u16::from(field), u32::from(position))),
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn the_least_distance_is_found(
-            left in proptest::collection::vec((0u8..4, 0u8..3, 0u8..20), 0..30),
-            right in proptest::collection::vec((0u8..4, 0u8..3, 0u8..20), 0..30),
-        ) {
-            let fast = occurrences(&left).distances_to(&occurrences(&right));
-            prop_assert_eq!(fast, slowly(&left, &right));
-        }
     }
 }

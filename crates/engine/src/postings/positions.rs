@@ -6,77 +6,13 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::position_docs::PositionDocs;
+use super::reader::Postings;
 use super::segment::SHARED_POSITIONS_MIN;
-use super::{Postings, Word};
+use super::word::Word;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::store::DocidSet;
-use crate::store::buckets::{BUCKETS, EXACT_POSITIONS, bucket_of};
-
-/// Documents by the bucketed positions of a word, or of all words with one beginning, in any attribute.
-#[derive(Debug, Default)]
-pub struct PositionDocs {
-    buckets: Vec<(u32, RoaringBitmap)>,
-}
-
-impl PositionDocs {
-    /// Bucketed positions, ascending, with the documents that hold a word there.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &RoaringBitmap)> {
-        self.buckets.iter().map(|(position, docs)| (*position, docs))
-    }
-
-    /// Documents that hold a word at a bucketed position.
-    pub fn at(&self, bucket: u32) -> Option<&RoaringBitmap> {
-        let at = self.buckets.binary_search_by_key(&bucket, |(position, _)| *position).ok()?;
-        Some(&self.buckets[at].1)
-    }
-
-    /// Adds documents at a bucketed position.
-    pub(super) fn unite(&mut self, bucket: u32, docs: RoaringBitmap) {
-        match self.buckets.binary_search_by_key(&bucket, |(position, _)| *position) {
-            Ok(at) => self.buckets[at].1 |= docs,
-            Err(at) => self.buckets.insert(at, (bucket, docs)),
-        }
-    }
-
-    /// Takes the sets out.
-    pub(super) fn into_buckets(self) -> Vec<(u32, RoaringBitmap)> {
-        self.buckets
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.buckets.iter().map(|(_, docs)| docs.serialized_size() + size_of::<RoaringBitmap>()).sum()
-    }
-}
-
-/// [`PositionDocs`] on their way.
-#[derive(Default)]
-pub(super) struct PositionSets {
-    /// By [`BUCKETS`].
-    sets: Vec<Option<DocidSet>>,
-}
-
-impl PositionSets {
-    /// Adds the ascending positions of a document.
-    pub(super) fn add(&mut self, docid: u32, positions: &[u32], empty: impl Fn() -> DocidSet) {
-        let mut last = None;
-        for &position in positions {
-            let bucket = bucket_of(position);
-            if last.replace(bucket) != Some(bucket) {
-                if bucket >= self.sets.len() {
-                    self.sets.resize_with(bucket + 1, || None);
-                }
-                self.sets[bucket].get_or_insert_with(&empty).add(docid);
-            }
-        }
-    }
-
-    pub(super) fn finish(self) -> PositionDocs {
-        let sets = BUCKETS.into_iter().zip(self.sets);
-        let found = sets.filter_map(|(bucket, set)| Some((bucket, set?.finish())));
-        PositionDocs { buckets: found.collect() }
-    }
-}
+use crate::store::buckets::EXACT_POSITIONS;
 
 /// Documents of which is told all at once where they have an initial in the time in which one is looked up. A guess on
 /// the safe side: looking up takes 0.2 µs, telling of a million a few milliseconds.

@@ -2,7 +2,7 @@
 
 use tantivy::DocId;
 
-use super::nearness::DISTANCE_MAX;
+use crate::postings::by_distance::DISTANCE_MAX;
 
 /// Positions in one attribute of the documents of a segment.
 pub(super) struct LaidOut {

@@ -1,4 +1,4 @@
-//! Here is a segment: where in it do words of two sides stand near one another?
+//! Where in a segment do words of two sides stand near one another?
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -8,59 +8,24 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
+use super::cache::Kept;
 use super::laid_out::LaidOut;
-use super::nearness::{ByDistance, DISTANCE_MAX};
-use super::segment::{
-    ByField, Fields, Kept, List, SHARED_POSITIONS_MIN, Segment, Side, bitmap_bytes, frequency,
-};
+use super::lists::{List, SHARED_POSITIONS_MIN, frequency};
+use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::store::{DELETED, DocidSet, SegmentView};
-
-/// In which orders two sides are looked for. A caller that needs both orders reads the lists once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Orders {
-    /// The left one before the right one.
-    Forward,
-    /// The other way round as well.
-    Both,
-}
-
-impl Orders {
-    /// Whether the left side comes first, in each of them.
-    fn left_comes_first(self) -> &'static [bool] {
-        match self {
-            Self::Forward => &[true],
-            Self::Both => &[true, false],
-        }
-    }
-}
+use crate::postings::by_distance::{ByDistance, NearSets, near_bytes, near_sets, unite_near};
+use crate::postings::by_field::{ByField, Fields};
+use crate::postings::side::{Orders, Side};
+use crate::store::{DELETED, DocidSet};
 
 /// Documents by least distance, field by field, for each of some [`Orders`].
 type NearByOrder = Vec<ByField<ByDistance>>;
 
-/// Documents of one field by least distance, on their way.
-pub(super) type NearSets = [DocidSet; DISTANCE_MAX as usize];
-
-/// What several threads found, together.
-pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -> ByField<ByDistance> {
-    let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
-    for (field, near) in parts.into_iter().flatten() {
-        let found = found.entry(field).or_default();
-        found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
-    }
-    found.into_iter().collect()
-}
-
-/// No documents yet.
-pub(super) fn near_sets(view: &SegmentView) -> NearSets {
-    std::array::from_fn(|_| view.docid_set())
-}
-
 impl Segment<'_> {
     /// Live documents where `right` follows `left`, by least distance in a field. A document may come at
     /// several distances. What is found in another order is kept.
-    pub(super) fn near(
+    pub(crate) fn near(
         &self,
         left: &Side,
         right: &Side,
@@ -75,7 +40,7 @@ impl Segment<'_> {
     }
 
     /// What [`Segment::near`] speaks of, deleted documents included.
-    pub(super) fn kept_near(
+    pub(crate) fn kept_near(
         &self,
         left: &Side,
         right: &Side,
@@ -163,8 +128,4 @@ impl Segment<'_> {
         }
         Ok(LaidOut::new(places, self.view.reader.max_doc()))
     }
-}
-
-fn near_bytes(fields: &ByField<ByDistance>) -> usize {
-    fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
 }

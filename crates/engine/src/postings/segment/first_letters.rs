@@ -6,26 +6,27 @@ use std::ops::Range;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
-use super::nearness::{ByDistance, DISTANCE_MAX};
-use super::positions::{PositionDocs, PositionSets};
-use super::segment::{
-    ByField, Fields, List, SHARED_POSITIONS_MIN, Segment, Side, WordsAndNumbers, frequency,
-};
-use super::segment_nearness::{NearSets, near_sets, unite_near};
+use super::lists::{List, SHARED_POSITIONS_MIN, frequency};
+use super::prefix_docs::WordsAndNumbers;
+use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
+use crate::postings::by_distance::{ByDistance, DISTANCE_MAX, NearSets, near_sets, unite_near};
+use crate::postings::by_field::{ByField, Fields};
+use crate::postings::position_docs::{PositionDocs, PositionSets};
+use crate::postings::side::Side;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
 use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPosting, InitialPostings, Initials, Words};
 use crate::threads::in_parallel;
 
 impl Segment<'_> {
     /// The initials of the segment, if `prefix` is one of them.
-    pub(super) fn initials(&self, prefix: &str) -> Option<(&Initials, Initial)> {
+    pub(crate) fn initials(&self, prefix: &str) -> Option<(&Initials, Initial)> {
         Some((self.view.initials()?, Initial::of(prefix)?))
     }
 
     /// The same of a side.
-    pub(super) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
+    pub(crate) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
         match side {
             Side::Prefix(prefix) => self.initials(prefix),
             Side::Word(_) => None,
@@ -33,7 +34,7 @@ impl Segment<'_> {
     }
 
     /// Live documents of words with an initial and of those that are numbers, field by field.
-    pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
+    pub(crate) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
         if let Some(places) = self.view.initial_places() {
             let (mut words, mut numbers) = (Fields::default(), Fields::default());
             self.each_place(places, initial, |place| {
@@ -58,7 +59,7 @@ impl Segment<'_> {
 
     /// Live documents by position of words with an initial, field by field: all of the first [`EXACT_POSITIONS`], and
     /// of the others the first.
-    pub(super) fn initial_positions(
+    pub(crate) fn initial_positions(
         &self,
         (initials, initial): (&Initials, Initial),
     ) -> Result<ByField<PositionDocs>> {
@@ -82,7 +83,7 @@ impl Segment<'_> {
     }
 
     /// Calls `visit` with docids, attributes and positions of words with an initial in documents of `universe`.
-    pub(super) fn visit_initial(
+    pub(crate) fn visit_initial(
         &self,
         (initials, initial): (&Initials, Initial),
         universe: &RoaringBitmap,
@@ -105,7 +106,7 @@ impl Segment<'_> {
 
     /// Documents where words of `lists` follow ones with an initial or, if they are `first`, go before them, by least
     /// distance in a field.
-    pub(super) fn near_initial(
+    pub(crate) fn near_initial(
         &self,
         lists: &[List],
         (initials, initial): (&Initials, Initial),

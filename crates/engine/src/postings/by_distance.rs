@@ -1,0 +1,46 @@
+//! Documents by how near two words stand in them.
+
+use std::collections::BTreeMap;
+
+use roaring::RoaringBitmap;
+
+use super::by_field::{ByField, bitmap_bytes};
+use crate::fields::FieldId;
+use crate::store::{DocidSet, SegmentView};
+
+/// Words further apart than this count as apart. Source: search §3.3.
+pub const DISTANCE_MAX: u8 = 3;
+
+/// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
+pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
+
+/// Documents by distance; both ascend.
+pub(super) fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
+    let mut docids: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
+    for (docid, distance) in nearest {
+        docids[usize::from(distance) - 1].push(docid);
+    }
+    docids.map(|docids| docids.into_iter().collect())
+}
+
+/// Documents of one field by least distance, on their way.
+pub(super) type NearSets = [DocidSet; DISTANCE_MAX as usize];
+
+/// What several threads found, together.
+pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -> ByField<ByDistance> {
+    let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
+    for (field, near) in parts.into_iter().flatten() {
+        let found = found.entry(field).or_default();
+        found.iter_mut().zip(near).for_each(|(found, docs)| *found |= docs);
+    }
+    found.into_iter().collect()
+}
+
+/// No documents yet.
+pub(super) fn near_sets(view: &SegmentView) -> NearSets {
+    std::array::from_fn(|_| view.docid_set())
+}
+
+pub(super) fn near_bytes(fields: &ByField<ByDistance>) -> usize {
+    fields.iter().flat_map(|(_, near)| near).map(bitmap_bytes).sum()
+}

@@ -1,0 +1,85 @@
+//! Which documents hold any of these words, attribute by attribute?
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use tantivy::postings::SegmentPostings;
+use tantivy::schema::IndexRecordOption;
+
+use super::by_field::{ByField, unite};
+use super::field_docs::FieldDocs;
+use super::list_reader::{ListReader, WHOLE};
+use super::reader::Postings;
+use super::word::{List, Word};
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::store::{DELETED, DocidSet};
+
+impl Postings {
+    /// Documents of any of `words`, over the whole index.
+    pub fn docs<'w>(&self, words: impl Iterator<Item = &'w Word> + Clone) -> Result<FieldDocs> {
+        let all = self.by_field(words.clone().flat_map(|word| &word.lists))?;
+        // Callers leave out fields that never forgive typos; words that forgive none are left out here.
+        let unforgiving = |word: &&Word| !self.searchable.word_forgives(&word.text);
+        let forgiving = if words.clone().any(|word| unforgiving(&word)) {
+            Some(self.by_field(words.filter(|word| !unforgiving(word)).flat_map(|word| &word.lists))?)
+        } else {
+            None
+        };
+        Ok(FieldDocs::new(all, forgiving))
+    }
+
+    /// Documents of one word, over the whole index.
+    pub fn word_docs(&self, word: &Word) -> Result<Arc<FieldDocs>> {
+        if let Some(docs) = self.cache.words.get(&word.text) {
+            return Ok(docs);
+        }
+        let mut all = ByField::new();
+        for list in &word.lists {
+            if u64::from(list.info.doc_freq) < CACHED_FREQUENCY_MIN {
+                unite(&mut all, list.field, &self.union(&[list])?);
+            } else {
+                let docs = self.segment(list.segment).word_docs(&word.text, list.field, &list.info)?;
+                unite(&mut all, list.field, &docs);
+            }
+        }
+        let forgiving = (!self.searchable.word_forgives(&word.text)).then(Vec::new);
+        let docs = Arc::new(FieldDocs::new(all, forgiving));
+        self.keep(&self.cache.words, word.text.clone(), Arc::clone(&docs), docs.bytes());
+        Ok(docs)
+    }
+
+    fn by_field<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<Vec<(FieldId, RoaringBitmap)>> {
+        let mut lists: Vec<&List> = lists.collect();
+        lists.sort_by_key(|list| list.field);
+        lists
+            .chunk_by(|a, b| a.field == b.field)
+            .map(|lists| Ok((lists[0].field, self.union(lists)?)))
+            .filter(|entry| !matches!(entry, Ok((_, docs)) if docs.is_empty()))
+            .collect()
+    }
+
+    fn union(&self, lists: &[&List]) -> Result<RoaringBitmap> {
+        let documents = self.snapshot.documents();
+        let mut docs = DocidSet::new(documents.min().unwrap_or(0), documents.max().unwrap_or(0));
+        let mut readers: Vec<ListReader> =
+            self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
+        for list in lists {
+            let docids = &self.snapshot.segments()[list.segment].docids;
+            readers[list.segment].each_doc(&list.info, &WHOLE, |doc| {
+                let docid = docids[doc as usize];
+                if docid != DELETED {
+                    docs.add(docid);
+                }
+            })?;
+        }
+        Ok(docs.finish())
+    }
+
+    pub(super) fn open_list(&self, list: &List, option: IndexRecordOption) -> Result<SegmentPostings> {
+        Ok(self.indexes[list.segment].read_postings_from_terminfo(&list.info, option)?)
+    }
+}
+
+/// Lists of fewer documents are not kept by segments: decoding them anew is as quick.
+const CACHED_FREQUENCY_MIN: u64 = 256;

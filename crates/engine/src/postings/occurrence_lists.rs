@@ -1,0 +1,219 @@
+//! Reads where words stand in some documents, whichever way takes least time.
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+use tantivy::postings::Postings as _;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet};
+
+use super::list_reader::{ListReader, WHOLE};
+use super::occurrences::{Occurrences, pack, unpack};
+use super::reader::Postings;
+use super::word::{List, Word};
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::store::DELETED;
+
+impl Postings {
+    /// Places in documents of `universe` of all words that begin with `prefix`.
+    pub fn prefix_occurrences(&self, prefix: &str, universe: &RoaringBitmap) -> Result<Occurrences> {
+        let mut places = Vec::new();
+        let searched = |place: &u64| self.searchable.weight(unpack(*place).1).is_some();
+        for (at, segment) in self.segments().enumerate() {
+            let here = universe & &*self.snapshot.segments()[at].live;
+            if here.is_empty() {
+                continue;
+            }
+            if let Some(initial) = segment.initials(prefix) {
+                segment.visit_initial(initial, &here, |docid, field, positions| {
+                    let found = positions.iter().map(|&position| pack(docid, field, position));
+                    places.extend(found.filter(searched));
+                })?;
+                continue;
+            }
+            match segment.prefix_places(prefix)? {
+                Some(kept) => {
+                    places.extend(kept.value.within(&here).into_places().into_iter().filter(searched))
+                }
+                None => {
+                    let mut lists = Vec::new();
+                    segment.each_term(prefix, |_, field, info| {
+                        if self.searchable.weight(field).is_some() {
+                            lists.push(List { segment: at, field, info: info.clone() });
+                        }
+                        Ok(())
+                    })?;
+                    self.visit_lists(lists.iter(), &here, |docid, field, positions| {
+                        places.extend(positions.iter().map(|&position| pack(docid, field, position)));
+                    })?;
+                }
+            }
+        }
+        Ok(Occurrences::new(places))
+    }
+
+    /// Places of any of `words` in documents of `universe`.
+    pub fn occurrences<'w>(
+        &self,
+        words: impl Iterator<Item = &'w Word>,
+        universe: &RoaringBitmap,
+    ) -> Result<Occurrences> {
+        let mut places = Vec::new();
+        self.visit_positions(words, universe, |docid, field, positions| {
+            places.extend(positions.iter().map(|&position| pack(docid, field, position)));
+        })?;
+        Ok(Occurrences::new(places))
+    }
+
+    /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each
+    /// document of `universe`, in no particular order; perhaps several times with some of the positions each.
+    pub fn visit_positions<'w>(
+        &self,
+        words: impl Iterator<Item = &'w Word>,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, FieldId, &[u32]),
+    ) -> Result<()> {
+        let mut lists = Vec::new();
+        for word in words {
+            match self.word_places(word, universe)? {
+                Some(kept) => kept.visit_within(universe, &mut visit),
+                None => lists.extend(&word.lists),
+            }
+        }
+        self.visit_lists(lists.into_iter(), universe, visit)
+    }
+
+    /// All places of a word, read once; None while reading those in `universe` is as quick, or if it is a frequent one.
+    fn word_places(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
+        let frequency = word.frequency_bound();
+        if frequency > PLACES_FREQUENCY_MAX {
+            return Ok(None);
+        }
+        if let Some(known) = self.cache.places.get(&word.text) {
+            return Ok(Some(known));
+        }
+        if self.cache.places_read.count(&word.text, universe.len()) * SKIP_COST < frequency {
+            return Ok(None);
+        }
+        let mut places = Vec::with_capacity(frequency as usize);
+        for list in &word.lists {
+            let docids = &self.snapshot.segments()[list.segment].docids;
+            ListReader::new(&self.indexes[list.segment], &self.budget).each_doc_with_positions(
+                &list.info,
+                &WHOLE,
+                &self.positions[list.segment],
+                |doc| docids[doc as usize] != DELETED,
+                |doc, positions| {
+                    let docid = docids[doc as usize];
+                    places.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                },
+            )?;
+        }
+        let places = Arc::new(Occurrences::new(places));
+        let (key, bytes) = (word.text.clone(), places.bytes());
+        self.keep_within(PLACES_BYTES_MAX, &self.cache.places, key, Arc::clone(&places), bytes);
+        Ok(Some(places))
+    }
+
+    fn visit_lists<'l>(
+        &self,
+        lists: impl Iterator<Item = &'l List>,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, FieldId, &[u32]),
+    ) -> Result<()> {
+        if universe.is_empty() {
+            return Ok(());
+        }
+        let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
+        let mut positions = Vec::new();
+        let mut readers: Vec<ListReader> =
+            self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
+        for list in lists {
+            let docids = &self.snapshot.segments()[list.segment].docids;
+            if targets.are_few_beside(list) {
+                let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
+                for &target in targets.in_segment(list.segment) {
+                    if self.budget.stops() {
+                        break;
+                    }
+                    if postings.doc() < target {
+                        postings.seek(target);
+                    }
+                    if postings.doc() == target {
+                        positions.clear();
+                        postings.positions(&mut positions);
+                        visit(docids[target as usize], list.field, &positions);
+                    }
+                }
+                continue;
+            }
+            // Looking few postings up beats marking many documents.
+            let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
+            let marks: &[u64] = if is_short { &[] } else { targets.marks() };
+            let marked = |docid: u32| {
+                marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
+                    || (is_short && universe.contains(docid))
+            };
+            let wanted = |doc: DocId| {
+                let docid = docids[doc as usize];
+                docid != DELETED && marked(docid)
+            };
+            readers[list.segment].each_doc_with_positions(
+                &list.info,
+                &WHOLE,
+                &self.positions[list.segment],
+                wanted,
+                |doc, positions| visit(docids[doc as usize], list.field, positions),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The documents to look at, in the two forms a list may be read with. Each is built when first needed.
+struct Targets<'a> {
+    postings: &'a Postings,
+    universe: &'a RoaringBitmap,
+    /// One bit per docid.
+    marks: Option<Vec<u64>>,
+    /// Ascending segment docids.
+    by_segment: Vec<Option<Vec<DocId>>>,
+}
+
+impl Targets<'_> {
+    /// Whether skipping to each target is cheaper than reading the list from end to end.
+    fn are_few_beside(&self, list: &List) -> bool {
+        self.universe.len() * SKIP_COST < u64::from(list.info.doc_freq)
+    }
+
+    fn marks(&mut self) -> &[u64] {
+        self.marks.get_or_insert_with(|| {
+            let mut marks = vec![0u64; self.universe.max().unwrap_or(0) as usize / 64 + 1];
+            for docid in self.universe {
+                marks[docid as usize / 64] |= 1 << (docid % 64);
+            }
+            marks
+        })
+    }
+
+    fn in_segment(&mut self, segment: usize) -> &[DocId] {
+        if self.by_segment.len() <= segment {
+            self.by_segment.resize(segment + 1, None);
+        }
+        self.by_segment[segment].get_or_insert_with(|| {
+            let mut docs = self.postings.snapshot.segments()[segment].segment_docids(self.universe);
+            docs.sort_unstable();
+            docs
+        })
+    }
+}
+
+/// Places of words in more documents are read anew each time: a list of them is long to look through.
+const PLACES_FREQUENCY_MAX: u64 = 4096;
+
+/// Bytes of kept places of words in one generation; there are at most two.
+const PLACES_BYTES_MAX: usize = 4 << 20;
+
+/// Postings read one after another in the time of one skip; a guess, confirmed on the films.
+const SKIP_COST: u64 = 8;

@@ -1,0 +1,116 @@
+//! The words of one commit, opened for one search.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tantivy::InvertedIndexReader;
+use tantivy::directory::FileSlice;
+
+use super::budget::Budget;
+use super::cache::{COMMIT_BYTES_MAX, Cache};
+use super::searchable::Searchable;
+use super::segment::Segment;
+use crate::error::Result;
+use crate::generation_cache::GenerationCache;
+use crate::store::Snapshot;
+use crate::threads::{in_parallel, shared_out};
+
+/// Segments of fewer documents are no work for a thread.
+const SHARED_DOCUMENTS_MIN: u32 = 1 << 14;
+
+/// The words of one commit.
+pub struct Postings {
+    pub(super) snapshot: Snapshot,
+    /// Of the `text` field, one per segment.
+    pub(super) indexes: Vec<Arc<InvertedIndexReader>>,
+    /// Of the same, where positions lie.
+    pub(super) positions: Vec<FileSlice>,
+    pub(super) searchable: Searchable,
+    pub(super) cache: Arc<Cache>,
+    pub(super) budget: Arc<Budget>,
+}
+
+impl Postings {
+    /// Opens the dictionaries of every segment; cheap, tantivy keeps them mapped. Reading stops when
+    /// `budget` says so.
+    pub fn open(snapshot: &Snapshot, budget: Arc<Budget>) -> Result<Self> {
+        let text = snapshot.schema().text;
+        let segments = snapshot.segments().iter();
+        Ok(Self {
+            indexes: segments
+                .clone()
+                .map(|segment| Ok(segment.reader.inverted_index(text)?))
+                .collect::<Result<_>>()?,
+            positions: segments
+                .map(|segment| segment.positions_file(snapshot.schema()))
+                .collect::<Result<_>>()?,
+            searchable: Searchable::new(snapshot.fields(), snapshot.settings()),
+            cache: snapshot.attachments().get(),
+            snapshot: snapshot.clone(),
+            budget,
+        })
+    }
+
+    /// The commit these words belong to.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Keeps what was worked out for the commit, unless it was cut short.
+    pub(super) fn keep<K: Hash + Eq, V>(
+        &self,
+        cache: &GenerationCache<K, V>,
+        key: K,
+        value: Arc<V>,
+        bytes: usize,
+    ) {
+        self.keep_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
+    }
+
+    /// The same where a generation takes at most `bytes_max`.
+    pub(super) fn keep_within<K: Hash + Eq, V>(
+        &self,
+        bytes_max: usize,
+        cache: &GenerationCache<K, V>,
+        key: K,
+        value: Arc<V>,
+        bytes: usize,
+    ) {
+        if !self.budget.is_overdrawn() {
+            cache.insert(key, value, bytes, bytes_max);
+        }
+    }
+
+    /// A segment of the commit.
+    pub(super) fn segment(&self, segment: usize) -> Segment<'_> {
+        let view = &self.snapshot.segments()[segment];
+        Segment::new(view, &self.indexes[segment], &self.positions[segment], &self.budget)
+    }
+
+    pub(super) fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+        (0..self.indexes.len()).map(|segment| self.segment(segment))
+    }
+
+    /// Has several threads do `work` on a segment each, if there are several large ones. What segments work out they
+    /// keep, so it is there for who asks them in turn.
+    pub(super) fn share_segments(&self, work: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
+        let documents = self.snapshot.segments().iter().map(|segment| segment.reader.max_doc());
+        let large: Vec<(u32, usize)> =
+            documents.zip(0..).filter(|(documents, _)| *documents >= SHARED_DOCUMENTS_MIN).collect();
+        if large.len() < 2 {
+            return Ok(());
+        }
+        let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
+        in_parallel(&shared_out(large), |share| share.iter().try_for_each(work_on)).into_iter().collect()
+    }
+
+    /// How long reading may go on.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Which attributes are searchable, and how.
+    pub fn searchable(&self) -> &Searchable {
+        &self.searchable
+    }
+}

@@ -1,0 +1,83 @@
+//! Which documents of a segment hold a word, words with one beginning, or so many words?
+
+use roaring::RoaringBitmap;
+use tantivy::postings::TermInfo;
+use tantivy::schema::Field;
+
+use super::cache::{Docs, Key};
+use super::lists::SHARED_POSTINGS_MIN;
+use super::prefix_docs::{PrefixDocs, WordsAndNumbers};
+use super::reader::Segment;
+use crate::error::Result;
+use crate::fields::FieldId;
+use crate::postings::by_field::{ByField, Fields, bitmap_bytes, unite};
+use crate::postings::list_reader::{ListReader, WHOLE};
+use crate::postings::side::Side;
+use crate::store::{DocidSet, schema};
+
+impl Segment<'_> {
+    /// Live documents of a postings list of `text`.
+    pub(crate) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
+        let key = Key::Word(text.into(), field);
+        let kept = self.kept(&self.cache.docs, key, bitmap_bytes, || {
+            let mut docs = self.view.docid_set();
+            self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
+            Ok(docs.finish())
+        })?;
+        Ok(self.masked(kept))
+    }
+
+    /// Live documents whose `field` holds exactly `words` stored words.
+    pub(crate) fn length_docs(&self, lengths: Field, field: FieldId, words: usize) -> Result<Docs> {
+        let kept = self.kept(&self.cache.docs, Key::Length(words, field), bitmap_bytes, || {
+            let index = self.view.reader.inverted_index(lengths)?;
+            let mut docs = self.view.docid_set();
+            if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
+                let mut reader = ListReader::new(&index, self.budget);
+                self.each_docid(&mut reader, &info, &WHOLE, |docid| docs.add(docid))?;
+            }
+            Ok(docs.finish())
+        })?;
+        Ok(self.masked(kept))
+    }
+
+    /// Live documents of all words that begin with `prefix`, field by field.
+    pub(crate) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
+        let kept = self.kept(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
+            let parts = match self.initials(prefix) {
+                Some(initial) => vec![self.initial_docs(initial)?],
+                None => self.listed_docs(&Side::Prefix(prefix.into()))?,
+            };
+            let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
+            for [some_words, some_numbers] in &parts {
+                some_words.iter().for_each(|(field, docs)| unite(&mut words, *field, docs));
+                some_numbers.iter().for_each(|(field, docs)| unite(&mut numbers, *field, docs));
+            }
+            if numbers.is_empty() {
+                return Ok(PrefixDocs { all: words, without_numbers: None });
+            }
+            all.clone_from(&words);
+            numbers.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
+            Ok(PrefixDocs { all, without_numbers: Some(words) })
+        })?;
+        let fields = |fields: &ByField<RoaringBitmap>| -> ByField<RoaringBitmap> {
+            fields.iter().map(|(field, docs)| (*field, self.mask(kept.lost, docs).into_owned())).collect()
+        };
+        let PrefixDocs { all, without_numbers } = &kept.value;
+        Ok(PrefixDocs { all: fields(all), without_numbers: without_numbers.as_ref().map(fields) })
+    }
+
+    /// Documents of the words of a side and of those that are numbers, field by field, in several parts.
+    fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
+        self.read_lists(&self.lists(side)?, SHARED_POSTINGS_MIN, |lists| {
+            let (mut words, mut numbers) = (Fields::default(), Fields::default());
+            let mut reader = self.reader();
+            for list in lists {
+                let sets = if list.is_numeric { &mut numbers } else { &mut words };
+                let set = sets.of(list.field, || self.view.docid_set());
+                self.each_docid(&mut reader, &list.info, &list.within, |docid| set.add(docid))?;
+            }
+            Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
+        })
+    }
+}

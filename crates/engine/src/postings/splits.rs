@@ -1,0 +1,53 @@
+//! Where is a word best cut in two?
+
+use std::sync::Arc;
+
+use super::field_docs::{FieldDocs, Reading};
+use super::reader::Postings;
+use crate::error::Result;
+
+impl Postings {
+    /// The two halves of `text` that follow one another in the most documents of the index; of equals the
+    /// one with the shorter first half. None if no cut gives two words that ever do, or if it is the one at `but`
+    /// bytes. Worked out once.
+    pub fn best_split(&self, text: &str, but: Option<usize>) -> Result<Option<(String, String)>> {
+        let key = (text.into(), but);
+        let cut = match self.cache.cuts.get(&key) {
+            Some(known) => *known,
+            None => {
+                let cut = self.best_cut(text, but)?;
+                self.keep(&self.cache.cuts, key, Arc::new(cut), 0);
+                cut
+            }
+        };
+        Ok(cut.map(|at| (text[..at].to_owned(), text[at..].to_owned())))
+    }
+
+    fn best_cut(&self, text: &str, but: Option<usize>) -> Result<Option<usize>> {
+        let mut cuts = Vec::new();
+        for (at, _) in text.char_indices().skip(1) {
+            let Some(left) = self.word(&text[..at])? else { continue };
+            let Some(right) = self.word(&text[at..])? else { continue };
+            // No more documents can hold both than hold the rarer half.
+            let bound = left.frequency_bound().min(right.frequency_bound());
+            cuts.push((bound, at, left, right));
+        }
+        // One that is not wanted comes last: it may only spoil another, so where there is none it need not be read.
+        cuts.sort_by_key(|(bound, at, ..)| (Some(*at) == but, std::cmp::Reverse(*bound), *at));
+        let mut best: Option<(u64, usize)> = None;
+        for (bound, at, left, right) in cuts {
+            let is_beaten = best.is_some_and(|(most, first)| bound < most || (bound == most && first < at));
+            if is_beaten || (best.is_none() && Some(at) == but) {
+                continue;
+            }
+            let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), self.searchable());
+            let both = anywhere(&*self.word_docs(&left)?) & anywhere(&*self.word_docs(&right)?);
+            let count = self.pairs(&left, &right, &both)?[0].len();
+            let better = best.is_none_or(|(most, first)| count > most || (count == most && at < first));
+            if count > 0 && better {
+                best = Some((count, at));
+            }
+        }
+        Ok(best.map(|(_, at)| at).filter(|at| Some(*at) != but))
+    }
+}

@@ -1,0 +1,33 @@
+//! A word of the index, and where its postings lie.
+
+use tantivy::postings::TermInfo;
+
+use crate::fields::FieldId;
+
+/// A word of the index, and where its postings lie.
+#[derive(Clone)]
+pub struct Word {
+    /// As analysed.
+    pub text: Box<str>,
+    pub(super) lists: Vec<List>,
+}
+
+/// The postings of a word in one attribute of one segment.
+#[derive(Clone)]
+pub(super) struct List {
+    pub(super) segment: usize,
+    pub(super) field: FieldId,
+    pub(super) info: TermInfo,
+}
+
+impl Word {
+    /// About how much memory this takes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<List>()
+    }
+
+    /// An upper bound of the documents that hold the word: deleted ones and repeats count.
+    pub fn frequency_bound(&self) -> u64 {
+        self.lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
+    }
+}
