@@ -138,17 +138,6 @@ impl Occurrences {
             }
         }
     }
-
-    /// Documents one attribute of which holds places of both.
-    pub fn sharing_attribute_with(&self, other: &Self) -> RoaringBitmap {
-        let attribute = |place: &u64| place >> 16;
-        let mut others = other.places().iter().map(attribute).peekable();
-        let shared = self.places().iter().map(attribute).filter(|&place| {
-            while others.next_if(|&other| other < place).is_some() {}
-            others.peek() == Some(&place)
-        });
-        shared.map(|place| (place >> 16) as u32).collect()
-    }
 }
 
 pub(super) fn pack(docid: u32, field: FieldId, position: u32) -> u64 {

@@ -16,6 +16,7 @@ import {
   occurrencesEnd,
   occurrencesStart,
   type PostingList,
+  shareField,
   type TermDictionary,
   unitedList,
 } from '../postings.js'
@@ -34,6 +35,9 @@ export interface Occurrences {
 
 export interface PhraseOccurrences {
   readonly documents: DocSet
+  /** Of the first word, where the phrase stands. */
+  readonly firstWord: PostingList
+  /** Of the first and the last slot, where neighbours of the phrase stand; empty for a stop word. */
   readonly first: PostingList
   readonly last: PostingList
 }
@@ -54,6 +58,8 @@ export class TermResolver implements TermSource {
   private readonly exactFields: Uint8Array | null
   private readonly exactNumbers: boolean
   private readonly byAttribute: boolean
+  /** Words of the query, n-grams among them, for which every cut in two was looked up in the whole index. */
+  readonly cutWords = new Set<string>()
   private readonly levels = new Map<Term, (DocSet | undefined)[]>()
   private readonly exacts = new Map<Term, DocSet>()
   private readonly phrases = new Map<string, DocSet>()
@@ -204,6 +210,7 @@ export class TermResolver implements TermSource {
 
   /** Tried in descending order of what the rarer half allows, so that few pairs have to be counted. */
   split(word: string): readonly [string, string] | null {
+    this.cutWords.add(word)
     return this.cache.split(word, () => this.bestSplit(word))
   }
 
@@ -268,43 +275,57 @@ export class TermResolver implements TermSource {
   }
 
   private placesOf(term: Term, subset: Subset): Occurrences {
-    const words: string[] = []
-    const phrases: PhraseWords[] = []
-    let completions = EMPTY_LIST
-    if (subset.exactOnly) {
-      if (term.spec.phrase !== null) phrases.push(term.spec.phrase)
-      else if (term.exact !== null && term.spec.ngram === null) words.push(term.exact)
-    } else {
-      if (hasLevel(subset, 0)) {
-        if (term.exact !== null) words.push(term.exact)
-        if (term.usesShortPrefix) completions = this.completionList(term)
-        else words.push(...term.completions)
-      }
-      if (hasLevel(subset, 1)) words.push(...term.oneTypo)
-      if (hasLevel(subset, 2)) words.push(...term.twoTypos)
-      for (const level of [0, 1, 2] as const)
-        if (hasLevel(subset, level)) phrases.push(...term.phrases(level))
-    }
+    const { words, completes, phrases } = this.wordsOf(term, subset)
     return {
       words: unitedList(
         words.map((word) => this.list(word)),
         this.bound,
       ),
-      completions,
+      completions: completes ? this.completionList(term) : EMPTY_LIST,
       phrases: phrases.map((phrase) => this.phraseOccurrences(phrase)),
     }
   }
 
+  /** The words and phrases that a subset allows, and whether all completions of the term's short beginning do. */
+  wordsOf(
+    term: Term,
+    subset: Subset,
+  ): {
+    readonly words: readonly string[]
+    readonly completes: boolean
+    readonly phrases: readonly PhraseWords[]
+  } {
+    const words: string[] = []
+    const phrases: PhraseWords[] = []
+    if (subset.exactOnly) {
+      if (term.spec.phrase !== null) phrases.push(term.spec.phrase)
+      else if (term.exact !== null && term.spec.ngram === null) words.push(term.exact)
+      // The word alone still brings along what begins with it, where a short beginning is looked up as a whole.
+      return { words, completes: words.length > 0 && term.usesShortPrefix, phrases }
+    }
+    const completes = hasLevel(subset, 0) && term.usesShortPrefix
+    if (hasLevel(subset, 0)) {
+      if (term.exact !== null) words.push(term.exact)
+      if (!completes) words.push(...term.completions)
+    }
+    if (hasLevel(subset, 1)) words.push(...term.oneTypo)
+    if (hasLevel(subset, 2)) words.push(...term.twoTypos)
+    for (const level of [0, 1, 2] as const) if (hasLevel(subset, level)) phrases.push(...term.phrases(level))
+    return { words, completes, phrases }
+  }
+
   private phraseOccurrences(phrase: PhraseWords): PhraseOccurrences {
-    const words = phrase.filter((word) => word !== null)
+    const listOf = (word: string | null | undefined): PostingList =>
+      typeof word === 'string' ? this.list(word) : EMPTY_LIST
     return {
       documents: this.documentsOfPhrase(phrase),
-      first: this.list(words[0]!),
-      last: this.list(words.at(-1)!),
+      firstWord: listOf(phrase.find((word) => word !== null)),
+      first: listOf(phrase[0]),
+      last: listOf(phrase.at(-1)),
     }
   }
 
-  private completionList(term: Term): PostingList {
+  completionList(term: Term): PostingList {
     return this.cache.completions(term.spec.word, () =>
       unitedList(
         term.completions.map((word) => this.list(word)),
@@ -344,18 +365,4 @@ function forwardDistance(lefts: PostingList, a: number, rights: PostingList, b: 
     if (distance < least && place >>> 16 === lefts[before]! >>> 16) least = distance
   }
   return least
-}
-
-function shareField(lefts: PostingList, a: number, rights: PostingList, b: number): boolean {
-  let left = occurrencesStart(lefts, a)
-  let right = occurrencesStart(rights, b)
-  const leftEnd = occurrencesEnd(lefts, a)
-  const rightEnd = occurrencesEnd(rights, b)
-  while (left < leftEnd && right < rightEnd) {
-    const difference = (lefts[left]! >>> 16) - (rights[right]! >>> 16)
-    if (difference === 0) return true
-    if (difference < 0) left++
-    else right++
-  }
-  return false
 }

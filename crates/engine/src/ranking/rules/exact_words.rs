@@ -10,15 +10,17 @@ use crate::ranking::score::ScoreDetail;
 
 /// The second half of exactness: a word that is there as it was asked for costs nothing, another one for
 /// each term it covers. Source: search §7.7.
-struct ExactWordsRule;
+struct ExactWordsRule<'a> {
+    resolver: &'a TermResolver<'a>,
+}
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
-    RuleSpec::new("exactWords", |universe, graph| {
-        Ok(CostBuckets::new(ExactWordsRule, resolver, graph, None, universe))
+    RuleSpec::new("exactWords", move |universe, graph| {
+        Ok(CostBuckets::new(ExactWordsRule { resolver }, resolver, graph, None, universe))
     })
 }
 
-impl CostRule for ExactWordsRule {
+impl CostRule for ExactWordsRule<'_> {
     fn charge(
         &self,
         resolver: &TermResolver,
@@ -39,7 +41,14 @@ impl CostRule for ExactWordsRule {
     }
 
     fn narrowed(&self, node: &TermNode, cost: u32) -> TermNode {
-        if cost == 0 { node.narrowed(DerivationKinds::EXACT) } else { node.clone() }
+        if cost > 0 {
+            return node.clone();
+        }
+        // The word alone still brings along what begins with it, where a short beginning is looked up as a whole.
+        let term = self.resolver.term(node);
+        let completes = term.completes_by_prefix() && term.exact().is_some();
+        let completions = if completes { DerivationKinds::PREFIX } else { DerivationKinds::NONE };
+        node.narrowed(DerivationKinds::EXACT.or(completions))
     }
 
     fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {

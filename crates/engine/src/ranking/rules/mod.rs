@@ -2,6 +2,7 @@
 //!
 //! Every rule is a file here, with a function `spec` that is registered below. Source: search §6.4.
 
+mod attribute_pairs;
 mod attribute_rank;
 mod exact_attribute;
 mod exact_words;

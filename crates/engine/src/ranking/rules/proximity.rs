@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::attribute_pairs::{AttributePairs, PairOrder};
 use crate::error::Result;
 use crate::postings::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences, Orders, Side};
 use crate::query::{DerivationKinds, QueryGraph, Slot, TermNode, TermResolver};
 use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
-use crate::ranking::rule::RuleSpec;
+use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::{Rank, ScoreDetail};
 
 /// A word costs by how far it stands from the one before it; the reverse order costs one more.
@@ -19,9 +20,103 @@ use crate::ranking::score::{Rank, ScoreDetail};
 struct ProximityRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
+    if resolver.postings.nearness_is_by_attribute() {
+        let pairs = Rc::new(AttributePairs::new(resolver));
+        return RuleSpec::new("proximity", move |_, graph| {
+            Ok(ByAttribute { resolver, pairs: Rc::clone(&pairs), graph, is_begun: false, either_order: None })
+        });
+    }
     RuleSpec::new("proximity", |universe, graph| {
         Ok(CostBuckets::new(ProximityRule, resolver, graph, None, universe))
     })
+}
+
+/// Proximity by attribute: a pair costs nothing where one attribute holds both words, one where only its reverse was
+/// looked up among documents with both, and is far anywhere else ([`AttributePairs`] says why there are such documents).
+///
+/// Documents with a reading free of cost come first; reversed pairs are looked up among the rest alone.
+struct ByAttribute<'a> {
+    resolver: &'a TermResolver<'a>,
+    pairs: Rc<AttributePairs<'a>>,
+    graph: Rc<QueryGraph>,
+    is_begun: bool,
+    /// The buckets of all documents that have no reading free of cost.
+    either_order: Option<CostBuckets<'a, PairCosts<'a>>>,
+}
+
+impl<'a> ByAttribute<'a> {
+    fn buckets(
+        &self,
+        orders: &'static [PairOrder],
+        universe: &RoaringBitmap,
+    ) -> CostBuckets<'a, PairCosts<'a>> {
+        let rule = PairCosts { pairs: Rc::clone(&self.pairs), orders };
+        CostBuckets::new(rule, self.resolver, Rc::clone(&self.graph), None, universe)
+    }
+}
+
+impl RankingRule for ByAttribute<'_> {
+    fn next_bucket(&mut self, universe: &Arc<RoaringBitmap>, wants_graph: bool) -> Result<Option<Bucket>> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            let first = self.buckets(&[PairOrder::Forward], universe).next_bucket(universe, wants_graph)?;
+            let is_free = |bucket: &Bucket| matches!(bucket.detail, ScoreDetail::Proximity(Rank { rank, max }) if rank == max);
+            if let Some(free) = first.filter(is_free) {
+                return Ok(Some(free));
+            }
+        }
+        let mut buckets = match self.either_order.take() {
+            Some(buckets) => buckets,
+            None => self.buckets(&[PairOrder::Forward, PairOrder::Backward], universe),
+        };
+        let bucket = buckets.next_bucket(universe, wants_graph);
+        self.either_order = Some(buckets);
+        bucket
+    }
+}
+
+/// Charges for pairs in one attribute.
+struct PairCosts<'a> {
+    pairs: Rc<AttributePairs<'a>>,
+    /// The orders that are looked up, cheapest first.
+    orders: &'static [PairOrder],
+}
+
+impl CostRule for PairCosts<'_> {
+    fn charge(
+        &self,
+        resolver: &TermResolver,
+        step: Step<'_>,
+        universe: &RoaringBitmap,
+        _: u32,
+        sink: &mut dyn CostSink,
+    ) -> Result<()> {
+        let to = step.to;
+        let matching = resolver.node_docs(to)?;
+        let Some(from) = neighbour(step) else {
+            sink.all_shared(&matching, joining(to));
+            return Ok(());
+        };
+        let in_play = Arc::new(universe.clone());
+        for (&order, dearer) in self.orders.iter().zip(0..) {
+            let mut docs = self.pairs.sharing_attribute(from, to, order, &in_play)?;
+            docs &= &*matching;
+            sink.all(&docs, joining(to) + dearer);
+        }
+        sink.all_shared(&matching, joining(to) + u32::from(DISTANCE_MAX));
+        Ok(())
+    }
+
+    fn cost_max(&self, _: &TermResolver, step: Step<'_>) -> u32 {
+        cost_max(step)
+    }
+
+    fn compares_neighbours(&self) -> bool {
+        true
+    }
+
+    fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
+        detail(cost, cost_max)
+    }
 }
 
 fn joining(node: &TermNode) -> u32 {
@@ -31,6 +126,14 @@ fn joining(node: &TermNode) -> u32 {
 /// The node before, if nothing stands between the two in the query.
 fn neighbour<'a>(Step { from, to }: Step<'a>) -> Option<&'a TermNode> {
     from.filter(|from| from.positions.end() + 1 == *to.positions.start())
+}
+
+fn cost_max(step: Step<'_>) -> u32 {
+    joining(step.to) + neighbour(step).map_or(0, |_| u32::from(DISTANCE_MAX))
+}
+
+fn detail(cost: u32, cost_max: u32) -> ScoreDetail {
+    ScoreDetail::Proximity(Rank { rank: cost_max - cost + 1, max: cost_max + 1 })
 }
 
 impl CostRule for ProximityRule {
@@ -53,9 +156,7 @@ impl CostRule for ProximityRule {
         let both = pair.sharing_attribute(universe)?;
         if !both.is_empty() {
             let sink = &mut Joined { sink, joining: joining(to) };
-            if resolver.postings.nearness_is_by_attribute() {
-                pair.charge_by_attribute(&both, sink)?;
-            } else if !pair.charge_by_cached_distances(&both, limit, sink)? {
+            if !pair.charge_by_cached_distances(&both, limit, sink)? {
                 pair.charge_by_occurrences(&both, sink)?;
             }
         }
@@ -64,7 +165,7 @@ impl CostRule for ProximityRule {
     }
 
     fn cost_max(&self, _: &TermResolver, step: Step<'_>) -> u32 {
-        joining(step.to) + neighbour(step).map_or(0, |_| u32::from(DISTANCE_MAX))
+        cost_max(step)
     }
 
     fn compares_neighbours(&self) -> bool {
@@ -72,7 +173,7 @@ impl CostRule for ProximityRule {
     }
 
     fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
-        ScoreDetail::Proximity(Rank { rank: cost_max - cost + 1, max: cost_max + 1 })
+        detail(cost, cost_max)
     }
 }
 
@@ -107,14 +208,6 @@ impl Pair<'_> {
         let mut both = universe & &*resolver.node_docs(to)?;
         both &= &*resolver.node_docs(from)?;
         resolver.sharing_attribute(from, to, &both)
-    }
-
-    /// Charges nothing where both stand in one attribute.
-    fn charge_by_attribute(self, both: &RoaringBitmap, sink: &mut dyn CostSink) -> Result<()> {
-        let left = NodeOccurrences::new(self.resolver, self.from, Slot::Last, both)?;
-        let right = NodeOccurrences::new(self.resolver, self.to, Slot::First, both)?;
-        sink.all(&left.all.sharing_attribute_with(&right.all), 0);
-        Ok(())
     }
 
     /// Charges `both` by distances that are cached for the whole index, up to `limit`. False, with nothing charged, if

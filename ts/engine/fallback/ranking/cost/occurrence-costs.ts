@@ -27,6 +27,6 @@ export function occurrenceCosts(
   const always = (): boolean => true
   charge(words, always)
   charge(completions, always)
-  for (const { documents, first } of phrases) charge(first, (docid) => documents.has(docid))
+  for (const { documents, firstWord } of phrases) charge(firstWord, (docid) => documents.has(docid))
   return costs
 }

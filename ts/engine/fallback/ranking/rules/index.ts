@@ -15,7 +15,7 @@ import { attributeRankRule } from './attribute-rank.js'
 import { exactAttributeRule } from './exact-attribute.js'
 import { exactWordsRule } from './exact-words.js'
 import { geoRule } from './geo.js'
-import { proximityRule } from './proximity.js'
+import { proximityByAttributeRule, proximityRule } from './proximity.js'
 import { sortRule } from './sort.js'
 import { typoRule } from './typo.js'
 import { wordPositionRule } from './word-position.js'
@@ -71,9 +71,9 @@ export function rulesOfSearch(data: IndexData, { words, sort, vector }: Searched
     if (words === null) continue
     const { resolver, removalGroups, strategy } = words
     if (strategy !== 'all') once('words', () => wordsRule(resolver, removalGroups))
-    const byAttribute = settings.proximityPrecision === 'byAttribute'
+    const proximity = settings.proximityPrecision === 'byAttribute' ? proximityByAttributeRule : proximityRule
     if (rule === 'typo') once('typo', () => typoRule(resolver))
-    else if (rule === 'proximity') once('proximity', () => proximityRule(resolver, byAttribute))
+    else if (rule === 'proximity') once('proximity', () => proximity(resolver))
     else if (rule === 'attributeRank' || rule === 'attribute')
       once('attributeRank', () => attributeRankRule(data, resolver))
     else if (rule === 'exactness')

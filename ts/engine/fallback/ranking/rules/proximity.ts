@@ -9,45 +9,118 @@
 import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings.js'
 import { idCount, type TermNode } from '../../query/graph.js'
 import type { Occurrences, TermResolver } from '../../query/resolver.js'
-import { NEVER, rankByCost } from '../cost/index.js'
-import type { RankingRule } from '../rule.js'
+import { type CostRule, NEVER, rankByCost } from '../cost/index.js'
+import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
+import { AttributePairs } from './attribute-pairs.js'
 
 /** Cost of a pair that is nowhere near. */
 const FAR = 3
 
-export function proximityRule(resolver: TermResolver, byAttribute: boolean): RankingRule {
-  const adjacent = (from: TermNode | null, to: TermNode): from is TermNode =>
-    from !== null && from.lastPosition + 1 === to.firstPosition
+export function proximityRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
-      costMax: (from, to) => idCount(to) - 1 + (adjacent(from, to) ? FAR : 0),
+      costMax,
       costs: (from, to, docids) => {
-        const base = idCount(to) - 1
-        const documents = resolver.documentsOf(to.term, to.subset)
-        const anywhere = base + (adjacent(from, to) ? FAR : 0)
-        const costs = Uint16Array.from(docids, (docid) => (documents.has(docid) ? anywhere : NEVER))
+        const costs = farCosts(resolver, from, to, docids)
         if (!adjacent(from, to)) return costs
+        const base = idCount(to) - 1
         const left = resolver.occurrences(from.term, from.subset)
         const right = resolver.occurrences(to.term, to.subset)
         for (let at = 0; at < docids.length; at++) {
-          const near = nearness(left, right, docids[at]!, byAttribute)
+          const near = nearness(left, right, docids[at]!)
           if (near < FAR) costs[at] = base + near
         }
         return costs
       },
       narrowed: (to) => to.subset,
     },
-    (cost, costMax) => ({ rule: 'proximity', rank: costMax - cost + 1, max: costMax + 1 }),
+    detail,
   )
 }
 
+/**
+ * Proximity by attribute: a pair costs nothing where one attribute holds both words, one where only its reverse was
+ * looked up among documents with both, and is far anywhere else (`AttributePairs` says why there are such documents).
+ *
+ * Documents with a reading free of cost come first; reversed pairs are looked up among the rest alone.
+ */
+export function proximityByAttributeRule(resolver: TermResolver): RankingRule {
+  const pairs = new AttributePairs(resolver)
+  return function* (docids, graph) {
+    if (graph === null) return
+    let rest = docids
+    for (const bucket of rankByCost(pairCosts(resolver, pairs, ['forward']), detail)(docids, graph)) {
+      if (bucket === null) {
+        yield null
+        continue
+      }
+      if (isFree(bucket)) {
+        yield bucket
+        const free = new Set(bucket.docids)
+        rest = docids.filter((docid) => !free.has(docid))
+      }
+      break
+    }
+    if (rest.length > 0)
+      yield* rankByCost(pairCosts(resolver, pairs, ['forward', 'backward']), detail)(rest, graph)
+  }
+}
+
+const isFree = ({ detail }: Bucket): boolean => detail.rule === 'proximity' && detail.rank === detail.max
+
+/** Charges for pairs in one attribute. @param orders the orders that are looked up, cheapest first */
+function pairCosts(
+  resolver: TermResolver,
+  pairs: AttributePairs,
+  orders: readonly ('forward' | 'backward')[],
+): CostRule {
+  return {
+    costMax,
+    costs: (from, to, docids) => {
+      const costs = farCosts(resolver, from, to, docids)
+      if (!adjacent(from, to)) return costs
+      for (const [dearer, order] of orders.entries()) {
+        const cost = idCount(to) - 1 + dearer
+        pairs.visitShared(from, to, order, docids, (row) => {
+          if (cost < costs[row]!) costs[row] = cost
+        })
+      }
+      return costs
+    },
+    narrowed: (to) => to.subset,
+  }
+}
+
+/** What each document costs that has `to` nowhere near `from`. */
+function farCosts(
+  resolver: TermResolver,
+  from: TermNode | null,
+  to: TermNode,
+  docids: Uint32Array,
+): Uint16Array {
+  const documents = resolver.documentsOf(to.term, to.subset)
+  const anywhere = idCount(to) - 1 + (adjacent(from, to) ? FAR : 0)
+  return Uint16Array.from(docids, (docid) => (documents.has(docid) ? anywhere : NEVER))
+}
+
+const adjacent = (from: TermNode | null, to: TermNode): from is TermNode =>
+  from !== null && from.lastPosition + 1 === to.firstPosition
+
+const costMax = (from: TermNode | null, to: TermNode): number =>
+  idCount(to) - 1 + (adjacent(from, to) ? FAR : 0)
+
+const detail = (cost: number, costMax: number): ScoreDetail => ({
+  rule: 'proximity',
+  rank: costMax - cost + 1,
+  max: costMax + 1,
+})
+
 /** 0 for neighbours in order, up to `FAR`. */
-function nearness(left: Occurrences, right: Occurrences, docid: number, byAttribute: boolean): number {
+function nearness(left: Occurrences, right: Occurrences, docid: number): number {
   const lefts = occurrencesIn(left, docid, 'last')
   if (lefts.all.length === 0) return FAR
   const rights = occurrencesIn(right, docid, 'first')
   if (rights.all.length === 0) return FAR
-  if (byAttribute) return shareField(lefts.all, rights.all) ? 0 : FAR
   const forward = leastDistance(lefts.all, rights.all) - 1
   if (forward === 0) return 0
   return Math.min(forward, leastDistance(rights.reversible, lefts.reversible), FAR)
@@ -98,6 +171,3 @@ function leastDistance(lefts: Uint32Array, rights: Uint32Array): number {
   }
   return least
 }
-
-const shareField = (lefts: Uint32Array, rights: Uint32Array): boolean =>
-  rights.some((right) => lefts.some((left) => left >>> 16 === right >>> 16))
