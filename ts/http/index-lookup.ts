@@ -1,4 +1,4 @@
-/** Here is the uid of an index in a request: which index is it, and is it still the same after a while? */
+/** Here is the uid of an index in a request: which index has it, and does it still have it after reading? */
 import { ApiError } from '../errors/index.js'
 import { indexUidRule, isIndexUid } from '../requests/index.js'
 import type { IndexEntry, Tasks } from '../tasks/index.js'
@@ -10,7 +10,7 @@ export function requireIndexUid(uid: string): string {
   return uid
 }
 
-/** The error of naming an index that does not exist. Multi-search answers it with 400. */
+/** The error for a uid that no index has. @param status default: that of the code, 404 */
 export function indexNotFound(uid: string, status?: number): ApiError {
   return new ApiError('index_not_found', `index \`${uid}\` not found`, status)
 }
@@ -23,11 +23,11 @@ export function requireIndex(tasks: Tasks, uid: string): IndexEntry {
 }
 
 /**
- * Reads an index that exists. If it is deleted or swapped away meanwhile, whatever came of it is dropped
- * and the question asked again of what has the name now.
+ * Calls `read` on the index with the uid. If the index was deleted or swapped meanwhile, the result or error is dropped
+ * and `read` is called again on the index that has the uid now.
  * @throws ApiError `index_not_found`
  */
-export async function reading<T>(
+export async function readIndex<T>(
   tasks: Tasks,
   uid: string,
   read: (entry: IndexEntry) => Promise<T>,
@@ -39,10 +39,10 @@ export async function reading<T>(
   } catch (error) {
     if (!hasMoved(tasks, entry)) throw error
   }
-  return reading(tasks, uid, read)
+  return readIndex(tasks, uid, read)
 }
 
-/** Whether the name of `entry` stands for another index by now, or for none. */
+/** Whether the uid of `entry` now belongs to another index or to none. */
 export function hasMoved(tasks: Tasks, entry: IndexEntry): boolean {
   return tasks.index(entry.uid)?.id !== entry.id
 }

@@ -4,7 +4,7 @@ import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 
-/** What the plug-ins receive: the services, and what they share among themselves. */
+/** What every plug-in of routes receives: the services, and the parts of this module that several routes share. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
   readonly network: NetworkBook

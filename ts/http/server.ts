@@ -8,45 +8,51 @@ import { NetworkBook } from './remotes/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
-import { refuseGarbage, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
+import { refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
 
-/** Longest path parameter: as long as any path can get, since the platform takes no longer request heads. */
+/**
+ * Characters of a path parameter: Node.js accepts no longer request head, so this limit is never the first to apply.
+ */
 const PARAM_CHARS_MAX = 16_384
 
-/** Milliseconds one request may take to arrive: hours of patience would let idle uploads hold files open. */
+/**
+ * Milliseconds within which a request must arrive as a whole, so that slow uploads do not hold files open for hours.
+ */
 const REQUEST_MS_MAX = 3_600_000
 
 /**
- * Milliseconds from a connection, or from the first byte of a request, to the end of its head. The time a busy
- * server leaves it unread counts too: the platform's minute refused what was sent at once.
+ * Milliseconds from a connection, or from the first byte of a request, to the end of its head. Time during which a busy
+ * server leaves the head unread counts too: with the default of a minute, requests that were sent at once were refused.
  */
 const HEAD_MS_MAX = 300_000
 
-/** The server with all routes, not listening yet. The services stay the caller's: closing it closes none. */
+/**
+ * The server with all routes, not listening yet. The caller owns the services: closing the server closes none of them.
+ */
 export function buildServer(services: Services): FastifyInstance {
   const app = fastify({
-    // An option of fastify that changes the type of the raw server, which no route touches.
+    // The option changes the type of fastify's raw server, which no route uses; hence the casts.
     ...(services.tls ? { https: services.tls } : {}),
     loggerInstance: services.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     requestTimeout: REQUEST_MS_MAX,
     forceCloseConnections: 'idle',
-    clientErrorHandler: refuseGarbage,
+    clientErrorHandler: refuseMalformed,
     exposeHeadRoutes: false,
     frameworkErrors: sendError,
     routerOptions: {
       maxParamLength: PARAM_CHARS_MAX,
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
-      // Query strings are read by the routes that declare parameters, from the raw text.
+      // `serve` parses the raw query string of routes that declare parameters.
       querystringParser: () => ({}),
     },
   } as FastifyServerOptions) as FastifyInstance
-  // Not among fastify's options.
+  // fastify has no option for it.
   app.server.headersTimeout = HEAD_MS_MAX
-  // An answer that waits for the one before it on its connection has no socket yet; the platform would then write
-  // its `100 Continue` between head and body of that answer. Clients send their bodies without being told, too.
+  // With pipelined requests, an answer has no socket until the one before it has been sent. `writeContinue` would then
+  // write `100 Continue` between head and body of that answer. Clients send their bodies without it after a while.
   app.server.on('checkContinue', (request, response) => {
     if (response.socket !== null) response.writeContinue()
     app.server.emit('request', request, response)
@@ -56,7 +62,7 @@ export function buildServer(services: Services): FastifyInstance {
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, UNREAD_MS_MAX))
   logRequests(app)
   app.addHook('onRequest', async (request) => {
-    // A lone star expresses no wish: without the header nothing is compressed.
+    // `*` alone prefers no encoding, so that the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
   })
   void app.register(compress, {
@@ -75,7 +81,7 @@ export function buildServer(services: Services): FastifyInstance {
   return app
 }
 
-/** Watches answers too long for the buffers of the system until their clients have read them. */
+/** Counts long answers until their clients have read them. */
 function boundUnreadAnswers(app: FastifyInstance, unread: UnreadAnswers): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (Buffer.isBuffer(payload) && payload.length >= UNREAD_COUNTED_BYTES_MIN)

@@ -10,21 +10,21 @@ import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
 
-/** What the HTTP layer is told at launch. */
+/** Launch options of the HTTP layer. */
 export interface HttpOptions {
-  /** Bytes of a request body once decompressed; exactly this many still pass. */
+  /** Largest accepted request body, in bytes after decompression. */
   readonly payloadBytesMax: number
-  /** Bytes of memory that all JSON bodies under way may take together. */
+  /** Bytes of memory for all JSON bodies that are not answered yet. */
   readonly bodiesBytesMax: number
-  /** Bytes of all answers that are made and not read yet. */
+  /** Bytes of all answers that have been made and not read yet. */
   readonly unreadBytesMax: number
   /** Searches running at the same time. */
   readonly searchesRunningMax: number
   /** Searches waiting for their turn; 0 refuses as soon as all turns are taken. */
   readonly searchesWaitingMax: number
-  /** A search that waited this long is refused. */
+  /** Milliseconds after which a waiting search is refused. */
   readonly searchWaitMsMax: number
-  /** A remote that has not answered its part of a search by then counts as failed. */
+  /** Milliseconds after which a remote that has not answered its part of a search counts as failed. */
   readonly remoteSearchMsMax: number
 }
 
@@ -39,7 +39,7 @@ export const defaultHttpOptions: HttpOptions = {
   remoteSearchMsMax: 25_000,
 }
 
-/** The bounds of what requests may hold in the memory together, of so many bytes for the whole process. */
+/** The bounds of the memory that all requests may take together, for a process with `memoryBytes` in all. */
 export function memoryBounds(memoryBytes: number): Pick<HttpOptions, 'bodiesBytesMax' | 'unreadBytesMax'> {
   const share = Math.floor(memoryBytes * MEMORY_SHARE)
   return {
@@ -48,7 +48,7 @@ export function memoryBounds(memoryBytes: number): Pick<HttpOptions, 'bodiesByte
   }
 }
 
-/** Which build answers; unknown parts are the word `unknown`. */
+/** The build of this server. An unknown part is the text `unknown`. */
 export interface Version {
   readonly commitSha: string
   readonly commitDate: string
@@ -68,9 +68,9 @@ export interface Services {
   readonly options: HttpOptions
   readonly log: FastifyBaseLogger
   readonly faults: BackgroundFaults
-  /** Where the use of the service is summed up. */
+  /** Counts the use of the service. */
   readonly usage: Usage
-  /** Where the lines of `log` go. */
+  /** The destinations of the lines of `log`. */
   readonly outlets: LogOutlets
   readonly version: Version
   /** Certificate, key and client policy; null or absent: plain HTTP. */

@@ -1,13 +1,13 @@
 import { namedSchema, orNull, type Schema } from '../../requests/index.js'
 
-// Shapes of answers. Nothing is validated against them while serving; the tests do, answer by answer.
+// Shapes of answers. The server validates no answer against them; the tests validate each.
 
 export const text: Schema = { type: 'string' }
 export const count: Schema = { type: 'integer', minimum: 0 }
 export const flag: Schema = { type: 'boolean' }
 export const date: Schema = { type: 'string', format: 'date-time' }
 export const anyJson: Schema = {}
-/** A document: whatever its fields are. */
+/** A document, with any fields. */
 export const document = namedSchema('Document', { type: 'object', additionalProperties: true })
 
 export const listOf = (items: Schema): Schema => ({ type: 'array', items })
@@ -124,7 +124,7 @@ export const index = namedSchema(
   record({ uid: text, createdAt: date, updatedAt: date, primaryKey: orNull(text), damage: text }, ['damage']),
 )
 
-/** Bytes, or text with a unit where that was asked for. */
+/** A size: bytes, or text with a unit if the request asks for `sizeFormat=human`. */
 export const size: Schema = { type: ['integer', 'string'] }
 
 export const indexStats = namedSchema(
@@ -195,7 +195,7 @@ export const key = namedSchema(
   }),
 )
 
-/** A document, and what was asked for about it. */
+/** A document, with the members that the search asked for beside its fields. */
 const hit = namedSchema('Hit', {
   type: 'object',
   properties: {
@@ -220,8 +220,8 @@ const metadata = namedSchema(
   ]),
 )
 
-/** How far the hits reach: by offset, or by page. */
-const paged = {
+/** The page of the hits: the first three members for a search by offset, the other four for one by page. */
+const pagination = {
   limit: count,
   offset: count,
   estimatedTotalHits: count,
@@ -230,24 +230,24 @@ const paged = {
   totalPages: count,
   totalHits: count,
 }
-const whereAsked = {
+const onRequest = {
   performanceDetails: mapTo(anyJson),
   remoteErrors: mapTo(errorAnswer),
   semanticHitCount: count,
 }
-const found = {
+const searchFields = {
   hits: listOf(hit),
   query: text,
   queryVector: vector,
   processingTimeMs: count,
-  ...paged,
+  ...pagination,
   facetDistribution,
   facetStats,
   requestUid: text,
   metadata,
-  ...whereAsked,
+  ...onRequest,
 }
-/** What the queue answers to being compacted. */
+/** The outcome of compacting the task queue. */
 export const compaction = namedSchema(
   'TaskCompaction',
   record({ preSize: text, postSize: text, status: text, actionRequired: text, errorMessage: text }, [
@@ -258,23 +258,23 @@ export const compaction = namedSchema(
   ]),
 )
 const always = ['hits', 'query', 'processingTimeMs', 'requestUid', 'indexUid']
-const mayLack = (properties: object): readonly string[] =>
+const optionalIn = (properties: object): readonly string[] =>
   Object.keys(properties).filter((name) => !always.includes(name))
 
-export const searchAnswer = namedSchema('SearchResult', record(found, mayLack(found)))
+export const searchAnswer = namedSchema('SearchResult', record(searchFields, optionalIn(searchFields)))
 
-const foundIn = { indexUid: text, ...found }
-const federated = {
+const indexSearchFields = { indexUid: text, ...searchFields }
+const federatedFields = {
   hits: listOf(hit),
   queryVectors: mapTo(vector),
   processingTimeMs: count,
-  ...paged,
+  ...pagination,
   facetDistribution,
   facetStats,
   facetsByIndex: mapTo(record({ distribution: facetDistribution, stats: facetStats })),
   requestUid: text,
   metadata: listOf(metadata),
-  ...whereAsked,
+  ...onRequest,
 }
 
 /** One result per query, or one list merged from all. */
@@ -282,9 +282,13 @@ export const multiSearchAnswer: Schema = {
   anyOf: [
     namedSchema(
       'SearchResults',
-      record({ results: listOf(namedSchema('IndexSearchResult', record(foundIn, mayLack(foundIn)))) }),
+      record({
+        results: listOf(
+          namedSchema('IndexSearchResult', record(indexSearchFields, optionalIn(indexSearchFields))),
+        ),
+      }),
     ),
-    namedSchema('FederatedSearchResult', record(federated, mayLack(federated))),
+    namedSchema('FederatedSearchResult', record(federatedFields, optionalIn(federatedFields))),
   ],
 }
 

@@ -6,28 +6,28 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { type JsonNode, readJson, readJsonInSlices, readNode, type Type } from '../../requests/index.js'
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, WHOLE_BYTES_MAX } from '../limits.js'
-import type { BodyBudget, BodyShare } from './budget.js'
+import type { BodyBudget, BodyReservation } from './budget.js'
 import { ByteCollector } from './byte-collector.js'
 import { noteGarbage } from './young-garbage.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What the JSON body of a request takes of the memory that all bodies may take together. */
-    shareOfBodies(request: FastifyRequest): BodyShare
+    /** Begins to count the JSON body of `request` against the memory that all bodies may take together. */
+    reserveForBody(request: FastifyRequest): BodyReservation
   }
 }
 
-/** Bounds the memory of all JSON bodies. A body counts until the answer to its request is made. */
+/** Bounds the memory of all JSON bodies. A body counts until the answer to its request has been made. */
 export function boundBodies(app: FastifyInstance, budget: BodyBudget): void {
-  const shares = new WeakMap<FastifyRequest, BodyShare>()
-  app.decorate('shareOfBodies', (request: FastifyRequest) => {
-    const share = budget.open()
-    shares.set(request, share)
-    return share
+  const reservations = new WeakMap<FastifyRequest, BodyReservation>()
+  app.decorate('reserveForBody', (request: FastifyRequest) => {
+    const reservation = budget.reserve()
+    reservations.set(request, reservation)
+    return reservation
   })
-  const release = async (request: FastifyRequest): Promise<void> => shares.get(request)?.release()
+  const release = async (request: FastifyRequest): Promise<void> => reservations.get(request)?.release()
   app.addHook('onSend', release)
-  // A client that hangs up while its body is read gets no answer.
+  // A client that hangs up while its body is read gets no answer, so that `onSend` never runs for it.
   app.addHook('onResponse', release)
 }
 
@@ -51,7 +51,7 @@ export function mimeType(request: FastifyRequest): string {
 export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, type: Type<T>): Promise<T> {
   const { node, long } = await received(request, bytesMax)
   const value = readNode(node, type)
-  // What the route does with a long body has a turn of the event loop of its own.
+  // The route works on a long body in a turn of the event loop of its own.
   await long?.slice()
   return value
 }
@@ -59,8 +59,8 @@ export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, typ
 /** A body that has been parsed. */
 interface Received {
   readonly node: JsonNode
-  /** What it takes of the memory, if it is so long that it was parsed in slices. */
-  readonly long: BodyShare | null
+  /** The memory reserved for the body; null: it was short enough to be parsed at once. */
+  readonly long: BodyReservation | null
 }
 
 async function received(request: FastifyRequest, bytesMax: number): Promise<Received> {
@@ -68,21 +68,25 @@ async function received(request: FastifyRequest, bytesMax: number): Promise<Rece
   const limits = bodyLimits(request.routeOptions.url ?? '')
   const accepted = Math.min(bytesMax, limits.bytesMax)
   if (isShort(request, accepted)) return { node: readJson(await collectShort(request), limits), long: null }
-  const share = request.server.shareOfBodies(request)
-  const body = await collectLong(request, accepted, share)
+  const reservation = request.server.reserveForBody(request)
+  const body = await collectLong(request, accepted, reservation)
   if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), long: null }
   const node = await readJsonInSlices(body, limits, (valuesRead) => {
-    share.take(valuesRead * VALUE_BYTES)
-    return share.slice()
+    reservation.take(valuesRead * VALUE_BYTES)
+    return reservation.slice()
   })
-  return { node, long: share }
+  return { node, long: reservation }
 }
 
-async function collectLong(request: FastifyRequest, bytesMax: number, share: BodyShare): Promise<Buffer> {
+async function collectLong(
+  request: FastifyRequest,
+  bytesMax: number,
+  reservation: BodyReservation,
+): Promise<Buffer> {
   const collector = new ByteCollector()
   await readDecoded(request, bytesMax, async (decoded) => {
     for await (const chunk of decoded as AsyncIterable<Buffer>) {
-      share.take(chunk.length)
+      reservation.take(chunk.length)
       collector.push(chunk)
       noteGarbage(chunk.length)
     }
@@ -140,7 +144,7 @@ export async function shortBody(request: FastifyRequest, bytesMax: number): Prom
   return isShort(request, bytesMax) ? collectShort(request) : null
 }
 
-/** Most bodies are small searches; they need neither decoding nor a limit that could be reached. */
+/** Whether the body can be read without decoding and without counting bytes, as most searches can. */
 function isShort(request: FastifyRequest, bytesMax: number): boolean {
   const announced = Number(request.headers['content-length'])
   return announced <= Math.min(SHORT_BYTES_MAX, bytesMax) && decoderOf(request) === undefined
@@ -167,7 +171,7 @@ function decoderOf(request: FastifyRequest): (() => Transform) | undefined {
   return Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
 }
 
-/** Runs `consume` on the decompressed body, cut off with an error once it grows past `bytesMax`. */
+/** Runs `consume` on the decompressed body. The stream fails once more than `bytesMax` bytes have passed. */
 async function readDecoded(
   request: FastifyRequest,
   bytesMax: number,
@@ -185,7 +189,7 @@ async function readDecoded(
   const limit = limiter(bytesMax, idle)
   const decode = decoder?.()
   const out = decode === undefined ? limit : decode.pipe(limit)
-  // Errors do not travel along pipes. The socket is not destroyed: it still has to carry the answer.
+  // Pipes do not pass errors on, so each stream reports its own. The socket stays open for the answer.
   const fail = (error: Error): void => {
     raw.unpipe()
     limit.destroy(error)

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../../errors/index.js'
 
 /**
- * What the JSON bodies that are under way take of the memory.
+ * The memory of all JSON bodies that have begun to arrive and are not answered yet, within a bound.
  *
- * A body counts from its first byte until its answer is made. A body that finds no memory left is refused; a body that
- * is alone never is, so that each body within the limits of its route passes when it is tried again.
+ * A body that would exceed the bound is refused. A body is never refused while it is the only one, so that each body
+ * within the limits of its route passes when the client tries again.
  */
 export class BodyBudget {
   readonly #bytesMax: number
@@ -17,14 +17,14 @@ export class BodyBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** The share of one body, which takes nothing yet. */
-  open(): BodyShare {
-    return new BodyShare(this)
+  /** A reservation for one body, of no bytes at first. */
+  reserve(): BodyReservation {
+    return new BodyReservation(this)
   }
 
   /**
-   * Resolves when the next slice of a body may be parsed: one in each turn of the event loop, whichever body it is of,
-   * in the order asked.
+   * Resolves when the caller may parse its next slice. Each turn of the event loop has one slice of one body, in the
+   * order of the calls.
    */
   slice(): Promise<void> {
     this.#lastSlice = this.#lastSlice.then(() => nextTurn())
@@ -33,8 +33,8 @@ export class BodyBudget {
 
   /** @throws ApiError `too_many_requests` */
   take(bytes: number, isFirst: boolean): void {
-    const others = isFirst ? this.#bodies : this.#bodies - 1
-    if (others > 0 && this.#bytes + bytes > this.#bytesMax) {
+    const otherBodies = isFirst ? this.#bodies : this.#bodies - 1
+    if (otherBodies > 0 && this.#bytes + bytes > this.#bytesMax) {
       throw new ApiError(
         'too_many_requests',
         `too many large bodies at once: together they may take ${this.#bytesMax} bytes of memory; try again later`,
@@ -50,8 +50,8 @@ export class BodyBudget {
   }
 }
 
-/** What one body takes of a `BodyBudget`. */
-export class BodyShare {
+/** The memory that one body has reserved in a `BodyBudget`. */
+export class BodyReservation {
   readonly #budget: BodyBudget
   #bytes = 0
   #isReleased = false
@@ -60,7 +60,7 @@ export class BodyShare {
     this.#budget = budget
   }
 
-  /** @throws ApiError `too_many_requests` if other bodies leave too little */
+  /** Reserves `bytes` more. @throws ApiError `too_many_requests` if other bodies leave too little */
   take(bytes: number): void {
     if (bytes === 0 || this.#isReleased) return
     this.#budget.take(bytes, this.#bytes === 0)
@@ -72,7 +72,7 @@ export class BodyShare {
     return this.#budget.slice()
   }
 
-  /** Gives everything back, for good. */
+  /** Frees all of it. Later calls of `take` reserve nothing. */
   release(): void {
     if (this.#bytes > 0 && !this.#isReleased) this.#budget.give(this.#bytes)
     this.#isReleased = true

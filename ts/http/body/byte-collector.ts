@@ -1,8 +1,8 @@
 /**
- * Puts chunks together into one run of bytes.
+ * Joins chunks into one buffer.
  *
- * A client can send its body in chunks of one byte, and each chunk is an object of a hundred bytes that may hold on to
- * the 64 KiB it was read in; so what they hold is copied as they come.
+ * Each chunk is an object of about a hundred bytes that may keep the 64 KiB alive into which the socket was read, and a
+ * client can send its body in chunks of one byte. So every chunk after the first is copied as it arrives.
  */
 export class ByteCollector {
   #bytes: Buffer = Buffer.alloc(0)
@@ -25,7 +25,7 @@ export class ByteCollector {
     this.#length = length
   }
 
-  /** All of it so far; what is pushed later may or may not show. */
+  /** All bytes so far, as a view into the memory of this collector. */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }

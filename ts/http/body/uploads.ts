@@ -7,17 +7,17 @@ import type { Payload, PayloadFormat } from '../../engine/index.js'
 import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../../tasks/index.js'
 import { bodyToFile, shortBody } from './body.js'
 
-/** An uploaded body that has arrived and is not yet anybody's. */
+/** An uploaded body that has arrived and that no task names yet. */
 export interface Upload {
   readonly payload: Payload
   readonly payloadBytes: number
-  /** Makes it survive a crash. @returns the payload as its task names it */
-  keep(): Promise<Payload>
+  /** Syncs the payload to disk. @returns the payload as its task names it */
+  persist(): Promise<Payload>
   discard(): Promise<void>
 }
 
 /**
- * Takes the body of a request: a short one is kept in its task, a longer one in a file of the spool.
+ * Receives the body of a request. A short body is stored inside its task, a longer one as a file of the spool.
  * @param bytesMax limit of the decompressed body
  * @throws ApiError `payload_too_large`, `bad_request`
  */
@@ -30,7 +30,12 @@ export async function receiveUpload(
   const short = await shortBody(request, Math.min(INLINE_PAYLOAD_BYTES_MAX, bytesMax))
   if (short !== null && isUtf8(short)) {
     const payload = { ...kind, text: short.toString() }
-    return { payload, payloadBytes: short.length, keep: async () => payload, discard: async () => undefined }
+    return {
+      payload,
+      payloadBytes: short.length,
+      persist: async () => payload,
+      discard: async () => undefined,
+    }
   }
   const slot = await tasks.spool(kind.format)
   try {
@@ -42,7 +47,7 @@ export async function receiveUpload(
     return {
       payload: { ...kind, path: slot.path },
       payloadBytes: bytes,
-      async keep() {
+      async persist() {
         await slot.sync()
         return { ...kind, path: basename(slot.path), checksum }
       },

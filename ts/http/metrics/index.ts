@@ -6,7 +6,7 @@ export {
   filterFacts,
   observed,
   onVectors,
-  raise,
+  recordUse,
   settingsFacts,
   taskFacts,
 } from './usage.js'

@@ -10,21 +10,20 @@ const RESPONSE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75,
 
 /** Figures of this server, in the text format of Prometheus. */
 export interface Metrics {
-  /** Reads every gauge anew. */
+  /** All figures. Gauges are read at the time of the call. */
   text(): Promise<string>
   readonly contentType: string
   /** Counts a search that was cut off by its time budget. */
   countDegraded(): void
 }
 
-/** What is measured. */
 type Measured = Services & { readonly searches: SearchQueue }
 
-/** Begins to count answers, while the feature is on, and offers the figures. */
+/** Starts to count answers, each only while the feature `metrics` is on, and reports the figures. */
 export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
   const registry = new Registry()
   countAnswers(app, services, registry)
-  // Only what the operating system knows of the process; those of the runtime are not part of the service.
+  // The service reports what the operating system knows of the process, and no figures of Node.js.
   const runtime = new Registry()
   collectDefaultMetrics({ register: runtime })
   for (const metric of runtime.getMetricsAsArray()) {
@@ -75,7 +74,7 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
   app.addHook('onResponse', async (request, reply) => {
     const pattern = request.routeOptions.url
     if (!features.flags.metrics || pattern === undefined) return
-    // Patterns, never concrete names: a label must not grow with what clients ask for.
+    // The pattern of the route, not the path: the number of label values must not grow with the names clients send.
     const path = pattern.replace(/:(\w+)/g, (_, name: string) => `{${snakeCase(name)}}`)
     requests.inc({ method: request.method, path, status: String(reply.statusCode) })
     seconds.observe({ method: request.method, path }, reply.elapsedTime / 1000)
@@ -134,7 +133,7 @@ async function readGauges(services: Measured, registry: Registry): Promise<void>
     fresh(name, help, []).set(value)
   }
 
-  // A gauge is made anew for every reading, so that what vanished leaves no series behind.
+  // A new gauge for each report, so that a deleted index leaves no series behind.
   function fresh(name: string, help: string, labelNames: readonly string[]): Gauge {
     const full = `meilisearch_${name}`
     registry.removeSingleMetric(full)

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * One INFO line per answered request, with the facts operators look for. Authorisation headers and bodies
- * are never among them.
+ * Logs one INFO line per answered request, for operators. The line never holds the `Authorization` header or a body.
  */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {

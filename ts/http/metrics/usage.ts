@@ -6,7 +6,7 @@ import type { Services } from '../services.js'
 import type { Metrics } from './metrics.js'
 
 /** Counts a request, with the client that its headers name. */
-export function raise(
+export function recordUse(
   { usage }: Pick<Services, 'usage'>,
   request: FastifyRequest,
   event: UsageEvent,
@@ -18,7 +18,7 @@ export function raise(
   usage.record(event, { ...facts, ...(agents.length > 0 && { user_agent: agents }) })
 }
 
-/** What `search` shows before it is carried out. */
+/** The parameters of a search that its facts are derived from; each route has some of them. */
 interface Asked {
   readonly q?: string | null
   readonly filter?: FilterValue | null
@@ -49,7 +49,7 @@ interface Asked {
   readonly media?: unknown
 }
 
-/** What a search shows of the way the service is used: never its words, names or values. */
+/** Facts about the parameters of a search: counts and switches, never its words, names or values. */
 export function askedFacts(asked: Asked): Facts {
   const { sort, distinct, facets, vector, hybrid } = asked
   const paging = asked.page ?? asked.hitsPerPage ?? null
@@ -92,7 +92,7 @@ export function askedFacts(asked: Asked): Facts {
 
 type Shown = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
 
-/** What the answer to a search shows. */
+/** Facts about the answer to a search. */
 function answeredFacts({ degraded, usedNegativeOperator, terms }: Shown, ms: number): Facts {
   return {
     'requests.total_succeeded': 1,
@@ -103,7 +103,7 @@ function answeredFacts({ degraded, usedNegativeOperator, terms }: Shown, ms: num
   }
 }
 
-/** Which syntax a filter uses and which of its operators matter. */
+/** Facts about a filter: its syntax, and which special operators it uses. */
 export function filterFacts(filter: FilterValue | null): Facts {
   if (filter === null) return {}
   const shown = JSON.stringify(filter)
@@ -120,7 +120,7 @@ export const onVectors = (filter: unknown): boolean => /\b_vectors\b/.test(JSON.
 const mixed = (filter: readonly unknown[]): boolean =>
   filter.some(Array.isArray) && filter.some((part) => typeof part === 'string')
 
-/** What a change of settings shows; settings that were not sent show nothing. */
+/** Facts about the settings that a request sent. */
 export function settingsFacts(sent: SentSettings): Facts {
   let facts: Facts = {}
   for (const [name, value] of sent) facts = { ...facts, ...factsOfSetting[name]?.(value as never) }
@@ -130,7 +130,7 @@ export function settingsFacts(sent: SentSettings): Facts {
 type Words = readonly string[] | null
 const total = (list: { readonly length: number } | null): number | null => list?.length ?? null
 
-/** null: the setting was reset. */
+/** Facts about each setting by its name. The value is null if the request resets the setting. */
 const factsOfSetting: { readonly [name: string]: ((value: never) => Facts) | undefined } = {
   rankingRules: (rules: Words) => {
     const at = (rule: string): number | null => {
@@ -237,8 +237,9 @@ interface Embedder {
 }
 
 /**
- * Carries out a search and counts it, however it ends.
- * @param search gets a function that takes the facts of the engine's answer
+ * Runs a search and counts it, whether it succeeds or fails.
+ * @param asked facts about the request; called only while usage is counted
+ * @param search receives a function to report the engine's facts about its answer
  */
 export async function observed<T>(
   services: Pick<Services, 'usage'> & { readonly metrics: Metrics },
@@ -255,16 +256,16 @@ export async function observed<T>(
     })
     if (shown.degraded) services.metrics.countDegraded()
     if (services.usage.isOpen) {
-      raise(services, request, event, { ...asked(), ...answeredFacts(shown, performance.now() - start) })
+      recordUse(services, request, event, { ...asked(), ...answeredFacts(shown, performance.now() - start) })
     }
     return result
   } catch (error) {
-    if (services.usage.isOpen) raise(services, request, event, { ...asked(), 'requests.total_failed': 1 })
+    if (services.usage.isOpen) recordUse(services, request, event, { ...asked(), 'requests.total_failed': 1 })
     throw error
   }
 }
 
-/** What a listing of tasks is filtered by; undefined is not sent. */
+/** Facts about the filters of a listing of tasks; undefined: the request does not have this filter. */
 export function taskFacts(filters: Readonly<Record<TaskFilterName, unknown>>): Facts {
   const by = (name: TaskFilterName): boolean => filters[name] !== undefined
   return {

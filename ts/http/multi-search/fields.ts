@@ -71,12 +71,12 @@ export const multiSearchBody = shape({
 export type Query = Values<typeof queryFields>
 export type Federation = Values<typeof federationFields>
 
-/** A query, and its place in the request. */
-export interface PlacedQuery {
+/** A query, and its position in the list that the request holds. */
+export interface PositionedQuery {
   readonly query: Query
-  readonly at: number
+  readonly position: number
 }
 
-/** The place that hits show for their query. */
-export const shownPosition = ({ query, at }: PlacedQuery): number =>
-  query.federationOptions?.queryPosition ?? at
+/** The position that hits show for their query: another instance that sends the query may set it. */
+export const shownPosition = ({ query, position }: PositionedQuery): number =>
+  query.federationOptions?.queryPosition ?? position

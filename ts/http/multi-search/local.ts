@@ -12,24 +12,32 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
 import type { RouteServices } from '../route-services.js'
-import { type Disconnect, type Embeddable, withVector } from '../searches/index.js'
+import { type DisconnectSignal, type Embeddable, withVector } from '../searches/index.js'
 import { inside } from './checks.js'
-import { type Federation, type PlacedQuery, shownPosition } from './fields.js'
+import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
 
-/** A search that asks for nothing in particular. */
-const nothing = readNode({ kind: 'object', entries: [] }, shape(searchFields))
+/** A search with every parameter at its default. */
+const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFields))
 
-/** The part of a federation that queries do not say themselves; `null`: answer each query by itself. */
+/** How the answers to several queries are merged into one list. */
 export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadata' | 'requestUid'> & {
   readonly requestUid: string
 }
 
 export interface LocalSearches {
-  /** The answer of this instance's own indexes, as the engine wrote it. */
-  answer(placed: readonly PlacedQuery[], merging: Merging | null, stop: Disconnect): Promise<Uint8Array>
-  /** Checks on the federation as a whole. @throws ApiError */
+  /** The engine's answer from the indexes of this instance. @param merging null: each query is answered by itself */
+  answer(
+    queries: readonly PositionedQuery[],
+    merging: Merging | null,
+    stop: DisconnectSignal,
+  ): Promise<Uint8Array>
+  /**
+   * Checks the federation as a whole.
+   * @param elsewhere uids of the indexes that remotes search, which need not exist here
+   * @throws ApiError
+   */
   requireFederation(
-    placed: readonly PlacedQuery[],
+    queries: readonly PositionedQuery[],
     federation: Federation,
     elsewhere: ReadonlySet<string>,
   ): Promise<void>
@@ -44,18 +52,18 @@ export function localSearches(
   return { answer, requireFederation }
 
   async function answer(
-    placed: readonly PlacedQuery[],
+    queries: readonly PositionedQuery[],
     merging: Merging | null,
-    stop: Disconnect,
+    stop: DisconnectSignal,
   ): Promise<Uint8Array> {
-    const prepared = placed.map((one) => {
-      const entry = requireEntry(one.query.indexUid, `.queries[${one.at}]`)
+    const prepared = queries.map((one) => {
+      const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
       const request = requestFor(one, entry, includeMetadata && merging === null)
       return { entry, request, media: one.query.media }
     })
     const embedded = await Promise.all(
       prepared.map(async (search, at) => {
-        const request = await embeddedAt(search, `.queries[${placed[at]?.at}]`, stop)
+        const request = await embeddedAt(search, `.queries[${queries[at]?.position}]`, stop)
         return { index: search.entry.id, request }
       }),
     )
@@ -64,22 +72,26 @@ export function localSearches(
     const federated: FederationRequest | null = merging && {
       ...merging,
       metadata: includeMetadata ? metadata : null,
-      weights: placed.map(({ query }) => query.federationOptions?.weight ?? 1),
-      positions: placed.map(shownPosition),
+      weights: queries.map(({ query }) => query.federationOptions?.weight ?? 1),
+      positions: queries.map(shownPosition),
       answerBytesMax: ANSWER_BYTES_MAX,
     }
-    // As with a single search: what was deleted or swapped away meanwhile is asked for again.
+    // As with a single search: if an index was deleted or swapped meanwhile, all queries are asked again.
     const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
     try {
       const merged = (await engine.multiSearch(requests, federated && encodeRequest(federated), stop)).body
       if (!isStale()) return merged
     } catch (error) {
-      if (!isStale()) throw atPlaces(error, placed)
+      if (!isStale()) throw atOwnPositions(error, queries)
     }
-    return answer(placed, merging, stop)
+    return answer(queries, merging, stop)
   }
 
-  async function embeddedAt(search: Embeddable, where: string, stop: Disconnect): Promise<SearchRequest> {
+  async function embeddedAt(
+    search: Embeddable,
+    where: string,
+    stop: DisconnectSignal,
+  ): Promise<SearchRequest> {
     try {
       return await withVector({ engine, embedders }, search, stop)
     } catch (error) {
@@ -89,14 +101,13 @@ export function localSearches(
 
   function requireEntry(uid: string, where: string): IndexEntry {
     const entry = tasks.index(uid)
-    // Unlike on the routes of one index, a missing one is a mistake of the body here.
+    // The uid stands in the body here, not in the path, so that a missing index is a 400 and not a 404.
     if (entry === null) throw inside(where, indexNotFound(uid, 400))
     return entry
   }
 
-  /** Missing indexes are told in order of their names; those that remotes search may be missing here. */
   async function requireFederation(
-    placed: readonly PlacedQuery[],
+    queries: readonly PositionedQuery[],
     { personalize, facetsByIndex }: Federation,
     elsewhere: ReadonlySet<string>,
   ): Promise<void> {
@@ -109,27 +120,35 @@ export function localSearches(
     for (const uid of facetsByIndex.keys()) {
       if (!access.allows(uid)) throw inside('.federation.facetsByIndex', access.refusal(uid))
     }
-    const places = new Map(placed.toReversed().map(({ query, at }) => [query.indexUid, at]))
-    for (const uid of [...places.keys()].sort()) requireEntry(uid, `.queries[${places.get(uid)}]`)
+    const positions = new Map(queries.toReversed().map(({ query, position }) => [query.indexUid, position]))
+    // The API reports the missing index whose uid comes first, not the first query without one.
+    for (const uid of [...positions.keys()].sort()) requireEntry(uid, `.queries[${positions.get(uid)}]`)
     for (const [uid, facets] of facetsByIndex) {
-      if (places.has(uid) || elsewhere.has(uid)) continue
+      if (positions.has(uid) || elsewhere.has(uid)) continue
       const where = `.federation.facetsByIndex.${uid} (which no query uses)`
       await checkFacets(requireEntry(uid, where), facets ?? [], where)
     }
   }
 
-  /** Facets of an index that no query searches are not answered, but must be as good as the others. */
+  /** Checks facets of an index that no query searches: the answer omits them, but a mistake in them is an error. */
   async function checkFacets(entry: IndexEntry, facets: readonly string[], where: string): Promise<void> {
     if (facets.length === 0) return
     const context = { entry, features, forcedFilter: null, includeMetadata: false, rules: [] }
     try {
-      await engine.search(entry.id, encodeRequest(searchRequest({ ...nothing, facets, limit: 0 }, context)))
+      await engine.search(
+        entry.id,
+        encodeRequest(searchRequest({ ...defaultSearch, facets, limit: 0 }, context)),
+      )
     } catch (error) {
       throw error instanceof ApiError ? inside(where, error) : error
     }
   }
 
-  function requestFor({ query, at }: PlacedQuery, entry: IndexEntry, withMetadata: boolean): SearchRequest {
+  function requestFor(
+    { query, position }: PositionedQuery,
+    entry: IndexEntry,
+    withMetadata: boolean,
+  ): SearchRequest {
     const search = {
       ...query,
       offset: query.offset ?? 0,
@@ -141,22 +160,25 @@ export function localSearches(
         entry,
         features,
         forcedFilter: access.forcedFilter(entry.uid),
-        // A federated answer has one list of all queries instead.
+        // A federated answer has the metadata of all its queries in one list instead.
         includeMetadata: withMetadata,
         rules: tasks.rules(),
       })
     } catch (error) {
-      throw error instanceof ApiError ? inside(`.queries[${at}]`, error) : error
+      throw error instanceof ApiError ? inside(`.queries[${position}]`, error) : error
     }
   }
 }
 
-/** The engine counts the queries it was given; the caller may have given others to remotes. */
-function atPlaces(error: unknown, placed: readonly PlacedQuery[]): unknown {
+/**
+ * The error with positions in the whole request. The engine names positions among the queries it was given, without
+ * those that remotes answer.
+ */
+function atOwnPositions(error: unknown, queries: readonly PositionedQuery[]): unknown {
   if (!(error instanceof ApiError)) return error
   const message = error.message.replace(
     /^inside `\.queries\[(\d+)\]`/,
-    (_, at: string) => `inside \`.queries[${placed[Number(at)]?.at ?? at}]\``,
+    (_, at: string) => `inside \`.queries[${queries[Number(at)]?.position ?? at}]\``,
   )
   return new ApiError(error.code, message, error.status)
 }

@@ -4,9 +4,9 @@ import type { ErrorBody } from '../../errors/index.js'
 import { ANSWER_BYTES_MAX, bothFilters, paging, readJson, uuidV7 } from '../../requests/index.js'
 import { askRemote, joinedAnswer, type NamedPart, type Network, readPart } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import type { Disconnect, OnGone } from '../searches/index.js'
+import type { DisconnectSignal, OnDisconnect } from '../searches/index.js'
 import type { Partition } from './checks.js'
-import { type Federation, type PlacedQuery, shownPosition } from './fields.js'
+import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
 import type { LocalSearches, Merging } from './local.js'
 
 /** A federated search in which other instances take part. */
@@ -17,36 +17,35 @@ export interface NetworkSearch {
   readonly access: Access
   readonly includeMetadata: boolean
   readonly local: LocalSearches
-  readonly onGone: OnGone
+  readonly onDisconnect: OnDisconnect
 }
 
 /**
- * Asks the remotes and this instance's own indexes at the same time and joins what arrived; who failed is
- * named in `remoteErrors`. Only the search of our own indexes takes a turn of the queue.
+ * Searches the remotes and the indexes of this instance at the same time and joins their hits. `remoteErrors` names the
+ * remotes that failed. Only the search of this instance's indexes takes a turn of the queue.
  */
 export async function searchNetwork(
   { outbound, searches, options }: RouteServices,
   search: NetworkSearch,
 ): Promise<string> {
-  const { partition, federation, network, access, includeMetadata, onGone } = search
+  const { partition, federation, network, access, includeMetadata, onDisconnect } = search
   const started = performance.now()
-  const gone = new AbortController()
-  const stopListening = onGone(() => gone.abort())
+  const controller = new AbortController()
+  const stopListening = onDisconnect(() => controller.abort())
   try {
-    const asked = [...partition.remote].map(async ([name, placed]) => ({
+    const asked = [...partition.remote].map(async ([name, queries]) => ({
       name,
-      placed,
       answer: await askRemote(outbound, {
         remote: network.remotes[name]!,
-        body: remoteBody(placed, federation, access),
+        body: remoteBody(queries, federation, access),
         includeMetadata,
         timeoutMs: options.remoteSearchMsMax,
         answerBytesMax: ANSWER_BYTES_MAX,
-        signal: gone.signal,
+        signal: controller.signal,
       }),
     }))
-    const ownPart = searches.run(access.holder, onGone, (stop) => localPart(search, stop))
-    // A mistake in our own part ends the search at once: nobody waits for the remotes then.
+    const ownPart = searches.run(access.holder, onDisconnect, (stop) => localPart(search, stop))
+    // An error of this instance's part ends the search at once, without waiting for the remotes.
     const [own, answers] = await Promise.all([ownPart, Promise.all(asked)])
     const failed = new Map<string, ErrorBody>()
     const parts: NamedPart[] = own === null ? [] : [own]
@@ -65,13 +64,13 @@ export async function searchNetwork(
     })
   } finally {
     stopListening()
-    gone.abort()
+    controller.abort()
   }
 }
 
 async function localPart(
   { partition, federation, network, local }: NetworkSearch,
-  stop: Disconnect,
+  stop: DisconnectSignal,
 ): Promise<NamedPart | null> {
   if (partition.local.length === 0) return null
   const merging: Merging = {
@@ -89,21 +88,21 @@ async function localPart(
   return { remote: network.self, part }
 }
 
-/** Everything up to the end of the page: only what was merged can be cut. */
+/** The page extended to the first hit: each instance sends all hits up to the end, and the merged list is cut. */
 function fromTheStart(wanted: Paging): Paging {
-  // Beyond, numbers would lose digits on their way.
+  // JSON numbers above this bound lose digits.
   const bounded = (count: number): number => Math.min(count, Number.MAX_SAFE_INTEGER)
   if (wanted.kind === 'offset')
     return { kind: 'offset', offset: 0, limit: bounded(wanted.offset + wanted.limit) }
   return { kind: 'page', page: 1, hitsPerPage: bounded(wanted.page * wanted.hitsPerPage) }
 }
 
-/** What a remote is asked: its queries, with our places and the tenant's filters. */
-function remoteBody(placed: readonly PlacedQuery[], federation: Federation, access: Access): object {
+/** The body of the request to a remote: its queries, with their positions here and the filters of the tenant. */
+function remoteBody(queries: readonly PositionedQuery[], federation: Federation, access: Access): object {
   const { kind: _kind, ...paged } = fromTheStart(paging(federation))
   return {
-    federation: { ...paged, facetsByIndex: facetsOf(placed, federation), distinct: federation.distinct },
-    queries: placed.map((one) => {
+    federation: { ...paged, facetsByIndex: facetsOf(queries, federation), distinct: federation.distinct },
+    queries: queries.map((one) => {
       const { federationOptions, useNetwork: _useNetwork, filter, ...query } = one.query
       const given = Object.entries(query).filter(([, value]) => value !== null)
       return {
@@ -116,30 +115,30 @@ function remoteBody(placed: readonly PlacedQuery[], federation: Federation, acce
 }
 
 function facetsOf(
-  placed: readonly PlacedQuery[],
+  queries: readonly PositionedQuery[],
   { facetsByIndex }: Federation,
 ): Readonly<Record<string, readonly string[] | null>> {
   return Object.fromEntries(
-    [...facetsByIndex].filter(([uid]) => placed.some(({ query }) => query.indexUid === uid)),
+    [...facetsByIndex].filter(([uid]) => queries.some(({ query }) => query.indexUid === uid)),
   )
 }
 
-/** One for each query in their order, with the name of who answered it; for who did not, what we know. */
+/** Metadata of each query in their order, with the remote that answered; if it failed, what is known without it. */
 function metadataOf(parts: readonly NamedPart[], { partition, network }: NetworkSearch): readonly unknown[] {
   const byName = new Map(parts.map(({ remote, part }) => [remote, part.metadata]))
-  const described = (remote: string | null, placed: readonly PlacedQuery[]) =>
-    placed.map(({ query, at }, i) => {
+  const described = (remote: string | null, queries: readonly PositionedQuery[]) =>
+    queries.map(({ query, position }, i) => {
       const known = byName.get(remote)?.[i] ?? {
         ...(query.q !== null && { query: query.q }),
         queryUid: uuidV7(),
         indexUid: query.indexUid,
       }
-      return { at, metadata: { ...known, ...(remote !== null && { remote }) } }
+      return { position, metadata: { ...known, ...(remote !== null && { remote }) } }
     })
   return [
     ...described(network.self, partition.local),
-    ...[...partition.remote].flatMap(([name, placed]) => described(name, placed)),
+    ...[...partition.remote].flatMap(([name, queries]) => described(name, queries)),
   ]
-    .sort((a, b) => a.at - b.at)
+    .sort((a, b) => a.position - b.position)
     .map(({ metadata }) => metadata)
 }

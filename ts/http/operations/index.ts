@@ -1,4 +1,4 @@
-/** Here is a route: what does it promise, and does a request fit that? */
+/** Here is a route: what does it accept and answer, and does a request fit that? */
 export { type ApiDocument, collectOperations } from './openapi.js'
 export type { NoFields, Operation } from './operation.js'
 export { type Authorized, type Call, serve } from './serve.js'

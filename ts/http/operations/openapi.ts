@@ -5,12 +5,13 @@ import type { Operation } from './operation.js'
 
 type Described = Operation<Fields, unknown>
 
-/** The API as an OpenAPI 3.1 document, as UTF-8 JSON, made once all routes are there. */
+/** The API as an OpenAPI 3.1 document. */
 export interface ApiDocument {
+  /** The document as UTF-8 JSON, made at the first call, when all routes have been added. */
   bytes(): Buffer
 }
 
-/** Collects what routes promise, as they are added to `app`. */
+/** Collects the operations of routes as they are added to `app`. */
 export function collectOperations(app: FastifyInstance, version: string): ApiDocument {
   const operations: Described[] = []
   app.addHook('onRoute', ({ config }) => {
@@ -82,13 +83,13 @@ function queryParameters({ query = {} }: Described, components: Components): Sch
       in: 'query',
       required: field.absent.kind === 'error',
       schema,
-      // Lists are sent as `a,b,c`.
+      // A list is sent as `a,b,c`.
       ...(schema.type === 'array' && { style: 'form', explode: false }),
     }
   })
 }
 
-/** A query string has no null. */
+/** The schema without null, which a query string cannot express. */
 function withoutNull(schema: Schema): Schema {
   const { type, anyOf } = schema
   if (Array.isArray(type)) {
@@ -124,24 +125,24 @@ function contentOf(bodies: Readonly<Record<string, Schema>>, components: Compone
   )
 }
 
-/** Schemas that have a name stand once, under that name. */
+/** Collects the schemas that have a name, so that each stands once in the document. */
 class Components {
   readonly #schemas = new Map<string, Schema>()
 
-  /** @throws TypeError if a name stands for two shapes */
+  /** The schema with references in place of named ones. @throws TypeError if a name stands for two shapes */
   resolved(schema: Schema): Schema {
     const { title, default: value, ...rest } = schema
     const inner = Object.fromEntries(
       Object.entries(rest).map(([keyword, part]) => [keyword, this.#part(keyword, part)]),
     )
-    const kept = value === undefined ? {} : { default: value }
-    if (typeof title !== 'string') return { ...inner, ...kept }
+    const defaults = value === undefined ? {} : { default: value }
+    if (typeof title !== 'string') return { ...inner, ...defaults }
     const known = this.#schemas.get(title)
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inner)) {
       throw new TypeError(`two shapes are called ${title}`)
     }
     this.#schemas.set(title, inner)
-    return { $ref: `#/components/schemas/${title}`, ...kept }
+    return { $ref: `#/components/schemas/${title}`, ...defaults }
   }
 
   schemas(): Schema {

@@ -3,20 +3,20 @@ import type { Fields, Schema, Type } from '../../requests/index.js'
 
 export type NoFields = Readonly<Record<never, never>>
 
-/** What a route promises. It is served, described and checked by this one value. */
+/** What a route accepts and answers. `serve` enforces it, and the OpenAPI document is made from it. */
 export interface Operation<Q extends Fields = NoFields, B = undefined> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** As the router takes it: `/indexes/:indexUid`. */
+  /** The pattern of its path, as the router takes it: `/indexes/:indexUid`. */
   readonly url: string
   /** What it does, in one line. */
   readonly summary: string
-  /** What the caller must be allowed to do, all of it; empty: open to everyone. */
+  /** The actions that a key must hold, all of them; empty: the route is open to everyone. */
   readonly actions: readonly Action[]
   /** Query parameters. A route that declares none ignores its query string. */
   readonly query?: Q
   /** The JSON body. A route that declares none reads none. */
   readonly body?: Type<B>
-  /** Bodies that the route streams by itself, by content type. */
+  /** Bodies that the handler reads as a stream, by content type. */
   readonly uploads?: Readonly<Record<string, Schema>>
   /** Successful answers by status; null: without a body. */
   readonly answers: Readonly<Record<number, Schema | null>>

@@ -23,7 +23,7 @@ export interface Call<Q extends Fields, B> extends Authorized {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route promises. */
+    /** What the route accepts and answers. */
     operation?: Operation<Fields, unknown>
   }
 }

@@ -1,23 +1,23 @@
 import { readScoreValue, type ScoreValue } from '../../engine/index.js'
 import { type JsonNode, toValue } from '../../requests/index.js'
 
-/** What one instance found for its part of a federated search, its hits in order. */
+/** The answer of one instance to its queries of a federated search. Hits are in order. */
 export interface FederatedPart {
   readonly hits: readonly PartHit[]
   readonly processingTimeMs: number
   readonly total: number
-  /** Hits of all pages that came from vectors; null: none was asked for. */
+  /** How many hits of all pages vectors found; null: no query was hybrid. */
   readonly semanticHits: number | null
   readonly facetsByIndex: ReadonlyMap<string, PartFacets>
-  /** By position of the query. */
+  /** By position of the query, as decimal text. */
   readonly queryVectors: ReadonlyMap<string, unknown>
-  /** One per query, in their order; null unless asked for. */
+  /** One per query, in their order; null if the request did not ask for metadata. */
   readonly metadata: readonly Readonly<Record<string, unknown>>[] | null
 }
 
-/** A hit, and what it is compared by. */
+/** A hit, and the values that rank it among the hits of other instances. */
 export interface PartHit {
-  /** The members of the document and what was asked for with it, numbers as they were written. */
+  /** The members of the hit, with numbers as the remote wrote them. */
   readonly entries: readonly (readonly [string, JsonNode])[]
   readonly indexUid: string
   readonly queriesPosition: number
@@ -27,12 +27,12 @@ export interface PartHit {
 }
 
 export interface PartFacets {
-  /** Facet → value → count, in order. */
+  /** Facet → value → count, in the order of the answer. */
   readonly distribution: ReadonlyMap<string, ReadonlyMap<string, number>>
   readonly stats: ReadonlyMap<string, { readonly min: number; readonly max: number }>
 }
 
-/** Reads the answer of a federated search that was asked for another instance; null if it is none. */
+/** Reads the answer of another instance to a federated search; null if it does not have that shape. */
 export function readPart(node: JsonNode): FederatedPart | null {
   const members = membersOf(node)
   const hits = members?.get('hits')
@@ -65,17 +65,17 @@ export function readPart(node: JsonNode): FederatedPart | null {
 
 function readHit(node: JsonNode): PartHit | null {
   if (node.kind !== 'object') return null
-  const place = membersOf(node.entries.find(([key]) => key === '_federation')?.[1])
-  if (place === null) return null
-  const indexUid = place.get('indexUid')
-  const queriesPosition = numberOf(place.get('queriesPosition'))
-  const score = numberOf(place.get('weightedRankingScore'))
-  const values = place.get('weightedScoreValues')
+  const federation = membersOf(node.entries.find(([key]) => key === '_federation')?.[1])
+  if (federation === null) return null
+  const indexUid = federation.get('indexUid')
+  const queriesPosition = numberOf(federation.get('queriesPosition'))
+  const score = numberOf(federation.get('weightedRankingScore'))
+  const values = federation.get('weightedScoreValues')
   if (indexUid?.kind !== 'string' || queriesPosition === null || score === null) return null
   if (values?.kind !== 'array') return null
   const read = values.items.map((value) => readScoreValue(toValue(value)))
   if (read.includes(null)) return null
-  const distinct = place.get('distinctValues')
+  const distinct = federation.get('distinctValues')
   const distinctValues = distinct?.kind === 'array' ? distinct.items.map(toValue) : []
   return {
     entries: node.entries,

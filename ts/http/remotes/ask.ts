@@ -11,20 +11,20 @@ import {
 } from './limits.js'
 import type { Remote } from './network-book.js'
 
-/** A federated search that a remote shall answer for us. */
+/** A federated search to be sent to a remote. */
 export interface RemoteSearch {
   readonly remote: Remote
   /** Body of POST /multi-search. */
   readonly body: object
   readonly includeMetadata: boolean
-  /** For all attempts together. */
+  /** Time for all attempts together. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client has gone or the search has failed elsewhere. */
   readonly signal: AbortSignal
 }
 
-/** Marks a search whose hits another instance will merge with its own. */
+/** The request header of a search whose hits another instance merges with its own. */
 export const PROXY_HEADER = 'meili-proxy-search'
 
 class RemoteFailure extends Error {
@@ -37,7 +37,9 @@ class RemoteFailure extends Error {
   }
 }
 
-/** What a remote found, or why it did not answer. Never rejects for anything the remote does. */
+/**
+ * The answer of a remote, or the error that `remoteErrors` shows for it. No fault of the remote rejects the promise.
+ */
 export async function askRemote(
   outbound: Outbound,
   search: RemoteSearch,
@@ -115,7 +117,9 @@ function refusal(status: number, bytes: Buffer): RemoteFailure {
     : new RemoteFailure('remote_bad_response', said, true)
 }
 
-/** The remote's URL is its owner's business: messages do not tell it. */
+/**
+ * The failure of a call without an answer. Messages do not tell the URL of the remote, which a searcher need not know.
+ */
 function unsent(error: OutboundError, timeoutMs: number): RemoteFailure {
   switch (error.fault) {
     case 'timeout':

@@ -1,4 +1,4 @@
-/** Here is a search that other instances take part in: what do all of them together answer? */
+/** Here is a search over several instances: what does each answer, and how do the answers become one? */
 export { type FederatedPart, readPart } from './answer.js'
 export { askRemote, PROXY_HEADER } from './ask.js'
 export { type Joining, joinedAnswer, type NamedPart } from './join.js'

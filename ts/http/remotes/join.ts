@@ -3,29 +3,29 @@ import type { ErrorBody } from '../../errors/index.js'
 import { type JsonNode, toText } from '../../requests/index.js'
 import type { FederatedPart, PartFacets, PartHit } from './answer.js'
 
-/** What one instance of the network answered. */
+/** The answer of one instance of the network. */
 export interface NamedPart {
-  /** Its name in the network; null: this instance has none. */
+  /** The name of the instance in the network; null: this instance, which has no name there. */
   readonly remote: string | null
   readonly part: FederatedPart
 }
 
-/** How parts become one answer. */
+/** How the answers of several instances become one. */
 export interface Joining {
   readonly paging:
     | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
     | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
   readonly distinct: boolean
   readonly mergeFacets: { readonly maxValuesPerFacet: number | null } | null
-  /** In order of the queries; null unless asked for. */
+  /** In order of the queries; null if the request did not ask for metadata. */
   readonly metadata: readonly unknown[] | null
   readonly requestUid: string
-  /** Milliseconds the whole search took; null: not to be told. */
+  /** Milliseconds the whole search took; null if the request did not ask for performance details. */
   readonly performanceMs: number | null
   readonly remoteErrors: ReadonlyMap<string, ErrorBody>
 }
 
-/** One answer as JSON, in which every hit says which instance it is from. */
+/** The joined answer as JSON, in which each hit names its instance. */
 export function joinedAnswer(parts: readonly NamedPart[], joining: Joining): string {
   const { paging } = joining
   const { from, to } = windowOf(paging)
@@ -76,7 +76,7 @@ interface JoinedHit {
 const pinOf = ({ hit: { values } }: JoinedHit): number | null =>
   values[0]?.kind === 'pin' ? values[0].position : null
 
-/** The first `wanted` hits of all parts; equal heads: the earlier query first. */
+/** The first `wanted` hits of all parts by rank; of equal hits, that of the earlier query comes first. */
 function mergedHits(
   parts: readonly NamedPart[],
   isDistinct: boolean,
@@ -94,12 +94,12 @@ function mergedHits(
     return true
   }
   const all = parts.map(({ remote, part }) => part.hits.map((hit) => ({ remote, hit })))
-  const place = (hit: JoinedHit): number => pinOf(hit) ?? 0
+  const pinPosition = (hit: JoinedHit): number => pinOf(hit) ?? 0
   const pins = all
     .flat()
     .filter((hit) => pinOf(hit) !== null)
     .filter(admits)
-    .sort((a, b) => place(a) - place(b))
+    .sort((a, b) => pinPosition(a) - pinPosition(b))
   const lists = all.map((hits) => hits.filter((hit) => pinOf(hit) === null))
   const next = lists.map(() => 0)
   const hits: JoinedHit[] = []
@@ -114,7 +114,7 @@ function mergedHits(
     next[best.list] = (next[best.list] ?? 0) + 1
     if (admits(best.head)) hits.push(best.head)
   }
-  return { hits: interleaved(pins, hits, wanted, place), dropped }
+  return { hits: interleaved(pins, hits, wanted, pinPosition), dropped }
 }
 
 const compareHits = (a: PartHit, b: PartHit): number =>
@@ -122,16 +122,14 @@ const compareHits = (a: PartHit, b: PartHit): number =>
 
 function hitText({ remote, hit }: JoinedHit): string {
   const { indexUid, queriesPosition, score, entries } = hit
-  const place = { indexUid, queriesPosition, weightedRankingScore: score, remote }
+  const federation = { indexUid, queriesPosition, weightedRankingScore: score, remote }
   const members = entries.map(([key, value]: readonly [string, JsonNode]) =>
     key === '_federation'
-      ? `"_federation":${JSON.stringify(place)}`
+      ? `"_federation":${JSON.stringify(federation)}`
       : `${JSON.stringify(key)}:${toText(value)}`,
   )
   return `{${members.join(',')}}`
 }
-
-// ——— facets ———
 
 type Counts = ReadonlyMap<string, number>
 
@@ -153,7 +151,9 @@ function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']):
   return [`"facetDistribution":${distribution}`, `"facetStats":${stats}`]
 }
 
-/** Adds up counts per value and widens stats; both objects as JSON. */
+/**
+ * Facets of several instances as one, each object as JSON: sums of the counts per value, and the outer bounds of stats.
+ */
 function joinedFacets(facets: readonly PartFacets[], most: number): { distribution: string; stats: string } {
   const names = (maps: readonly ReadonlyMap<string, unknown>[]): string[] =>
     [...new Set(maps.flatMap((map) => [...map.keys()]))].sort()
@@ -173,7 +173,10 @@ function joinedFacets(facets: readonly PartFacets[], most: number): { distributi
   return { distribution: `{${shown.join(',')}}`, stats: `{${stats.join(',')}}` }
 }
 
-/** By count if the parts that show it are, otherwise by value; a single part stays as it is. */
+/**
+ * The sums of counts per value: by count if every part is sorted so, unless every part is sorted by value too; else by
+ * value. A single part keeps its order.
+ */
 function joinedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
   const [first] = parts
   if (first === undefined) return []

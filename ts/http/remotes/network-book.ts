@@ -1,7 +1,7 @@
 import { inTurn } from '../../instance/index.js'
 import type { InstanceStore } from '../../tasks/index.js'
 
-/** Under this name the network is kept in the instance store. */
+/** The key of the network in the instance store. */
 const STORED_AS = 'network'
 
 /** Another instance. */
@@ -11,9 +11,9 @@ export interface Remote {
   readonly writeApiKey: string | null
 }
 
-/** The instances that know of each other, as stored and shown; keys in the order they are rendered. */
+/** The instances that know each other, as stored and shown. Answers show the keys in this order. */
 export interface Network {
-  /** What the others call this instance. */
+  /** The name of this instance in the network; null: none. */
   readonly self: string | null
   readonly remotes: Readonly<Record<string, Remote>>
   readonly shards: Readonly<Record<string, { readonly remotes: readonly string[] }>>
@@ -29,7 +29,7 @@ const untouched: Network = {
   version: '00000000-0000-0000-0000-000000000000',
 }
 
-/** The network, read once and then from memory: searches over remotes ask for it. */
+/** The network, read from the store once and then cached, since each search over remotes needs it. */
 export class NetworkBook {
   readonly #store: InstanceStore
   readonly #turn = inTurn()
@@ -50,7 +50,7 @@ export class NetworkBook {
     return this.#network
   }
 
-  /** Replaces the network by what `change` makes of it, durably; changes wait for each other. */
+  /** Replaces the network by the result of `change` and stores it. Changes run one after the other. */
   change(change: (network: Network) => Network): Promise<Network> {
     return this.#turn(async () => {
       const changed = change(await this.current())

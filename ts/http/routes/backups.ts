@@ -17,7 +17,7 @@ import {
 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendSummary, taskSummary } from '../answers/index.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'
@@ -59,7 +59,7 @@ const exportFields = {
 const exportBody = shape(exportFields)
 type ExportRequest = Values<typeof exportFields>
 
-/** Dumps, snapshots, exports: ways to take the data elsewhere. */
+/** Dumps, snapshots and exports: copies of the data for elsewhere. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks } = services
 
@@ -108,7 +108,7 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     },
     async ({ request, reply, body }) => {
       const { url, apiKey, payloadSize: payloadBytesMax, indexes } = body
-      raise(services, request, 'exported', exportFacts(body))
+      recordUse(services, request, 'exported', exportFacts(body))
       const patterns = [...(indexes ?? new Map([['*', everything]]))]
       const content = {
         kind: 'export',

@@ -14,7 +14,7 @@ const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELE
   ['POST', '/chats/:workspace/chat/completions', 'chatCompletions'],
 ]
 
-/** Chats are not part of this service: their routes answer as when the feature is off. */
+/** Chats are not part of this service. Their routes answer as if the feature were switched off. */
 export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const [method, url, action] of chatRoutesAndActions) {
     const operation = { method, url, summary: 'Not part of this service', actions: [action], answers: {} }

@@ -28,16 +28,16 @@ import {
 } from '../../requests/index.js'
 import { document, listOf, pageOf, taskSummary } from '../answers/index.js'
 
-// What the routes of documents take and answer.
+// The operations of the routes of documents.
 
-/** Upload formats by content type, in the order messages list them. */
+/** Upload formats by content type, in the order in which error messages list them. */
 export const formats = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
   'text/csv': 'csv',
 } as const satisfies Record<string, PayloadFormat>
 
-/** The read routes of the reference take no value at all here. */
+/** `useNetwork` in a query string. Source: the API accepts no value for it there. */
 const noNetwork: Field<null> = {
   type: refined(string, (text, at) => {
     throw badValue(`\`${text}\` is not accepted on this route`, at)
@@ -79,7 +79,7 @@ export const uploadParameters = {
   skipCreation: defaulted(oneOf(['true', 'false'], true), 'false', 'invalid_skip_creation'),
 }
 
-/** A filter that must restrict something: emptiness would mean "all documents". */
+/** A filter that is not empty, since an empty one would match all documents. */
 const someFilter: Type<FilterValue> = refined(filter, (value, at) => {
   if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
     throw badValue('an empty filter is not accepted here', at)
@@ -94,7 +94,7 @@ const editionBody = shape({
   context: optional(mapOf(anything), 'invalid_document_edition_context'),
   function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
 })
-/** Ids to delete: what can be no id is kept as text and will match nothing. */
+/** Ids of documents to delete. A value that cannot be an id is taken as its JSON text, which matches no document. */
 const batchOfIds: Type<readonly string[]> = list({
   expected: 'an id',
   schema: {},

@@ -8,11 +8,11 @@ import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes, sendSummary } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
-import { reading, requireIndexUid } from '../index-lookup.js'
-import { filterFacts, onVectors, raise } from '../metrics/index.js'
+import { readIndex, requireIndexUid } from '../index-lookup.js'
+import { filterFacts, onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { type Disconnect, disconnection, untilGone } from '../searches/index.js'
+import { type DisconnectSignal, disconnectOf, untilDisconnected } from '../searches/index.js'
 import {
   browsing,
   clearing,
@@ -30,7 +30,7 @@ import {
   type writeParameters,
 } from './document-operations.js'
 
-/** What both ways of browsing ask for. */
+/** The parameters that both routes for browsing share. */
 type Browsed = Omit<Values<typeof listParameters>, 'useNetwork'>
 
 /** Documents: read, add, replace, merge, delete, edit. */
@@ -38,23 +38,23 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   const { engine, tasks, features, options, searches } = services
 
   serve(app, services, browsing, ({ request, reply, access, indexUid, query }) => {
-    raise(services, request, 'documentsFetchedByGet', browsedFacts(query))
+    recordUse(services, request, 'documentsFetchedByGet', browsedFacts(query))
     return browse(reply, access, indexUid, query)
   })
 
   serve(app, services, fetching, ({ request, reply, access, indexUid, body }) => {
-    raise(services, request, 'documentsFetched', browsedFacts(body))
+    recordUse(services, request, 'documentsFetched', browsedFacts(body))
     if (body.useNetwork !== null) features.require('network', 'passing `useNetwork`')
     return browse(reply, access, indexUid, body)
   })
 
   serve(app, services, getting, async ({ request, reply, indexUid, query: { fields, retrieveVectors } }) => {
     const id = param(request, 'documentId')
-    raise(services, request, 'documentsFetchedByGet', {
+    recordUse(services, request, 'documentsFetchedByGet', {
       per_document_id: true,
       'vector.retrieve_vectors': retrieveVectors,
     })
-    const body = await reading(tasks, requireIndexUid(indexUid), (entry) =>
+    const body = await readIndex(tasks, requireIndexUid(indexUid), (entry) =>
       engine.document(entry.id, encodeRequest({ id, fields, retrieveVectors })),
     )
     if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
@@ -65,30 +65,30 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   serve(app, services, updating, (call) => upload(call, 'update'))
 
   serve(app, services, clearing, ({ request, reply, indexUid, query }) => {
-    raise(services, request, 'documentsDeleted', { clear_all: true })
+    recordUse(services, request, 'documentsDeleted', { clear_all: true })
     return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query)
   })
 
   serve(app, services, deleting, ({ request, reply, indexUid, query }) => {
-    raise(services, request, 'documentsDeleted', { per_document_id: true })
+    recordUse(services, request, 'documentsDeleted', { per_document_id: true })
     const content = { kind: 'deleteByIds', ids: [param(request, 'documentId')] } as const
     return accept(reply, requireIndexUid(indexUid), 'documentDeletion', content, query)
   })
 
   serve(app, services, deletingByIds, ({ request, reply, indexUid, query, body: ids }) => {
-    raise(services, request, 'documentsDeleted', { per_batch: true })
+    recordUse(services, request, 'documentsDeleted', { per_batch: true })
     return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query)
   })
 
   serve(app, services, deletingByFilter, async ({ request, reply, indexUid, query, body: { filter } }) => {
-    raise(services, request, 'documentsDeleted', { per_filter: true })
+    recordUse(services, request, 'documentsDeleted', { per_filter: true })
     requireIndexUid(indexUid)
     await checkFilter(filter)
     return accept(reply, indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
   })
 
   serve(app, services, editing, async ({ request, reply, indexUid, query, body }) => {
-    raise(services, request, 'documentsEdited', filterFacts(body.filter))
+    recordUse(services, request, 'documentsEdited', filterFacts(body.filter))
     requireIndexUid(indexUid)
     features.require('editDocumentsByFunction', 'editing documents by function')
     if (body.filter !== null) await checkFilter(body.filter)
@@ -104,7 +104,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     indexUid: string,
     wanted: Browsed,
   ): Promise<FastifyReply> {
-    const browsed = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
+    const browsed = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
       const body: DocumentsRequest = {
         indexUid: entry.uid,
@@ -120,12 +120,12 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       }
       return engine.documents(entry.id, encodeRequest(body), stop)
     }
-    const answer = async (stop: Disconnect): Promise<Uint8Array> =>
-      reading(tasks, requireIndexUid(indexUid), (entry) => browsed(entry, stop))
-    const onGone = disconnection(reply)
+    const answer = async (stop: DisconnectSignal): Promise<Uint8Array> =>
+      readIndex(tasks, requireIndexUid(indexUid), (entry) => browsed(entry, stop))
+    const onDisconnect = disconnectOf(reply)
     const body = features.flags.disableDocumentsFetchQueue
-      ? await untilGone(onGone, answer)
-      : await searches.run(access.holder, onGone, answer)
+      ? await untilDisconnected(onDisconnect, answer)
+      : await searches.run(access.holder, onDisconnect, answer)
     return sendJsonBytes(reply, body)
   }
 
@@ -133,8 +133,8 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     { request, reply, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
     method: 'replace' | 'update',
   ): Promise<FastifyReply> {
-    // Told of refused uploads too: which types clients try is worth knowing.
-    raise(services, request, method === 'replace' ? 'documentsAdded' : 'documentsUpdated', {
+    // Refused uploads count too, to show which content types clients try.
+    recordUse(services, request, method === 'replace' ? 'documentsAdded' : 'documentsUpdated', {
       payload_type: request.contentType === '' ? [] : [request.contentType],
       primary_key: query.primaryKey,
       index_creation: tasks.index(uid) === null && access.mayCreate(uid),
@@ -160,7 +160,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       content = {
         kind: 'documents',
         method,
-        payload: await upload.keep(),
+        payload: await upload.persist(),
         payloadBytes,
         receivedDocuments: documents,
         primaryKey: query.primaryKey,
@@ -171,7 +171,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       await upload.discard()
       throw error
     }
-    // From here on the upload is the queue's, which knows whether a task may still need it.
+    // From here on the queue owns the upload, even if this call fails: a task may have been stored that needs it.
     return accept(reply, uid, 'documentAdditionOrUpdate', content, query)
   }
 
@@ -193,7 +193,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   async function checkFilter(value: unknown): Promise<void> {
     try {
-      // Source: recorded answers. Whether `CONTAINS` is on shows when the task runs.
+      // Source: recorded answers. Whether the feature of `CONTAINS` is on is checked when the task runs.
       const allowed = { ...requestFeatures(features), containsFilter: true }
       await engine.checkFilter(encodeRequest({ filter: value, features: allowed }))
     } catch (error) {

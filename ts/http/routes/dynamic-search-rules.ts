@@ -27,7 +27,7 @@ import { pageOf, searchRule, sendJson, sendSummary, taskSummary } from '../answe
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** The name of an index that tasks of rules show. */
+/** The index uid that tasks about rules show. Source: the API. */
 const RULES_UID = '.meili_dsr'
 
 const moment = refined(string, (text, at) => {
@@ -108,7 +108,7 @@ const listBody = shape({
 })
 const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
 
-/** Dynamic search rules: which documents stand where, for which searches. Written by tasks. */
+/** Dynamic search rules, which pin documents to positions for some searches. Changes are tasks. */
 export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, tasks } = services
 
@@ -228,7 +228,7 @@ const updateOf = (uid: string, patch: RulePatch | null): Pick<NewTask, 'type' | 
   content: { kind: 'dsrUpdate', uid, patch },
 })
 
-/** The change a body asks for: keys in the order they are shown, nothing that says nothing. */
+/** The change that a body asks for: only the members that were sent, in the order in which answers show them. */
 function changeOf(body: RuleBody): RulePatch {
   const { description, precedence, active, conditions, actions } = body
   return {
@@ -242,8 +242,8 @@ function changeOf(body: RuleBody): RulePatch {
 
 function conditionsOf({ time, query, filter }: NonNullable<RuleBody['conditions']>): Conditions {
   return {
-    ...(time !== null && { time: given(time) }),
-    ...(query !== null && { query: given(query) }),
+    ...(time !== null && { time: withoutNulls(time) }),
+    ...(query !== null && { query: withoutNulls(query) }),
     ...(filter !== null && { filter: { values: Object.fromEntries(filter.values) } }),
   }
 }
@@ -251,19 +251,19 @@ function conditionsOf({ time, query, filter }: NonNullable<RuleBody['conditions'
 function actionOf({ selector, action }: NonNullable<RuleBody['actions']>[number]): Action {
   const { type, position } = action
   return {
-    selector: { ...given({ indexUid: selector.indexUid }), id: selector.id },
+    selector: { ...withoutNulls({ indexUid: selector.indexUid }), id: selector.id },
     action: { type, position },
   }
 }
 
-/** Without the members that are null. */
-function given<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+/** The object without its members that are null. */
+function withoutNulls<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(value).filter(([, member]) => member !== null)
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
 }
 
 function newestFirst(rules: readonly Rule[]): readonly Rule[] {
-  // Dates differ in length, since zeros at the end are cut.
+  // Dates have no trailing zeros, so that they differ in length and do not compare as text.
   const key = ({ lastUpdatedAt }: Rule): string => {
     const [seconds, fraction = ''] = lastUpdatedAt.split(/[.Z]/)
     return `${seconds}.${fraction.padEnd(9, '0')}`
@@ -271,7 +271,7 @@ function newestFirst(rules: readonly Rule[]): readonly Rule[] {
   return rules.toSorted((a, b) => (key(a) === key(b) ? (a.uid < b.uid ? -1 : 1) : key(a) > key(b) ? -1 : 1))
 }
 
-/** Whether a rule belongs in a list: `query` looks into its description and the words it waits for. */
+/** Whether `filter` matches a rule. Its `query` is matched against the description and the query words of the rule. */
 function isListed(rule: Rule, filter: { query: string | null; active: boolean | null } | null): boolean {
   if (filter === null) return true
   if (filter.active !== null && filter.active !== rule.active) return false

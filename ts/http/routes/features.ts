@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { featureNames } from '../../instance/index.js'
 import { boolean, type Field, optional, shape } from '../../requests/index.js'
 import { flag, record, sendJson } from '../answers/index.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -36,7 +36,7 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   serve(app, services, get, ({ reply }) => sendJson(reply, features.flags))
 
   serve(app, services, update, async ({ request, reply, body }) => {
-    raise(services, request, 'featuresUpdated', {
+    recordUse(services, request, 'featuresUpdated', {
       network: body.network ?? undefined,
       multimodal: body.multimodal ?? undefined,
     })

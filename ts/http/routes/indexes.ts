@@ -21,8 +21,8 @@ import {
   indexStats as statsAnswer,
   taskSummary,
 } from '../answers/index.js'
-import { reading, requireIndex, requireIndexUid } from '../index-lookup.js'
-import { raise } from '../metrics/index.js'
+import { readIndex, requireIndex, requireIndexUid } from '../index-lookup.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { fieldsBody, fieldViews, indexStats, statsParameters } from '../views/index.js'
@@ -120,7 +120,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 
   serve(app, services, create, async ({ request, reply, access, body: { uid, primaryKey } }) => {
-    raise(services, request, 'indexCreated', { primary_key: primaryKey })
+    recordUse(services, request, 'indexCreated', { primary_key: primaryKey })
     if (!access.allows(uid)) throw access.refusal(uid)
     const content = { kind: 'indexCreation', primaryKey } as const
     return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content }))
@@ -132,9 +132,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
 
   serve(app, services, update, async ({ request, reply, access, indexUid, body }) => {
     const { primaryKey, uid: newUid } = body
-    raise(services, request, 'indexUpdated', { primary_key: primaryKey })
+    recordUse(services, request, 'indexUpdated', { primary_key: primaryKey })
     requireIndexUid(indexUid)
-    // Moving an index out of the key's reach would be a way around its limits.
+    // A key must not rename an index to a uid that the key does not allow.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
     const content = { kind: 'indexUpdate', primaryKey, newUid } as const
     return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexUpdate', content }))
@@ -153,14 +153,14 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 
   serve(app, services, stats, async ({ request, reply, indexUid, query }) => {
-    raise(services, request, 'statsSeen', { per_index_uid: true })
+    recordUse(services, request, 'statsSeen', { per_index_uid: true })
     const read = (entry: IndexEntry) => indexStats(services, entry, query)
-    const { view } = await reading(tasks, requireIndexUid(indexUid), read)
+    const { view } = await readIndex(tasks, requireIndexUid(indexUid), read)
     return sendJson(reply, view)
   })
 
   serve(app, services, fields, async ({ reply, indexUid, body: { offset, limit, filter } }) => {
-    const [names, settings] = await reading(tasks, indexUid, ({ id }) =>
+    const [names, settings] = await readIndex(tasks, indexUid, ({ id }) =>
       Promise.all([engine.fields(id), engine.settings(id)]),
     )
     const views = fieldViews(names, settings, filter)
@@ -173,7 +173,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 }
 
-/** An index that is known to be damaged has a member more, which says how. */
+/** An index as answers show it. A damaged index has a member `damage`, which says what is wrong. */
 function indexView(engine: Engine, entry: IndexEntry): Readonly<Record<string, unknown>> {
   const { uid, id, createdAt, updatedAt, primaryKey } = entry
   const damage = engine.damage(id)

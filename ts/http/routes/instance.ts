@@ -4,7 +4,7 @@ import type { Schema } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { instanceStats, record, sendJson, text } from '../answers/index.js'
 import { hasMoved } from '../index-lookup.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { indexStats, type StatsOptions, size, statsParameters } from '../views/index.js'
@@ -48,7 +48,7 @@ const readStats = {
   answers: { 200: instanceStats },
 } as const
 
-/** Whether the service is up, which build it is, how much it holds. */
+/** Whether the service runs, which build it is, and its statistics. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, version } = services
 
@@ -67,7 +67,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   })
 
   serve(app, services, readStats, async ({ request, reply, access, query: options }) => {
-    raise(services, request, 'statsSeen', { per_index_uid: false })
+    recordUse(services, request, 'statsSeen', { per_index_uid: false })
     const { visibleIndexes } = access
     const indexes: [string, unknown][] = []
     const damagedIndexes: [string, string][] = []
@@ -77,7 +77,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       const stats = await statsUnlessGone(entry, options)
       const damage = stats === null ? services.engine.damage(entry.id) : null
       if (stats === null && damage === null) continue
-      // Sizes cover the whole instance, whatever the key may see.
+      // The size is that of the whole instance, including indexes that the key must not see.
       bytes += stats?.bytes ?? 0
       if (visibleIndexes !== null && !matchesAny(visibleIndexes, entry.uid)) continue
       if (stats !== null) indexes.push([entry.uid, stats.view])
@@ -96,7 +96,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     })
   })
 
-  /** null for an index that is damaged, or was deleted while the list was gone through. */
+  /** The statistics of an index; null if it is damaged, or was deleted since the list of indexes was read. */
   async function statsUnlessGone(
     entry: IndexEntry,
     options: StatsOptions,

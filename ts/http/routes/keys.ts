@@ -25,7 +25,7 @@ import { key as keyAnswer, pageOf, sendJson } from '../answers/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** A moment in the future, kept with its offset; forms without one are UTC. */
+/** A date-time in the future, stored with its UTC offset. A form without an offset is UTC. */
 const expiry: Type<string> = refined(string, (text, at) => {
   const date = readDate(text)
   const forms =
@@ -41,7 +41,7 @@ function readDate(text: string): string | null {
   return isRfc3339(text) ? canonical(text) : null
 }
 
-/** As all dates are shown: nanoseconds at most, without trailing zeros, `Z` where there is no offset. */
+/** The date as answers show it: at most nine fractional digits without trailing zeros, and `Z` for a zero offset. */
 function canonical(date: string): string {
   return date
     .replace(/[t ]/, 'T')

@@ -16,7 +16,7 @@ import { text } from '../answers/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** `level` or `module=level`, comma-separated. */
+/** Log levels: `level` or `module=level`, comma-separated. */
 const target: Type<string> = refined(string, (text, at) => {
   const level = /^([\w:-]+=)?(off|error|warn|info|debug|trace)$/i
   if (!text.split(',').every((part) => level.test(part.trim()))) {
@@ -32,7 +32,7 @@ const streamBody = refined(
   }),
   (body) => {
     if (body.profileMemory && body.mode !== 'profile') {
-      // The code is the reference's, odd as it is.
+      // Source: the API answers with this code, although it is one of settings.
       throw new ApiError('invalid_settings_typo_tolerance', '`profileMemory` needs the mode `profile`')
     }
     return body
@@ -40,13 +40,13 @@ const streamBody = refined(
 )
 const stderrBody = shape({ target: defaulted(target, 'info', 'bad_request') })
 
-/** Bytes that wait for a slow reader; beyond, lines are left out. */
+/** Bytes of log lines buffered for a slow reader. Lines that come while the buffer is full are dropped. */
 const WAITING_BYTES_MAX = 1_000_000
 
-/** Logs over HTTP. */
+/** The stream of the log, and which lines go to the console. */
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, outlets } = services
-  /** Ends the stream that is open, if one is. */
+  /** Ends the open stream; null: no stream is open. */
   let endStream: (() => void) | null = null
 
   serve(
@@ -88,7 +88,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       reply.raw.once('close', () => {
         if (endStream === end) end()
       })
-      // The first line may take its time; the client shall know by then that it is listening.
+      // Sends the head now: the first line may come much later, and the client waits for the head.
       setImmediate(() => reply.raw.flushHeaders())
       return reply.header('x-accel-buffering', 'no').type('application/octet-stream').send(stream)
     },
@@ -129,13 +129,16 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
     },
   )
 
-  // A stream would keep the server from closing.
+  // An open stream would keep the server from closing.
   app.addHook('preClose', async () => endStream?.())
 }
 
 const verbosity: readonly LogLevel[] = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
 
-/** The last level for everything; where only modules are named, which this service has none of, the most verbose. */
+/**
+ * The level that a target means: the last one without a module, else the most verbose of all. This service has no
+ * modules with levels of their own.
+ */
 function levelOf(wanted: string): LogLevel {
   const parts = wanted.split(',').map((part) =>
     part

@@ -9,7 +9,7 @@ import {
   localSearches,
   type Merging,
   multiSearchBody,
-  type PlacedQuery,
+  type PositionedQuery,
   partition,
   requireAllowed,
   requireFederable,
@@ -19,18 +19,18 @@ import {
 import { serve } from '../operations/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import { disconnection, type OnGone } from '../searches/index.js'
+import { disconnectOf, type OnDisconnect } from '../searches/index.js'
 
-/** What is known of a request beside its body. */
-interface Asked {
+/** The parts of a request that its body does not hold. */
+interface RequestContext {
   readonly access: Access
   readonly includeMetadata: boolean
-  /** Another instance merges the hits with its own. */
+  /** Whether another instance sent the request, to merge the hits with its own. */
   readonly isProxied: boolean
-  readonly onGone: OnGone
+  readonly onDisconnect: OnDisconnect
 }
 
-/** Several searches in one request, answered apart or merged into one list. */
+/** Several searches in one request, each with its own answer or merged into one list of hits. */
 export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, network, searches } = services
 
@@ -46,56 +46,56 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       answers: { 200: multiSearchAnswer },
     },
     async ({ request, reply, access, body: { queries, federation } }) => {
-      const asked = {
+      const context = {
         access,
         includeMetadata: includesMetadata(request),
         isProxied: features.flags.network && request.headers[PROXY_HEADER] === 'true',
-        onGone: disconnection(reply),
+        onDisconnect: disconnectOf(reply),
       }
-      const placed = queries.map((query, at) => ({ query, at }))
+      const positioned = queries.map((query, position) => ({ query, position }))
       const answer = await observed(
         services,
         request,
         'multiSearch',
-        () => askedOfAll(placed, federation),
-        () => (federation === null ? apart(placed, asked) : merged(placed, federation, asked)),
+        () => askedOfAll(positioned, federation),
+        () => (federation === null ? apart(positioned, context) : merged(positioned, federation, context)),
       )
       return sendJsonBytes(reply, answer)
     },
   )
 
-  async function apart(placed: readonly PlacedQuery[], asked: Asked): Promise<Uint8Array> {
-    const { access, includeMetadata, onGone } = asked
-    for (const one of placed) {
+  async function apart(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
+    const { access, includeMetadata, onDisconnect } = context
+    for (const one of queries) {
       requirePlain(one)
       requireAllowed(access, one)
     }
     const local = localSearches(services, access, includeMetadata)
-    return searches.run(access.holder, onGone, (stop) => local.answer(placed, null, stop))
+    return searches.run(access.holder, onDisconnect, (stop) => local.answer(queries, null, stop))
   }
 
   async function merged(
-    placed: readonly PlacedQuery[],
+    queries: readonly PositionedQuery[],
     federation: Federation,
-    asked: Asked,
+    context: RequestContext,
   ): Promise<Uint8Array | string> {
-    const { access, includeMetadata, onGone } = asked
-    for (const one of placed) {
+    const { access, includeMetadata, onDisconnect } = context
+    for (const one of queries) {
       requireFederable(one, federation, features)
       requireAllowed(access, one)
     }
     const local = localSearches(services, access, includeMetadata)
-    const namesRemotes = placed.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
+    const namesRemotes = queries.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
     if (!namesRemotes) {
-      return searches.run(access.holder, onGone, async (stop) => {
-        await local.requireFederation(placed, federation, new Set())
-        return local.answer(placed, mergingOf(federation, placed, asked), stop)
+      return searches.run(access.holder, onDisconnect, async (stop) => {
+        await local.requireFederation(queries, federation, new Set())
+        return local.answer(queries, mergingOf(federation, queries, context), stop)
       })
     }
     const topology = await network.current()
-    const parts = partition(placed, topology)
+    const parts = partition(queries, topology)
     const elsewhere = new Set([...parts.remote.values()].flat().map(({ query }) => query.indexUid))
-    await searches.run(access.holder, onGone, () =>
+    await searches.run(access.holder, onDisconnect, () =>
       local.requireFederation(parts.local, federation, elsewhere),
     )
     return searchNetwork(services, {
@@ -105,16 +105,20 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       access,
       includeMetadata,
       local,
-      onGone,
+      onDisconnect,
     })
   }
 }
 
-function mergingOf(federation: Federation, placed: readonly PlacedQuery[], { isProxied }: Asked): Merging {
+function mergingOf(
+  federation: Federation,
+  queries: readonly PositionedQuery[],
+  { isProxied }: RequestContext,
+): Merging {
   return {
     paging: paging(federation),
     facetsByIndex: Object.fromEntries(
-      [...federation.facetsByIndex].filter(([uid]) => placed.some(({ query }) => query.indexUid === uid)),
+      [...federation.facetsByIndex].filter(([uid]) => queries.some(({ query }) => query.indexUid === uid)),
     ),
     mergeFacets: federation.mergeFacets,
     distinct: federation.distinct,
@@ -125,8 +129,8 @@ function mergingOf(federation: Federation, placed: readonly PlacedQuery[], { isP
   }
 }
 
-function askedOfAll(placed: readonly PlacedQuery[], federation: Federation | null): Facts {
-  const queries = placed.map(({ query }) => query)
+function askedOfAll(positioned: readonly PositionedQuery[], federation: Federation | null): Facts {
+  const queries = positioned.map(({ query }) => query)
   const indexes = new Set(queries.map(({ indexUid }) => indexUid))
   const remotes = new Set(queries.flatMap(({ federationOptions }) => federationOptions?.remote ?? []))
   return {

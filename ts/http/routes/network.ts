@@ -12,7 +12,7 @@ import {
   uuidV7,
 } from '../../requests/index.js'
 import { network as networkAnswer, sendJson } from '../answers/index.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { Network, Remote } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -39,7 +39,7 @@ const body = shape({
   previousShards: setting(anything, 'bad_request'),
 })
 
-/** Other instances this one knows of. */
+/** The network: other instances that a search can include. */
 export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, network } = services
 
@@ -82,7 +82,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
         throw new ApiError('requires_enterprise_edition', 'choosing a leader is not part of this edition')
       }
       const changed = await network.change((known) => changedNetwork(known, patch))
-      raise(services, request, 'networkUpdated', {
+      recordUse(services, request, 'networkUpdated', {
         network_has_self: changed.self !== null,
         network_size: Object.keys(changed.remotes).length,
       })
@@ -141,19 +141,19 @@ function mergeRemotes(known: Network['remotes'], change: Change<RemoteChange>): 
 function mergedRemote(name: string, old: Remote | undefined, change: RemoteChange): Remote {
   const url = change.url === undefined ? old?.url : change.url
   if (url === undefined || url === null) {
-    const place = `\`.remotes.${name}\``
+    const where = `\`.remotes.${name}\``
     throw old === undefined
-      ? new ApiError('missing_network_url', `missing field \`url\` inside ${place}`)
+      ? new ApiError('missing_network_url', `missing field \`url\` inside ${where}`)
       : new ApiError(
           'invalid_network_url',
-          `\`url\` cannot be null inside ${place}; remove the remote instead`,
+          `\`url\` cannot be null inside ${where}; remove the remote instead`,
         )
   }
   const { searchApiKey = old?.searchApiKey ?? null, writeApiKey = old?.writeApiKey ?? null } = change
   return { url, searchApiKey, writeApiKey }
 }
 
-/** Shards as they are once these remotes are gone; one without any goes with them. */
+/** The shards without the remotes `removed`. A shard that loses its last remote is removed too. */
 function withoutRemotes(shards: Network['shards'], removed: ReadonlySet<string>): Network['shards'] {
   const left = Object.entries(shards).map(
     ([name, { remotes }]) => [name, { remotes: remotes.filter((remote) => !removed.has(remote)) }] as const,
@@ -176,7 +176,7 @@ function mergeShards(known: Network['shards'], change: Change<ShardChange> | und
   return Object.fromEntries(shards)
 }
 
-/** Replaced first, then added to, then taken from. */
+/** The remotes of a shard after a change, which replaces them first, then adds some and then removes some. */
 function mergedShard(
   known: readonly string[],
   { remotes, addRemotes, removeRemotes }: ShardChange,

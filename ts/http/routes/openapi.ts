@@ -11,7 +11,7 @@ const read = {
   answers: { 200: { type: 'object' } },
 } as const
 
-/** The API described for machines, from the values that serve it. */
+/** The description of the API, made from the operations that are served. */
 export const openApiRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { apiDocument } = services
 

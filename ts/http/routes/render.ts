@@ -23,14 +23,14 @@ import {
 } from '../../requests/index.js'
 import { type IndexSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record, sendJson } from '../answers/index.js'
-import { reading } from '../index-lookup.js'
+import { readIndex } from '../index-lookup.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 const badTemplate = 'invalid_render_template'
 const badInput = 'invalid_render_input'
 
-/** What each kind of template and input is made of, beside its kind. */
+/** The members that each kind of template requires beside `kind`. Members of other kinds are refused. */
 const templateParts = {
   documentTemplate: ['indexUid', 'embedder'],
   chatDocumentTemplate: ['indexUid'],
@@ -39,6 +39,7 @@ const templateParts = {
   inlineDocumentTemplate: ['inline'],
   inlineFragment: ['inline'],
 } as const
+/** The same for each kind of input. */
 const inputParts = {
   indexDocument: ['indexUid', 'id'],
   inlineDocument: ['inline'],
@@ -71,14 +72,14 @@ const body = shape({
 type TemplateRequest = Values<typeof templateFields>
 type InputRequest = Values<typeof inputFields>
 
-/** A template found: as shown, and how many bytes of its text are kept. */
-interface Found {
+/** A template, and the number of bytes that its rendered text is cut to. */
+interface FoundTemplate {
   readonly template: unknown
-  /** null: as long as it comes. */
+  /** null: no limit. */
   readonly bytesMax: number | null
 }
 
-/** Trying out the templates that turn documents and searches into what embedders get. */
+/** Rendering the templates that turn documents and searches into the input of embedders. */
 export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, features, tasks } = services
 
@@ -120,7 +121,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 
   async function settingsOf(uid: string, access: Access): Promise<IndexSettings> {
     if (!access.allows(uid)) throw access.refusal(uid)
-    return reading(tasks, uid, (entry) => engine.settings(entry.id))
+    return readIndex(tasks, uid, (entry) => engine.settings(entry.id))
   }
 
   async function contextOf(
@@ -137,7 +138,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     const { indexUid: uid, id } = input as { readonly indexUid: string; readonly id: string }
     if (!access.allows(uid)) throw access.refusal(uid)
     const wanted = encodeRequest({ id, fields: null, retrieveVectors: false })
-    const document = await reading(tasks, uid, (entry) => engine.document(entry.id, wanted))
+    const document = await readIndex(tasks, uid, (entry) => engine.document(entry.id, wanted))
     if (document === null) {
       throw new ApiError('render_document_not_found', `document \`${id}\` not found in index \`${uid}\``)
     }
@@ -152,7 +153,7 @@ function plainObject(value: unknown): Readonly<Record<string, unknown>> {
   return value as Record<string, unknown>
 }
 
-function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): Found {
+function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): FoundTemplate {
   const bytesMax = wanted.documentTemplateMaxBytes
   const refuse = (reason: string): ApiError =>
     new ApiError(badTemplate, `bad value at \`.template\`: ${reason}`)
@@ -192,7 +193,7 @@ function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): 
   return { template: found.value, bytesMax }
 }
 
-/** What this route reads of an embedder as rendered. */
+/** The members of an embedder's rendered settings that this route reads. */
 interface Embedder {
   readonly documentTemplate?: string
   readonly documentTemplateMaxBytes?: number
@@ -202,7 +203,7 @@ interface Embedder {
   readonly searchEmbedder?: Embedder
 }
 
-/** All parts of the kind must be there, and none of another kind. */
+/** Checks that `given` has all members of its kind and none of another kind. @throws ApiError `code` */
 function requireParts(
   where: 'template' | 'input',
   given: Readonly<Record<string, unknown>>,

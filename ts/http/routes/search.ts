@@ -33,11 +33,11 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '../answers/index.js'
-import { reading, requireIndexUid } from '../index-lookup.js'
+import { readIndex, requireIndexUid } from '../index-lookup.js'
 import { askedFacts, observed } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { type Disconnect, disconnection, searchEmbedded, untilGone } from '../searches/index.js'
+import { type DisconnectSignal, disconnectOf, searchEmbedded, untilDisconnected } from '../searches/index.js'
 
 const searchBody = shape(searchFields)
 const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })
@@ -60,7 +60,7 @@ const similarParameters = {
   filter: optional(jsonOrText(filter), 'invalid_similar_filter'),
 }
 
-/** Searching one index: documents, facet values, neighbours of a document. */
+/** Searches in one index: for documents, facet values, and documents like a given one. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, tasks, features, searches } = services
 
@@ -111,7 +111,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           (one) => one !== null,
         ),
       })
-      const find = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
+      const find = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
         requireSensible(wanted, features)
         const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))
         const ruled = { indexUid: entry.uid, q: wanted.q, filter }
@@ -169,10 +169,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 
   function readInTurn(
     { reply, access, indexUid }: Authorized,
-    read: (entry: IndexEntry, stop: Disconnect) => Promise<Uint8Array>,
+    read: (entry: IndexEntry, stop: DisconnectSignal) => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
-    return searches.run(access.holder, disconnection(reply), async (stop) =>
-      reading(tasks, requireIndexUid(indexUid), (entry) => read(entry, stop)),
+    return searches.run(access.holder, disconnectOf(reply), async (stop) =>
+      readIndex(tasks, requireIndexUid(indexUid), (entry) => read(entry, stop)),
     )
   }
 
@@ -207,7 +207,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const find = async (entry: IndexEntry, stop: Disconnect): Promise<Uint8Array> => {
+    const find = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
       const complete: SimilarRequest = {
         indexUid: entry.uid,
         id: wanted.id,
@@ -233,15 +233,15 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       event,
       () => askedFacts(wanted),
       () =>
-        untilGone(disconnection(reply), async (stop) =>
-          reading(tasks, requireIndexUid(indexUid), (entry) => find(entry, stop)),
+        untilDisconnected(disconnectOf(reply), async (stop) =>
+          readIndex(tasks, requireIndexUid(indexUid), (entry) => find(entry, stop)),
         ),
     )
     return sendJsonBytes(reply, body)
   }
 }
 
-/** The flat parameters of a query string as the search they mean. */
+/** The search that the flat parameters of a query string describe. */
 function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
   const { hybridEmbedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
   if (hybridEmbedder === null && hybridSemanticRatio !== null) {

@@ -13,17 +13,17 @@ import {
   settingRoutes as settingTable,
 } from '../../settings/index.js'
 import { sendJson, sendSummary, taskSummary } from '../answers/index.js'
-import { reading, requireIndexUid } from '../index-lookup.js'
-import { raise, settingsFacts } from '../metrics/index.js'
+import { readIndex, requireIndexUid } from '../index-lookup.js'
+import { recordUse, settingsFacts } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 const path = '/indexes/:indexUid/settings'
 
-/** One URL that reads, writes and resets: all settings, or one of them. */
+/** A URL with routes to read, change and reset all settings of an index, or one of them. */
 interface SettingsResource {
   readonly url: string
-  /** In a sentence: `the settings`, `the setting stopWords`. */
+  /** Its name in summaries: `the settings`, `the setting stopWords`. */
   readonly what: string
   readonly verb: 'PUT' | 'PATCH'
   readonly body: Type<SentSettings>
@@ -32,7 +32,7 @@ interface SettingsResource {
   readonly reset: () => SettingsChange
 }
 
-/** The settings of an index, whole and one by one. */
+/** The settings of an index, all together and one by one. */
 export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features } = services
   resource(app, services, {
@@ -70,13 +70,16 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     answers: { 200: shown },
   } as const
   serve(app, services, get, async ({ reply, indexUid }) =>
-    sendJson(reply, render(await reading(tasks, requireIndexUid(indexUid), ({ id }) => engine.settings(id)))),
+    sendJson(
+      reply,
+      render(await readIndex(tasks, requireIndexUid(indexUid), ({ id }) => engine.settings(id))),
+    ),
   )
 
   const actions = ['settings.update'] as const
   const write = { method: verb, url, summary: `Change ${what}`, actions, body, answers } as const
   serve(app, services, write, async ({ request, reply, access, indexUid, body: sent }) => {
-    raise(services, request, 'settingsUpdated', settingsFacts(sent))
+    recordUse(services, request, 'settingsUpdated', settingsFacts(sent))
     const change = settingsChange(sent, features.flags)
     return enqueue(reply, requireIndexUid(indexUid), change, false, access.mayCreate(indexUid))
   })

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../../requests/index.js'
 import { sendSummary, taskSummary } from '../answers/index.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { SWAPS_MAX } from './limits.js'
@@ -31,7 +31,7 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 202: taskSummary },
     },
     async ({ request, reply, access, body }) => {
-      raise(services, request, 'indexesSwapped', { swap_operation_number: body.length })
+      recordUse(services, request, 'indexesSwapped', { swap_operation_number: body.length })
       const swaps = body.map(({ indexes, rename }, i) => {
         const [first, second] = indexes
         if (indexes.length !== 2 || first === undefined || second === undefined) {
@@ -55,7 +55,7 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
   )
 }
 
-/** Names that are in `names` more than once, each in order of its second occurrence. */
+/** The names that occur more than once, in order of their second occurrence. */
 function repeatedIn(names: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()

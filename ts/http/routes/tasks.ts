@@ -25,13 +25,13 @@ import {
   text,
 } from '../answers/index.js'
 import { UNREAD_MS_MAX } from '../limits.js'
-import { raise, taskFacts } from '../metrics/index.js'
+import { recordUse, taskFacts } from '../metrics/index.js'
 import { type Call, param, rawQuery, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { closeIfUnread } from '../transport/index.js'
 import { humanSize } from '../views/index.js'
 
-/** A filter of the listings; undefined if not sent, null for `*`. */
+/** A filter of the listings. Its value is undefined if it was not sent, and null for `*`. */
 function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {
   return { type, code, absent: { kind: 'value', value: undefined } }
 }
@@ -72,7 +72,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 200: pageFrom(task) },
     },
     async ({ request, reply, access: { visibleIndexes }, query }) => {
-      raise(services, request, 'tasksSeen', taskFacts(query))
+      recordUse(services, request, 'tasksSeen', taskFacts(query))
       return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
     },
   )
@@ -215,8 +215,8 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
   )
 
   /**
-   * The query string of a request to cancel or delete tasks, and the tasks that match it now: those that match later are
-   * left alone.
+   * The query string of a request to cancel or delete tasks, and the tasks that match it now: those that match later
+   * are left alone.
    */
   async function matched({
     request,

@@ -16,7 +16,7 @@ import {
 } from '../../requests/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
 import { listOf, record, sendJson, webhook as webhookAnswer } from '../answers/index.js'
-import { raise } from '../metrics/index.js'
+import { recordUse } from '../metrics/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { redactedAuthorization } from '../views/index.js'
@@ -39,7 +39,7 @@ const body = shape({
   isEditable: immutable('immutable_webhook_is_editable'),
 })
 
-/** Who is told about finished tasks. */
+/** Webhooks: the URLs that are told about finished tasks. */
 export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { webhooks } = services
   serve(
@@ -67,7 +67,7 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       answers: { 201: webhookAnswer },
     },
     async ({ request, reply, body: { url, headers } }) => {
-      raise(services, request, 'webhooksChanged', { webhooks_created: 1 })
+      recordUse(services, request, 'webhooksChanged', { webhooks_created: 1 })
       if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
       return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
     },
@@ -103,7 +103,7 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       answers: { 200: webhookAnswer },
     },
     async ({ request, reply, body: { url, headers } }) => {
-      raise(services, request, 'webhooksChanged', { 'webhooks.updated': 1 })
+      recordUse(services, request, 'webhooksChanged', { 'webhooks.updated': 1 })
       const uuid = uuidOf(request)
       if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
       return sendJson(reply, view(await webhooks.update(uuid, { url, headers })))

@@ -3,10 +3,11 @@ import type { StopSignal } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 
 /**
- * Whether the client of a search has gone, which every search asks for and hardly one is told. What the platform has
- * for this takes 20 µs to make, so it is made only for those who need one.
+ * Whether the client of a search has disconnected.
+ *
+ * Every search has one of these. Making an `AbortSignal` takes 20 µs, so it is made only when something asks for it.
  */
-export class Disconnect implements StopSignal {
+export class DisconnectSignal implements StopSignal {
   readonly #listeners: (() => void)[] = []
   #controller: AbortController | null = null
   #aborted = false
@@ -15,7 +16,7 @@ export class Disconnect implements StopSignal {
     return this.#aborted
   }
 
-  /** The same, for the platform. */
+  /** An `AbortSignal` that aborts at the same time, for calls of Node.js that take one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#aborted) this.#controller.abort()
@@ -39,11 +40,11 @@ export class Disconnect implements StopSignal {
   }
 }
 
-/** Calls back when the client disconnects before it got its answer, until the returned function is called. */
-export type OnGone = (callback: () => void) => () => void
+/** Calls `callback` if the client disconnects before its answer is sent. The returned function ends the listening. */
+export type OnDisconnect = (callback: () => void) => () => void
 
-/** Tells when the client of `reply` is gone before it got its answer. */
-export function disconnection(reply: FastifyReply): OnGone {
+/** Listens for the disconnection of the client of `reply`. */
+export function disconnectOf(reply: FastifyReply): OnDisconnect {
   return (callback) => {
     const closed = (): void => {
       if (!reply.raw.writableFinished) callback()
@@ -54,20 +55,20 @@ export function disconnection(reply: FastifyReply): OnGone {
 }
 
 /**
- * Runs `work`, which is told when its client has gone.
- * @param given what is thrown instead of the failure of a work that was given up, which no client sees
+ * Calls `run` with a signal that aborts when the client disconnects.
+ * @param abandoned makes the error that is thrown in place of any error after the client has disconnected
  */
-export async function untilGone<T>(
-  onGone: OnGone,
-  work: (stop: Disconnect) => Promise<T>,
-  given = (): ApiError => new ApiError('bad_request', 'the client has gone'),
+export async function untilDisconnected<T>(
+  onDisconnect: OnDisconnect,
+  run: (stop: DisconnectSignal) => Promise<T>,
+  abandoned = (): ApiError => new ApiError('bad_request', 'the client has gone'),
 ): Promise<T> {
-  const gone = new Disconnect()
-  const stopListening = onGone(() => gone.abort())
+  const stop = new DisconnectSignal()
+  const stopListening = onDisconnect(() => stop.abort())
   try {
-    return await work(gone)
+    return await run(stop)
   } catch (error) {
-    throw gone.aborted ? given() : error
+    throw stop.aborted ? abandoned() : error
   } finally {
     stopListening()
   }

@@ -1,4 +1,4 @@
-/** Here is a search by meaning without a vector: who turns its words into one, and is it worth it? */
+/** Here is a search by meaning without a vector: is a vector needed, and which embedder makes it? */
 import { performance } from 'node:perf_hooks'
 import { embeddingError } from '../../embedders/index.js'
 import { type Answer, encodeRequest, type SearchRequest } from '../../engine/index.js'
@@ -7,9 +7,9 @@ import { ownValue } from '../../requests/index.js'
 import type { IndexSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Services } from '../services.js'
-import type { Disconnect } from './disconnect.js'
+import type { DisconnectSignal } from './disconnect.js'
 
-/** Milliseconds a search may take where its index does not say. Source: settings §8. */
+/** Milliseconds a search may take if the settings of its index have no `searchCutoffMs`. Source: settings §8. */
 const SEARCH_MS = 1500
 
 /** A search whose query may still have to be embedded. */
@@ -22,13 +22,13 @@ export interface Embeddable {
 type Needed = Pick<Services, 'engine' | 'embedders'>
 
 /**
- * One search: by words first, where they may be enough, and by meaning if they were not.
- * @throws ApiError `vector_embedding_error` if it cannot go by words alone
+ * Searches by words first if they may suffice, and by meaning if the engine reports that a vector can change the page.
+ * @throws ApiError `vector_embedding_error` if no vector can be made and words alone cannot answer the search
  */
 export async function searchEmbedded(
   services: Needed,
   search: Embeddable,
-  stop: Disconnect,
+  stop: DisconnectSignal,
 ): Promise<Answer> {
   const { engine } = services
   const { entry, request, media } = search
@@ -43,22 +43,22 @@ export async function searchEmbedded(
 }
 
 /**
- * The same search with a vector, if it needs one and there is somebody who makes it. Without one it goes by
- * words alone.
- * @param started when its time began, as `performance.now()` counts
- * @throws ApiError `vector_embedding_error` if it cannot
+ * The search with a vector for its query. It stays without one if it needs none, if its embedder makes none, or if
+ * making it failed and words alone can answer the search.
+ * @param started when the time budget of the search began, by `performance.now()`
+ * @throws ApiError `vector_embedding_error` if making it failed and words alone cannot answer the search
  */
 export async function withVector(
   { engine, embedders }: Needed,
   search: Embeddable,
-  stop: Disconnect,
+  stop: DisconnectSignal,
   started = performance.now(),
 ): Promise<SearchRequest> {
   const { entry, request, media } = search
   if (!lacksVector(search) || request.hybrid === null) return request
   const settings = await engine.settings(entry.id)
   const fields = ownValue(settings.embedders, request.hybrid.embedder)
-  // The engine says what is wrong with the name, and what a search without a vector means.
+  // The engine reports an unknown embedder, and answers a search without a vector.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
   const deadline = started + budgetMs(settings)
   try {
@@ -75,7 +75,7 @@ const budgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?
 
 const isBlank = ({ q }: SearchRequest): boolean => q === null || q.trim() === ''
 
-/** Source: vectors §6.2. */
+/** Whether the search needs a vector that the request does not hold. Source: vectors §6.2. */
 function lacksVector({ request, media }: Embeddable): boolean {
   const { hybrid, vector } = request
   return (

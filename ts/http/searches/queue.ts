@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors/index.js'
-import { type Disconnect, type OnGone, untilGone } from './disconnect.js'
+import { type DisconnectSignal, type OnDisconnect, untilDisconnected } from './disconnect.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number
@@ -16,9 +16,9 @@ interface Waiter {
 /**
  * Lets a bounded number of searches run and a bounded number wait.
  *
- * Turns go round the waiting holders (API keys), so that one busy key cannot starve the others. When
- * the waiting room is full, the newest search of the holder with most of them gives way if the newcomer
- * holds at least two places fewer; otherwise the newcomer is refused.
+ * Holders (API keys) take turns, so that one busy key cannot starve the searches of another. When the queue is full, a
+ * new search evicts the newest search of the holder with the most waiting searches, if its own holder has at least two
+ * fewer; otherwise the new search is refused.
  */
 export class SearchQueue {
   readonly #limits: SearchQueueLimits
@@ -31,35 +31,40 @@ export class SearchQueue {
     this.#limits = limits
   }
 
-  /** Figures for metrics. */
+  /** How many searches run now. */
   get running(): number {
     return this.#running
   }
 
+  /** How many searches wait now. */
   get waiting(): number {
     return this.#waitingCount
   }
 
   /**
    * Runs `search` when its turn comes.
-   * @param onGone when its client is gone, a search gives up its place or, running, is told so
+   * @param onDisconnect a waiting search leaves the queue when its client disconnects; a running one gets the signal
    * @throws ApiError `too_many_search_requests`
    */
-  async run<T>(holder: string, onGone: OnGone, search: (stop: Disconnect) => Promise<T>): Promise<T> {
-    if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onGone)
+  async run<T>(
+    holder: string,
+    onDisconnect: OnDisconnect,
+    search: (stop: DisconnectSignal) => Promise<T>,
+  ): Promise<T> {
+    if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onDisconnect)
     else this.#running += 1
     try {
-      return await untilGone(onGone, search, () => tooMany(this.#limits))
+      return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits))
     } finally {
       this.#running -= 1
       this.#admitNext()
     }
   }
 
-  #wait(holder: string, onGone: OnGone): Promise<void> {
+  #wait(holder: string, onDisconnect: OnDisconnect): Promise<void> {
     return new Promise((resolve, reject) => {
       const refuse = (): void => reject(tooMany(this.#limits))
-      if (this.#waitingCount >= this.#limits.searchesWaitingMax && !this.#makeRoomFor(holder)) {
+      if (this.#waitingCount >= this.#limits.searchesWaitingMax && !this.#evictFor(holder)) {
         refuse()
         return
       }
@@ -68,7 +73,7 @@ export class SearchQueue {
       }
       const timer = setTimeout(leave, this.#limits.searchWaitMsMax)
       timer.unref()
-      const stopListening = onGone(leave)
+      const stopListening = onDisconnect(leave)
       const settle = (then: () => void) => (): void => {
         clearTimeout(timer)
         stopListening()
@@ -82,8 +87,11 @@ export class SearchQueue {
     })
   }
 
-  /** Refuses one search of the busiest holder, if that leaves it no worse off than the newcomer. */
-  #makeRoomFor(holder: string): boolean {
+  /**
+   * Evicts the newest search of the holder with the most waiting ones, if that holder then still has at least as many
+   * as `holder` with its new one. @returns whether a search was evicted
+   */
+  #evictFor(holder: string): boolean {
     const own = this.#waiting.get(holder)?.length ?? 0
     let busiest: Waiter[] = []
     for (const queue of this.#waiting.values()) if (queue.length > busiest.length) busiest = queue
@@ -101,7 +109,7 @@ export class SearchQueue {
     if (entry === undefined || next === undefined) return
     const [holder, queue] = entry
     this.#remove(next)
-    // Back to the end of the round, if it has more.
+    // A holder with more searches goes to the end of the round.
     if (queue.length > 0) {
       this.#waiting.delete(holder)
       this.#waiting.set(holder, queue)
@@ -112,9 +120,9 @@ export class SearchQueue {
 
   #remove(waiter: Waiter): boolean {
     const queue = this.#waiting.get(waiter.holder)
-    const place = queue?.indexOf(waiter) ?? -1
-    if (queue === undefined || place === -1) return false
-    queue.splice(place, 1)
+    const position = queue?.indexOf(waiter) ?? -1
+    if (queue === undefined || position === -1) return false
+    queue.splice(position, 1)
     if (queue.length === 0) this.#waiting.delete(waiter.holder)
     this.#waitingCount -= 1
     return true

@@ -1,3 +1,3 @@
-/** Here is a connection: what holds for its requests and answers, whichever route they belong to? */
-export { refuseGarbage, sendError, setUpTransport } from './transport.js'
+/** Here is a connection: which rules hold for its requests and answers on every route? */
+export { refuseMalformed, sendError, setUpTransport } from './transport.js'
 export { closeIfUnread, UnreadAnswers } from './unread-answers.js'

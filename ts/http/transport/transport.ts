@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode, toErrorBody } from '../../errors/index.js'
 
-/** Seconds a preflight answer may be kept. */
+/** Seconds for which a browser may cache a preflight answer. */
 const PREFLIGHT_MAX_AGE_S = 86_400
-/** Seconds after which a refused request may be tried again. */
+/** Seconds after which a client may retry a request that was answered 503. */
 const RETRY_AFTER_S = 10
 
 declare module 'fastify' {
@@ -14,18 +14,18 @@ declare module 'fastify' {
   }
 }
 
-/** Paths of the routes and the methods each takes, for 404 and 405. */
+/** The methods of each path pattern, for 404 and 405. */
 type RouteTable = Map<string, Set<string>>
 
-/** Error bodies, 404 and 405, CORS, bodies handed to the routes unread. */
+/** Sets up error bodies, 404 and 405, and CORS, and leaves bodies to the routes, unread. */
 export function setUpTransport(app: FastifyInstance): void {
   answerErrors(app)
   answerOtherOrigins(app)
   answerUnknownRoutes(app)
-  // Clients send content types along with bodies that no route expects, and odd ones along with bodies that
-  // are. fastify would judge both before the route could say who is asking; reading is left to the routes.
+  // fastify would refuse a content type it does not know before the route has checked the key. So it sees none: the
+  // header moves to a property, and the routes read it along with the body.
   app.decorateRequest('contentType', '')
-  // After a request that asks for another protocol the platform reads no other one from its connection.
+  // Node.js reads no further request from a connection after one with `Upgrade`, so the answer closes it.
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close')
     request.contentType = request.headers['content-type'] ?? ''
@@ -35,7 +35,7 @@ export function setUpTransport(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
-/** Answers with an error body; every failure of a handler ends here. */
+/** Answers with an error body. Every error of a handler or of fastify arrives here. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const theirs = error instanceof ApiError ? error : fromFastify(error)
   const known = theirs ?? fromSystem(error)
@@ -48,13 +48,13 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
 }
 
-/** Answers bytes that are no HTTP request, as far as the connection still takes an answer. */
-export function refuseGarbage(error: Error & { readonly code?: string }, socket: Socket): void {
+/** Answers bytes that are not an HTTP request, if the connection can still be written to. */
+export function refuseMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const [status, reason] = garbage[error.code ?? ''] ?? ['400 Bad Request', 'it is not valid HTTP']
+  const [status, reason] = parserErrors[error.code ?? ''] ?? ['400 Bad Request', 'it is not valid HTTP']
   const body = JSON.stringify(
     toErrorBody(new ApiError('bad_request', `the request cannot be read: ${reason}`)),
   )
@@ -67,13 +67,13 @@ export function refuseGarbage(error: Error & { readonly code?: string }, socket:
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** Status line and words for what the platform's HTTP parser gives up on. */
-const garbage: Readonly<Record<string, readonly [string, string]>> = {
+/** Status line and reason by the code of an error of Node's HTTP parser. */
+const parserErrors: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'its headers are too long'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'it took too long to arrive'],
 }
 
-/** What the operating system refuses, by the name of its error: the operator can do something about it. */
+/** Errors of the operating system that an operator can remedy, by their names. */
 const systemErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENOSPC: ['no_space_left_on_device', 'there is no space left on the disk'],
   EDQUOT: ['no_space_left_on_device', 'the disk quota is used up'],
@@ -88,7 +88,7 @@ function fromSystem(error: unknown): ApiError | null {
   return new ApiError(...systemErrors[code]!)
 }
 
-/** fastify's own complaints about a request, in the API's terms; null for failures of ours. */
+/** An error of fastify about a request, with a code of the API; null for any other error. */
 function fromFastify(error: unknown): ApiError | null {
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   if (typeof status !== 'number' || status < 400 || status >= 500) return null
@@ -128,13 +128,14 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     if (methods.length === 0 || methods.includes(request.method)) void reply.code(404).send()
     else void refuseMethod(reply, methods)
   })
-  // A fixed name wins over a parameter whatever the verb: `GET /documents/fetch` asks for no document.
-  const fixed = new Map<string, readonly string[]>()
+  // A path with a fixed name is that route alone, whatever the method: `GET /documents/fetch` is a 405, and no request
+  // for a document with the id `fetch`.
+  const moreSpecific = new Map<string, readonly string[]>()
   app.addHook('onReady', async () => {
-    for (const pattern of routes.keys()) fixed.set(pattern, rivalsOf(pattern, routes))
+    for (const pattern of routes.keys()) moreSpecific.set(pattern, moreSpecificThan(pattern, routes))
   })
   app.addHook('onRequest', async (request, reply) => {
-    const rivals = fixed.get(request.routeOptions.url ?? '') ?? []
+    const rivals = moreSpecific.get(request.routeOptions.url ?? '') ?? []
     if (rivals.length === 0) return
     const path = segments(request.url.split('?')[0] ?? '')
     const rival = rivals.find((pattern) => fits(segments(pattern), path))
@@ -146,8 +147,8 @@ function refuseMethod(reply: FastifyReply, methods: readonly string[]): FastifyR
   return reply.code(405).header('allow', methods.join(', ')).send()
 }
 
-/** Other routes with a fixed name where `pattern` has a parameter. */
-function rivalsOf(pattern: string, routes: RouteTable): readonly string[] {
+/** Routes that match a part of the paths of `pattern`, with a fixed name in place of a parameter. */
+function moreSpecificThan(pattern: string, routes: RouteTable): readonly string[] {
   const parts = segments(pattern)
   return [...routes.keys()].filter((other) => {
     const theirs = segments(other)
@@ -164,7 +165,7 @@ function methodsOf(routes: RouteTable, url: string): string[] {
   const path = segments(url.split('?')[0] ?? '')
   const methods = new Set<string>()
   const fitting = [...routes].filter(([pattern]) => fits(segments(pattern), path))
-  // Fixed names first: they alone count where a parameter would fit too.
+  // Of the patterns that match, only those with the fewest parameters count.
   const fewest = Math.min(...fitting.map(([pattern]) => parametersIn(pattern)))
   for (const [pattern, taken] of fitting) {
     if (parametersIn(pattern) === fewest) for (const method of taken) methods.add(method)

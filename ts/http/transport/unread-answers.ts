@@ -1,15 +1,16 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Answers that are made and that their clients have not read yet.
+ * Answers that have been made and that their clients have not read to the end yet.
  *
- * An answer that is not read lies in the memory. Beyond the bound, the connection whose answer waits longest is closed:
- * a client that reads is done long before. A connection that reads nothing for a while is closed in any case.
+ * Such an answer takes memory. When all together exceed the bound, the connection of the oldest one is closed: a client
+ * that reads steadily would have read it long before. A client that reads nothing for a while loses its connection
+ * anyway.
  */
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #idleMsMax: number
-  /** Bytes of each answer, those that were made first at the front. */
+  /** Bytes of each answer, oldest first. */
   readonly #answers = new Map<ServerResponse, number>()
   #bytes = 0
 
@@ -18,7 +19,7 @@ export class UnreadAnswers {
     this.#idleMsMax = idleMsMax
   }
 
-  /** Watches an answer that is about to be sent. */
+  /** Counts an answer that is about to be sent, until it has been read. */
   add(response: ServerResponse, bytes: number): void {
     if (response.closed || this.#answers.has(response)) return
     this.#answers.set(response, bytes)
@@ -40,8 +41,8 @@ export class UnreadAnswers {
   }
 }
 
-/** Closes the connection of an answer once nothing of it was read for so many milliseconds. */
+/** Closes the connection of an answer once its client has read nothing for `idleMsMax` milliseconds. */
 export function closeIfUnread(response: ServerResponse, idleMsMax: number): void {
-  // The platform counts a part of a long write that the system takes as a sign of life.
+  // Node.js restarts this time whenever the system accepts a part of a long write.
   response.setTimeout(idleMsMax, () => response.req.socket.destroy())
 }

@@ -11,7 +11,7 @@ import {
 } from '../../requests/index.js'
 import type { FilterableRule, IndexSettings } from '../../settings/index.js'
 
-/** Body of the field listing. */
+/** The body of a request for the list of fields. */
 export const fieldsBody = shape({
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
@@ -32,7 +32,7 @@ export const fieldsBody = shape({
   ),
 })
 
-/** Which fields to list; null does not restrict. Conditions are AND-ed. */
+/** Conditions that listed fields must meet, all of them; null: no condition. */
 export interface FieldsFilter {
   readonly attributePatterns: readonly string[] | null
   readonly displayed: boolean | null
@@ -43,7 +43,7 @@ export interface FieldsFilter {
   readonly filterable: boolean | null
 }
 
-/** One field with everything the settings say about it; keys in the order they are rendered. */
+/** A field, and what the settings say about it. Answers show the keys in this order. */
 export interface FieldView {
   readonly name: string
   readonly displayed: { readonly enabled: boolean }
@@ -61,7 +61,7 @@ export interface FieldView {
   readonly localized: { readonly locales: readonly string[] }
 }
 
-/** The fields `filter` keeps, sorted by name. */
+/** The fields that `filter` matches, sorted by name. */
 export function fieldViews(
   names: readonly string[],
   settings: IndexSettings,
@@ -70,10 +70,10 @@ export function fieldViews(
   return [...names]
     .sort()
     .map((name) => fieldView(name, settings))
-    .filter((view) => filter === null || keeps(filter, view))
+    .filter((view) => filter === null || matchesFilter(filter, view))
 }
 
-function keeps(filter: FieldsFilter, view: FieldView): boolean {
+function matchesFilter(filter: FieldsFilter, view: FieldView): boolean {
   const switches = ['displayed', 'searchable', 'sortable', 'distinct', 'rankingRule', 'filterable'] as const
   return (
     (filter.attributePatterns?.some((pattern) => patternMatches(pattern, view.name)) ?? true) &&
@@ -112,7 +112,7 @@ function filterableFeatures(
   name: string,
   rules: readonly FilterableRule[],
 ): Omit<FieldView['filterable'], 'sortBy'> & { sortBy?: never } {
-  // The first entry that matches decides alone.
+  // Only the first entry that matches counts.
   for (const rule of rules) {
     if (typeof rule === 'string') {
       if (covers(rule, name)) return { enabled: true, facetSearch: true, equality: true, comparison: true }
@@ -128,7 +128,7 @@ const covers = (entry: string, name: string): boolean => name === entry || name.
 const covered = (entries: readonly string[], name: string): boolean =>
   entries.includes('*') || entries.some((entry) => covers(entry, name))
 
-/** `*`, `start*`, `*end`, `*inside*` or the exact dotted name. */
+/** Whether `name` matches a pattern: `*`, `start*`, `*end`, `*inside*` or an exact dotted name. */
 function patternMatches(pattern: string, name: string): boolean {
   if (pattern === '*') return true
   const open = pattern.startsWith('*')

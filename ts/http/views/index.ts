@@ -1,4 +1,4 @@
-/** Here is a value of the service: how does an answer show it? */
+/** Here is a field, a size, a secret or an index with its figures: how does an answer show it? */
 export { fieldsBody, fieldViews } from './fields.js'
 export { redactedAuthorization } from './secrets.js'
 export { humanSize, size } from './sizes.js'

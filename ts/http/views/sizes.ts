@@ -1,13 +1,13 @@
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-/** How sizes are shown: bytes as a number, or with a binary unit and at most two decimals. */
+/** How answers show sizes: as a number of bytes, or as text with a binary unit and at most two decimals. */
 export type SizeFormat = 'raw' | 'human'
 
 export function size(bytes: number, format: SizeFormat): number | string {
   return format === 'raw' ? bytes : humanSize(bytes)
 }
 
-/** `19.64 MiB`. */
+/** Text such as `19.64 MiB`. */
 export function humanSize(bytes: number): string {
   let value = bytes
   let unit = 0

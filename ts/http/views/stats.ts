@@ -3,7 +3,7 @@ import { boolean, defaulted, oneOf } from '../../requests/index.js'
 import type { IndexEntry, Tasks } from '../../tasks/index.js'
 import { type SizeFormat, size } from './sizes.js'
 
-/** Query parameters of the statistics of one index or all. */
+/** Query parameters of the statistics of one index or of all. */
 export const statsParameters = {
   showInternalDatabaseSizes: defaulted(boolean, false, 'invalid_stats_show_internal_database_sizes'),
   sizeFormat: defaulted(oneOf(['raw', 'human']), 'raw', 'invalid_stats_size_format'),
@@ -14,7 +14,7 @@ export interface StatsOptions {
   readonly sizeFormat: SizeFormat
 }
 
-/** The statistics of one index as clients see them, and the bytes it takes on disk. */
+/** The statistics of an index as answers show them, and the bytes it takes on disk. */
 export async function indexStats(
   { engine, tasks }: { readonly engine: Engine; readonly tasks: Tasks },
   { uid, id }: IndexEntry,
