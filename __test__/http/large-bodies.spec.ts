@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import { readJson, readJsonInSlices, toText } from '../../ts/parse/index.js'
 import { checkError, checkRefusals } from '../support/refusals.js'
-import { startServer, type TestServer } from '../support/server.js'
+import { startServer, type TestAnswer, type TestServer } from '../support/server.js'
 
 const documents = '/indexes/a/documents'
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at))
@@ -100,6 +100,25 @@ async function begin(t: ExecutionContext, server: TestServer, path: string, star
   return socket
 }
 
+/** Begins a body whose bytes leave no memory for `other`, and sends `other` until it is refused. */
+async function holdMemory(
+  begun: () => Promise<Socket>,
+  other: () => Promise<TestAnswer>,
+): Promise<{ readonly first: Socket; readonly refused: TestAnswer }> {
+  for (;;) {
+    const first = await begun()
+    let isAnswered = false
+    first.once('data', () => {
+      isAnswered = true
+    })
+    // If `other` comes between two chunks of the first body, the first one is refused: another one begins then.
+    while (!isAnswered) {
+      const refused = await other()
+      if (refused.status === 503) return { first, refused }
+    }
+  }
+}
+
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
 test('bodies that take too much memory together are refused, to be sent again', async (t) => {
@@ -109,10 +128,8 @@ test('bodies that take too much memory together are refused, to be sent again', 
       `${documents}/delete-batch`,
       list(10_000, (i) => `${i}-${'x'.repeat(30)}`),
     )
-  const first = await begin(t, server, `${documents}/delete-batch`, `["${'a'.repeat(900_000)}"`)
-  // Until the first has arrived, there is still memory for the other.
-  let refused = await other()
-  while (refused.status === 202) refused = await other()
+  const begun = () => begin(t, server, `${documents}/delete-batch`, `["${'a'.repeat(900_000)}"`)
+  const { first, refused } = await holdMemory(begun, other)
   checkError(t, refused, 503, 'too_many_requests')
   t.is(refused.headers['retry-after'], '10')
   t.is((await server.post('/indexes', { uid: 'small' })).status, 202, 'short bodies are taken')
@@ -126,8 +143,8 @@ test('a client that hangs up gives back what its body took', async (t) => {
   const server = await startServer(t, { bodiesBytesMax: 1_000_000 })
   const other = (): ReturnType<TestServer['post']> =>
     server.post('/indexes/a/search', { q: 'x'.repeat(300_000) })
-  const first = await begin(t, server, '/indexes/a/search', `{"q":"${'a'.repeat(900_000)}`)
-  while ((await other()).status !== 503) await turn()
+  const begun = () => begin(t, server, '/indexes/a/search', `{"q":"${'a'.repeat(900_000)}`)
+  const { first } = await holdMemory(begun, other)
   first.destroy()
   while ((await other()).status === 503) await turn()
   t.is((await other()).body.code, 'index_not_found')
