@@ -5,29 +5,29 @@ import { KeyBook, type KeyRecord, type KeyStore } from './key-book.js'
 import { matchesAny } from './patterns.js'
 import { readToken, type SearchRules, signingKeyUid, verifyToken } from './tenant-token.js'
 
-/** What one request may do, once it was let in. */
+/** The rights of one request whose key has been accepted. */
 export interface Access {
-  /** Tells holders apart, so that they can be served fairly. */
+  /** Identifies the key, so that the search queue can serve keys in turns. */
   readonly holder: string
-  /** Patterns of the indexes the holder may see; null: all. */
+  /** Patterns of the indexes that the request may see; null: all. */
   readonly visibleIndexes: readonly string[] | null
-  /** Whether the actions that were asked for are allowed on this index. */
+  /** Whether the required actions are allowed on this index. */
   allows(indexUid: string): boolean
-  /** The error for an index that `allows` refuses. */
+  /** The error for an index that is not allowed. */
   refusal(indexUid: string): ApiError
-  /** Whether a write may create this index. */
+  /** Whether a task of this request may create the index. */
   mayCreate(indexUid: string): boolean
-  /** The filter a tenant token adds to every search of this index; null: none. */
+  /** The filter that the tenant token adds to every search of this index; null: none. */
   forcedFilter(indexUid: string): unknown
 }
 
-/** Who may do what. */
+/** The keys of the instance, and the check of requests against them. */
 export interface Auth {
   readonly keys: KeyBook
   /**
-   * Lets the bearer of `authorization` do all of `actions`, on `indexUid` if the route names one.
+   * Checks that a request may do all of `actions`, on `indexUid` if its route names an index.
    * @param authorization the header as sent
-   * @param actions none: everyone may, and the header is not read
+   * @param actions if empty, every request may, and the header is not read
    * @throws ApiError `missing_authorization_header`, `missing_master_key`, `invalid_api_key`
    */
   require(authorization: string | undefined, actions: readonly Action[], indexUid?: string): Promise<Access>
@@ -51,10 +51,10 @@ const everything: Omit<Access, 'holder'> = {
 const openAccess: Access = { ...everything, holder: 'anyone' }
 const masterAccess: Access = { ...everything, holder: 'master' }
 
-/** Actions that tenant tokens may be used for. */
+/** The actions that a tenant token can grant. */
 const tokenActions: ReadonlySet<Action> = new Set(['search', 'chatCompletions'])
 
-/** Reads the keys of the instance; an instance without any gets the default ones. */
+/** Reads the keys of the instance. An instance without keys gets the default ones. */
 export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions): Promise<Auth> {
   const keys = await KeyBook.open(store, masterKey)
   const masterDigest = masterKey === null ? null : digest(masterKey)
@@ -87,7 +87,7 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
   }
 }
 
-/** The token of the header, null if there is no header. */
+/** The key or token in the header; null without a header. @throws ApiError */
 function readHeader(authorization: string | undefined): string | null {
   if (authorization === undefined) return null
   const space = authorization.indexOf(' ')
@@ -103,7 +103,7 @@ function readHeader(authorization: string | undefined): string | null {
   return token
 }
 
-/** The key if it is known, unexpired and holds all of `actions`; the error does not tell which of these failed. */
+/** The key if it is known, not expired and holds all of `actions`. The error does not tell which of these failed. */
 function usable(key: KeyRecord | null, actions: readonly Action[], now: number): KeyRecord {
   if (key === null || !actions.every((action) => grants(key.actions, action))) throw invalidKey()
   if (key.expiresAt !== null && now >= Date.parse(key.expiresAt)) throw invalidKey()
@@ -128,7 +128,7 @@ function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
 
 function tokenAccess(parent: KeyRecord, rules: SearchRules, indexUid: string | undefined): Access {
   const allows = (uid: string): boolean => rules.rule(uid) !== null && matchesAny(parent.indexes, uid)
-  // What the signing key may see is none of the bearer's business.
+  // The message does not list the indexes of the signing key, which the bearer of a token must not learn.
   const refusal = (uid: string): ApiError =>
     new ApiError('invalid_api_key', `the tenant token does not allow the index \`${uid}\``)
   if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)

@@ -3,7 +3,7 @@ import { ApiError } from '../errors/index.js'
 import { withoutTrailing } from '../parse/index.js'
 import { isGlobal } from './actions.js'
 
-/** An API key as stored; its value is computed. Dates are RFC 3339. */
+/** An API key as stored, without its value, which is computed from the uid. Dates are RFC 3339. */
 export interface KeyRecord {
   readonly uid: string
   readonly name: string | null
@@ -15,18 +15,22 @@ export interface KeyRecord {
   readonly updatedAt: string
 }
 
-/** Where keys live durably. */
+/** The durable store of the keys. */
 export interface KeyStore {
   keys(): Promise<readonly KeyRecord[]>
   putKey(key: KeyRecord): Promise<void>
   deleteKey(uid: string): Promise<void>
 }
 
-/** Of a date, what sorts as it does: zeros at the end are left out, and the `Z` after them sorts behind every digit. */
-const moment = (date: string): string => date.slice(0, -1)
+/**
+ * Text that sorts as the date does: without the `Z`, which would sort after the digits of a date with more of them,
+ * since dates have no trailing zeros.
+ */
+const sortable = (date: string): string => date.slice(0, -1)
 
-/** What a client says about a key it creates. `uid` null: a random one. */
+/** A key to create. */
 export interface NewKey {
+  /** null: a random one. */
   readonly uid: string | null
   readonly name: string | null
   readonly description: string | null
@@ -35,15 +39,15 @@ export interface NewKey {
   readonly expiresAt: string | null
 }
 
-/** What may change in a key; undefined keeps, null clears. */
+/** A change of a key. undefined leaves a member as it is, null clears it. */
 export interface KeyPatch {
   readonly name: string | null | undefined
   readonly description: string | null | undefined
 }
 
 /**
- * Created oldest first, so that listings (newest first) show them the other way round. Clients compare
- * names and descriptions with what they know, so both are the API's to the letter.
+ * The keys of a new instance, in the order in which they are created. Lists show the newest first. Names and
+ * descriptions are the API's to the letter, since clients find these keys by them.
  */
 const defaultKeys: readonly NewKey[] = [
   {
@@ -82,18 +86,18 @@ const defaultKeys: readonly NewKey[] = [
   },
 ]
 
-/** The value of a key: a function of the master key and the uid alone. 64 lower-case hex digits. */
+/** The value of a key, which depends on the master key and the uid alone: 64 lower-case hex digits. */
 export function keyValue(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 
-/** The keys of the instance, in memory, written through to the store. */
+/** The keys of the instance in memory, with every change written through to the store. */
 export class KeyBook {
   readonly #store: KeyStore
   readonly #masterKey: string | null
-  /** In order of creation. */
+  /** By uid, in order of creation. */
   readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
-  /** Uids on their way into the store, taken already. */
+  /** Uids of keys that are being stored, which no other key can take. */
   readonly #creating = new Set<string>()
   #lastMicros = 0
 
@@ -106,18 +110,18 @@ export class KeyBook {
   static async open(store: KeyStore, masterKey: string | null): Promise<KeyBook> {
     const book = new KeyBook(store, masterKey)
     const known = [...(await store.keys())]
-    known.sort((a, b) => (moment(a.createdAt) < moment(b.createdAt) ? -1 : 1))
+    known.sort((a, b) => (sortable(a.createdAt) < sortable(b.createdAt) ? -1 : 1))
     for (const record of known) book.#remember(record)
     if (known.length === 0) for (const key of defaultKeys) await book.create(key)
     return book
   }
 
-  /** Newest first. */
+  /** All keys, newest first. */
   list(): readonly KeyRecord[] {
     return [...this.#keys.values()].map(({ record }) => record).reverse()
   }
 
-  /** The key's value, empty without a master key. */
+  /** The value of a key; empty without a master key or for an unknown uid. */
   value(uid: string): string {
     return this.#keys.get(uid)?.value.toString('hex') ?? ''
   }
@@ -126,7 +130,7 @@ export class KeyBook {
     return this.#keys.get(uid.toLowerCase())?.record ?? null
   }
 
-  /** The key whose value was presented, compared in constant time. */
+  /** The key with the value `token`. The comparison takes the same time for every value. */
   byValue(token: string): KeyRecord | null {
     if (this.#masterKey === null || !/^[0-9a-fA-F]{64}$/.test(token)) return null
     const sought = Buffer.from(token, 'hex')
@@ -176,7 +180,7 @@ export class KeyBook {
       description: patch.description === undefined ? record.description : patch.description,
       updatedAt: this.#now(),
     }
-    // Known before it is stored: a change made meanwhile must build on this one.
+    // The new record is visible before it is stored, so that a change made meanwhile builds on it.
     this.#remember(updated)
     try {
       await this.#store.putKey(updated)
@@ -199,7 +203,7 @@ export class KeyBook {
     this.#keys.set(record.uid, { record, value: Buffer.from(value, 'hex') })
   }
 
-  // Microseconds, never twice the same: keys made in one millisecond still have an order.
+  // Microseconds that are never the same twice, so that keys created in one millisecond have an order.
   #now(): string {
     const micros = Math.max(this.#lastMicros + 1, Date.now() * 1000)
     this.#lastMicros = micros

@@ -8,7 +8,7 @@ export function matchesAny(patterns: readonly string[], uid: string): boolean {
   return patterns.some((pattern) => matches(pattern, uid))
 }
 
-/** Whether `text` is a pattern. Source: the syntax of index uids, at most 400 bytes. */
+/** Whether `text` is a pattern of index uids. Source: the syntax of index uids, at most 400 bytes. */
 export function isPattern(text: string): boolean {
   return /^([A-Za-z0-9_-]{1,400}\*?|\*)$/.test(text)
 }

@@ -5,19 +5,19 @@ import { isPattern, matches } from './patterns.js'
 const algorithms = ['HS256', 'HS384', 'HS512']
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** A token's text taken apart, nothing of it verified yet. */
+/** A token that has been decoded and not verified yet. */
 export interface UnverifiedToken {
   readonly text: string
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** What a verified token lets its bearer search. */
+/** The search rules of a verified token. */
 export interface SearchRules {
-  /** The rule of the most specific pattern that matches, null if none does. */
+  /** The rule of the most specific pattern that matches the index; null: the index must not be searched. */
   rule(indexUid: string): { readonly filter: unknown } | null
 }
 
-/** Takes `text` apart; null if it does not look like a token at all (it may then be an API key). */
+/** Decodes `text`; null if it does not have the form of a token, as API keys do not. */
 export function readToken(text: string): UnverifiedToken | null {
   const parts = text.split('.')
   if (parts.length !== 3) return null
@@ -26,7 +26,7 @@ export function readToken(text: string): UnverifiedToken | null {
   return header === null || claims === null ? null : { text, claims }
 }
 
-/** The uid of the key that is said to have signed the token. */
+/** The uid of the key that signed the token, by its claim. @throws ApiError `invalid_api_key` */
 export function signingKeyUid(token: UnverifiedToken): string {
   const uid = token.claims.apiKeyUid
   if (typeof uid !== 'string' || !UUID.test(uid)) throw refused('the claim `apiKeyUid` is not a UUID')
@@ -37,7 +37,7 @@ export function signingKeyUid(token: UnverifiedToken): string {
  * Checks signature, expiry and claims.
  * @param secret the value of the signing key, as text
  * @param nowSeconds Unix time
- * @throws ApiError `invalid_api_key`; `invalid_search_filter` for a rule's filter of a wrong type
+ * @throws ApiError `invalid_api_key`; `invalid_search_filter` if the filter of a rule has a wrong type
  */
 export async function verifyToken(
   token: UnverifiedToken,
@@ -50,7 +50,7 @@ export async function verifyToken(
     throw refused(error instanceof Error ? error.message : String(error))
   }
   const { exp, aud, searchRules } = token.claims
-  // The reference accepts no audience at all, since it expects none.
+  // Source: the reference expects no audience and refuses a token that names one.
   if (aud !== undefined) throw refused('the claim `aud` is not supported')
   if (exp !== undefined && exp !== null) {
     if (typeof exp !== 'number' || !Number.isInteger(exp)) throw refused('the claim `exp` is not an integer')
@@ -68,7 +68,7 @@ function readRules(searchRules: unknown): SearchRules {
   } else {
     throw refused('the claim `searchRules` is neither an array nor an object')
   }
-  // The most specific first: exact uids, then the longest start.
+  // The most specific pattern comes first: exact uids, then patterns by descending length.
   const patterns = [...rules.keys()].sort(
     (a, b) => Number(a.endsWith('*')) - Number(b.endsWith('*')) || b.length - a.length,
   )

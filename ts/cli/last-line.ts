@@ -3,18 +3,18 @@ import { ApiError, codes } from '../errors/index.js'
 import { LaunchError } from '../settings/index.js'
 
 /**
- * Why the process ends. One line for what the user or the system is the reason of; a fault of ours comes with
- * its stack, which its report needs.
+ * The text that says why the process ends: one line if the user or the operating system caused it, and the stack for
+ * any other error, since that is a bug to be reported.
  */
 export function lastLineOf(error: unknown): string {
   if (!(error instanceof Error)) return `siftd: ${String(error)}`
   const isKnown = error instanceof LaunchError || error instanceof EngineLoadError || isOfTheSystem(error)
   const text = isKnown ? error.message : (error.stack ?? error.message)
-  // SQLite tells of several damaged pages on several lines.
+  // SQLite reports several damaged pages on several lines.
   return `siftd: ${isKnown ? text.split('\n').join('; ') : text}`
 }
 
-/** Whether a disk, a limit of open files or the like failed, by whichever layer noticed it. */
+/** Whether the operating system refused something, such as space on a disk or another open file. */
 function isOfTheSystem(error: Error): boolean {
   if (error instanceof ApiError) return codes[error.code].type === 'system'
   return 'syscall' in error && 'errno' in error

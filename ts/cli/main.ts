@@ -30,9 +30,9 @@ async function main(): Promise<void> {
     level: options.logLevel,
     mode: options.experimentalLogsMode,
   })
-  // Runs however the process ends, an exception nothing catches included.
+  // `exit` is emitted after an uncaught exception too.
   process.once('exit', () => console?.writeNow())
-  // Listening before anything is open: a signal during a long start must not be lost.
+  // The listeners are there before anything is opened, so that a signal during a long start is not lost.
   const stop = stopOnSignals(log)
   const serving = await serve({
     options,
@@ -58,12 +58,12 @@ async function main(): Promise<void> {
 }
 
 /**
- * Signals this soon after the first one are the same request: a terminal sends one to the whole process group, and
- * npm passes its own on.
+ * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
+ * whole process group, and npm passes the one it got on.
  */
 const SAME_REQUEST_MS = 1_000
 
-/** Aborts with the first request to stop; a second one ends the process at once. */
+/** Aborts at the first signal to stop. A second request ends the process at once. */
 function stopOnSignals(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
   const stop = new AbortController()
   let askedAt = 0
@@ -82,12 +82,12 @@ function stopOnSignals(log: Logger): { readonly signal: AbortSignal; readonly as
   return { signal: stop.signal, asked }
 }
 
-/** Why the process ends; lost without a trace if standard error does not take it. */
+/** Writes the text that says why the process ends to standard error. */
 function writeLastLine(text: string): void {
   try {
     writeSync(process.stderr.fd, text)
   } catch {
-    // The exit code tells the rest.
+    // Standard error is closed or full. The exit code still tells that the process failed.
   }
 }
 

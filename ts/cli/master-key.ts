@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { LaunchError, type LaunchOptions } from '../settings/index.js'
 
-/** Bytes below which a master key can be guessed. */
+/** Bytes of a master key. A shorter one can be guessed. */
 export const MASTER_KEY_BYTES_MIN = 16
 
-/** What the start-up screen says about the master key. */
+/** The state of the master key, for the start screen. */
 export type KeyState =
   | { readonly kind: 'protected' }
   | { readonly kind: 'short'; readonly bytes: number; readonly suggestion: string }
   | { readonly kind: 'open'; readonly suggestion: string }
 
 /**
- * Judges the master key of `options`.
- * @throws LaunchError in production without a key of enough bytes; its message holds a suggestion
+ * The state of the master key of `options`.
+ * @throws LaunchError in production if the key is missing or too short; the message suggests a key
  */
 export function judgeMasterKey({ masterKey, env }: Pick<LaunchOptions, 'masterKey' | 'env'>): KeyState {
   const bytes = Buffer.byteLength(masterKey ?? '')

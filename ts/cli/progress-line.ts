@@ -1,17 +1,18 @@
 import type { Logger } from '../telemetry/index.js'
 
-/** How often progress is shown: on a terminal, and as lines of the log elsewhere. */
+/** Milliseconds between two updates of the line on a terminal. */
 const TERMINAL_MS = 100
+/** Milliseconds between two lines of the log. */
 const LOG_MS = 10_000
 
-/** What shows how far a long start has come. */
+/** Shows the progress of a long start. */
 export interface ProgressLine {
   show(doing: string, finished: number, total: number): void
-  /** Leaves nothing on the terminal. */
+  /** Erases the line from the terminal. */
   end(): void
 }
 
-/** One line on a terminal, over and over; now and then a line of the log where there is none. */
+/** A line that is overwritten on a terminal; without a terminal, a line of the log from time to time. */
 export function progressLine(terminal: NodeJS.WriteStream, log: Logger): ProgressLine {
   let shownAt = Number.NEGATIVE_INFINITY
   const interval = terminal.isTTY ? TERMINAL_MS : LOG_MS

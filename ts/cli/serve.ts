@@ -15,13 +15,13 @@ import { startFromDump } from './start-from-dump.js'
 import { startScreen } from './start-screen.js'
 import { readTls } from './tls.js'
 
-/** How long requests under way may take once the server shall stop; containers are killed ten seconds after they were asked. */
+/** Milliseconds for running requests to finish after a request to stop. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
 
 /**
- * Connections that may wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`). The
- * platform's 511 are full after a burst of a few hundred clients; a system drops what does not fit, and
- * those clients try again after 1, 3, 7, 15 and 31 seconds, until they give up.
+ * Connections that may wait to be accepted; the system may bound them further (Linux: `net.core.somaxconn`). A burst of
+ * a few hundred clients exceeds the default of Node.js, which is 511. The system drops connections beyond the bound,
+ * and their clients retry after 1, 3, 7, 15 and 31 seconds before they give up.
  */
 const UNACCEPTED_MAX = 65_535
 
@@ -33,26 +33,26 @@ export interface ServeRequest {
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
-  /** Once aborted, a start that is not done ends by rejecting with its reason. */
+  /** Aborting it makes an unfinished start reject with the reason of the signal. */
   readonly signal: AbortSignal
 }
 
-/** A server that listens. */
+/** A server that accepts connections. */
 export interface Serving {
-  /** What to show of it, see `startScreen`. */
+  /** The text of `startScreen`. */
   readonly screen: string
   readonly url: string
   /**
-   * Interrupts what is being indexed, takes no more requests, lets those under way finish for a bounded time, then
-   * closes everything.
+   * Interrupts indexing, accepts no more requests, gives running requests a bounded time to finish, and then closes
+   * everything.
    */
   stop(): Promise<void>
 }
 
 /**
- * Opens everything and listens. The order is the one of operations: nothing is created before the options
- * are known to be good, and nothing is served before the data is open.
- * @throws LaunchError for what the user can change
+ * Opens everything and listens. Nothing is created on disk before the options have been checked, and no connection is
+ * accepted before the data is open.
+ * @throws LaunchError for a fault that the user can remedy
  */
 export async function serve(request: ServeRequest): Promise<Serving> {
   const { options, log, version, signal } = request
@@ -111,7 +111,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       options: httpOptions(options, request.machine),
       log,
       faults,
-      // Reports have no address to go to yet.
+      // Usage is not reported to anyone yet, so it is not counted.
       usage: closedUsage,
       outlets: request.outlets,
       version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
@@ -119,9 +119,9 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     })
     if (tls?.ocsp) stapleOcsp(app.server as unknown as TlsServer, tls.ocsp)
     closers.push(async () => {
-      const impatience = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+      const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await app.close()
-      clearTimeout(impatience)
+      clearTimeout(deadline)
     })
     signal.throwIfAborted()
     queue.start()
@@ -148,7 +148,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       screen,
       url,
       async stop() {
-        // A batch is given up while requests are still answered: both take their time.
+        // Interrupting a batch and answering the running requests both take time, so they happen at once.
         const stopped = queue.stop()
         await closeAll()
         await stopped
@@ -182,7 +182,7 @@ async function importDump(
   }
 }
 
-/** Better a refusal than an option that is taken and does nothing to the data it names. */
+/** Refuses options that are known but not implemented. @throws LaunchError */
 function refuseUnsupported(options: LaunchOptions): void {
   const asked = (['importSnapshot', 'scheduleSnapshot'] as const).find((name) => options[name] !== null)
   if (asked === undefined) return
@@ -224,7 +224,7 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
   }
 }
 
-/** Source: vectors §2.3, §5.2. */
+/** Options of embedders from the command line and the environment. Source: vectors §2.3, §5.2. */
 function embedderOptions(
   { experimentalEmbeddingCacheEntries }: LaunchOptions,
   environment: NodeJS.ProcessEnv,
@@ -241,7 +241,7 @@ function embedderOptions(
   }
 }
 
-/** An option of the environment alone, in whole seconds; gives milliseconds. @throws LaunchError */
+/** Milliseconds, from an environment variable in whole seconds. @throws LaunchError */
 function secondsOf(environment: NodeJS.ProcessEnv, name: string, otherwise: number): number {
   const seconds = environment[name]
   if (seconds === undefined || seconds === '') return otherwise * 1000

@@ -6,24 +6,25 @@ import { type EngineRequest, entriesOf, markDataDirectory, openEngineIn } from '
 import { LaunchError } from '../settings/index.js'
 
 export interface DumpStart extends EngineRequest {
-  /** The dump. */
+  /** The path of the dump. */
   readonly archive: string
   readonly ignoreMissing: boolean
   readonly ignoreIfDbExists: boolean
-  /** The data directory to be. */
+  /** The data directory to create. */
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
-  /** Once aborted, the import ends soon by rejecting with its reason, and leaves nothing. */
+  /** Aborting it makes the import reject soon with the reason of the signal and remove what it has written. */
   readonly signal: AbortSignal
-  /** Told often. `total` is 0 for what cannot be foreseen. */
+  /** Called often. @param total 0 if it is not known */
   progress(doing: string, finished: number, total: number): void
 }
 
 /**
- * Makes a data directory out of a dump, unless the options say to go on with what there is. It comes into
- * being beside its place and gets its name once it is whole.
- * @throws LaunchError, or the reason of the signal; then nothing is left of it, and what was there is as it was
+ * Creates a data directory from a dump, unless the options say to start with the data that exists. The directory is
+ * filled under a temporary name beside it and renamed at the end.
+ * @throws LaunchError, or the reason of the signal; then the new directory has been removed, and existing data is
+ * untouched
  */
 export async function startFromDump(request: DumpStart): Promise<void> {
   const { archive, ignoreMissing, ignoreIfDbExists, log } = request
@@ -41,15 +42,15 @@ export async function startFromDump(request: DumpStart): Promise<void> {
     throw new LaunchError(`--import-dump: ${target} holds data already; ${wayOut}`, 1)
   }
   if (isMissing) return log.info({ archive }, 'there is no dump to import')
-  const making = `${target}.importing-${process.pid}`
+  const temporary = `${target}.importing-${process.pid}`
   try {
     await removeLeftovers(target)
-    await mkdir(making, { recursive: true, mode: 0o700 })
-    await fill(making, request)
-    await moveTo(making, target)
+    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    await fill(temporary, request)
+    await moveTo(temporary, target)
     log.info({ archive, directory: target }, 'imported the dump')
   } catch (error) {
-    await rm(making, { recursive: true, force: true })
+    await rm(temporary, { recursive: true, force: true })
     if (error instanceof DumpError || error instanceof ApiError || isSystemError(error))
       throw new LaunchError(`--import-dump: ${archive} cannot be imported: ${error.message}`, 1)
     throw error
@@ -66,31 +67,31 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-async function fill(making: string, request: DumpStart): Promise<void> {
-  const { engine } = await openEngineIn(making, request)
+async function fill(directory: string, request: DumpStart): Promise<void> {
+  const { engine } = await openEngineIn(directory, request)
   let uid: string | null
   try {
     const { archive, signal, progress } = request
-    uid = (await restoreDump({ archive, directory: making, engine, signal, progress })).instanceUid
+    uid = (await restoreDump({ archive, directory, engine, signal, progress })).instanceUid
   } finally {
     await engine.close()
   }
-  await markDataDirectory(making, request.version, uid)
+  await markDataDirectory(directory, request.version, uid)
 }
 
-/** Gives the finished directory its name, once everything in it would survive a power cut. */
-async function moveTo(made: string, target: string): Promise<void> {
-  for (const entry of await readdir(made, { recursive: true, withFileTypes: true }))
+/** Renames the finished directory, after all names in it have been synced to disk. */
+async function moveTo(finished: string, target: string): Promise<void> {
+  for (const entry of await readdir(finished, { recursive: true, withFileTypes: true }))
     if (entry.isDirectory()) await syncNames(join(entry.parentPath, entry.name))
-  await syncNames(made)
+  await syncNames(finished)
   await rmdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
-  await rename(made, target)
+  await rename(finished, target)
   await syncNames(dirname(target))
 }
 
-/** Windows refuses to open a directory; its file systems journal names by themselves. */
+/** Syncs the names of a directory to disk. Windows cannot open directories; NTFS journals names by itself. */
 async function syncNames(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
@@ -101,7 +102,7 @@ async function syncNames(directory: string): Promise<void> {
   }
 }
 
-/** Removes what imports into `target` have left whose process has ended. */
+/** Removes temporary directories of imports into `target` whose process no longer runs. */
 async function removeLeftovers(target: string): Promise<void> {
   const prefix = `${basename(target)}.importing-`
   for (const name of await entriesOf(dirname(target))) {

@@ -11,11 +11,11 @@ export interface StartFacts {
   readonly taskStore: string
   readonly instanceUid: string
   readonly key: KeyState
-  /** null: the task store is the one that was there. */
+  /** null: the task store was not rebuilt. */
   readonly rebuilt: Rebuilt | null
 }
 
-/** What a freshly started server says about itself, for a human, one fact per line. */
+/** The text that a started server shows to its user, one fact per line. */
 export function startScreen(facts: StartFacts): string {
   const lines: readonly (readonly [string, string])[] = [
     ['Config file path', facts.configFile ?? 'none'],

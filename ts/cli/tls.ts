@@ -13,10 +13,10 @@ type SslOptions = Pick<
   | 'sslTickets'
 >
 
-/** TLS as the options ask for it. */
+/** TLS settings from the launch options. */
 export interface Tls {
   readonly server: TlsOptions
-  /** DER answer to staple, if any. */
+  /** The OCSP response to staple, in DER; null: none. */
   readonly ocsp: Buffer | null
 }
 
@@ -35,7 +35,7 @@ export async function readTls(options: SslOptions): Promise<Tls | null> {
     cert,
     key,
     ...(ca !== null && { ca, requestCert: true, rejectUnauthorized: options.sslRequireAuth }),
-    // Sessions end with their connection unless an option says otherwise.
+    // A session cannot be resumed on another connection unless an option allows it.
     ...(!options.sslResumption && !options.sslTickets && { sessionTimeout: 1 }),
   }
   return { server, ocsp }

@@ -4,9 +4,9 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LaunchError } from '../settings/index.js'
 
-/** What must be known before a data directory is opened. */
+/** A data directory whose version has been checked. */
 export interface DataDirectory {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string
   /** UUIDv4 of the instance, the same across restarts. */
   readonly instanceUid: string
@@ -16,19 +16,19 @@ export interface DataDirectoryRequest {
   readonly path: string
   /** `major.minor.patch` of this build. */
   readonly version: string
-  /** Whether the data of an older version may be taken over. */
+  /** Whether data that an older version wrote may be opened, and belongs to this version from then on. */
   readonly upgrade: boolean
-  /** Directory of per-user configuration, for a copy of the instance's uid. */
+  /** Directory of per-user configuration, where a copy of the instance's uid is written. */
   readonly userDirectory: string
 }
 
-/** Where per-user configuration lives on this system. */
+/** The directory of per-user configuration on this system. */
 export const userDirectory = (env: NodeJS.ProcessEnv): string =>
   join(env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), '.config'), 'siftd')
 
 /**
  * Creates the directory, or checks that its data was written by this version.
- * @throws LaunchError naming both versions and the way out; then nothing was touched
+ * @throws LaunchError that names both versions and a remedy; then nothing was changed
  */
 export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
   const path = resolve(request.path)
@@ -38,13 +38,15 @@ export async function openDataDirectory(request: DataDirectoryRequest): Promise<
   return { path, instanceUid: await instanceUid(path, request.userDirectory) }
 }
 
-/** Writes what makes `path` a data directory of `version`; it holds the rest of one. */
+/**
+ * Writes the files that mark `path`, which holds indexes and a task store already, as a data directory of `version`.
+ */
 export async function markDataDirectory(path: string, version: string, uid: string | null): Promise<void> {
   if (uid !== null) await replaceFile(join(path, 'instance-uid'), uid)
   await replaceFile(join(path, 'VERSION'), `${version}\n`)
 }
 
-/** Names in a data directory, none if there is no such directory. @throws LaunchError if it cannot be read */
+/** Names in a data directory; none if it does not exist. @throws LaunchError if it cannot be read */
 export async function entriesOf(path: string): Promise<readonly string[]> {
   try {
     return await readdir(path)
@@ -71,7 +73,7 @@ async function checkVersion(path: string, { version, upgrade }: DataDirectoryReq
   throw new LaunchError(`${path} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
 }
 
-/** Below 0: `left` is older. null: `left` is not three numbers. */
+/** Below 0 if `left` is older, above 0 if it is newer; null if `left` is not three numbers. */
 function compareVersions(left: string, right: string): number | null {
   if (!/^\d+\.\d+\.\d+$/.test(left)) return null
   const [older, newer] = [left, right].map((version) => version.split('.').map(Number))
@@ -89,11 +91,11 @@ async function instanceUid(path: string, users: string): Promise<string> {
     await mkdir(users, { recursive: true })
     await replaceFile(copy, uid)
   } catch {
-    // The copy is a convenience: a home that cannot be written to must not keep a server from starting.
+    // The copy is not needed to run, so a home directory that cannot be written to is no reason not to start.
   }
   return uid
 
-  /** The copy is a convenience: a home that cannot be read must not keep a server from starting. */
+  /** The copy of the uid; null if none can be read, which is no reason not to start. */
   async function copiedUid(): Promise<string | null> {
     return textOf(copy).catch(() => null)
   }
@@ -102,7 +104,9 @@ async function instanceUid(path: string, users: string): Promise<string> {
 const uidIn = (text: string | null): string | null =>
   text !== null && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text.trim()) ? text.trim() : null
 
-/** null if there is no such file. @throws LaunchError if it cannot be read: it must not be replaced */
+/**
+ * The text of a file; null if it does not exist. @throws LaunchError if it cannot be read, so that it is not replaced
+ */
 async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -113,7 +117,7 @@ async function textOf(path: string): Promise<string | null> {
   }
 }
 
-/** Whole or not at all: an emptied VERSION would lock the data away. */
+/** Writes a file by renaming, so that it is never empty: with an empty VERSION the data could not be opened. */
 async function replaceFile(path: string, content: string): Promise<void> {
   if ((await textOf(path)) === content) return
   await writeFile(`${path}.new`, content, { flush: true })

@@ -3,7 +3,7 @@ import { ApiError } from '../errors/index.js'
 import type { InstanceStore } from '../tasks/index.js'
 import { inTurn } from './in-turn.js'
 
-/** Experimental features in the order they are listed, with what they open in words. */
+/** Experimental features in the order in which answers list them, each with its name in error messages. */
 const featureWords = {
   metrics: 'metrics',
   logsRoute: 'logs route',
@@ -26,25 +26,29 @@ export type Feature = keyof typeof featureWords
 export const featureNames = Object.keys(featureWords) as readonly Feature[]
 export type FeatureFlags = Readonly<Record<Feature, boolean>>
 
-/** Under this name the flags are kept in the instance store. */
+/** The key of the flags in the instance store. */
 const STORED_AS = 'experimentalFeatures'
 
 /** The experimental features of the instance, switched while it runs. */
 export interface Features {
   readonly flags: FeatureFlags
-  /** Switches what is given and keeps the rest; resolves once it would survive a crash. */
+  /** Switches the given features and leaves all others as they are. Resolves when the flags are on disk. */
   patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
-  /** @param doing what was attempted, for the message @throws ApiError `feature_not_enabled` */
+  /**
+   * Checks that a feature is on.
+   * @param doing the action that needs it, for the error message
+   * @throws ApiError `feature_not_enabled`
+   */
   require(feature: Feature, doing: string): void
 }
 
-/** The features that change how a request is read. */
+/** The flags that an engine needs to read a request. */
 export function requestFeatures({ flags }: Features): RequestFeatures {
   const { containsFilter, legacySearch, multimodal, foreignKeys } = flags
   return { containsFilter, legacySearch, multimodal, foreignKeys }
 }
 
-/** The error of using `feature` while it is off. */
+/** The error for using `feature` while it is off. */
 export function featureNotEnabled(feature: Feature, doing: string): ApiError {
   const words = featureWords[feature]
   return new ApiError(
@@ -55,7 +59,7 @@ export function featureNotEnabled(feature: Feature, doing: string): ApiError {
 
 /**
  * Reads the stored flags.
- * @param forced features that launch options switch on, whatever was stored
+ * @param forced features that launch options switch on unless the stored flag is null
  */
 export async function openFeatures(
   instance: InstanceStore,
@@ -63,7 +67,7 @@ export async function openFeatures(
 ): Promise<Features> {
   const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
   let flags = Object.fromEntries(
-    // Switched off for good by null, as an import does with what must not go on unasked.
+    // Importing a dump stores null for features that nothing but a request may switch on again.
     featureNames.map((name) => [
       name,
       stored?.[name] === true || (stored?.[name] !== null && forced.includes(name)),

@@ -1,10 +1,10 @@
-/** Runs what it is given one after the other, in the order asked, so that each sees what the last one stored. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+/** Runs functions one after the other, in the order of the calls, so that each sees what the one before it stored. */
+export type InTurn = <T>(run: () => Promise<T>) => Promise<T>
 
 export function inTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const next = last.then(work, work)
+  return (run) => {
+    const next = last.then(run, run)
     last = next.catch(() => {})
     return next
   }

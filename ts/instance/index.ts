@@ -1,4 +1,4 @@
-/** Here is a data directory: open everything in it, without any way in. */
+/** Here is a data directory: open everything in it, for a server or for use inside a process. */
 export * from './data-directory.js'
 export {
   type Feature,

@@ -21,15 +21,15 @@ import {
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 
-/** Which engine is to work on a data directory, and with what. */
+/** The engine to open a data directory with, and its resources. */
 export interface EngineRequest {
   readonly engine: EngineChoice
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
-  /** Bytes of answers kept until their index changes. Absent: none are kept. */
+  /** Bytes of answers that are cached until their index changes. Absent: none are cached. */
   readonly answerCacheBytes?: number
   readonly log: Logger
-  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  /** Counts faults in the background. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
 }
 
@@ -37,36 +37,36 @@ export interface InstanceRequest extends EngineRequest {
   readonly directory: string
   readonly version: string
   readonly upgrade: boolean
-  /** Whether a task store that is damaged or incomplete is made anew. */
+  /** Whether a damaged or incomplete task store is replaced by a new one. */
   readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
   readonly userDirectory: string
-  /** null: no limit but the task room's own. */
+  /** Limits of a batch; null: the default of the module `tasks`. */
   readonly batch: { readonly tasksMax: number | null; readonly payloadBytesMax: number | null }
-  /** Absent: exports fail by a code. */
+  /** Absent: export tasks fail with an error code. */
   readonly exportIndex?: ExportIndex
-  /** Where dumps go. Absent: they fail by a code. */
+  /** The directory that dumps are written to. Absent: dump tasks fail with an error code. */
   readonly dumpDirectory?: string
-  /** Absent: documents that need vectors fail by a code. */
+  /** Absent: tasks with documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
 }
 
-/** A data directory with its engine and queue, without any way in. */
+/** An open data directory with its engine and queue. */
 export interface Instance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
   readonly queue: OpenedTasks
-  /** Faults of the engine's and the queue's work in the background. */
+  /** Faults of the engine and the queue in the background. */
   readonly faults: BackgroundFaults
-  /** null: the task store is the one that was there. */
+  /** null: the task store was not rebuilt. */
   readonly rebuilt: Rebuilt | null
   /** Closes the queue, then the engine. */
   close(): Promise<void>
 }
 
 /**
- * Opens what the daemon and the in-process entry share. The queue waits for its `start`.
- * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was touched
+ * Opens a data directory, for the daemon and for use inside a process. The queue runs no task before its `start`.
+ * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was changed
  */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
   try {
@@ -130,12 +130,14 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
   }
 }
 
-/** Whether a new task store is the way out. */
+/** Whether rebuilding the task store can remedy the error. */
 const isUnusable = (error: unknown): boolean =>
   error instanceof StoreUnusableError ||
   (error instanceof StoreError && error.reason === 'StoreUnusableError')
 
-/** What the user of a data directory can do something about is one line. */
+/**
+ * Throws a fault of the data directory as a `LaunchError`, which is shown in one line, and any other error as it is.
+ */
 function asLaunchError(error: unknown): never {
   const isKnown =
     error instanceof StoreError || error instanceof StoreUnusableError || error instanceof DirectoryInUseError
@@ -143,8 +145,8 @@ function asLaunchError(error: unknown): never {
 }
 
 /**
- * Opens the engine of a data directory, the one that wrote it or, if it is new, the one asked for.
- * @throws LaunchError if another one is asked for
+ * Opens the engine that wrote the data directory, or the requested one for a new directory.
+ * @throws LaunchError if the requested engine is not the one that wrote it
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
   const noted = await engineOf(path)
@@ -168,13 +170,13 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     await opened.engine.close()
     throw error
   }
-  return written === null || request.engine !== 'auto' ? opened : { ...opened, why: whyKept(opened) }
+  return written === null || request.engine !== 'auto' ? opened : { ...opened, why: reasonOfWriter(opened) }
 }
 
-/** Holds a directory for each index. */
+/** The directory that holds a directory for each index. */
 const INDEXES_DIRECTORY = 'indexes'
 
-/** Names the engine whose files lie in the data directory: the two do not read each other's. */
+/** The file that names the engine that wrote the data directory. An engine cannot read files of the other one. */
 const ENGINE_FILE = 'engine'
 
 async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null> {
@@ -186,15 +188,15 @@ async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null>
   return kind === 'native' || kind === 'fallback' ? kind : null
 }
 
-/** Files that only one of the engines writes. */
+/** Patterns of the files that only one engine writes. */
 const ownFiles: Readonly<Record<OpenedEngine['kind'], RegExp>> = {
   fallback: /^commits\.log$/,
   native: /^(commit|segment)-/,
 }
 
 /**
- * The engine that wrote the indexes, told by their files; null if there are none.
- * @throws LaunchError if they do not tell and no engine is asked for
+ * The engine that wrote the indexes, by the names of their files; null without indexes.
+ * @throws LaunchError if the names do not tell and the request does not name an engine
  */
 async function engineInFiles(directory: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
   const indexes = join(directory, INDEXES_DIRECTORY)
@@ -221,8 +223,8 @@ async function engineInFiles(directory: string, choice: EngineChoice): Promise<O
 }
 
 /**
- * The engine to open: the one that wrote the data, whatever would be taken for a new directory.
- * @throws LaunchError if the other one is asked for
+ * The engine to open: the one that wrote the data, or the requested one for a new directory.
+ * @throws LaunchError if the requested engine is not the one that wrote the data
  */
 function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, directory: string): EngineChoice {
   if (written === null || choice === written) return choice
@@ -234,5 +236,5 @@ function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, dire
   )
 }
 
-const whyKept = ({ kind, why }: OpenedEngine): string =>
+const reasonOfWriter = ({ kind, why }: OpenedEngine): string =>
   kind === 'fallback' ? 'the data was written by it' : `the data was written by it; ${why}`

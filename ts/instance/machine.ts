@@ -8,7 +8,7 @@ export function packageVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
-/** What this process may use, limits of its container respected. */
+/** The cores and the memory that this process may use, by the limits of its container. */
 export function machine(): Machine {
   const limit = process.constrainedMemory()
   const total = totalmem()

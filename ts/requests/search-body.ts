@@ -6,9 +6,9 @@ import { type SearchContext, searchRequest } from './search-requests.js'
 const searchBody = shape(searchFields)
 
 /**
- * The complete request for a search body, for callers that have no HTTP request.
+ * The complete request to the engine for the body of a search, for callers without an HTTP request.
  * @param body UTF-8 JSON, as POST /search takes it
- * @throws ApiError as that route answers
+ * @throws ApiError with the code that this route answers
  */
 export const readSearch = (body: Uint8Array, context: SearchContext): SearchRequest =>
   searchRequest(readBody(body, searchBody), context)

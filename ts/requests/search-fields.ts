@@ -24,10 +24,10 @@ import {
   unitInterval,
 } from './parse/index.js'
 
-/** What is searched for, as far as it counts: the rest would not change the answer. */
+/** The text of a query, cut where more of it would not change the answer. */
 const query: Type<string> = refined(string, searchedText)
 
-/** Text that is set around every match. */
+/** A highlight tag or the crop marker. */
 const mark: Type<string> = refined(
   string,
   (text, at) => {
@@ -41,13 +41,13 @@ const mark: Type<string> = refined(
 /** Names of attributes, patterns or criteria. */
 const names: Type<readonly string[]> = atMost(strings, NAMES_MAX)
 
-/** Text that names something, so that it cannot be empty. */
+/** A name, which cannot be empty. */
 const nonEmpty: Type<string> = refined(string, (text, at) => {
   if (text === '') throw badValue('it is empty', at)
   return text
 })
 
-/** A component of a vector, which is kept in 32 bits. */
+/** A component of a vector, which must fit into a 32-bit float. */
 const component: Type<number> = refined(number(), (value, at) => {
   if (!Number.isFinite(Math.fround(value)))
     throw badValue(`\`${value}\` is beyond what 32-bit floats hold`, at)
@@ -58,7 +58,7 @@ const components = list(component)
 
 const vector: Type<readonly number[]> = {
   ...components,
-  // Where a component stands is only worked out to complain about it.
+  // Most vectors are valid, so that the path of a component is made only for an error message.
   json(node, at) {
     const numbers = node.kind === 'array' ? node.numbers : undefined
     const isSound = numbers?.every((value) => Number.isFinite(Math.fround(value)))
@@ -66,7 +66,7 @@ const vector: Type<readonly number[]> = {
   },
 }
 
-/** Share of meaning against words when none is asked for. */
+/** The share of meaning against words in a hybrid search that gives none. */
 export const defaultSemanticRatio = 0.5
 
 const hybrid = shape({
@@ -81,7 +81,7 @@ export const personalize = shape({
 
 export const matchingStrategy = oneOf(['last', 'all', 'frequency'])
 
-/** Fields that every kind of search shares, whichever way they arrive. */
+/** Fields that the bodies and query strings of all searches share. */
 const common = {
   q: optional(query, 'invalid_search_q'),
   attributesToRetrieve: optional(names, 'invalid_search_attributes_to_retrieve'),
@@ -112,7 +112,7 @@ const common = {
   useNetwork: optional(boolean, 'invalid_search_use_network'),
 } as const
 
-/** Body of POST search. */
+/** Fields of the body of POST search. */
 export const searchFields = {
   ...common,
   offset: defaulted(integer(), 0, 'invalid_search_offset'),
@@ -120,7 +120,7 @@ export const searchFields = {
   showPerformanceDetails: defaulted(boolean, false, 'invalid_search_show_performance_details'),
 } as const
 
-/** Body fields of a query of multi-search: there, paging may be left open. */
+/** Fields of a query of multi-search. Paging has no default here, since a federation refuses it in its queries. */
 export const multiSearchQueryFields = {
   ...common,
   offset: optional(integer(), 'invalid_search_offset'),
@@ -130,7 +130,7 @@ export const multiSearchQueryFields = {
 
 const { hybrid: _hybrid, media: _media, personalize: _personalize, ...alsoInQueries } = searchFields
 
-/** Query parameters of GET search: flat names for what is nested in a body. */
+/** Query parameters of GET search, with flat names for members that are nested in a body. */
 export const searchParameters = {
   ...alsoInQueries,
   filter: optional(jsonOrText(filter), 'invalid_search_filter'),
@@ -141,7 +141,7 @@ export const searchParameters = {
   personalizeUserContext: optional(string, 'invalid_search_personalize_user_context'),
 } as const
 
-/** Body of facet search; whatever else a search body has is skipped. */
+/** Fields of the body of facet search. Its other fields are ignored, so that the body of a search can be sent. */
 export const facetSearchFields = {
   facetName: required(string, 'invalid_facet_search_facet_name', 'missing_facet_search_facet_name'),
   facetQuery: optional(query, 'invalid_facet_search_query'),

@@ -8,24 +8,24 @@ import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
 import { uuidV7 } from './uuid-v7.js'
 
-/** A search as parsed, from any of the routes. */
+/** A parsed search, from any of the routes. */
 export type ParsedSearch = Values<typeof searchFields>
-/** A query of multi-search as parsed. */
+/** A parsed query of multi-search. */
 export type ParsedQuery = Values<typeof multiSearchQueryFields>
 
 export interface SearchContext {
   readonly entry: IndexEntry
   readonly features: Features
-  /** What a tenant token adds; null: nothing. */
+  /** The filter that the tenant token adds; null: none. */
   readonly forcedFilter: unknown
   readonly includeMetadata: boolean
-  /** Dynamic search rules; they act while their feature is on. */
+  /** All dynamic search rules. They apply only while their feature is on. */
   readonly rules: readonly Rule[]
 }
 
 /**
- * The complete request an engine gets.
- * @throws ApiError for combinations that make no sense and for features that are off
+ * The complete request to the engine.
+ * @throws ApiError for parameters that exclude each other and for features that are off
  */
 export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
   const { entry, features } = context
@@ -65,7 +65,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
   }
 }
 
-/** What dynamic rules pin in a search; nothing while their feature is off. */
+/** The documents that dynamic rules pin in a search; none while their feature is off. */
 export function pinsOf(
   search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
   { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
@@ -73,7 +73,7 @@ export function pinsOf(
   return features.flags.dynamicSearchRules ? pinsFor(rules, { ...search, now: Date.now() }) : []
 }
 
-/** Checks that concern vectors and features, common to all searches. */
+/** Checks the parameters about vectors and features, which all searches share. @throws ApiError */
 export function requireSensible(
   search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
     Partial<Pick<ParsedSearch, 'personalize'>>,
@@ -96,7 +96,7 @@ export function requireSensible(
   if (search.media !== null) features.require('multimodal', 'passing `media`')
 }
 
-/** By page as soon as one of its parameters is there. */
+/** The paging of a search: by page if it has `page` or `hitsPerPage`, else by offset. */
 export function paging(search: {
   readonly page: number | null
   readonly hitsPerPage: number | null
@@ -108,7 +108,7 @@ export function paging(search: {
     : { kind: 'page', page: search.page ?? 1, hitsPerPage: search.hitsPerPage ?? 20 }
 }
 
-/** Both filters must hold: as arrays, whose elements are AND-ed, they are simply joined. */
+/** A filter that requires both: the elements of an array are AND-ed, so that joining two arrays requires both. */
 export function bothFilters(own: FilterValue | null, forced: unknown): FilterValue | null {
   if (forced === null || forced === undefined) return own
   return [...conjuncts(own), ...conjuncts(forced as FilterValue)]
@@ -119,13 +119,13 @@ function conjuncts(filter: FilterValue | null): readonly (string | readonly stri
   return typeof filter === 'string' ? [filter] : filter
 }
 
-/** Whether the answer shall say which query it belongs to. */
+/** Whether the request asks for `metadata` in the answer, by its header. */
 export function includesMetadata(request: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
   const value = String(request.headers['meili-include-metadata'] ?? '')
   return value === '1' || value.toLowerCase() === 'true'
 }
 
-/** The `metadata` of one query. */
+/** The member `metadata` of the answer to one query. */
 export function searchMetadata(q: string | null, entry: IndexEntry): Readonly<Record<string, unknown>> {
   return {
     ...(q !== null && { query: q }),

@@ -1,3 +1,5 @@
-/** Here is a request, what does it ask for, or what is its first mistake? The general part is the room `parse`. */
+/**
+ * Here is a value in a request: which uid, id, filter or date is it? The module `parse` reads JSON and query strings.
+ */
 export * from '../../parse/index.js'
 export * from './values.js'

@@ -14,12 +14,12 @@ import {
   wrongType,
 } from '../../parse/index.js'
 
-/** Bytes of an index uid. The published texts say 512; the service refuses 401. */
+/** Bytes of an index uid. Source: the reference refuses 401, although its documentation says 512. */
 const INDEX_UID_BYTES_MAX = 400
-/** Bytes of a document id. */
+/** Bytes of a document id. Source: the API. */
 const DOCUMENT_ID_BYTES_MAX = 511
 
-/** Whether `text` may name an index. */
+/** Whether `text` is a valid index uid. */
 export function isIndexUid(text: string): boolean {
   return text.length <= INDEX_UID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
 }
@@ -49,13 +49,13 @@ export const indexPattern: Type<string> = refined(string, (text, at) => {
   return text
 })
 
-/** Ids of tasks and batches, and their paging. */
+/** A uid of a task or batch, or a number for paging them. */
 export const u32: Type<number> = integer(U32_MAX)
 
 const isDocumentId = (text: string): boolean =>
   text.length <= DOCUMENT_ID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
 
-/** A document id as text: sent as a string or as an integer. */
+/** A document id, sent as a string or as an integer. Its value is text. */
 export const documentId: Type<string> = {
   expected: 'a string or an integer',
   schema: { type: ['string', 'integer'] },
@@ -75,7 +75,7 @@ export const documentId: Type<string> = {
 
 export const strings = list(string)
 
-/** `type`, a list, with at most so many elements. */
+/** The list `type` with at most `most` elements. */
 export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly T[]> {
   const check = (length: number, at: At): void => {
     if (length > most) throw badValue(`it has ${length} elements, the most are ${most}`, at)
@@ -84,7 +84,7 @@ export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly
     expected: type.expected,
     schema: { ...type.schema, maxItems: most },
     json(node, at) {
-      // Elements that are too many are not read.
+      // The length is checked before any element is read.
       if (node.kind === 'array') check(node.items.length, at)
       return type.json(node, at)
     },
@@ -96,7 +96,7 @@ export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly
   }
 }
 
-/** A filter's shape: a string, or an array; what an array may hold is for the filter parser to say. */
+/** A filter: a string or an array. The engine checks the elements of an array. */
 export const filter: Type<FilterValue> = {
   expected: 'a string or an array',
   schema: { type: ['string', 'array'] },
@@ -108,8 +108,8 @@ export const filter: Type<FilterValue> = {
 }
 
 /**
- * Criteria in a query string: commas separate them, but not those between the parentheses of a point.
- * An empty string is one empty criterion, which the engine refuses.
+ * Sort criteria in a query string, separated by commas. A comma inside parentheses, as in `_geoPoint(1,2):asc`,
+ * separates nothing. An empty string is one empty criterion, which the engine refuses.
  */
 export const sortList: Type<readonly string[]> = {
   expected: strings.expected,
@@ -118,12 +118,12 @@ export const sortList: Type<readonly string[]> = {
   text: (text) => splitAtCommas(text).map((one) => one.trim()),
 }
 
-/** `text` cut at its commas, except those after which a `)` comes before any `(`. */
+/** `text` split at its commas, except at those after which a `)` comes before any `(`. */
 function splitAtCommas(text: string): string[] {
   const parts: string[] = []
   let end = text.length
   let isInside = false
-  // Read from its end, what follows a comma is known when the comma is met.
+  // The loop runs backwards, so that it knows at each comma which parenthesis comes next.
   for (let at = text.length - 1; at >= 0; at--) {
     const character = text[at]
     if (character === ')') isInside = true
@@ -137,7 +137,7 @@ function splitAtCommas(text: string): string[] {
   return parts.reverse()
 }
 
-/** A UUID of any version, in any case, as lower-case text. */
+/** A UUID of any version. Its value is lower-case text. */
 export const uuid: Type<string> = refined(
   string,
   (text, at) => {
@@ -155,8 +155,8 @@ const DAY_MS = 86_400_000
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
 /**
- * A bound of a date filter as RFC 3339, null for `*`. A bare day means its midnight, or with
- * `after` the next one, so that the whole day is outside the range.
+ * A bound of a date filter, as RFC 3339; null for `*`. A day without a time means its start for `before` and its end
+ * for `after`, so that the range excludes the whole day.
  */
 export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   return {
@@ -175,7 +175,7 @@ export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   }
 }
 
-/** Milliseconds at which the day `YYYY-MM-DD` starts, null if there is no such day. */
+/** Milliseconds since 1970 at which the day `YYYY-MM-DD` starts in UTC; null if no such day exists. */
 export function dayStart(text: string): number | null {
   const time = Date.parse(`${text}T00:00:00Z`)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text) ? time : null
