@@ -1,4 +1,7 @@
-/** Here is an archive from anywhere: which files are in it? Nothing of it decides where they are written. */
+/**
+ * Here is an archive that is not trusted: which files are in it? Its content has no influence on where they are
+ * written.
+ */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, statfs } from 'node:fs/promises'
@@ -9,15 +12,15 @@ import { Parser, type ReadEntry } from 'tar'
 import { DumpError } from './dump-error.js'
 import { DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 
-/** Path inside the archive → file it was unpacked to. */
+/** Path inside the archive → path of the file it was unpacked to. */
 export type Unpacked = ReadonlyMap<string, string>
 
 /**
  * Unpacks the entries that are `wanted` into files of `directory`, which it creates.
  * @param file a tar compressed with gzip
- * @param signal once aborted, it ends soon by rejecting with the signal's reason
- * @throws DumpError for what is no such archive, ends too early, would not fit on the disk, or holds anything
- * but files and directories below its root
+ * @param signal aborting it makes the promise reject soon with the reason of the signal
+ * @throws DumpError if the file is no such archive, ends early, does not fit on the disk, or holds anything but files
+ * and directories below its root
  */
 export async function unpack(
   file: string,
@@ -55,7 +58,7 @@ export async function unpack(
     await Promise.race([flowing, failed])
     await Promise.race([Promise.all(taking), failed])
   } catch (error) {
-    // Whoever removes the directory must not find anyone still writing into it.
+    // All writing ends before the promise rejects, so that the caller can remove the directory.
     ended.abort()
     source.destroy()
     await Promise.allSettled([flowing, ...taking])
@@ -71,7 +74,7 @@ export async function unpack(
     const path = insidePath(entry.path)
     if (unpacked.has(path)) throw new DumpError(`it holds \`${path}\` twice`)
     if (!wanted(path)) return void entry.resume()
-    await requireRoom(entry, directory)
+    await requireDiskSpace(entry, directory)
     ended.signal.throwIfAborted()
     const target = join(directory, String(unpacked.size))
     unpacked.set(path, target)
@@ -84,7 +87,7 @@ const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFi
 const what = ({ type, path }: ReadEntry): string =>
   `\`${path.slice(0, PATH_BYTES_MAX)}\` of the kind ${type}; only files and directories are taken`
 
-/** The path from the root of the archive. @throws DumpError for one that leads out of it */
+/** The path from the root of the archive. @throws DumpError if it leads out of the archive */
 function insidePath(path: string): string {
   const parts = path.replace(/^(\.\/)+/, '').split('/')
   const isInside = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\0\\]/.test(part))
@@ -94,13 +97,15 @@ function insidePath(path: string): string {
   )
 }
 
-async function requireRoom({ path, size }: ReadEntry, directory: string): Promise<void> {
+async function requireDiskSpace({ path, size }: ReadEntry, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory)
   if (size <= bavail * bsize - DISK_BYTES_LEFT) return
   throw new DumpError(`\`${path}\` takes ${size} bytes, and the disk has ${bavail * bsize} left`)
 }
 
-/** What a reader of archives or of compressed data found is wrong with the archive; the rest is not. */
+/**
+ * Errors of the readers of tar and gzip as `DumpError`s, since the archive is at fault, and any other error as it is.
+ */
 function asDumpError(error: unknown): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message: string }
   const isArchive = typeof code === 'string' && /^(TAR|Z)_/.test(code)

@@ -1,4 +1,4 @@
-/** Here are files by name: how do they become one archive? A tar, compressed with gzip. */
+/** Here are files by name: how do they become one archive, which is a tar compressed with gzip? */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
@@ -7,18 +7,18 @@ import { createGzip } from 'node:zlib'
 import { Header, Pack, ReadEntry } from 'tar'
 import { ENTRY_BYTES_IN_MEMORY_MAX } from './limits.js'
 
-/** Archives and what is in them are for their owner alone: they hold secrets. */
+/** The mode of archives and their entries, which only their owner may read, since they hold secrets. */
 const PRIVATE = 0o600
 
-/** What an archive is written to, and what goes through it on its way. */
+/** The files that writing an archive creates. */
 export interface ArchivePaths {
-  /** Must not exist. */
+  /** The archive. Must not exist. */
   readonly archive: string
-  /** An entry whose length is not known yet. Must not exist. */
+  /** A temporary file for an entry whose length is not known yet. Must not exist. */
   readonly entry: string
 }
 
-/** Writes one archive, entry after entry; memory is bounded however long they are. */
+/** Writes an archive entry by entry, in bounded memory. */
 export class ArchiveWriter {
   readonly #pack = new Pack({ portable: true })
   readonly #paths: ArchivePaths
@@ -26,11 +26,11 @@ export class ArchiveWriter {
   readonly #writtenAt = new Date()
   #failure: { readonly error: unknown } | null = null
 
-  /** @param signal aborts the writing: everything then rejects */
+  /** @param signal aborting it makes all methods reject */
   constructor(paths: ArchivePaths, signal: AbortSignal) {
     this.#paths = paths
     const file = createWriteStream(paths.archive, { flags: 'wx', mode: PRIVATE })
-    // Compressing happens in the thread pool, unlike that of the archive's own library.
+    // Node's gzip runs in the thread pool; the one of the library `tar` would run on the main thread.
     this.#written = pipeline(this.#pack as AsyncIterable<Buffer>, createGzip(), file, { signal })
     this.#written.catch((error: unknown) => {
       this.#failure = { error }
@@ -44,27 +44,27 @@ export class ArchiveWriter {
 
   /** Adds an entry of unknown length. */
   async addLong(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
-    const add = await this.hold(path, chunks)
+    const add = await this.stage(path, chunks)
     await add()
   }
 
   /**
-   * Reads an entry of unknown length, of which nothing is in the archive until the returned function is called. It has
-   * to be called before the next long entry is read.
+   * Reads an entry of unknown length in full, and returns a function that adds it to the archive. The function must be
+   * called before the next long entry is read.
    */
-  async hold(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<() => Promise<void>> {
-    const kept: Buffer[] = []
+  async stage(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<() => Promise<void>> {
+    const staged: Buffer[] = []
     let bytes = 0
     let file: FileHandle | null = null
     try {
       for await (const chunk of chunks) {
         this.#check()
-        const piece = Buffer.from(chunk)
-        kept.push(piece)
-        bytes += piece.length
+        const copy = Buffer.from(chunk)
+        staged.push(copy)
+        bytes += copy.length
         if (file === null && bytes <= ENTRY_BYTES_IN_MEMORY_MAX) continue
         file ??= await open(this.#paths.entry, 'wx', PRIVATE)
-        for (const part of kept.splice(0)) await file.writeFile(part)
+        for (const part of staged.splice(0)) await file.writeFile(part)
       }
     } catch (error) {
       if (file !== null) await this.#removeEntry(file)
@@ -72,7 +72,7 @@ export class ArchiveWriter {
     }
     return async () => {
       try {
-        await this.#addEntry(path, bytes, file === null ? kept : createReadStream(this.#paths.entry))
+        await this.#addEntry(path, bytes, file === null ? staged : createReadStream(this.#paths.entry))
       } finally {
         if (file !== null) await this.#removeEntry(file)
       }
@@ -84,7 +84,7 @@ export class ArchiveWriter {
     await rm(this.#paths.entry, { force: true })
   }
 
-  /** Resolves once the archive is whole and would survive a power cut under its name. */
+  /** Resolves when the archive is complete and synced to disk. */
   async end(): Promise<void> {
     this.#pack.end()
     await this.#written
@@ -96,7 +96,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Ends the writing; the files are the caller's to remove. */
+  /** Ends writing. The caller removes the files. */
   async abandon(): Promise<void> {
     this.#pack.destroy(new Error('the archive was given up'))
     await this.#written.catch(() => undefined)

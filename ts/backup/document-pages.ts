@@ -1,4 +1,4 @@
-/** Here is an index: which lines are its documents, a bounded piece at a time? */
+/** Here is an index: what are its documents as NDJSON, in pages of bounded size? */
 import { type Engine, encodeRequest } from '../engine/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
@@ -7,11 +7,11 @@ import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.j
 export interface DocumentPage {
   readonly lines: Buffer
   readonly documents: number
-  /** Documents of the whole index. */
+  /** The number of documents of the whole index. */
   readonly total: number
 }
 
-/** All documents of an index, vectors included, in the order of its listing. */
+/** All documents of an index with their vectors, in the order in which the engine lists them. */
 export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGenerator<DocumentPage> {
   let limit = FIRST_PAGE_DOCUMENTS
   for (let offset = 0; ; ) {
@@ -37,7 +37,7 @@ export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGe
 }
 
 const START = '{"results":['
-/** What the listing says of a document without vectors; it stands last. */
+/** The last member of a document without vectors in the engine's list. The archive omits it. */
 const NO_VECTORS = Buffer.from(',"_vectors":{}}')
 const LINE_END = Buffer.from('\n')
 const OBJECT_END = Buffer.from('}\n')
@@ -46,12 +46,12 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, LF, CR, SPAC
   Buffer.from('"\\,{}[]\n\r ')
 
 /**
- * Takes a listing (`{"results":[…],"offset":…,"limit":…,"total":…}`) apart without reading its values: that
- * would take ten times as long, and the main thread has searches to answer.
+ * Splits a list of documents (`{"results":[…],"offset":…,"limit":…,"total":…}`) into lines without parsing its values.
+ * Parsing would take ten times as long, on the main thread, which answers searches too.
  */
 export function pageOf(listing: Buffer): DocumentPage {
   if (listing.subarray(0, START.length).toString('latin1') !== START) throw notListed()
-  const pieces: Buffer[] = []
+  const parts: Buffer[] = []
   let documents = 0
   let depth = 0
   let start = START.length
@@ -60,11 +60,11 @@ export function pageOf(listing: Buffer): DocumentPage {
     if (byte === QUOTE) at = endOfString(listing, at)
     else if (byte === OPEN || byte === OPEN_LIST) depth++
     else if (byte === CLOSE || (byte === CLOSE_LIST && depth > 0)) depth--
-    // A line break between values would be one between documents.
+    // A line break between two values of a document would end its line, so it becomes a space.
     else if (byte === LF || byte === CR) listing[at] = SPACE as number
     if (depth > 0 || (byte !== CLOSE && byte !== CLOSE_LIST)) continue
-    if (byte === CLOSE_LIST) return { lines: Buffer.concat(pieces), documents, total: totalOf(listing, at) }
-    pieces.push(...line(listing.subarray(start, at + 1)))
+    if (byte === CLOSE_LIST) return { lines: Buffer.concat(parts), documents, total: totalOf(listing, at) }
+    parts.push(...line(listing.subarray(start, at + 1)))
     documents++
     if (listing[at + 1] === COMMA) at++
     start = at + 1
@@ -78,7 +78,7 @@ function line(document: Buffer): readonly Buffer[] {
   return isWithoutVectors ? [document.subarray(0, end), OBJECT_END] : [document, LINE_END]
 }
 
-/** Where the string that begins at `at` ends. */
+/** The position of the quote that ends the string beginning at `at`. */
 function endOfString(bytes: Buffer, at: number): number {
   for (let end = bytes.indexOf('"', at + 1); end !== -1; end = bytes.indexOf('"', end + 1)) {
     let backslashes = 0

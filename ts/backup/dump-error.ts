@@ -1,4 +1,4 @@
-/** An archive cannot be started from; the message is for whoever gave it. */
+/** A dump that cannot be imported. The message is shown to the user who passed it. */
 export class DumpError extends Error {
   override readonly name = 'DumpError'
 }

@@ -1,8 +1,8 @@
 /**
- * Here are embedders and the documents that came with them: how long are their vectors?
+ * Here are embedders and the documents of a dump: how many components do their vectors have?
  *
- * Settings need not say it; the provider was asked then. An import does not ask again: our dumps tell it in an
- * entry of their own, and those of others by the first vector.
+ * Where the settings do not say, the instance had asked the provider. An import does not ask again: a dump of this
+ * service has the number in an entry of its own, and a dump of another one shows it by the first vector.
  */
 import { ownValue } from '../parse/index.js'
 import { type EmbedderFields, embedderAsSet, type IndexSettings, type Known } from '../settings/index.js'
@@ -14,7 +14,7 @@ import { VECTORLESS_LINES_MAX } from './limits.js'
 
 type Lengths = ReadonlyMap<string, number>
 
-/** Settings as other instances take them, secrets in clear. */
+/** The settings in the form that the API accepts, with secrets in clear. */
 export const settingsAsSet = (settings: IndexSettings): object => ({
   ...settings,
   embedders: Object.fromEntries(
@@ -22,7 +22,7 @@ export const settingsAsSet = (settings: IndexSettings): object => ({
   ),
 })
 
-/** Components of the vectors of those embedders whose settings do not tell. */
+/** The number of components by embedder, of those embedders whose settings do not say it. */
 export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<string, number>> {
   const lengths = Object.entries(embedders).map(([name, { known }]) => [
     name,
@@ -31,20 +31,24 @@ export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<st
   return Object.fromEntries(lengths.filter(([, length]) => length !== undefined))
 }
 
-/** The settings, with what is known of their embedders. @param place `indexes/{folder}` @throws DumpError */
+/**
+ * The settings, with the number of components of each embedder as far as the dump tells.
+ * @param path `indexes/{folder}`
+ * @throws DumpError
+ */
 export async function withLengths(
   settings: IndexSettings,
   unpacked: Unpacked,
-  place: string,
+  path: string,
 ): Promise<IndexSettings> {
   const unknown = Object.entries(settings.embedders)
     .filter(([, { source, dimensions }]) => source !== 'openAi' && dimensions === undefined)
     .map(([name]) => name)
   if (unknown.length === 0) return settings
-  const at = `${place}/embedders.json`
+  const at = `${path}/embedders.json`
   const told = lengthsForm.read((await jsonOf(unpacked, at)) ?? {}, at)
   const missing = new Set(unknown.filter((name) => !Object.hasOwn(told, name)))
-  const shown = await lengthsIn(unpacked, `${place}/documents.jsonl`, missing)
+  const shown = await lengthsIn(unpacked, `${path}/documents.jsonl`, missing)
   const lengths = new Map([...shown, ...Object.entries(told)])
   const embedders = unknown.map((name): readonly [string, EmbedderFields] => {
     const fields = settings.embedders[name] as EmbedderFields
@@ -57,7 +61,7 @@ export async function withLengths(
   return { ...settings, embedders: { ...settings.embedders, ...Object.fromEntries(embedders) } }
 }
 
-/** Reads documents until each embedder of `missing` has shown a vector. */
+/** Reads documents until it has found a vector of each embedder in `missing`. */
 async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>): Promise<Lengths> {
   const lengths = new Map<string, number>()
   let lines = 0
@@ -75,7 +79,9 @@ async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>)
   return lengths
 }
 
-/** Components of the first vector of that embedder, null if there is none. Malformed ones are the engine's to name. */
+/**
+ * The number of components of the first vector of an embedder; null without one. The engine reports malformed vectors.
+ */
 function firstLength(vectors: unknown, name: string): number | null {
   const entry = ownValue((vectors ?? {}) as Readonly<Record<string, unknown>>, name)
   const sent = Array.isArray(entry)

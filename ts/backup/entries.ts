@@ -1,11 +1,11 @@
-/** Here is an unpacked archive: what does one of its entries say? */
+/** Here is an unpacked archive: what is in one of its entries? */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import type { Unpacked } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
 import { LINE_BYTES_MAX, WHOLE_ENTRY_BYTES_MAX } from './limits.js'
 
-/** Everything of an unpacked archive that is read. */
+/** The paths of the entries that an import reads. */
 const known = [
   /^(metadata\.json|instance_uid\.uuid|keys\.jsonl|experimental-features\.json|network\.json|webhooks\.json)$/,
   /^(tasks|batches)\/queue\.jsonl$/,
@@ -13,10 +13,10 @@ const known = [
   /^indexes\/[^/]+\/(metadata\.json|settings\.json|embedders\.json|documents\.jsonl)$/,
 ]
 
-/** Whether an entry is one of a dump. */
+/** Whether an import reads the entry. */
 export const isKnown = (path: string): boolean => known.some((form) => form.test(path))
 
-/** The bytes of an entry, null if there is none. @throws DumpError for one that is too long */
+/** The bytes of an entry; null if the archive has none. @throws DumpError if it is too long */
 export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer | null> {
   const file = unpacked.get(path)
   if (file === undefined) return null
@@ -26,20 +26,22 @@ export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer 
   return readFile(file)
 }
 
-/** An entry as JSON, undefined if there is none. */
+/** An entry as JSON; undefined if the archive has none. */
 export async function jsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const bytes = await bytesOf(unpacked, path)
   return bytes === null ? undefined : parsed(bytes.toString(), path)
 }
 
-/** An entry that must be there. */
+/** A required entry as JSON. @throws DumpError if the archive has none */
 export async function requiredJsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const value = await jsonOf(unpacked, path)
   if (value === undefined) throw new DumpError(`it has no ${path}`)
   return value
 }
 
-/** The lines of an entry as JSON, each with its place for messages. Empty if there is no such entry. */
+/**
+ * The lines of an entry as JSON, each with its position for messages. Yields nothing if the archive has no such entry.
+ */
 export async function* linesOf(
   unpacked: Unpacked,
   path: string,
@@ -47,16 +49,16 @@ export async function* linesOf(
   const file = unpacked.get(path)
   if (file === undefined) return
   let number = 0
-  let pieces: Buffer[] = []
+  let parts: Buffer[] = []
   let bytes = 0
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     let start = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      pieces.push(chunk.subarray(start, end))
+      parts.push(chunk.subarray(start, end))
       yield* line()
       start = end + 1
     }
-    pieces.push(chunk.subarray(start))
+    parts.push(chunk.subarray(start))
     bytes += chunk.length - start
     if (bytes > LINE_BYTES_MAX) throw new DumpError(`${path} has a line of more than ${LINE_BYTES_MAX} bytes`)
   }
@@ -64,8 +66,8 @@ export async function* linesOf(
 
   function* line() {
     number++
-    const text = Buffer.concat(pieces).toString()
-    pieces = []
+    const text = Buffer.concat(parts).toString()
+    parts = []
     bytes = 0
     const at = `${path}:${number}`
     if (text.trim() !== '') yield { value: parsed(text, at), at }

@@ -1,12 +1,12 @@
-/** Here is JSON out of an archive: is it what stands in one? What nobody asks for is passed over. */
+/** Here is JSON from an archive: does a value have the type that its position requires? */
 import { DumpError } from './dump-error.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Uids are unsigned 32-bit numbers. */
+/** Uids of tasks and batches are unsigned 32-bit numbers. */
 const UID_MAX = 0xffff_ffff
 
-/** @throws DumpError naming the place */
+/** The fields of an object. @param at its position in the archive @throws DumpError that names the position */
 export function fieldsOf(value: unknown, at: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
   throw unexpected(value, at, 'an object')
@@ -27,7 +27,7 @@ export function uidOf(value: unknown, at: string): number {
   throw unexpected(value, at, 'an unsigned 32-bit number')
 }
 
-/** RFC 3339, as it is written. */
+/** A date in RFC 3339, as it was written. */
 export function dateOf(value: unknown, at: string): string {
   const text = textOf(value, at)
   if (
@@ -38,7 +38,7 @@ export function dateOf(value: unknown, at: string): string {
   throw unexpected(value, at, 'an RFC 3339 date')
 }
 
-/** 1 to 400 of a few characters. Source: the API. */
+/** An index uid: 1 to 400 characters. Source: the API. */
 export function indexUidOf(value: unknown, at: string): string {
   const text = textOf(value, at)
   if (/^[A-Za-z0-9_-]{1,400}$/.test(text)) return text
@@ -56,11 +56,11 @@ export function oneOf<T extends string>(value: unknown, at: string, names: reado
   throw unexpected(value, at, `one of ${names.join(', ')}`)
 }
 
-/** null for null and for what is not there. */
+/** null for null and for undefined, else the value as `read` returns it. */
 export const orNull = <T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | null =>
   value === null || value === undefined ? null : read(value, at)
 
-/** Keys and values of an object, each value read. */
+/** The entries of an object, each value as `read` returns it. */
 export function mapOf<T>(
   value: unknown,
   at: string,

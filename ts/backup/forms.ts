@@ -1,7 +1,7 @@
 /**
- * How does a value stand in an archive? A form answers for both ways, so that what is written is read back.
+ * How is a value written into an archive and read from one? A form does both, so that each reads what it writes.
  *
- * A form writes nothing that it does not read. Reading may accept more, since other writers make archives too.
+ * Reading may accept more than writing produces, since other services write archives too.
  */
 import {
   booleanOf,
@@ -18,13 +18,13 @@ import {
 } from './fields.js'
 
 export interface Form<T> {
-  /** The value as JSON; undefined leaves its field out. */
+  /** The value as JSON; undefined omits its field. */
   write(value: T): unknown
-  /** @param at the position inside the archive, for messages @throws DumpError */
+  /** The value of JSON. @param at its position in the archive, for messages @throws DumpError */
   read(value: unknown, at: string): T
 }
 
-/** A value that stands in an archive as it is. */
+/** A value that is written unchanged. */
 export const asItIs = <T>(read: (value: unknown, at: string) => T): Form<T> => ({
   write: (value) => value,
   read,
@@ -39,7 +39,7 @@ export const number = asItIs((value, at): number => {
   if (typeof value === 'number') return value
   throw unexpected(value, at, 'a number')
 })
-/** A number of bytes, which may exceed what a uid can be. */
+/** A number of bytes, which may exceed 32 bits. */
 export const byteCount = asItIs((value, at): number => {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
   throw unexpected(value, at, 'a number of bytes')
@@ -49,25 +49,25 @@ export const url = asItIs((value, at): string => {
   if (URL.canParse(found)) return found
   throw unexpected(value, at, 'an absolute URL')
 })
-/** Any JSON; null for what is absent. */
+/** Any JSON; null if the field is absent. */
 export const anything = asItIs((value): unknown => value ?? null)
 
 export const choice = <T extends string>(names: readonly T[]): Form<T> =>
   asItIs((value, at) => oneOf(value, at, names))
 
-/** null, which other writers may leave out. */
+/** A value or null. Other writers may omit the field in place of null. */
 export const nullable = <T>({ write, read }: Form<T>): Form<T | null> => ({
   write: (value) => (value === null ? null : write(value)),
   read: (value, at) => orNull(value, at, read),
 })
 
-/** A field that may be absent; other writers may say null instead. */
+/** A field that may be absent. Other writers may write null in place of omitting it. */
 export const optional = <T>({ write, read }: Form<T>): Form<T | undefined> => ({
   write: (value) => (value === undefined ? undefined : write(value)),
   read: (value, at) => orNull(value, at, read) ?? undefined,
 })
 
-/** A field that other writers may leave out or say null for; then it reads as `otherwise`. */
+/** A field that reads as `otherwise` where other writers omit it or write null. */
 export const defaulted = <T>({ write, read }: Form<T>, otherwise: T): Form<T> => ({
   write,
   read: (value, at) => (value === undefined || value === null ? otherwise : read(value, at)),
@@ -78,15 +78,15 @@ export const list = <T>({ write, read }: Form<T>): Form<readonly T[]> => ({
   read: (value, at) => listOf(value, at, read),
 })
 
-/** An object of any keys. */
+/** An object with any keys. */
 export const map = <T>({ write, read }: Form<T>): Form<Readonly<Record<string, T>>> => ({
   write: (values) => Object.fromEntries(Object.entries(values).map(([key, one]) => [key, write(one)])),
   read: (value, at) => mapOf(value, at, read),
 })
 
 /**
- * An object of known keys, written in the order of `fields`; other keys are passed over.
- * @param names of the fields that an archive calls otherwise
+ * An object with known keys, written in the order of `fields`. Other keys are ignored.
+ * @param names the names in the archive of those fields that have another name there
  */
 export function record<T extends object>(
   fields: { readonly [K in keyof Required<T>]: Form<T[K]> },

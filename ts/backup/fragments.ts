@@ -1,14 +1,14 @@
 /**
- * Here is a document whose vectors stand for fragments of it: how does it travel?
+ * Here is a document with a vector per fragment: how is it written into a dump?
  *
- * Which vector stood for which fragment is not told, so the vectors count as sent by hand from then on.
- * Source: vectors §3.4.
+ * A dump does not say which vector belongs to which fragment, so that after an import the vectors count as sent by a
+ * user. Source: vectors §3.4.
  */
 
 import { type JsonNode, readJsonText, toText } from '../parse/index.js'
 import { type IndexSettings, indexingFields } from '../settings/index.js'
 
-/** Names of the embedders that show documents by fragments. */
+/** Names of the embedders that embed documents by fragments. */
 export const fragmentEmbedders = ({ embedders }: IndexSettings): ReadonlySet<string> =>
   new Set(
     Object.entries(embedders)
@@ -16,13 +16,13 @@ export const fragmentEmbedders = ({ embedders }: IndexSettings): ReadonlySet<str
       .map(([name]) => name),
   )
 
-/** NDJSON in which nothing is to be made anew for these embedders. */
+/** NDJSON with `regenerate: false` in the vectors of the embedders `names`. */
 export function withoutRegeneration(lines: Buffer, names: ReadonlySet<string>): Buffer {
-  const kept = lines
+  const changedLines = lines
     .toString()
     .split('\n')
     .map((line) => (line === '' ? '' : toText(document(readJsonText(line), names))))
-  return Buffer.from(kept.join('\n'))
+  return Buffer.from(changedLines.join('\n'))
 }
 
 const document = (node: JsonNode, names: ReadonlySet<string>): JsonNode =>
@@ -32,7 +32,7 @@ const document = (node: JsonNode, names: ReadonlySet<string>): JsonNode =>
     ),
   )
 
-/** The object with the values of some keys replaced; anything else as it is. */
+/** An object with the values of some keys replaced; any other value as it is. */
 function changed(node: JsonNode, keys: readonly string[], change: (value: JsonNode) => JsonNode): JsonNode {
   if (node.kind !== 'object') return node
   return {

@@ -1,4 +1,4 @@
-/** Here is an instance: how does all of it get into one file, and out of it again? */
+/** Here is an instance: how is it written into one file, and how is another one made from it? */
 export { DumpError } from './dump-error.js'
 export { type Restored, restoreDump } from './restore-dump.js'
 export type { RestoreRequest } from './restore-request.js'

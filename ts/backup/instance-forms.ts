@@ -1,20 +1,20 @@
-/** Here is what an instance knows beside its indexes and tasks: how does an archive say it? */
+/** Here are the features, network, webhooks and index metadata of an instance: how does an archive hold them? */
 import type { WebhookBody } from '../tasks/index.js'
 import { boolean, date, defaulted, type Form, list, map, nullable, record, text, uid, url } from './forms.js'
 
-/** Experimental features by name. null is stored for a feature that is off even where a launch option asks for it. */
+/** Experimental features by name. null: off even if a launch option switches the feature on. */
 export type StoredFeatures = Readonly<Record<string, boolean | null>>
 
 const features = map(nullable(boolean))
 
-/** `experimental-features.json`. Other readers take booleans alone, so null is written as false. */
+/** `experimental-features.json`. null is written as false, since other services read only booleans. */
 export const featuresForm: Form<StoredFeatures> = {
   write: (stored) =>
     features.write(Object.fromEntries(Object.entries(stored).map(([name, on]) => [name, on === true]))),
   read: features.read,
 }
 
-/** The instances that know of each other, as stored. */
+/** The network as stored. */
 export interface StoredNetwork {
   readonly self: string | null
   readonly remotes: Readonly<Record<string, StoredRemote>>
@@ -61,5 +61,5 @@ export const indexMetadataForm = record<IndexMetadata>({
   updatedAt: nullable(date),
 })
 
-/** `embedders.json` of an index: components of the vectors of each embedder. */
+/** `embedders.json` of an index: the number of components of the vectors of each embedder. */
 export const lengthsForm = map(uid)

@@ -1,4 +1,4 @@
-/** Here is an API key: which line of an archive is it, and back? Its value is not part of it. */
+/** Here is an API key: which line of an archive holds it? The value of the key is not part of the line. */
 import type { StoredKey } from '../tasks/index.js'
 import { date, list, nullable, record, text } from './forms.js'
 

@@ -1,4 +1,4 @@
-/** Here is a line of an archive: which task or batch is it? The way back of `task-lines.ts`. */
+/** Here is a line of an archive: which task or batch is it? The inverse of `task-lines.ts`. */
 import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
 import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
 import { RULES_INDEX } from './rules.js'
@@ -6,7 +6,8 @@ import { batchForm, errorForm } from './task-forms.js'
 import { contentOf, typeByVariant, type Upload } from './task-kinds.js'
 
 /**
- * A line of `tasks/queue.jsonl`. @param upload gives the upload of a waiting task
+ * The task of a line of `tasks/queue.jsonl`.
+ * @param upload returns the upload of a waiting task by its uid
  * @throws DumpError
  */
 export async function taskOf(
@@ -41,18 +42,18 @@ export async function taskOf(
   return { task, newIndexUid: newIndexUidOf(line, task), content }
 }
 
-/** Tasks of rules name an index that is none. */
+/** The index uid of a task. Tasks about rules have a uid that is not a valid one. */
 const taskIndexOf = (value: unknown, at: string): string =>
   value === RULES_INDEX ? RULES_INDEX : indexUidOf(value, at)
 
-/** Other writers do not say it: then it is what a rename that went well tells in its details. */
+/** The new uid of a renamed index. Other writers have no field for it: then the details of a succeeded task tell it. */
 function newIndexUidOf(line: Fields, { type, status, details }: Task): string | null {
   if (typeof line.newIndexUid === 'string') return line.newIndexUid
   const renamed = type === 'indexUpdate' && status === 'succeeded' ? details?.newIndexUid : null
   return typeof renamed === 'string' ? renamed : null
 }
 
-/** A line of `batches/queue.jsonl`. @throws DumpError */
+/** The batch of a line of `batches/queue.jsonl`. @throws DumpError */
 export function batchOf(value: unknown, at: string): DumpedBatch {
   const { enqueuedAt, stopReason, ...batch } = batchForm.read(value, at)
   return {
@@ -62,11 +63,11 @@ export function batchOf(value: unknown, at: string): DumpedBatch {
   }
 }
 
-/** A bare word, or an object with one key. */
+/** The variant of a `type`, which is a word or an object with one key, and its fields. */
 function variantOf(value: unknown, at: string): readonly [string, Fields] {
   if (typeof value === 'string') return [value, {}]
-  const [entry, ...others] = Object.entries(fieldsOf(value, at))
-  if (entry === undefined || others.length > 0) throw unexpected(value, at, 'an object with one key')
+  const [entry, ...more] = Object.entries(fieldsOf(value, at))
+  if (entry === undefined || more.length > 0) throw unexpected(value, at, 'an object with one key')
   return [entry[0], fieldsOf(entry[1] ?? {}, `${at}.${entry[0]}`)]
 }
 
@@ -76,7 +77,7 @@ function detailsOf(type: TaskType, value: unknown, at: string): Fields {
   const details = Object.fromEntries(Object.entries(fields).map(([key, one]) => [camelCase(key), one]))
   if (type === 'indexUpdate' || type === 'indexCreation') {
     const { oldIndexUid = null, newIndexUid = null, ...rest } = details
-    // Another writer says null for what was not asked for.
+    // Another writer has null for a member that the request did not have.
     return { ...rest, ...(newIndexUid !== null && { oldIndexUid, newIndexUid }) }
   }
   if (variant === 'DocumentDeletion') return { ...details, originalFilter: null }

@@ -1,4 +1,4 @@
-/** Here is a dump: what does the instance look like that it was made of? */
+/** Here is a dump: how is the instance that it was made from restored? */
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rule } from '../rules/index.js'
@@ -16,15 +16,15 @@ import type { RestoreRequest } from './restore-request.js'
 import { RULES_INDEX, ruleForm } from './rules.js'
 import type { Upload } from './task-kinds.js'
 
-/** What of a dump is not the queue's or the engine's. */
+/** The part of a dump that is stored in neither the queue nor the engine. */
 export interface Restored {
-  /** null if the dump says none. */
+  /** null if the dump has none. */
   readonly instanceUid: string | null
 }
 
 /**
- * Fills a data directory with what a dump holds. If that fails, the directory is of no use any more.
- * @throws DumpError for an archive that is no whole dump, or one of a version that cannot be read
+ * Fills a data directory from a dump. After an error the directory is incomplete and must be removed.
+ * @throws DumpError if the archive is not a complete dump, or of a version that cannot be read
  */
 export async function restoreDump(request: RestoreRequest): Promise<Restored> {
   const { archive, directory, signal, progress } = request
@@ -85,7 +85,7 @@ async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
   }
 }
 
-/** Experimental features, and the instances that know of each other: this one is not yet one of them. */
+/** Restores experimental features and the network, in which the new instance has no name yet. */
 async function restoreSwitches(unpacked: Unpacked, queue: Restore): Promise<void> {
   const features = await jsonOf(unpacked, 'experimental-features.json')
   await queue.value('experimentalFeatures', {
@@ -116,20 +116,20 @@ async function restoreRules(unpacked: Unpacked, queue: Restore): Promise<void> {
   await queue.rules(Object.fromEntries(rules))
 }
 
-/** All tasks, then all batches. */
+/** Restores all tasks, then all batches. */
 async function restoreQueue(
   unpacked: Unpacked,
   queue: Restore,
   { signal, progress }: RestoreRequest,
 ): Promise<void> {
   let finished = 0
-  const behind = rising()
+  const checkTask = rising()
   const upload = (uid: number): Promise<Upload> => uploadOf(uid, unpacked, queue)
   for await (const lines of inPages(linesOf(unpacked, 'tasks/queue.jsonl'))) {
     const tasks = []
     for (const { value, at } of lines) {
       const dumped = await taskOf(value, at, upload)
-      behind(dumped.task.uid, at)
+      checkTask(dumped.task.uid, at)
       tasks.push(dumped)
     }
     signal.throwIfAborted()
@@ -137,11 +137,11 @@ async function restoreQueue(
     finished += tasks.length
     progress('importing tasks', finished, 0)
   }
-  const behindBatch = rising()
+  const checkBatch = rising()
   for await (const lines of inPages(linesOf(unpacked, 'batches/queue.jsonl'))) {
     const batches = lines.map(({ value, at }) => {
       const dumped = batchOf(value, at)
-      behindBatch(dumped.batch.uid, at)
+      checkBatch(dumped.batch.uid, at)
       return dumped
     })
     signal.throwIfAborted()
@@ -158,13 +158,13 @@ function rising(): (uid: number, at: string) => void {
   }
 }
 
-/** The documents of a waiting task become an upload of the new instance. */
+/** Moves the documents of a waiting task into the spool of the new instance. */
 async function uploadOf(uid: number, unpacked: Unpacked, queue: Restore): Promise<Upload> {
   const path = `tasks/update_files/${uid}.jsonl`
   const file = unpacked.get(path)
   if (file === undefined) throw new DumpError(`it has no ${path}, which the task ${uid} waits for`)
   const { size } = await stat(file)
-  // No documents at all are none of the lines of an upload.
+  // An upload without any document is empty, and an empty NDJSON file would be refused.
   if (size === 0) return { payload: { format: 'json', text: '[]' }, bytes: 2 }
   const slot = queue.spool('ndjson')
   await rename(file, slot.path)

@@ -22,42 +22,42 @@ import { indexMetadataForm } from './instance-forms.js'
 import { COMMIT_BYTES } from './limits.js'
 import type { RestoreRequest } from './restore-request.js'
 
-/** Folders of the indexes of a dump, sorted. */
+/** The folders of all indexes of a dump, sorted. */
 export function indexesIn(unpacked: Unpacked): readonly string[] {
   const folders = [...unpacked.keys()].flatMap((path) => /^indexes\/([^/]+)\//.exec(path)?.[1] ?? [])
   return [...new Set(folders)].sort()
 }
 
-/** The uid of the index whose entries lie in that folder. @throws DumpError */
+/** The uid of the index in a folder. @throws DumpError */
 export async function indexUidIn(folder: string, unpacked: Unpacked): Promise<string> {
   const at = `indexes/${folder}/metadata.json`
   return indexUidOf(fieldsOf(await requiredJsonOf(unpacked, at), at).uid, `${at}: uid`)
 }
 
-/** Makes an index of the entries below `indexes/{folder}`. @throws DumpError */
+/** Creates an index from the entries in `indexes/{folder}`. @throws DumpError */
 export async function restoreIndex(
   folder: string,
   unpacked: Unpacked,
   queue: Restore,
   { engine, signal, progress }: RestoreRequest,
 ): Promise<void> {
-  const place = `indexes/${folder}`
-  const at = `${place}/metadata.json`
+  const path = `indexes/${folder}`
+  const at = `${path}/metadata.json`
   const { uid, primaryKey, createdAt } = indexMetadataForm.read(await requiredJsonOf(unpacked, at), at)
-  const documents = unpacked.get(`${place}/documents.jsonl`)
-  if (documents === undefined) throw new DumpError(`it has no ${place}/documents.jsonl`)
+  const documents = unpacked.get(`${path}/documents.jsonl`)
+  if (documents === undefined) throw new DumpError(`it has no ${path}/documents.jsonl`)
 
-  const index = new NewIndex(engine, uid, place, signal)
-  const settings = await withLengths(await settingsOf(unpacked, `${place}/settings.json`), unpacked, place)
+  const index = new NewIndex(engine, uid, path, signal)
+  const settings = await withLengths(await settingsOf(unpacked, `${path}/settings.json`), unpacked, path)
   let report = await index.commit([
     { taskUid: 0, kind: 'primaryKey', primaryKey },
     { taskUid: 1, kind: 'settings', settings },
   ])
   const { size } = await stat(documents)
   let finished = 0
-  for await (const { path, bytes } of pieces(documents, size)) {
+  for await (const { file, bytes } of parts(documents, size)) {
     progress(`importing ${uid}`, finished, size)
-    const payload = { path, format: 'ndjson' } as const
+    const payload = { path: file, format: 'ndjson' } as const
     const upload = { method: 'replace', primaryKey: null, skipCreation: false, payload } as const
     report = await index.commit([{ taskUid: 0, kind: 'documents', ...upload }])
     finished += bytes
@@ -68,28 +68,28 @@ export async function restoreIndex(
   await queue.index(entry, report.batchUid)
 }
 
-/** An index that is filled commit by commit. */
+/** A new index that is filled by several commits. */
 class NewIndex {
   readonly id: IndexId = randomUUID()
   readonly #engine: Engine
   readonly #uid: string
-  readonly #place: string
+  readonly #path: string
   readonly #signal: AbortSignal
   #commits = 0
 
-  constructor(engine: Engine, uid: string, place: string, signal: AbortSignal) {
+  constructor(engine: Engine, uid: string, path: string, signal: AbortSignal) {
     this.#engine = engine
     this.#uid = uid
-    this.#place = place
+    this.#path = path
     this.#signal = signal
   }
 
   async commit(operations: readonly Operation[]): Promise<BatchReport> {
     const batch = { uid: RESTORED_BATCH_UIDS + this.#commits++, indexUid: this.#uid, operations }
-    // Vectors come with the documents: nothing is embedded anew.
+    // The dump holds the vectors, so that no document is embedded again.
     const report = await this.#apply(batch)
     const failed = report.outcomes.find(({ error }) => error !== undefined)
-    if (failed?.error !== undefined) throw new DumpError(`${this.#place}: ${failed.error.message}`)
+    if (failed?.error !== undefined) throw new DumpError(`${this.#path}: ${failed.error.message}`)
     return report
   }
 
@@ -124,43 +124,46 @@ async function settingsOf(unpacked: Unpacked, path: string): Promise<IndexSettin
   }
 }
 
-interface Piece {
-  readonly path: string
+interface Part {
+  readonly file: string
   readonly bytes: number
 }
 
-/** A file of lines as files of at most `COMMIT_BYTES`, or of one line. Each is gone once the next is asked for. */
-async function* pieces(file: string, size: number): AsyncGenerator<Piece> {
+/**
+ * Splits a file of lines into files of at most `COMMIT_BYTES`, or of one longer line. The caller must be done with a
+ * file before it takes the next.
+ */
+async function* parts(file: string, size: number): AsyncGenerator<Part> {
   if (size === 0) return
-  if (size <= COMMIT_BYTES) return yield { path: file, bytes: size }
-  const path = `${file}.piece`
-  let piece: FileHandle | null = null
+  if (size <= COMMIT_BYTES) return yield { file, bytes: size }
+  const path = `${file}.part`
+  let part: FileHandle | null = null
   let bytes = 0
   try {
     for await (const chunk of createReadStream(file, {
       highWaterMark: 1024 * 1024,
     }) as AsyncIterable<Buffer>) {
       let rest = chunk
-      // The line that reaches the limit is the last of its piece.
+      // The line that reaches the limit is the last of its part.
       const end = bytes + chunk.length < COMMIT_BYTES ? -1 : chunk.indexOf(10)
       if (end !== -1) {
-        piece ??= await open(path, 'w')
-        await piece.writeFile(chunk.subarray(0, end + 1))
-        await piece.close()
-        piece = null
-        yield { path, bytes: bytes + end + 1 }
+        part ??= await open(path, 'w')
+        await part.writeFile(chunk.subarray(0, end + 1))
+        await part.close()
+        part = null
+        yield { file: path, bytes: bytes + end + 1 }
         bytes = 0
         rest = chunk.subarray(end + 1)
       }
-      piece ??= await open(path, 'w')
-      await piece.writeFile(rest)
+      part ??= await open(path, 'w')
+      await part.writeFile(rest)
       bytes += rest.length
     }
-    await piece?.close()
-    piece = null
-    if (bytes > 0) yield { path, bytes }
+    await part?.close()
+    part = null
+    if (bytes > 0) yield { file: path, bytes }
   } finally {
-    await piece?.close()
+    await part?.close()
     await rm(path, { force: true })
   }
 }

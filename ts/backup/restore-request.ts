@@ -1,15 +1,15 @@
 import type { Engine } from '../engine/index.js'
 
-/** A dump to be imported, and where to. */
+/** A request to import a dump. */
 export interface RestoreRequest {
-  /** The dump. */
+  /** The path of the dump. */
   readonly archive: string
-  /** A data directory in the making, empty but for what the engine has made. */
+  /** The data directory to fill, which holds nothing but the files of the empty engine. */
   readonly directory: string
-  /** Open over that directory, empty. */
+  /** The engine of that directory, without indexes. */
   readonly engine: Engine
-  /** Once aborted, the import ends soon by rejecting with its reason. */
+  /** Aborting it makes the import reject soon with the reason of the signal. */
   readonly signal: AbortSignal
-  /** Told often. `total` is 0 for what cannot be foreseen. */
+  /** Called often. @param total 0 if it is not known */
   progress(doing: string, finished: number, total: number): void
 }

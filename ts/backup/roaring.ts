@@ -1,5 +1,5 @@
 /**
- * Here is a set of numbers: how does it look in an archive?
+ * Here is a set of numbers: how is it written into an archive?
  *
  * The portable format of Roaring bitmaps (github.com/RoaringBitmap/RoaringFormatSpec), little endian:
  *
@@ -10,7 +10,7 @@
  *               | 8,192 bytes of bits above
  *               | runs u16, (first u16, length - 1 u16)*
  *
- * Offsets stand from four containers on in the second form, always in the first.
+ * The second form has offsets from four containers on, the first one always.
  */
 
 const PLAIN = 12346
@@ -18,10 +18,10 @@ const WITH_RUNS = 12347
 const ARRAY_VALUES_MAX = 4096
 const BITS_BYTES = 8192
 const OFFSETS_FROM_CONTAINERS = 4
-/** A few bytes can stand for billions of values; no queue has that many tasks. */
+/** Values of a decoded bitmap. A few bytes can encode billions, and no queue has that many tasks. */
 const VALUES_MAX = 10_000_000
 
-/** @param values unsigned 32-bit, ascending, each once */
+/** The bitmap of a set. @param values unsigned 32-bit numbers, ascending, without duplicates */
 export function encodeRoaring(values: readonly number[]): Buffer {
   const containers = new Map<number, number[]>()
   for (const value of values) {
@@ -59,7 +59,7 @@ function containerOf(lower: readonly number[]): Buffer {
   return body
 }
 
-/** Ascending. @throws RangeError for bytes that are no such bitmap */
+/** The set of a bitmap, ascending. @throws RangeError if the bytes are not a bitmap */
 export function decodeRoaring(bytes: Buffer): readonly number[] {
   const cookie = bytes.readUInt32LE(0)
   const hasRuns = (cookie & 0xffff) === WITH_RUNS

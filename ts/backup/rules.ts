@@ -1,4 +1,4 @@
-/** Here is a dynamic search rule, or a change of one: how does an archive say it? */
+/** Here is a dynamic search rule, or a change of one: how does an archive hold it? */
 import type { Action, Conditions, Rule, RulePatch } from '../rules/index.js'
 import {
   boolean,
@@ -16,7 +16,7 @@ import {
   uid,
 } from './forms.js'
 
-/** Under this name dynamic search rules travel as an index. Source: the API. */
+/** The folder in which a dump holds dynamic search rules as if they were the documents of an index. Source: the API. */
 export const RULES_INDEX = '.meili_dsr'
 
 type Given<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> }
@@ -34,7 +34,7 @@ const actions = list(
   }) as Form<Action>,
 )
 
-/** A document of the index of rules. */
+/** A rule as a document of that folder. */
 export const ruleForm = record<Rule>({
   uid: text,
   description: nullable(text),
@@ -53,7 +53,7 @@ const changes: { readonly [K in keyof RulePatch]-?: Form<Given<RulePatch>[K]> } 
   actions,
 }
 
-/** A change of a rule: what is absent stays absent, and null stays null. */
+/** A change of a rule. It tells absent members from null ones. */
 export const rulePatchForm: Form<RulePatch> = {
   write: (patch) => throughPresent(patch, (form, value) => nullable(form).write(value)),
   read: (value, at) =>

@@ -1,4 +1,4 @@
-/** Here are the parts of the lines of tasks and batches that are the same for all types. */
+/** Here is a line of a task or batch: what do the lines of all types have in common? */
 import { type ErrorBody, isErrorCode } from '../errors/index.js'
 import { unexpected } from './fields.js'
 import { asItIs, choice, date, defaulted, nullable, object, record, text, uid } from './forms.js'
@@ -22,7 +22,7 @@ export const batchForm = record({
   stats: defaulted(object, {}),
   startedAt: date,
   finishedAt: date,
-  // The names are the API's: `earliest` is the newest.
+  // Source: the API, in which `earliest` is the newest date.
   enqueuedAt: nullable(record({ earliest: date, oldest: date })),
   stopReason: defaulted(text, 'unspecified'),
 })

@@ -1,8 +1,8 @@
 /**
- * Here is what a task does: how does an archive say it?
+ * Here is the content of a task: how does an archive hold it?
  *
- * A bare word, or an object with one key; its fields are in snake case. Finished tasks have nothing left to
- * do, so theirs is put together from what their details tell. Source: operations §9.2.
+ * The content is a word, or an object with one key whose fields are in snake case. A finished task has no content any
+ * more, so it is derived from the details of the task. Source: operations §9.2.
  */
 import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'
@@ -32,23 +32,23 @@ type Details = Readonly<Record<string, unknown>>
 type Kind = TaskContent['kind']
 type Content<K extends Kind> = Extract<TaskContent, { readonly kind: K }>
 
-/** What of a task's content stands in its line. An upload lies beside it. */
-type Said<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes'>
+/** The part of a task's content that its line holds. An upload is an entry of its own. */
+type Written<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes'>
 
-/** What the upload of a waiting task has become. */
+/** The restored upload of a waiting task. */
 export interface Upload {
   readonly payload: Payload
   readonly bytes: number
 }
 
 interface Variant<K extends Kind> {
-  /** The key under which its fields stand, or the bare word. */
+  /** The key of the fields, or the word. */
   readonly name: string
-  /** null for a bare word. */
-  readonly fields: Form<Said<K>> | null
+  /** null: the variant is a word. */
+  readonly fields: Form<Written<K>> | null
 }
 
-/** A field that stands there only when it is true. */
+/** A boolean whose field is omitted if it is false. */
 const flag: Form<boolean> = {
   write: (value) => (value ? true : undefined),
   read: (value) => value === true,
@@ -73,24 +73,24 @@ const set: Form<readonly number[]> = {
   },
 }
 
-const matched = record<Said<'taskCancelation'>>({ query: text, tasks: set })
+const matched = record<Written<'taskCancelation'>>({ query: text, tasks: set })
 
 const twoIndexes: Form<readonly [string, string]> = {
   write: (indexes) => indexes,
   read: (value, at) => {
-    const [a, b, ...others] = list(text).read(value, at)
-    if (a === undefined || b === undefined || others.length > 0) throw unexpected(value, at, 'two index uids')
+    const [a, b, ...more] = list(text).read(value, at)
+    if (a === undefined || b === undefined || more.length > 0) throw unexpected(value, at, 'two index uids')
     return [a, b]
   },
 }
 
-const swaps: Form<Said<'indexSwap'>['swaps']> = list(
+const swaps: Form<Written<'indexSwap'>['swaps']> = list(
   record({ indexes: twoIndexes, rename: asItIs((value) => value === true) }),
 )
 
 const everyFeature = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
 
-/** Settings as they were sent: what is shown of them as details follows from the same text. */
+/** Settings as they were sent. The details of the task follow from them. */
 const sentSettings: Form<Pick<Content<'settings'>, 'patch' | 'details'>> = {
   write: ({ patch }) => patch,
   read: (value) =>
@@ -102,7 +102,7 @@ const settingsFlags = record<Pick<Content<'settings'>, 'isReset' | 'mayCreateInd
   { isReset: 'is_deletion', mayCreateIndex: 'allow_index_creation' },
 )
 
-const settings: Form<Said<'settings'>> = {
+const settings: Form<Written<'settings'>> = {
   write: (content) => ({
     settings: sentSettings.write(content),
     ...(settingsFlags.write(content) as Fields),
@@ -113,8 +113,8 @@ const settings: Form<Said<'settings'>> = {
   }),
 }
 
-/** Index patterns of an export, each with what is said of it. Other writers use snake case. */
-const exported: Form<Said<'export'>['indexes']> = (() => {
+/** Index patterns of an export with the options of each. Other writers use snake case. */
+const exported: Form<Written<'export'>['indexes']> = (() => {
   const one = map(record({ filter: anything, overrideSettings: asItIs((value) => value === true) }))
   const inCamelCase = (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null) return value
@@ -131,13 +131,13 @@ const exported: Form<Said<'export'>['indexes']> = (() => {
   }
 })()
 
-const updateFields = record<Said<'indexUpdate'>>(
+const updateFields = record<Written<'indexUpdate'>>(
   { primaryKey: nullable(text), newUid: nullable(text) },
   { primaryKey: 'primary_key', newUid: 'uid' },
 )
 
-/** Other writers call the new name otherwise. */
-const indexUpdate: Form<Said<'indexUpdate'>> = {
+/** A change of an index. Other writers have another field name for the new uid. */
+const indexUpdate: Form<Written<'indexUpdate'>> = {
   write: updateFields.write,
   read: (value, at) => {
     const fields = object.read(value, at)
@@ -145,14 +145,14 @@ const indexUpdate: Form<Said<'indexUpdate'>> = {
   },
 }
 
-/** An object that says nothing this version has to know. */
+/** An object without fields that this version reads. */
 const constant = (written: Fields): Form<object> => ({ write: () => written, read: () => ({}) })
 const word = (name: string) => ({ name, fields: null })
 
 const variants: { readonly [K in Kind]: Variant<K> } = {
   documents: {
     name: 'documentImport',
-    fields: record<Said<'documents'>>(
+    fields: record<Written<'documents'>>(
       {
         primaryKey: nullable(text),
         method,
@@ -170,24 +170,24 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
   },
   deleteByIds: {
     name: 'documentDeletion',
-    fields: record<Said<'deleteByIds'>>({ ids: list(text) }, { ids: 'documents_ids' }),
+    fields: record<Written<'deleteByIds'>>({ ids: list(text) }, { ids: 'documents_ids' }),
   },
   deleteByFilter: { name: 'documentDeletionByFilter', fields: record({ filter: anything }) },
   edit: {
     name: 'documentEdition',
-    fields: record<Said<'edit'>>({ filter: anything, context: nullable(object), function: text }),
+    fields: record<Written<'edit'>>({ filter: anything, context: nullable(object), function: text }),
   },
   clear: word('documentClear'),
   settings: { name: 'settings', fields: settings },
   indexCreation: {
     name: 'indexCreation',
-    fields: record<Said<'indexCreation'>>({ primaryKey: nullable(text) }, { primaryKey: 'primary_key' }),
+    fields: record<Written<'indexCreation'>>({ primaryKey: nullable(text) }, { primaryKey: 'primary_key' }),
   },
   indexUpdate: { name: 'indexUpdate', fields: indexUpdate },
   indexDeletion: word('indexDeletion'),
   indexSwap: {
     name: 'indexSwap',
-    fields: record<Said<'indexSwap'>>({ swaps }),
+    fields: record<Written<'indexSwap'>>({ swaps }),
   },
   indexCompaction: { name: 'indexCompaction', fields: constant({}) },
   taskCancelation: { name: 'taskCancelation', fields: matched },
@@ -196,12 +196,12 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
   snapshotCreation: word('snapshotCreation'),
   dsrUpdate: {
     name: 'dsrUpdate',
-    fields: record<Said<'dsrUpdate'>>({ uid: text, patch: nullable(rulePatchForm) }),
+    fields: record<Written<'dsrUpdate'>>({ uid: text, patch: nullable(rulePatchForm) }),
   },
   dsrClear: word('dsrClear'),
   export: {
     name: 'export',
-    fields: record<Said<'export'>>(
+    fields: record<Written<'export'>>(
       { url: text, apiKey: nullable(text), payloadBytesMax: nullable(byteCount), indexes: exported },
       { apiKey: 'api_key', payloadBytesMax: 'payload_size' },
     ),
@@ -210,7 +210,7 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
 
 const kindByName = new Map(Object.entries(variants).map(([kind, { name }]) => [name, kind as Kind]))
 
-/** The value of `type` in the line of a task. */
+/** The field `type` in the line of a task. */
 export function kindLine({ task, content }: DumpedTask): unknown {
   const known = content ?? pastContent(task)
   if (known === null) return task.type
@@ -220,7 +220,7 @@ export function kindLine({ task, content }: DumpedTask): unknown {
   return { [name]: known.kind === 'indexCompaction' ? { index_uid: task.indexUid, ...written } : written }
 }
 
-/** What a waiting task is to do. @throws DumpError for a variant that this version cannot carry out */
+/** The content of a waiting task. @throws DumpError if this version cannot run tasks of the variant */
 export async function contentOf(
   variant: string,
   fields: Fields,
@@ -233,13 +233,13 @@ export async function contentOf(
       `${line}: a waiting task of the type ${variant} cannot be carried out by this version`,
     )
   const form = variants[kind].fields as Form<object> | null
-  const said = form === null ? {} : form.read(fields, `${line}: type.${variant}`)
-  if (kind !== 'documents') return { kind, ...said } as TaskContent
+  const read = form === null ? {} : form.read(fields, `${line}: type.${variant}`)
+  if (kind !== 'documents') return { kind, ...read } as TaskContent
   const { payload, bytes } = await upload()
-  return { kind, ...(said as Said<'documents'>), payload, payloadBytes: bytes }
+  return { kind, ...(read as Written<'documents'>), payload, payloadBytes: bytes }
 }
 
-/** Variant of a line's `type` → type of the task. */
+/** Variant in the field `type` of a line → type of the task. */
 export const typeByVariant: Readonly<Record<string, TaskType>> = {
   documentImport: 'documentAdditionOrUpdate',
   documentDeletion: 'documentDeletion',
@@ -263,7 +263,7 @@ export const typeByVariant: Readonly<Record<string, TaskType>> = {
   dsrClear: 'dsrClear',
 }
 
-/** What an ended task had to do, as far as it still tells; null for types that only other writers carry out. */
+/** The content of a finished task, as far as its details tell; null for types that this service does not run. */
 function pastContent({ type, details = {} }: DumpedTask['task']): TaskContent | null {
   switch (type) {
     case 'documentAdditionOrUpdate':
@@ -323,7 +323,7 @@ function pastContent({ type, details = {} }: DumpedTask['task']): TaskContent | 
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** Details come from other writers too and may hold anything: `otherwise` for what the form does not read. */
+/** The value as the form reads it, or `otherwise`. Details of other writers may have any shape. */
 function readOr<T>(form: Form<T>, value: unknown, otherwise: T): T {
   try {
     return form.read(value, 'details')
@@ -333,7 +333,7 @@ function readOr<T>(form: Form<T>, value: unknown, otherwise: T): T {
   }
 }
 
-/** Details show a filter as JSON text; text of other writers that is no JSON is the filter itself. */
+/** The filter in the details, which is JSON text. Text of other writers that is not JSON is the filter itself. */
 function pastFilter({ originalFilter }: Details): unknown {
   if (typeof originalFilter !== 'string') return null
   try {

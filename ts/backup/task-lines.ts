@@ -1,9 +1,9 @@
-/** Here is a task or a batch: which line of an archive is it? Source: operations §9.2. */
+/** Here is a task or a batch: which line of an archive holds it? Source: operations §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
 import { batchForm, errorForm } from './task-forms.js'
 import { kindLine } from './task-kinds.js'
 
-/** The one key under which details of a type stand; a deletion of documents has several. */
+/** The single key of the details of each type. The details of a deletion of documents have several. */
 const detailsNames: Readonly<Record<Exclude<TaskType, 'documentDeletion'>, string>> = {
   documentAdditionOrUpdate: 'DocumentAdditionOrUpdate',
   documentEdition: 'DocumentEdition',
@@ -24,7 +24,7 @@ const detailsNames: Readonly<Record<Exclude<TaskType, 'documentDeletion'>, strin
   dsrClear: 'ClearAll',
 }
 
-/** A line of `tasks/queue.jsonl`. */
+/** The line of a task in `tasks/queue.jsonl`. */
 export function taskLine(dumped: DumpedTask): object {
   const { task, newIndexUid } = dumped
   const { canceledBy, error, startedAt, finishedAt, customMetadata } = task
@@ -41,12 +41,12 @@ export function taskLine(dumped: DumpedTask): object {
     ...(startedAt !== null && { startedAt }),
     ...(finishedAt !== null && { finishedAt }),
     ...(customMetadata !== undefined && { customMetadata }),
-    // Ours alone: other readers pass over it.
+    // A field of this service alone, which other services ignore.
     ...(newIndexUid !== null && { newIndexUid }),
   }
 }
 
-/** A line of `batches/queue.jsonl`. Only finished batches are dumped. */
+/** The line of a batch in `batches/queue.jsonl`. Only finished batches are dumped. */
 export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): unknown {
   const { uid, details, stats, startedAt, finishedAt, batchStrategy } = batch
   return batchForm.write({

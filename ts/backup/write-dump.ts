@@ -1,4 +1,4 @@
-/** Here is an instance: how is it written down so that any other can start from it? */
+/** Here is an instance: how is it written into a dump from which another one can start? */
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ApiError } from '../errors/index.js'
@@ -31,14 +31,14 @@ import { RULES_INDEX, ruleForm } from './rules.js'
 import { batchLine, taskLine } from './task-lines.js'
 
 export interface DumpSetup {
-  /** Where dumps go, created when absent. */
+  /** The directory of dumps, created if it does not exist. */
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
   readonly instanceUid: string
 }
 
-/** The network of an instance that has never been told of one. */
+/** The network of an instance before it is configured. */
 const noNetwork: StoredNetwork = {
   self: null,
   remotes: {},
@@ -48,8 +48,8 @@ const noNetwork: StoredNetwork = {
 }
 
 /**
- * Writes dumps into a directory: `{uid}.dump`, and until it is whole, under names of this instance that begin
- * with a dot. What a killed process left of them goes with the next dump.
+ * Writes dumps into a directory as `{uid}.dump`. Unfinished files have names of this instance that begin with a dot.
+ * The next dump removes those that a killed process has left.
  */
 export function dumperTo(setup: DumpSetup): WriteDump {
   const directory = resolve(setup.directory)
@@ -86,7 +86,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
   }
 }
 
-/** `YYYYMMDD-HHMMSSmmm`, UTC. */
+/** The uid of a dump: `YYYYMMDD-HHMMSSmmm` in UTC. */
 function dumpUid(at: Date): string {
   const [date = '', time = ''] = at
     .toISOString()
@@ -95,7 +95,7 @@ function dumpUid(at: Date): string {
   return `${date}-${time}`
 }
 
-/** In their order; names as the API shows them. */
+/** The steps in their order, with their names in the API. */
 const STEPS = [
   'start the dump creation',
   'dump the api keys',
@@ -163,26 +163,26 @@ async function* batchLines(batches: AsyncIterable<DumpedBatch>): AsyncGenerator<
 
 async function addIndex(archive: ArchiveWriter, source: DumpSource, index: IndexEntry): Promise<void> {
   const { uid, primaryKey, createdAt, updatedAt } = index
-  const place = `indexes/${uid}`
+  const folder = `indexes/${uid}`
   const content = await readIndex()
   if (content === null) return
   const { settings, addDocuments } = content
   await archive.add(
-    `${place}/metadata.json`,
+    `${folder}/metadata.json`,
     json(indexMetadataForm.write({ uid, primaryKey, createdAt, updatedAt })),
   )
-  // Secrets stay in clear: without them the other instance could not work.
-  await archive.add(`${place}/settings.json`, json(settingsAsSet(settings)))
+  // Secrets are in clear, since the other instance needs them to call its embedders.
+  await archive.add(`${folder}/settings.json`, json(settingsAsSet(settings)))
   const lengths = learnedLengths(settings)
   if (Object.keys(lengths).length > 0)
-    await archive.add(`${place}/embedders.json`, json(lengthsForm.write(lengths)))
+    await archive.add(`${folder}/embedders.json`, json(lengthsForm.write(lengths)))
   await addDocuments()
 
-  /** Read before anything is written: null for an index that turns out to be damaged, of which nothing is. */
+  /** Reads the whole index before any entry of it is written; null if it is damaged, so that the dump omits it. */
   async function readIndex() {
     try {
       const settings = await source.engine.settings(index.id)
-      const addDocuments = await archive.hold(`${place}/documents.jsonl`, documents(settings))
+      const addDocuments = await archive.stage(`${folder}/documents.jsonl`, documents(settings))
       return { settings, addDocuments }
     } catch (error) {
       const damage = source.engine.damage(index.id)
@@ -205,19 +205,19 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
 }
 
 async function addRules(archive: ArchiveWriter, { rules, startedAt }: DumpSource): Promise<void> {
-  const place = `indexes/${RULES_INDEX}`
+  const folder = `indexes/${RULES_INDEX}`
   const at = startedAt.toISOString()
   const metadata = { uid: RULES_INDEX, primaryKey: 'uid', createdAt: at, updatedAt: at }
-  await archive.add(`${place}/metadata.json`, json(indexMetadataForm.write(metadata)))
-  await archive.add(`${place}/settings.json`, json({}))
-  await archive.addLong(`${place}/documents.jsonl`, lines(rules))
+  await archive.add(`${folder}/metadata.json`, json(indexMetadataForm.write(metadata)))
+  await archive.add(`${folder}/settings.json`, json({}))
+  await archive.addLong(`${folder}/documents.jsonl`, lines(rules))
 }
 
 async function* lines(rules: readonly Rule[]): AsyncGenerator<string> {
   for (const rule of rules) yield `${json(ruleForm.write(rule))}\n`
 }
 
-/** Windows refuses to open a directory; its file systems journal names by themselves. */
+/** Syncs the names of a directory to disk. Windows cannot open directories; NTFS journals names by itself. */
 async function syncNames(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
@@ -228,7 +228,7 @@ async function syncNames(directory: string): Promise<void> {
   }
 }
 
-/** A full disk and other faults of it name the directory; the rest is as it is. */
+/** An error of the file system with a message that names the directory, and any other error as it is. */
 function failure(error: unknown, directory: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (error instanceof ApiError || code === undefined || syscall === undefined) return error

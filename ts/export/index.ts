@@ -1,4 +1,4 @@
-/** Here is an index: may another instance have a copy? */
+/** Here is an index: how is it copied to another instance? */
 import { type Engine, encodeRequest } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import { type JsonNode, readJson, toText } from '../parse/index.js'
@@ -8,15 +8,15 @@ import { PAGE_DOCUMENTS, PAYLOAD_BYTES_MAX } from './limits.js'
 import { TargetInstance } from './target.js'
 
 /**
- * Copies indexes over HTTP: settings where the other instance has none yet or shall have ours, then the
- * documents, vectors included, in compressed chunks. Done means that the other instance has accepted all
- * of it as tasks of its own.
+ * Copies indexes over HTTP: first the settings, if the index is new there or the task overrides its settings, then the
+ * documents with their vectors, in compressed requests. The export has finished when the other instance has accepted
+ * all of them as tasks of its own.
  */
 export function exporterOver(outbound: Outbound): ExportIndex {
-  return async (engine, work, target) => {
-    const { index, overrideSettings } = work
+  return async (engine, source, target) => {
+    const { index, overrideSettings } = source
     const instance = new TargetInstance(outbound, target)
-    // Asked first: nothing is made over there for an index that cannot be read here.
+    // The settings are read first, so that nothing is created there for an index that cannot be read here.
     const settings = await engine.settings(index.id)
     const exists = await instance.hasIndex(index.uid)
     if (!exists) await instance.createIndex(index.uid, index.primaryKey)
@@ -32,7 +32,7 @@ export function exporterOver(outbound: Outbound): ExportIndex {
       chunk = []
       bytes = 0
     }
-    for await (const line of documentLines(engine, work)) {
+    for await (const line of documentLines(engine, source)) {
       const size = Buffer.byteLength(line) + 1
       if (bytes + size > bytesMax) await flush()
       chunk.push(line)
@@ -44,7 +44,7 @@ export function exporterOver(outbound: Outbound): ExportIndex {
   }
 }
 
-/** Secrets go along in clear: without them the other instance could not work. */
+/** The settings to send. Secrets are in clear, since the other instance needs them to call its embedders. */
 function settingsBody(settings: IndexSettings): object {
   const {
     foreignKeys: _foreignKeys,

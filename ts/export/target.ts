@@ -22,14 +22,14 @@ import {
 
 const compressed = promisify(gzip)
 
-/** The other instance answered, but not as hoped. */
+/** The other instance answered with an error status. */
 class RefusedError extends Error {
   constructor(readonly answer: OutboundAnswer) {
     super(`status ${answer.status}`)
   }
 }
 
-/** Another instance that takes indexes. Every method throws ApiError for what it does not take. */
+/** The instance that receives indexes. Every method throws an ApiError if that instance refuses the call. */
 export class TargetInstance {
   readonly #outbound: Outbound
   readonly #target: ExportTarget
@@ -61,7 +61,7 @@ export class TargetInstance {
     })
   }
 
-  /** null: there is no such thing. */
+  /** The answer; null for a 404 to a GET. */
   async #call(
     method: OutboundRequest['method'],
     path: string,

@@ -3,20 +3,20 @@ import { ApiError } from '../errors/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook, type WebhookBody, type WebhookStore } from '../tasks/index.js'
 import { HEADERS_MAX, WEBHOOKS_MAX } from './limits.js'
 
-/** What a request changes of a webhook: undefined keeps, null removes. */
+/** A change of a webhook. undefined leaves a member as it is, null removes it. */
 export interface WebhookChange {
   readonly url: string | undefined
   readonly headers: ReadonlyMap<string, string | null> | null | undefined
 }
 
-/** The webhook of the command line. */
+/** The webhook that launch options configure. */
 export interface LaunchWebhook {
   readonly url: string
-  /** Sent as it is; null: no such header. */
+  /** The value of the header `Authorization`; null: no such header. */
   readonly authorization: string | null
 }
 
-/** The webhooks there are. Reading never waits for the store. */
+/** All webhooks, in memory and written through to the store. */
 export class WebhookBook {
   readonly #store: WebhookStore
   readonly #launch: StoredWebhook | null
@@ -35,7 +35,7 @@ export class WebhookBook {
     return new WebhookBook(store, stored, await store.all())
   }
 
-  /** Ascending by uuid, the one of the command line included. */
+  /** All webhooks, ascending by uuid, including the one of the launch options. */
   all(): readonly StoredWebhook[] {
     const launch = this.#launch === null ? [] : [this.#launch]
     return [...launch, ...this.#known.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
@@ -86,7 +86,7 @@ export class WebhookBook {
     return known
   }
 
-  /** One change after another, so that none builds on what another is about to replace. */
+  /** Runs changes one after the other, so that each builds on the one before it. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(change)
     this.#turn = done.catch(() => undefined)

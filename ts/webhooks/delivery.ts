@@ -4,7 +4,7 @@ import { type Outbound, OutboundError, pauseMs } from '../outbound/index.js'
 import type { StoredWebhook, TaskLog, WebhookStore } from '../tasks/index.js'
 import { CALL_BACKOFF, CALL_TIMEOUT_MS, TASKS_PER_READ } from './limits.js'
 
-/** What telling a webhook needs. */
+/** The services that a delivery needs. */
 export interface DeliveryParts {
   readonly store: WebhookStore
   readonly outbound: Outbound
@@ -12,8 +12,8 @@ export interface DeliveryParts {
 }
 
 /**
- * Tells one webhook of every finished batch, oldest first, each until a call succeeds. Where it stands is
- * in the store, so a restart goes on from there; what was told just before a crash is told again.
+ * Calls one webhook for every finished batch, oldest first, and repeats each call until it succeeds. The position is in
+ * the store, so that a restart continues from there. A batch that was delivered just before a crash is delivered again.
  */
 export class Delivery {
   readonly #uuid: string
@@ -32,20 +32,20 @@ export class Delivery {
     this.#ended = this.#run()
   }
 
-  /** Says that a batch has finished. */
+  /** To be called when a batch has finished. */
   wake(): void {
     this.#isWoken = true
     this.#wake(false)
   }
 
-  /** Takes another address or other headers from the next call on, which comes at once. */
+  /** Uses another URL or other headers from the next call on, which is made at once. */
   change(webhook: StoredWebhook): void {
     this.#webhook = webhook
     this.#failures = 0
     this.#wake(true)
   }
 
-  /** Breaks off the call under way. */
+  /** Aborts the running call and ends the delivery. */
   async close(): Promise<void> {
     this.#abort.abort()
     this.#wake(true)
@@ -83,7 +83,7 @@ export class Delivery {
     await store.delivered(this.#uuid, batchUid)
   }
 
-  /** @returns how long to pause */
+  /** Counts and logs a failed call. @returns milliseconds until the next attempt */
   #failed(error: unknown): number {
     this.#failures++
     const pause = pauseMs(this.#failures, CALL_BACKOFF)
@@ -94,12 +94,12 @@ export class Delivery {
     return pause
   }
 
-  /** @param ms null: until a batch has finished */
+  /** Pauses. @param ms null: until a batch finishes */
   async #wait(ms: number | null): Promise<void> {
     if (this.#abort.signal.aborted || (ms === null && this.#isWoken)) return
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      // A pause after a failure is not cut short by every batch, or each would be a retry.
+      // A finished batch does not end a pause after a failure, or each batch would cause a retry.
       this.#wake = (hurry) => {
         if (ms === null || hurry) resolve()
       }
@@ -116,7 +116,7 @@ const ownHeaders = {
   'Accept-Encoding': 'gzip',
 }
 
-/** A configured header replaces ours of the same name, however it is written. */
+/** The headers of a call. A configured header replaces a default one of the same name in any case. */
 function withOwn(configured: StoredWebhook['headers']): StoredWebhook['headers'] {
   const names = new Set(Object.keys(configured).map((name) => name.toLowerCase()))
   const own = Object.entries(ownHeaders).filter(([name]) => !names.has(name.toLowerCase()))
@@ -131,7 +131,7 @@ class RefusedByReceiver extends Error {
   }
 }
 
-/** The tasks of a batch as the API shows them, one a line. */
+/** The tasks of a batch as NDJSON, each as the API shows it. */
 async function* lines(store: WebhookStore, batchUid: number): AsyncGenerator<string> {
   for (let after = -1; ; ) {
     const tasks = await store.tasks(batchUid, after, TASKS_PER_READ)
@@ -144,7 +144,7 @@ async function* lines(store: WebhookStore, batchUid: number): AsyncGenerator<str
 
 function gzipped(text: AsyncIterable<string>): AsyncIterable<Uint8Array> {
   const gzip = createGzip()
-  // A failure of the source destroys `gzip`, whose reader is told.
+  // An error of the source destroys `gzip`, so that the reader of `gzip` gets it.
   pipeline(Readable.from(text), gzip, () => undefined)
   return gzip
 }

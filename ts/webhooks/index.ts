@@ -1,3 +1,3 @@
-/** A batch has finished, who wants to know, and have they been told? */
+/** Here is a finished batch: which webhooks are called for it, and which have been called already? */
 export type { LaunchWebhook, WebhookChange } from './book.js'
 export { openWebhooks, type Webhooks, type WebhooksSetup } from './webhooks.js'

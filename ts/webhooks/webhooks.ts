@@ -2,14 +2,14 @@ import type { StoredWebhook } from '../tasks/index.js'
 import { type LaunchWebhook, WebhookBook, type WebhookChange } from './book.js'
 import { Delivery, type DeliveryParts } from './delivery.js'
 
-/** The webhooks, and the telling. Errors of users are ApiErrors, see `WebhookBook`. */
+/** The webhooks and their deliveries. Errors are those of `WebhookBook`. */
 export interface Webhooks {
   all(): readonly StoredWebhook[]
   get(uuid: string): StoredWebhook | null
   create(change: WebhookChange & { readonly url: string }): Promise<StoredWebhook>
   update(uuid: string, change: WebhookChange): Promise<StoredWebhook>
   remove(uuid: string): Promise<void>
-  /** Breaks off calls under way; what they told of is told again after the next start. */
+  /** Aborts running calls. Their batches are delivered again after the next start. */
   close(): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export interface WebhooksSetup extends DeliveryParts {
   readonly launch: LaunchWebhook | null
 }
 
-/** Opens the webhooks and begins to tell them what they have missed. */
+/** Opens the webhooks and starts to deliver the batches that they have missed. */
 export async function openWebhooks({ launch, ...parts }: WebhooksSetup): Promise<Webhooks> {
   const book = await WebhookBook.open(parts.store, launch)
   const deliveries = new Map(book.all().map((webhook) => [webhook.uuid, new Delivery(webhook, parts)]))
