@@ -496,9 +496,9 @@ test.serial('a provider that does not answer holds a search no longer than its t
   t.is(body.code, 'vector_embedding_error')
 })
 
-test.serial('vectors of queries are remembered while the option says so', async (t) => {
+test.serial('vectors of queries are cached while the option says so', async (t) => {
   const provider = await startProvider(t, bare)
-  const server = await startServer(t, { allowedNetworks: 'any', embedding: { remembered: 1 } })
+  const server = await startServer(t, { allowedNetworks: 'any', embedding: { cachedQueries: 1 } })
   const g = { ...single, ...template, url: provider.url }
   await server.settle(t, server.patch('/indexes/i/settings/embedders', { g }))
   const search = (q: string) =>

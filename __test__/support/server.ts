@@ -131,7 +131,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     outbound,
     timeoutMs: 30_000,
     pauseMsMax: 60_000,
-    remembered: 0,
+    cachedQueries: 0,
     defaults: { openAiKey: null, ollamaUrl: 'http://localhost:11434/api/embeddings' },
     ...embedding,
   })

@@ -237,7 +237,7 @@ function embedderOptions(
     },
     timeoutMs: secondsOf(environment, `${prefix}_TIMEOUT_SECONDS`, 30),
     pauseMsMax: secondsOf(environment, `${prefix}_MAX_RETRY_DURATION_SECONDS`, 60),
-    remembered: experimentalEmbeddingCacheEntries,
+    cachedQueries: experimentalEmbeddingCacheEntries,
   }
 }
 

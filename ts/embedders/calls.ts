@@ -1,8 +1,8 @@
 /**
- * Here are texts and a provider: which vectors does it give?
+ * Here are texts and a provider: which vectors does it return?
  *
- * Source: vectors §5.2, §5.3. What may pass is tried again, with growing pauses; what will not is told
- * at once, in the provider's own words but without any secret.
+ * A failure that may be temporary is retried with growing pauses. Any other is reported at once, with the beginning of
+ * the provider's answer but without secrets. Source: vectors §5.2, §5.3.
  */
 import { ApiError } from '../errors/index.js'
 import {
@@ -20,11 +20,11 @@ import { HIDDEN_SECRET } from '../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
 import { embeddingError, type Provider } from './providers.js'
 
-/** Requests made so far, each attempt counted. */
+/** Requests made so far. Each attempt counts. */
 export interface CallCounts {
   total: number
   failed: number
-  /** The last failure, even if what failed worked later. */
+  /** The message of the last failure, even if a retry succeeded. */
   lastError: string | null
 }
 
@@ -33,23 +33,23 @@ export interface EmbedOptions {
   readonly counts?: CallCounts
 }
 
-/** How calls are made. */
+/** Settings of calls to all providers. */
 export interface CallSetup {
   readonly outbound: Outbound
-  /** For one request. */
+  /** Milliseconds of one request. */
   readonly timeoutMs: number
-  /** The longest pause before the next attempt. */
+  /** Longest pause between attempts, in milliseconds. */
   readonly pauseMsMax: number
-  /** Default: a timer. */
+  /** How to wait between attempts. Default: a timer. */
   readonly wait?: Wait
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** When nobody waits any more, as `performance.now()` counts; absent: there is no hurry. */
+  /** When the vector is no longer needed, by `performance.now()`; absent: no deadline. */
   readonly deadline?: number
   readonly counts?: CallCounts
-  /** Components that vectors must have; null: any number, the same for all. */
+  /** The number of components of each vector; null: any number, the same for all vectors of a request. */
   readonly dimensions: number | null
 }
 
@@ -68,7 +68,7 @@ class FailedRequest extends Error {
 
 /**
  * The vectors of one request, in order of `inputs`.
- * @throws ApiError `vector_embedding_error`; whatever aborts `signal` rejects too
+ * @throws ApiError `vector_embedding_error`, or the reason of `signal`
  */
 export async function callProvider(
   setup: CallSetup,
@@ -100,7 +100,7 @@ export async function callProvider(
   }
 }
 
-/** Whether a provider said that the request itself is at fault. */
+/** Whether a provider answered 400, so that the input itself may be at fault. */
 export const wasRefused = (error: unknown): boolean =>
   error instanceof ApiError && (error as { status400?: boolean }).status400 === true
 
@@ -140,7 +140,7 @@ async function answerOf(
 ): Promise<unknown> {
   const left = deadline === undefined ? timeoutMs : Math.min(timeoutMs, deadline - performance.now())
   if (left <= 0) throw new FailedRequest('there was no time left to ask for a vector', false)
-  const place = placeOf(provider.url)
+  const endpoint = endpointOf(provider.url)
   let answer: OutboundAnswer
   try {
     answer = await outbound.call({
@@ -155,14 +155,14 @@ async function answerOf(
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     throw new FailedRequest(
-      `${place}: ${error.message}`,
+      `${endpoint}: ${error.message}`,
       error.fault === 'unreachable' || error.fault === 'timeout',
     )
   }
   const { status, body } = answer
   if (status < 200 || status > 299) {
     const mayPass = isTransientStatus(status) || status < 400
-    throw new FailedRequest(`${place} answered ${status}: ${ownWords(body, provider)}`, mayPass, answer)
+    throw new FailedRequest(`${endpoint} answered ${status}: ${excerptOf(body, provider)}`, mayPass, answer)
   }
   try {
     return toValue(await readAnswer(body, ANSWER_JSON))
@@ -170,7 +170,7 @@ async function answerOf(
     if (!(error instanceof ApiError)) throw error
     const isLarge = error.code === 'payload_too_large'
     const found = isLarge ? `more than ${ANSWER_JSON.valuesMax} values` : 'something that is not JSON'
-    throw new FailedRequest(`${place} answered with ${found}: ${ownWords(body, provider)}`, !isLarge)
+    throw new FailedRequest(`${endpoint} answered with ${found}: ${excerptOf(body, provider)}`, !isLarge)
   }
 }
 
@@ -180,9 +180,9 @@ function vectorsIn(
   count: number,
   dimensions: number | null,
 ): readonly Float32Array[] {
-  const place = placeOf(provider.url)
+  const endpoint = endpointOf(provider.url)
   const wrong = (reason: string) =>
-    new FailedRequest(`${place} answered with wrong vectors: ${reason}`, false)
+    new FailedRequest(`${endpoint} answered with wrong vectors: ${reason}`, false)
   let values: readonly unknown[]
   try {
     values = provider.vectors(answer)
@@ -209,8 +209,8 @@ function vectorOf(value: unknown, wrong: (reason: string) => Error): Float32Arra
   return vector
 }
 
-/** A URL without what may be secret in it. */
-function placeOf(url: string): string {
+/** The URL without user name, password and query string, which may hold secrets. */
+function endpointOf(url: string): string {
   try {
     const { origin, pathname } = new URL(url)
     return `\`${origin}${pathname}\``
@@ -219,8 +219,8 @@ function placeOf(url: string): string {
   }
 }
 
-/** The beginning of what a provider said, with everything blackened that it was told in confidence. */
-function ownWords(body: Buffer, { secrets }: Provider): string {
+/** The beginning of a provider's answer, with secrets masked in case it repeats them. */
+function excerptOf(body: Buffer, { secrets }: Provider): string {
   let text = body.subarray(0, 4 * PROVIDER_TEXT_MAX).toString()
   for (const secret of secrets) {
     const inner = secret.replace(/^Bearer /i, '')

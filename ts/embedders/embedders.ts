@@ -14,28 +14,29 @@ import { CACHED_QUERY_BYTES_MAX, RENDERING_TURN_MS } from './limits.js'
 import { embeddingError, providerOf } from './providers.js'
 import { embedded } from './requests.js'
 
-/** What a search is about, as far as embedders see it. */
+/** The input of a search to be embedded. */
 export interface EmbeddedSearch {
   readonly q: string | null
   readonly media: unknown
 }
 
-/** Vectors for documents, in the order they were given. */
+/** The vectors of a document. */
 export interface EmbeddedDocument {
   readonly slots: readonly Slot[]
-  /** One per slot that is not kept. */
+  /** One per slot with an `input`, in their order. */
   readonly vectors: readonly Float32Array[]
 }
 
-/** Makes vectors of documents and searches, by whoever the settings name. */
+/** Makes vectors of documents and searches, with the providers that the settings name. */
 export interface Embedders {
   /**
-   * What is to be kept of embedders that changed from `before` to `after`: how long their vectors are.
-   * @throws ApiError `vector_embedding_error` if they cannot be reached, or do not suit
+   * The settings `after`, with the number of components that each embedder's provider returns where the settings do not
+   * say it. Only embedders that differ from `before` are asked.
+   * @throws ApiError `vector_embedding_error` if a provider cannot be reached or does not fit the settings
    */
   settled(before: IndexSettings, after: IndexSettings, options: EmbedOptions): Promise<IndexSettings>
   /**
-   * Vectors of documents; null for one whose vectors stay as they are.
+   * Vectors of documents, in the order of `subjects`; null for a document whose vectors do not change.
    * @throws ApiError `vector_embedding_error`, `invalid_document_fields`
    */
   documents(
@@ -46,7 +47,7 @@ export interface Embedders {
   ): Promise<readonly (EmbeddedDocument | null)[]>
   /**
    * The vector of a search.
-   * @param deadline as `performance.now()` counts
+   * @param options `deadline`: by `performance.now()`
    * @throws ApiError `vector_embedding_error`
    */
   search(
@@ -57,12 +58,12 @@ export interface Embedders {
 }
 
 export interface EmbeddersSetup extends LearningSetup {
-  /** Vectors of queries that are remembered. */
-  readonly remembered: number
+  /** How many vectors of queries are cached; 0 caches none. */
+  readonly cachedQueries: number
 }
 
 export function openEmbedders(setup: EmbeddersSetup): Embedders {
-  const remembered = new EmbeddingCache<Float32Array>(setup.remembered)
+  const cache = new EmbeddingCache<Float32Array>(setup.cachedQueries)
   return {
     settled: (before, after, options) => settled(setup, before, after, options),
     async documents(subjects, after, before, options) {
@@ -89,11 +90,11 @@ export function openEmbedders(setup: EmbeddersSetup): Embedders {
       const call = { ...options, dimensions: dimensionsOf(fields) }
       const isShort = typeof input === 'string' && Buffer.byteLength(input) <= CACHED_QUERY_BYTES_MAX
       const key = isShort && search.media === null ? JSON.stringify([fields, input]) : null
-      const known = key === null ? undefined : remembered.get(key)
+      const known = key === null ? undefined : cache.get(key)
       if (known !== undefined) return known
       const [vector] = await callProvider(setup, providerOf(searching, setup.defaults), [input], call)
       if (vector === undefined) throw new TypeError('a call for one vector gave none')
-      if (key !== null) remembered.put(key, vector)
+      if (key !== null) cache.put(key, vector)
       return vector
     },
   }
@@ -108,17 +109,17 @@ async function inputOf(
   if (media !== null && (fragments === undefined || fields !== searching)) {
     throw embeddingError('`media` needs an embedder of source `rest` with `searchFragments`')
   }
-  // The searching half of a composite embedder is shown the words as they are: so it was recorded.
+  // Source: recorded answers. The search embedder of a composite one gets the query unchanged, without fragments.
   return fragments === undefined || fields !== searching ? (q ?? '') : searchInput(fragments, { q, media })
 }
 
-/** Components of an embedder's vectors; null: nobody has told. */
+/** The number of components of an embedder's vectors; null: not known. */
 function dimensionsOf(fields: EmbedderFields): number | null {
   const known = (fields.known ?? {}) as Known
   return dimensionsSet(indexingFields(fields)) ?? known.dimensions ?? null
 }
 
-/** Renders in turns, so that a long template does not keep everybody waiting. */
+/** Renders the templates of documents, with pauses in which the event loop serves requests. */
 async function rendered(
   subjects: readonly Subject[],
   after: EmbedderView,

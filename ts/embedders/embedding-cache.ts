@@ -1,4 +1,4 @@
-/** The values used last, by key, up to a number of them. */
+/** A cache of at most `max` values, which drops the least recently used one. */
 export class EmbeddingCache<V> {
   readonly #values = new Map<string, V>()
   readonly #max: number
@@ -10,7 +10,7 @@ export class EmbeddingCache<V> {
   get(key: string): V | undefined {
     const value = this.#values.get(key)
     if (value !== undefined) {
-      // A map keeps the order of insertion: the first is the one not used for longest.
+      // A map iterates in the order of insertion, so its first entry is the least recently used one.
       this.#values.delete(key)
       this.#values.set(key, value)
     }

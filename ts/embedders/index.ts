@@ -1,4 +1,4 @@
-/** Here is a document, which text or vector stands for it? */
+/** Here is a document or a search: which text is embedded for it, and which vector does its provider return? */
 export type { CallCounts } from './calls.js'
 export {
   type EmbeddedDocument,

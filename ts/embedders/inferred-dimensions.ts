@@ -1,4 +1,4 @@
-/** Here are settings of embedders: how long are their vectors, and can they work at all? */
+/** Here are settings of embedders: how many components do their vectors have, and do their providers answer? */
 import { ownValue } from '../parse/index.js'
 import {
   type EmbedderFields,
@@ -16,23 +16,29 @@ export interface LearningSetup extends CallSetup {
   readonly defaults: ProviderDefaults
 }
 
-/** Embedded to learn how long vectors are. */
+/** A text that is embedded to learn the number of components. */
 const PROBE = 'test'
 
-/** Embedded by both halves of a composite embedder: are they the same model? */
+/** Texts that both embedders of a composite one embed, to check that they are the same model. */
 const COMPARED = [
   'the quick brown fox jumps over the lazy dog',
   'a list of three items: apples, pears, plums',
   'In 1969 people walked on the Moon for the first time.',
 ]
 
-/** The most that both halves may differ by. Source: vectors §2.4. */
+/** Largest distance between the vectors of both for one text. Source: vectors §2.4. */
 const DISTANCE_MAX = 0.01
 
-/** Fields that do not decide how long vectors are. */
-const idle = ['known', 'distribution', 'binaryQuantized', 'documentTemplate', 'documentTemplateMaxBytes']
+/** Fields that do not influence the number of components. */
+const irrelevant = [
+  'known',
+  'distribution',
+  'binaryQuantized',
+  'documentTemplate',
+  'documentTemplateMaxBytes',
+]
 
-/** As `Embedders.settled`. */
+/** Implements `Embedders.settled`. */
 export async function settled(
   setup: LearningSetup,
   before: IndexSettings,
@@ -49,7 +55,7 @@ export async function settled(
 }
 
 const relevant = (fields: EmbedderFields): string =>
-  JSON.stringify(Object.entries(fields).filter(([name]) => !idle.includes(name)))
+  JSON.stringify(Object.entries(fields).filter(([name]) => !irrelevant.includes(name)))
 
 async function learned(
   setup: LearningSetup,
@@ -64,7 +70,10 @@ async function learned(
   return Object.keys(all).length === 0 ? rest : { ...rest, known: all }
 }
 
-/** Components of an embedder's vectors where its settings do not say; null if they do, or need not. */
+/**
+ * The number of components that the provider returns; null if the settings say it, or the user provides the vectors.
+ * @throws ApiError `vector_embedding_error`
+ */
 async function inferred(
   setup: LearningSetup,
   name: string,
@@ -87,18 +96,18 @@ async function inferred(
   return made
 }
 
-/** Components of vectors as settings say them; null if they do not. */
+/** The number of components by the settings; null if they do not say it. */
 export const dimensionsSet = (fields: EmbedderFields): number | null =>
   (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
 
-/** Source: vectors §2.3. */
+/** The number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
 const openAiDimensions = (fields: EmbedderFields): number | null =>
   sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
 
 const usesFragments = (fields: EmbedderFields): boolean =>
   fields.indexingFragments !== undefined || fields.searchFragments !== undefined
 
-/** Documents and queries must both be shown by fragments, or none. */
+/** Checks that both documents and queries are embedded by fragments, or neither. */
 function requireFragments(name: string, indexing: EmbedderFields, searching: EmbedderFields): void {
   const count = (fragments: unknown): number => Object.keys((fragments ?? {}) as object).length
   const lacks = (what: string) =>

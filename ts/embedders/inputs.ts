@@ -1,5 +1,5 @@
 /**
- * Here is a document as it was and as it is: which vectors stay, and what has to be embedded?
+ * Here is a document before and after a change: which vectors stay, and which input has to be embedded?
  *
  * Source: vectors §2.10, §3.
  */
@@ -15,13 +15,13 @@ import { documentContext, renderFragment, renderText, TemplateError } from './te
 
 type Document = Readonly<Record<string, unknown>>
 
-/** All that decides what an embedder gets to see of a document. */
+/** The settings that determine the input of an embedder for a document. */
 export interface EmbedderView {
   readonly fields: EmbedderFields
   readonly searchableAttributes: readonly string[]
 }
 
-/** A document to be looked at; the names are those of the engine's work. */
+/** A document that may have to be embedded, as the engine reports it. */
 export interface Subject {
   readonly id: string
   readonly document: Document
@@ -29,17 +29,17 @@ export interface Subject {
   readonly keeps: boolean
 }
 
-/** One vector that a document shall have. */
+/** A vector that a document is to have. */
 export interface Slot {
-  /** The number of the fragment, null for a vector of the whole document. */
+  /** The number of the fragment; null for a vector of the whole document. */
   readonly fragment: number | null
-  /** What is embedded; undefined: the vector it has of that fragment stays. */
+  /** The input to embed; undefined: the document's present vector of that fragment stays. */
   readonly input: unknown
 }
 
 /**
- * The vectors a document shall have; null: those it has.
- * @throws ApiError `invalid_document_fields` if its text cannot be made
+ * The vectors that a document is to have; null if its present ones stay.
+ * @throws ApiError `invalid_document_fields` if its template fails
  */
 export async function slotsOf(
   subject: Subject,
@@ -93,7 +93,7 @@ async function fragmentSlots(
     .sort((a, b) => a.fragment - b.fragment)
 }
 
-/** Fragments of a document by name; those that it lacks a field for are left out. */
+/** Rendered fragments of a document by name, without those whose templates fail because the document lacks a field. */
 async function renderedFragments(
   document: Document,
   { fields, searchableAttributes }: EmbedderView,
@@ -110,7 +110,7 @@ async function renderedFragments(
   return rendered
 }
 
-/** null where a template fails. */
+/** The result of rendering; null if the template fails. */
 async function attempted<T>(rendering: Promise<T>): Promise<T | null> {
   try {
     return await rendering
@@ -121,8 +121,8 @@ async function attempted<T>(rendering: Promise<T>): Promise<T | null> {
 }
 
 /**
- * What stands for a search, by the one search fragment that renders with it.
- * @throws ApiError `vector_embedding_error` if none does, or several
+ * The input to embed for a search: the only search fragment that can be rendered with it.
+ * @throws ApiError `vector_embedding_error` if no fragment can be rendered, or more than one
  */
 export async function searchInput(
   fragments: Readonly<Record<string, { readonly value: unknown }>>,

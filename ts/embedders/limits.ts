@@ -1,16 +1,17 @@
 import type { JsonLimits } from '../parse/index.js'
 
-/** Templates of one fragment, and characters of them all: parsing these takes 50 ms at worst. */
+/** Templates of one fragment. Measured: parsing as many of as many characters as allowed takes at most 50 ms. */
 export const FRAGMENT_TEMPLATES_MAX = 1_000
+/** Characters of all templates of one fragment together. */
 export const FRAGMENT_CHARS_MAX = 50_000
-/** Milliseconds of its own that one rendering may take: a template may loop over a document many times. */
+/** Milliseconds of one rendering, without its pauses. A template can loop over a document many times. */
 export const RENDER_MS_MAX = 1000
-/** Characters that one rendering may put out: texts of ten megabytes, such as images, are passed on. */
+/** Characters that one rendering may write. Images of ten megabytes, as text, fit. */
 export const RENDER_CHARS_MAX = 20_000_000
-/** Steps of a rendering between looks at the clock; a step takes a microsecond or calls one filter. */
-export const STEPS_PER_LOOK = 16
+/** Steps of a rendering between two checks of its time. A step takes about a microsecond, or calls one filter. */
+export const STEPS_PER_CHECK = 16
 
-/** Texts in one request to a provider that takes several. Source: vectors §2.3. */
+/** Texts in one request to a provider that accepts several. Source: vectors §2.3. */
 export const TEXTS_PER_REQUEST = 10
 /** Requests to one provider at the same time while documents are embedded. Source: vectors §5.1. */
 export const REQUESTS_AT_ONCE = 40
@@ -19,15 +20,15 @@ export const ATTEMPTS_MAX = 11
 /** Bytes of one answer: ten vectors of 16,000 components take about 4 MB as text. */
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024
 /**
- * Values inside each other, and values in all, of one answer. Request templates look no deeper than 64 levels; numbers of
- * a vector count as a sixteenth of a value each, so that all numbers of the longest answer fit.
+ * Depth and number of the values of one answer. Response templates are at most 64 levels deep. A number of a vector
+ * counts as a sixteenth of a value, so that all numbers of the longest answer fit.
  */
 export const ANSWER_JSON: JsonLimits = { depthMax: 64, valuesMax: 300_000 }
-/** Components of one vector; more is no vector of any model. */
+/** Components of one vector. No model returns more. */
 export const DIMENSIONS_MAX = 1_000_000
-/** Characters of a provider's own words that are passed on. */
+/** Characters of a provider's answer that an error message quotes. */
 export const PROVIDER_TEXT_MAX = 500
-/** Bytes of a query that are still remembered with its vector. Source: vectors §5.5. */
+/** Bytes of a query whose vector is cached. Source: vectors §5.5. */
 export const CACHED_QUERY_BYTES_MAX = 2000
-/** Milliseconds of rendering after which others get their turn. */
+/** Milliseconds of rendering between two turns of the event loop. */
 export const RENDERING_TURN_MS = 10

@@ -1,4 +1,4 @@
-/** Here are the settings of an embedder: what is sent to whom, and where are the vectors in the answer? */
+/** Here are the settings of an embedder: which request goes to which URL, and where are the vectors in its answer? */
 import { ApiError } from '../errors/index.js'
 import {
   type EmbedderFields,
@@ -10,33 +10,33 @@ import {
 } from '../settings/index.js'
 import { TEXTS_PER_REQUEST } from './limits.js'
 
-/** How one place that makes vectors is talked to. */
+/** How to call the service that makes an embedder's vectors. */
 export interface Provider {
-  /** Absolute, http or https. */
+  /** An absolute URL, http or https. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Texts, or fragments, that one request can carry. */
+  /** Texts or fragments in one request. */
   readonly inputsPerRequest: number
-  /** What must not be told to anybody. */
+  /** Texts that error messages must not contain. */
   readonly secrets: readonly string[]
   /** The body of a request. */
   request(inputs: readonly unknown[]): unknown
-  /** @throws Error naming the part that is not there */
+  /** The vectors in an answer. @throws Error that names the missing part */
   vectors(answer: unknown): readonly unknown[]
-  /** A text that was refused, in a form that is short enough; absent: there is none. */
+  /** A shorter form of a text that the provider refused as too long. Absent: texts cannot be shortened. */
   shortened?(text: string): Promise<unknown>
 }
 
-/** What is taken from the environment where settings are silent. */
+/** Values from the environment for fields that the settings do not have. */
 export interface ProviderDefaults {
   readonly openAiKey: string | null
   readonly ollamaUrl: string
 }
 
-/** The refusal of whatever cannot be embedded. */
+/** The error for input that cannot be embedded. */
 export const embeddingError = (message: string): ApiError => new ApiError('vector_embedding_error', message)
 
-/** @throws ApiError `vector_embedding_error` for settings that lead nowhere */
+/** The provider of an embedder. @throws ApiError `vector_embedding_error` if its settings name none */
 export function providerOf(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
   const source = sourceOf(fields)
   switch (source) {
@@ -64,7 +64,7 @@ const json = { 'content-type': 'application/json' }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** Components of `text-embedding-ada-002`, which takes no other number. */
+/** A model that accepts no `dimensions` in its requests. */
 const fixedModel = 'text-embedding-ada-002'
 
 function openAi(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
@@ -142,17 +142,17 @@ function rest(fields: EmbedderFields): Provider {
   }
 }
 
-/** Names of headers are the same in any case. */
+/** The headers `own`, replaced by those of `given` with the same name in any case. */
 function overlaid(
   own: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const names = Object.keys(given).map((name) => name.toLowerCase())
-  const kept = Object.entries(own).filter(([name]) => !names.includes(name))
-  return { ...Object.fromEntries(kept), ...given }
+  const others = Object.entries(own).filter(([name]) => !names.includes(name))
+  return { ...Object.fromEntries(others), ...given }
 }
 
-/** A provider may repeat what it was sent. */
+/** The secrets of a request. An error message could contain them, since a provider may repeat what it was sent. */
 function secretsOf(apiKey: unknown, headers: Readonly<Record<string, string>>): readonly string[] {
   return [textOf(apiKey) ?? '', ...Object.values(headers)].filter((secret) => secret.length > 3)
 }

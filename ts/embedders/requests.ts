@@ -2,7 +2,7 @@ import { type CallOptions, type CallSetup, callProvider, wasRefused } from './ca
 import { REQUESTS_AT_ONCE } from './limits.js'
 import type { Provider } from './providers.js'
 
-/** Vectors of `inputs`, in requests of the provider's size, several at a time; equal ones are asked for once. */
+/** Vectors of `inputs`, in their order. Several requests run at a time, and equal inputs are sent once. */
 export async function embedded(
   setup: CallSetup,
   provider: Provider,
@@ -19,7 +19,7 @@ export async function embedded(
   const signal =
     options.signal === undefined ? failure.signal : AbortSignal.any([options.signal, failure.signal])
   let next = 0
-  const work = async (): Promise<void> => {
+  const sendRequests = async (): Promise<void> => {
     while (next < wanted.length) {
       const some = wanted.slice(next, next + provider.inputsPerRequest)
       next += some.length
@@ -30,9 +30,9 @@ export async function embedded(
   }
   const requests = Math.ceil(wanted.length / provider.inputsPerRequest)
   try {
-    await Promise.all(Array.from({ length: Math.min(REQUESTS_AT_ONCE, requests) }, work))
+    await Promise.all(Array.from({ length: Math.min(REQUESTS_AT_ONCE, requests) }, sendRequests))
   } finally {
-    // After the first failure the others are of no use.
+    // After the first failure the results of all other requests are useless.
     failure.abort()
   }
   return keys.map((key) => {
@@ -42,7 +42,10 @@ export async function embedded(
   })
 }
 
-/** One request; where one text of several may be too long, each goes alone. Source: vectors §5.4. */
+/**
+ * One request. If the provider refuses it because a text may be too long, each text is shortened and sent alone.
+ * Source: vectors §5.4.
+ */
 async function request(
   setup: CallSetup,
   provider: Provider,

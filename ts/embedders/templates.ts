@@ -7,10 +7,10 @@ import {
   RENDER_CHARS_MAX,
   RENDER_MS_MAX,
   RENDERING_TURN_MS,
-  STEPS_PER_LOOK,
+  STEPS_PER_CHECK,
 } from './limits.js'
 
-/** A template that does not parse, or one that fails on what it is given. */
+/** A template that does not parse, or whose rendering fails. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
   readonly when: 'parsing' | 'rendering'
@@ -21,29 +21,32 @@ export class TemplateError extends Error {
   }
 }
 
-/** A field of a document, as templates of documents see it. */
+/** A field of a document, as templates see it. */
 export interface TemplateField {
   readonly name: string
   readonly value: unknown
   readonly is_searchable: boolean
 }
 
-/** What a template may name. */
+/** The values that a template can name. */
 export type TemplateContext =
   | { readonly doc: Readonly<Record<string, unknown>>; readonly fields?: readonly TemplateField[] }
   | { readonly q?: unknown; readonly media?: unknown }
 
-/** Fields that templates do not see. */
+/** Fields that templates cannot see. */
 const hiddenFields: ReadonlySet<string> = new Set(['_vectors', '_geo', '_geojson'])
 
-/** What one rendering may still spend: all templates of a fragment share it. */
+/** A rendering within limits of time and output, which all templates of a fragment share. */
 class Rendering {
-  /** Own time, without the time of what runs between turns. */
+  /** Milliseconds left, not counting the pauses. */
   #msLeft = RENDER_MS_MAX
   #charsLeft: number
   readonly #cuts: boolean
 
-  /** @param charsMax of all output; what is beyond is dropped if it `cuts`, otherwise it fails the rendering */
+  /**
+   * @param charsMax characters of all output
+   * @param cuts whether output beyond it is dropped; otherwise the rendering fails
+   */
   constructor(charsMax: number, cuts: boolean) {
     this.#charsLeft = charsMax
     this.#cuts = cuts
@@ -53,7 +56,7 @@ class Rendering {
   async text(template: string, scope: TemplateContext): Promise<string> {
     const parsed = parsedTemplate(template)
     const output = { buffer: '', write: (html: unknown) => this.#write(output, String(html)) }
-    // `sync`: nothing that templates see is a promise.
+    // `sync`, since templates see no promises.
     const context = new Context(scope, liquid.options, { sync: true }, { liquid })
     try {
       await this.#run(liquid.renderer.renderTemplates(parsed, context, output))
@@ -70,7 +73,10 @@ class Rendering {
     output.buffer += taken
   }
 
-  /** Takes the steps of liquidjs, of which one may consist of others, and lets other work go on in between. */
+  /**
+   * Runs the generator of liquidjs, which yields generators for nested templates, with pauses for the event loop. The
+   * stack of open generators is explicit, so that the time can be checked inside any of them.
+   */
   async #run(steps: Steps): Promise<void> {
     const open: Steps[] = [steps]
     let failed = false
@@ -93,7 +99,7 @@ class Rendering {
         failed = true
         value = error
       }
-      if (step % STEPS_PER_LOOK !== 0) continue
+      if (step % STEPS_PER_CHECK !== 0) continue
       const now = performance.now()
       if (now - since < Math.min(RENDERING_TURN_MS, this.#msLeft)) continue
       this.#msLeft -= now - since
@@ -108,7 +114,10 @@ class Rendering {
 
 type Steps = Iterator<unknown, unknown, unknown>
 
-/** As liquidjs tells its own steps from values: documents hold no functions. */
+/**
+ * Whether a value is a generator, by the test that liquidjs makes. A document holds no functions, so none of its values
+ * is.
+ */
 const isSteps = (value: unknown): value is Steps =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Steps>).next === 'function'
 
@@ -121,23 +130,23 @@ function parsedTemplate(template: string): Template[] {
 }
 
 /**
- * Other work goes on while a long template is rendered.
- * @param bytesMax UTF-8 bytes of the text, which is cut there at the end of a character; null: it must not be too long
- * @throws TemplateError if it fails, or takes more time, memory or output than it may
+ * The text of a template, rendered with pauses for the event loop.
+ * @param bytesMax bytes of UTF-8 that the text is cut to, at the end of a character; null: not cut
+ * @throws TemplateError if rendering fails or exceeds its limits of time, memory or output
  */
 export async function renderText(
   template: string,
   context: TemplateContext,
   bytesMax: number | null,
 ): Promise<string> {
-  // A text of so many bytes has no more characters.
+  // A text of `bytesMax` bytes has at most as many characters.
   const cutAt = bytesMax === null ? Number.POSITIVE_INFINITY : bytesMax
   const cuts = cutAt <= RENDER_CHARS_MAX
   const text = await new Rendering(Math.min(cutAt, RENDER_CHARS_MAX), cuts).text(template, context)
   return cutToBytes(text, cutAt)
 }
 
-/** A fragment: JSON in which every string is a template. @throws TemplateError */
+/** Renders a fragment, which is JSON in which every string is a template. @throws TemplateError */
 export async function renderFragment(fragment: unknown, context: TemplateContext): Promise<unknown> {
   requireFewTemplates(fragment)
   const rendering = new Rendering(RENDER_CHARS_MAX, false)
@@ -161,7 +170,7 @@ export function checkFragment(fragment: unknown): void {
   for (const template of requireFewTemplates(fragment)) parsedTemplate(template)
 }
 
-/** The templates of a fragment. @throws TemplateError if parsing them all would take too long */
+/** The templates of a fragment. @throws TemplateError if they exceed the limits */
 function requireFewTemplates(fragment: unknown): readonly string[] {
   const found: string[] = []
   let chars = 0
@@ -182,7 +191,7 @@ function requireFewTemplates(fragment: unknown): readonly string[] {
 }
 
 /**
- * What the templates of documents see of `document`.
+ * The values that templates can name for `document`.
  * @param searchable the searchable attributes of the index
  */
 export function documentContext(
@@ -203,7 +212,7 @@ function cutToBytes(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= bytesMax) return text
   let end = bytesMax
-  // Bytes 10xxxxxx continue a character.
+  // A byte 10xxxxxx continues a character.
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1
   return bytes.subarray(0, end).toString()
 }

@@ -1,7 +1,7 @@
 import { codes, type ErrorCode, type ErrorType } from './codes.js'
 import { MESSAGE_CHARS_MAX } from './limits.js'
 
-/** The four keys of every error body, also found in `task.error` and `remoteErrors`. */
+/** The body of an error, which `task.error` and `remoteErrors` have too. */
 export interface ErrorBody {
   readonly message: string
   readonly code: ErrorCode
@@ -9,11 +9,13 @@ export interface ErrorBody {
   readonly link: string
 }
 
-/** An error the caller can act on: it carries a code of the table and names the offending value. */
+/** An error with a code of the table. Its message names the offending value. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly code: ErrorCode
-  /** HTTP status; differs from the table's only where a route says so (index_not_found in multi-search). */
+  /**
+   * The HTTP status. It differs from that of the table where a route says so, as `index_not_found` in a multi-search.
+   */
   readonly status: number
 
   constructor(code: ErrorCode, message: string, status: number = codes[code].status) {
@@ -33,7 +35,9 @@ export function errorBody(code: ErrorCode, message: string): ErrorBody {
   return { message, code, type: codes[code].type, link: `https://docs.meilisearch.com/errors#${code}` }
 }
 
-/** What any thrown value looks like to a client: known errors as they are, the rest as `internal`. */
+/**
+ * The body that a client gets for a thrown value: an `ApiError` as it is, any other as `internal` without its message.
+ */
 export function toErrorBody(error: unknown): ErrorBody {
   return error instanceof ApiError
     ? error.toJSON()

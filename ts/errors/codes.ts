@@ -1,14 +1,15 @@
 /**
- * Every error code the API can answer, with its type and HTTP status.
+ * Every error code that an answer can have, with its type and HTTP status.
  *
- * Codes that differ only by the name of a request field are listed by family, since they
- * all share `invalid_request` and 400. Source: the published error table of the API; `index_damaged` and `upload_damaged` are our own.
+ * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
+ * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
+ * `index_damaged` and `upload_damaged`.
  */
 
-/** Whose fault an error is, as clients see it. */
+/** The origin of an error, as clients see it. */
 export type ErrorType = 'invalid_request' | 'auth' | 'internal' | 'system'
 
-/** What a code means to an HTTP client. */
+/** The type and status of a code. */
 export interface CodeInfo {
   readonly type: ErrorType
   readonly status: number
@@ -301,10 +302,10 @@ const families = {
 type Families = typeof families
 type FamilyCode = { [P in keyof Families & string]: `${P}${Families[P][number]}` }[keyof Families & string]
 
-/** A code clients may switch on. */
+/** A code of the table. */
 export type ErrorCode = keyof typeof special | FamilyCode
 
-/** The whole table: code → type and status. */
+/** The table of all codes. */
 export const codes: Readonly<Record<ErrorCode, CodeInfo>> = Object.freeze({
   ...(Object.fromEntries(
     Object.entries(families).flatMap(([prefix, names]) => names.map((name) => [prefix + name, badRequest])),

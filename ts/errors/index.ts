@@ -1,3 +1,3 @@
-/** Which errors can this API answer, and how does each look to a client? */
+/** Here is an error: which code, type and status does a client get for it? */
 export { ApiError, type ErrorBody, errorBody, toErrorBody } from './api-error.js'
 export { type CodeInfo, codes, type ErrorCode, type ErrorType, isErrorCode } from './codes.js'

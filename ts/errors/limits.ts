@@ -1,2 +1,2 @@
-/** Characters of a message; one that quotes a value of megabytes would make an answer as large as the request. */
+/** Characters of an error message. Without a limit, a message that quotes a value would be as large as the request. */
 export const MESSAGE_CHARS_MAX = 10_000

@@ -3,20 +3,20 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Networks that calls may reach beside the public ones: CIDR or single addresses. `any`: no policy. */
+/** Networks that calls may reach in addition to public ones, as CIDR or single addresses. `any`: all addresses. */
 export type AllowedNetworks = 'any' | readonly string[]
 
-/** Which addresses our calls may reach. */
+/** The addresses that calls of this process may reach. */
 export interface AddressPolicy {
   /** @param address an IPv4 or IPv6 address as text, without brackets; anything else is refused */
   allows(address: string): boolean
 }
 
-/** An address lies in a network that calls must not reach. */
+/** A call to an address that the policy forbids. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
 
-  /** @param host as the caller wrote it; what it resolved to is not told */
+  /** @param host as the caller wrote it; the message does not tell which addresses it has */
   constructor(readonly host: string) {
     super(
       `\`${host}\` leads to an address that is not public; --experimental-allowed-ip-networks can allow its network`,
@@ -42,7 +42,7 @@ const privateNetworks = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Teredo (2001::/32) and benchmarks (2001:2::/48) lie in the first; 2002::/16 is 6to4. Both carry IPv4 addresses.
+  // 2001::/23 includes Teredo (2001::/32), and 2002::/16 is 6to4. Addresses of both contain IPv4 addresses.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
@@ -63,12 +63,12 @@ const publicNetworks = [
 ].map(network)
 
 /**
- * All IPv6 addresses that IANA gives out for global use. What lies outside is never public: forms of IPv4 addresses
+ * All IPv6 addresses that IANA assigns for global use. Addresses outside are never public: forms of IPv4 addresses
  * (`::7f00:1`, `::ffff:0:7f00:1`), local translators, discard-only, unique local, link-local, site-local, multicast.
  */
 const globalUnicast = network('2000::/3')
 
-/** IPv4 addresses behind a translator of the well-known prefix (RFC 6052) are judged as IPv4. */
+/** The prefix of IPv4 addresses behind a translator (RFC 6052). The policy checks such an address as IPv4. */
 const translated = network('64:ff9b::/96')
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -83,7 +83,7 @@ const within = (address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Network): bool
   address.kind() === base.kind() && address.match(base, bits)
 
 /**
- * Public addresses, and those of `allowed`.
+ * A policy that allows public addresses and those of `allowed`.
  * @throws Error if an entry of `allowed` is not a network
  */
 export function addressPolicy(allowed: AllowedNetworks): AddressPolicy {
@@ -105,7 +105,7 @@ function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6
   return within(address, translated) ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
 }
 
-/** Turns a name into all of its addresses. */
+/** Resolves a name to all of its addresses. */
 export type Resolve = (
   hostname: string,
   options: LookupOptions,
@@ -116,8 +116,8 @@ const systemResolve: Resolve = (hostname, options, callback) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses ?? []))
 
 /**
- * A lookup for sockets that refuses a name as soon as one of its addresses is refused. The socket connects
- * to the addresses handed over here, so an answer that changes meanwhile gains nothing.
+ * A lookup for sockets that refuses a name if the policy forbids one of its addresses. The socket connects to the
+ * addresses that were checked here, so that changing the DNS record between check and connection has no effect.
  */
 export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemResolve): LookupFunction {
   return (hostname, options, callback) => {

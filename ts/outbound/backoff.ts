@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Pauses between attempts: each `factor` times the one before, from the first to the last. */
+/** Pauses between attempts. Each is `factor` times the one before, from `firstMs` up to `lastMs`. */
 export interface Backoff {
   readonly firstMs: number
   readonly lastMs: number
@@ -9,13 +9,14 @@ export interface Backoff {
 }
 
 /**
- * How long to wait after the `failures`-th failure in a row (1 and up). Half of it is chance, so that
- * callers that failed together do not come back together.
+ * Milliseconds to wait after a failure. Up to half of the pause is random, so that callers that failed together do not
+ * retry together.
+ * @param failures failures in a row, at least 1
  * @param random from 0 to 1
  */
 export function pauseMs(failures: number, backoff: Backoff, random = Math.random): number {
   const { firstMs, lastMs, factor = 2 } = backoff
-  // Beyond the 30th power it would only reach what `lastMs` cuts off anyway.
+  // The bound of 30 keeps the power finite. `lastMs` is smaller than any pause beyond it.
   const longest = Math.min(firstMs * factor ** Math.min(failures - 1, 30), lastMs)
   return longest / 2 + (longest / 2) * random()
 }
@@ -23,22 +24,25 @@ export function pauseMs(failures: number, backoff: Backoff, random = Math.random
 export interface RetryPolicy extends Backoff {
   /** Attempts in all, at least one. */
   readonly attemptsMax: number
-  /** Whether another attempt may end better. */
+  /** Whether another attempt may succeed. */
   worthRetrying(error: unknown): boolean
-  /** A wait the other side asked for, instead of the usual pause; null if it did not. */
+  /** The pause that the other side asked for in place of the usual one; null if it asked for none. */
   askedPauseMs?(error: unknown, usualMs: number): number | null
-  /** Default: a timer. */
+  /** How to wait. Default: a timer. */
   readonly wait?: Wait
-  /** Ends the waiting; the call itself has to heed it by itself. */
+  /** Ends the waiting. `call` must observe the signal itself. */
   readonly signal?: AbortSignal
 }
 
-/** Lets time pass. Rejects as soon as the signal fires. */
+/** Resolves after `ms` milliseconds. Rejects as soon as the signal aborts. */
 export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
 
 const waitOnTimer: Wait = (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal })
 
-/** Attempts `call` until it works, gives up with the last failure. @param call told the attempt, from 1 */
+/**
+ * Repeats `call` until it succeeds or the policy ends the attempts; then it throws the last error. @param call gets the
+ * number of the attempt, from 1
+ */
 export async function retrying<T>(call: (attempt: number) => Promise<T>, policy: RetryPolicy): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -52,11 +56,11 @@ export async function retrying<T>(call: (attempt: number) => Promise<T>, policy:
   }
 }
 
-/** Statuses that say "not now" rather than "not so". */
+/** Whether a request that was answered with this status may succeed later. */
 export const isTransientStatus = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500
 
-/** `Retry-After` in milliseconds, null if there is none or it is not understood. @param nowMs since 1970 */
+/** The header `Retry-After` in milliseconds; null if it is missing or malformed. @param nowMs since 1970 */
 export function retryAfterMs(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   nowMs = Date.now(),

@@ -17,30 +17,30 @@ import {
   REDIRECTS_MAX,
 } from './limits.js'
 
-/** One call to a place that a user named. */
+/** A call to a URL that a user or operator configured. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Absolute, http or https. A user name in it becomes basic authorisation. */
+  /** An absolute URL, http or https. A user name in it is sent as basic authorisation. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A function streams its chunks, and is called anew if a redirect asks for the body again. */
+  /** A function returns the chunks of the body. It is called again if a redirect needs the body again. */
   readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>)
-  /** For the whole call: resolving, connecting, redirects, the answer's last byte. */
+  /** Milliseconds of the whole call: resolving, connecting, redirects, and reading the answer. */
   readonly timeoutMs: number
-  /** Bytes of the answer's body that are taken; more fails the call. null: it is not read at all. */
+  /** Largest accepted body of the answer, in bytes; a larger one fails the call. null: the body is not read. */
   readonly answerBytesMax: number | null
   readonly signal?: AbortSignal
 }
 
-/** Any answer, whatever its status. */
+/** An answer of any status. */
 export interface OutboundAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Empty if it was not to be read. */
+  /** Empty if the request did not ask to read it. */
   readonly body: Buffer
 }
 
-/** Why there is no answer. */
+/** Why a call got no answer. */
 export type OutboundFault =
   /** The URL cannot be called. */
   | 'url'
@@ -50,7 +50,7 @@ export type OutboundFault =
   | 'timeout'
   | 'too_large'
   | 'redirects'
-  /** The caller's signal. */
+  /** The signal of the caller aborted. */
   | 'aborted'
 
 /** A call that got no answer. Its message names the host, never a header or the rest of the URL. */
@@ -66,27 +66,27 @@ export class OutboundError extends Error {
   }
 }
 
-/** The one way out of this process. */
+/** Makes the HTTP calls of this process. No other module opens connections to other hosts. */
 export interface Outbound {
-  /** @throws OutboundError if there is no answer */
+  /** Sends a request and follows redirects. @throws OutboundError if there is no answer */
   call(request: OutboundRequest): Promise<OutboundAnswer>
-  /** Ends idle connections and breaks off calls under way. */
+  /** Closes idle connections and aborts running calls. */
   close(): Promise<void>
 }
 
 export interface OutboundSetup {
   readonly allowedNetworks: AllowedNetworks
-  /** Default: the system's resolver. */
+  /** Default: the resolver of the system. */
   readonly resolve?: Resolve
 }
 
-/** @throws Error if an allowed network is not one */
+/** @throws Error if an entry of `allowedNetworks` is not a network */
 export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbound {
   const policy = addressPolicy(allowedNetworks)
   const agent = new Agent({
     connections: CONNECTIONS_PER_ORIGIN_MAX,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    // The caller's time holds for all of it.
+    // `timeoutMs` of the request bounds the whole call.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy, resolve) },
@@ -142,7 +142,7 @@ interface Hop {
 }
 
 function send(agent: Agent, policy: AddressPolicy, { url, method, headers, body }: Hop, signal: AbortSignal) {
-  // A literal address is never looked up, so it is judged here.
+  // Node.js does not look up a literal address, so the policy checks it here.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && !policy.allows(literal)) throw new AddressRefusedError(literal)
   return agent.request({
@@ -157,19 +157,21 @@ function send(agent: Agent, policy: AddressPolicy, { url, method, headers, body 
 
 const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status)
 
-/** The next request of a chain, as the Fetch standard has it; secrets stay with the place they were for. */
+/**
+ * The next request of a chain, by the Fetch standard. Headers that may hold secrets are sent to the same origin only.
+ */
 function redirected({ url, method, headers, body }: Hop, status: number, next: URL): Hop {
   const becomesGet = status === 303 || ((status === 301 || status === 302) && method === 'POST')
-  const kept = Object.entries(headers).filter(([name]) => {
+  const passedOn = Object.entries(headers).filter(([name]) => {
     const lower = name.toLowerCase()
     if (lower.startsWith('content-')) return !becomesGet
-    // Which of the caller's own headers holds a secret cannot be told by its name.
+    // Any header of the caller may hold a secret, whatever its name.
     return next.origin === url.origin || ['accept', 'accept-encoding', 'user-agent'].includes(lower)
   })
   return {
     url: next,
     method: becomesGet ? 'GET' : method,
-    headers: Object.fromEntries(kept),
+    headers: Object.fromEntries(passedOn),
     body: becomesGet ? undefined : body,
   }
 }
@@ -208,7 +210,7 @@ function parsedUrl(text: string, base?: URL): URL {
   return url
 }
 
-/** Headers that belong to the connection; users may name them, only the client may set them. */
+/** Headers of the connection, which only the client sets. They are dropped from the headers of a request. */
 const connectionHeaders = [
   'connection',
   'keep-alive',

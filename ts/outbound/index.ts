@@ -1,4 +1,4 @@
-/** Here is a request to somewhere else, may it go there, and what came back? */
+/** Here is a request to another host: is its address allowed, and what is the answer? */
 export { AddressRefusedError, type AllowedNetworks, addressPolicy, type Resolve } from './addresses.js'
 export {
   type Backoff,

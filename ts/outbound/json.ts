@@ -3,9 +3,9 @@ import { type JsonLimits, type JsonNode, readJsonInSlices } from '../parse/index
 import { SHORT_ANSWER_BYTES_MAX } from './limits.js'
 
 /**
- * The JSON of an answer. Other work goes on between slices of a long one.
- * @throws ApiError `payload_too_large` for more values than `limits` allow, `malformed_payload` for what is not JSON
- * or is nested too deeply, `missing_payload` for nothing
+ * The JSON of an answer. A long answer is parsed in slices, with a turn of the event loop between two of them.
+ * @throws ApiError `payload_too_large` for more values than `limits` allow, `malformed_payload` for bytes that are not
+ * JSON or nested too deeply, `missing_payload` for an empty answer
  */
 export function readAnswer(body: Uint8Array, limits: JsonLimits): Promise<JsonNode> {
   const isShort = body.length <= SHORT_ANSWER_BYTES_MAX

@@ -7,8 +7,8 @@ const colours: Readonly<Record<string, string>> = {
 }
 
 /**
- * A JSON log line as text: time, level, message, then `name=value` for every fact. The stack of an error
- * follows on lines of its own.
+ * A JSON log line as text: time, level, message, and then `name=value` for each fact. The stack of an error follows on
+ * separate lines.
  */
 export function humanLine(json: string, coloured: boolean): string {
   const { time, level, msg = '', err, ...facts } = JSON.parse(json) as Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ export function humanLine(json: string, coloured: boolean): string {
 const factText = (value: unknown): string =>
   typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
 
-/** Nothing that a client sends may look like a line of its own. */
+/** The text without line breaks, so that a text from a client cannot look like a line of the log. */
 const oneLine = (text: string): string => text.replaceAll('\n', '\\n')
 
 function errorText(error: unknown): string {

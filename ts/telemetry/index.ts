@@ -1,4 +1,7 @@
-/** What happened, and who may read it? Nothing here is ever sent anywhere. */
+/**
+ * Here is an event: which line of the log, and which count of use, does it leave? Both stay inside the process and its
+ * log.
+ */
 
 export { humanLine } from './human-line.js'
 export { surviveLostOutput } from './line-writer.js'

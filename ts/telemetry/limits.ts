@@ -1,14 +1,14 @@
-/** Facts nested deeper than this are not written. */
+/** Levels of nested facts that are written. */
 export const FACT_LEVELS_MAX = 6
 
-/** Bytes of lines that wait to be written. A reader that is a few seconds behind loses nothing of a busy log. */
+/** Bytes of lines that wait to be written. They suffice for a reader that is a few seconds behind a busy log. */
 export const UNWRITTEN_BYTES_MAX = 1024 * 1024
 
-/** Bytes written at once; pipes take 64 KiB. */
+/** Bytes of one write. A pipe holds 64 KiB. */
 export const WRITE_BYTES_MAX = 64 * 1024
 
-/** Pause after a write that a full pipe, a full disk or a failing device did not take. */
+/** Milliseconds before a failed write is repeated. */
 export const RETRY_MS = 200
 
-/** How long the end of the process waits for its last lines to be written. */
+/** Milliseconds that the end of the process waits for its last lines to be written. */
 export const LAST_LINES_MS = 500

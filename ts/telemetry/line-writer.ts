@@ -2,16 +2,16 @@ import { write, writeSync } from 'node:fs'
 import { LAST_LINES_MS, RETRY_MS, UNWRITTEN_BYTES_MAX, WRITE_BYTES_MAX } from './limits.js'
 
 /**
- * Writes lines to a standard stream in the background and never fails: lines that the file, pipe or device
- * does not take are tried again, and lost once too many wait. After a loss a line says how many were lost.
+ * Writes lines to a standard stream in the background, without ever throwing. A failed write is repeated. When too many
+ * bytes wait, further lines are lost, and a later line tells how many.
  *
- * pino's own destination is not used: it stops for good once its buffer was full during an error, and it blocks
- * the end of the process for as long as a pipe is full.
+ * pino's own destination has two faults: it stops for good if its buffer fills up during an error, and it blocks the
+ * end of the process while a pipe is full.
  */
 export class LineWriter {
   readonly #fd: number
   readonly #lossLine: (lost: number) => string
-  /** Lines that wait, oldest first; the first one may be partly written. */
+  /** Lines that wait, oldest first. Of the first buffer a part may have been written. */
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #lost = 0
@@ -20,9 +20,9 @@ export class LineWriter {
   #emptied: () => void = () => undefined
 
   /**
-   * @param stream such as `process.stderr`, whose making opens pipes and sockets so that a write which does not fit
-   *   fails instead of waiting; only its descriptor is used
-   * @param lossLine the line that tells of so many lost lines, with its line end
+   * @param stream such as `process.stderr`. Only its descriptor is used, but the stream must have been created, since
+   * Node.js   then sets pipes and sockets to fail a write that does not fit instead of blocking.
+   * @param lossLine makes the line that tells how many lines were lost, with its line end
    */
   constructor(stream: { readonly fd: number }, lossLine: (lost: number) => string) {
     this.#fd = stream.fd
@@ -32,7 +32,7 @@ export class LineWriter {
   /** @param text one line or several, with line ends */
   write(text: string): void {
     const line = Buffer.from(text)
-    // Once lines were lost, those behind them wait for the line that says so.
+    // After a loss, further lines are lost too until the line that tells of the loss has been added.
     if (this.#lost > 0 || this.#waitingBytes + line.length > UNWRITTEN_BYTES_MAX) {
       this.#lost++
       return
@@ -41,7 +41,7 @@ export class LineWriter {
     this.#writeOn()
   }
 
-  /** Resolves once everything is written, or after a moment in which that was not possible. */
+  /** Resolves when all lines have been written, at the latest after `LAST_LINES_MS`. */
   async end(): Promise<void> {
     if (this.#waitingBytes === 0) return
     let timer: NodeJS.Timeout | undefined
@@ -52,10 +52,10 @@ export class LineWriter {
     clearTimeout(timer)
   }
 
-  /** For the last moment of a process: writes what can be written at once. */
+  /** Writes as much as possible at once, synchronously, before the process ends. */
   writeNow(text = ''): void {
     if (text !== '') this.#add(Buffer.from(text))
-    // A write under way ends by itself; only its own bytes are not written a second time.
+    // A running write completes by itself, so its bytes, the first buffer, are not written again.
     const rest = this.#isWriting ? this.#waiting.slice(1) : this.#waiting
     this.#waiting = []
     this.#waitingBytes = 0
@@ -63,7 +63,7 @@ export class LineWriter {
       for (const bytes of rest)
         for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at, bytes.length - at)
     } catch {
-      // Nothing is left that could be told of it.
+      // There is no other stream on which the failure could be reported.
     }
   }
 
@@ -83,7 +83,7 @@ export class LineWriter {
     })
   }
 
-  /** The first lines as one buffer, which stands for them from then on. */
+  /** Joins the first lines into one buffer, which replaces them in the queue. */
   #firstBytes(): Buffer {
     let count = 0
     let size = 0
@@ -111,18 +111,20 @@ export class LineWriter {
     this.#writeOn()
   }
 
-  /** Waits before the next write. Each error may pass: a disk is cleared, a pipe is read, a device answers again. */
+  /** Pauses before the next write. Every error may be temporary: space on a disk is freed, a pipe is read. */
   #pause(): void {
     this.#retry = setTimeout(() => {
       this.#retry = null
       this.#writeOn()
     }, RETRY_MS)
-    // Lines that cannot be written do not keep a process alive.
+    // Lines that cannot be written must not keep the process running.
     this.#retry.unref()
   }
 }
 
-/** Keeps failed writes of others to standard output and standard error, such as warnings of Node, from ending the process. */
+/**
+ * Prevents failed writes to standard output and standard error, such as warnings of Node.js, from ending the process.
+ */
 export function surviveLostOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }

@@ -16,7 +16,7 @@ const levels = {
   TRACE: 'trace',
 } as const
 
-/** Names of facts that hold secrets, wherever they stand in a line. */
+/** Names of facts that hold secrets, at any level of a line. */
 const secretNames: ReadonlySet<string> = new Set([
   'masterKey',
   'apiKey',
@@ -28,30 +28,29 @@ const secretNames: ReadonlySet<string> = new Set([
   'cookie',
 ])
 
-/** How lines are written. */
+/** Options of a logger. */
 export interface LogOptions {
   readonly level: LaunchOptions['logLevel']
   readonly mode: LaunchOptions['experimentalLogsMode']
-  /** Where lines go, stderr if not given. */
+  /** The stream that lines are written to. Default: stderr. */
   readonly destination?: NodeJS.WritableStream
 }
 
-/** A logger and where its lines go. */
+/** A logger and the destinations of its lines. */
 export interface OpenedLog {
   readonly log: Logger
   readonly outlets: LogOutlets
-  /** Standard error, for text beside the log; null if lines go elsewhere. */
+  /** Standard error, for text beside the log; null if the options name another stream. */
   readonly console: LineWriter | null
 }
 
-/** The logger of `openLogWithOutlets`, for who only writes. */
+/** The logger of `openLogWithOutlets`, without its destinations. */
 export const openLog = (options: LogOptions): Logger => openLogWithOutlets(options).log
 
 /**
- * A logger to hand on as an argument. HUMAN: one text line per event, coloured on a terminal.
- * JSON: one object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts.
- * Facts whose name says that they are secret are replaced. Lines to stderr are written in the background, and lost
- * while they cannot be written.
+ * Opens a logger. In the mode HUMAN it writes one line of text per event, coloured on a terminal; in the mode JSON, one
+ * object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts. Facts with a name of `secretNames` are
+ * masked. Lines to stderr are written in the background, and may be lost while stderr cannot be written to.
  */
 export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
   const coloured = destination === undefined && process.stderr.isTTY === true
@@ -68,7 +67,7 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label: string) => ({ level: label.toUpperCase() }),
-        // Five times cheaper than the wildcard paths of pino's own redaction.
+        // Measured: five times faster than pino's own redaction with wildcard paths.
         log: (facts: Record<string, unknown>) => withoutSecrets(facts, FACT_LEVELS_MAX),
       },
     },
@@ -80,7 +79,7 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
   return { log, outlets, console }
 }
 
-/** As pino writes a line. */
+/** A line in the form of pino's. */
 const lossLine = (lost: number): string => {
   const msg = 'lines of the log were lost: they could not be written'
   return `${JSON.stringify({ level: 'WARN', time: new Date().toISOString(), lost, msg })}\n`
@@ -95,7 +94,7 @@ function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shown(name, value)]))
 }
 
-/** Errors and the like are left to their serializers. */
+/** Whether a value is a plain object. Errors and other objects are left to pino's serializers. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

@@ -1,10 +1,10 @@
 /**
- * What is counted about the use of the service, and how many observations become one figure. Names are those of the
- * customer's list. Nothing here names a user, an address or the content of a document; the primary key is named only
- * where a request set it explicitly, as the list says.
+ * The metrics of use, and how the observations of each become one figure. The names are given by the list of metrics
+ * that the service has to report. No metric identifies a user, an address or the content of a document. The name of a
+ * primary key is reported only if a request sets it, as that list says.
  *
- * any: whether it was ever so · sum, max, average: of numbers · p99: the highest among the fastest 99 % ·
- * most: the word met most often · union: all words met · last: the newest value
+ * any: whether one observation was true · sum, max, average: of numbers · p99: the highest among the fastest 99 % ·
+ * most: the most frequent word · union: all words · last: the newest value
  */
 export const usageMetrics = {
   user_agent: 'union',
@@ -134,7 +134,7 @@ export const usageMetrics = {
   'embedders.binary_quantization_used': 'last',
 } as const satisfies Readonly<Record<string, keyof Observed>>
 
-/** What one observation is, by how observations become one figure. */
+/** The type of an observation, by how observations become one figure. */
 interface Observed {
   readonly any: boolean
   readonly sum: number
@@ -149,12 +149,12 @@ interface Observed {
 
 export type MetricName = keyof typeof usageMetrics
 
-/** What one request has shown; metrics that it says nothing about are absent. */
+/** Observations of one request by metric. */
 export type Facts = {
   readonly [M in MetricName]?: Observed[(typeof usageMetrics)[M]] | undefined
 }
 
-/** Requests that are counted together. */
+/** Kinds of requests, each counted separately. */
 export type UsageEvent =
   | 'search'
   | 'searchByGet'

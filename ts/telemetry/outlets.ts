@@ -1,12 +1,13 @@
 import { pino } from 'pino'
 
-/** By this mark pino knows that a destination wants to be told the level of each line. */
+/** The property by which a destination asks pino to set `lastLevel` before each line. */
 const metadata: unique symbol = Symbol.for('pino.metadata')
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
 
-/** A place that log lines go to. */
+/** A destination of log lines. */
 export interface Outlet {
+  /** The lowest level of the lines that it gets. */
   readonly level: LogLevel
   /** @param line JSON with its line end */
   write(line: string): void
@@ -16,12 +17,12 @@ const numberOf = (level: LogLevel): number =>
   level === 'silent' ? Number.POSITIVE_INFINITY : (pino.levels.values[level] ?? Number.POSITIVE_INFINITY)
 
 /**
- * Where the lines of one logger go: the console, and whoever follows it for a while. Each takes lines from
+ * The destinations of one logger: the console, and clients that follow the log for a while. Each gets the lines from
  * its own level on.
  */
 export class LogOutlets {
   readonly [metadata] = true
-  /** Set by pino before each write. */
+  /** The level of the next line. pino sets it before each write. */
   lastLevel = 0
   readonly #followers = new Set<Outlet>()
   #console: Outlet
@@ -31,7 +32,10 @@ export class LogOutlets {
     this.#console = console
   }
 
-  /** @param listener told which lines the logger has to make at all */
+  /**
+   * @param listener called with the lowest level of all destinations when it changes, so that the logger makes no other
+   * lines
+   */
   onLevel(listener: (level: LogLevel) => void): void {
     this.#levelChanged = listener
   }
@@ -41,14 +45,14 @@ export class LogOutlets {
       if (this.lastLevel >= numberOf(outlet.level)) outlet.write(line)
   }
 
-  /** Changes what the console shows. */
+  /** Changes the lowest level that the console shows. */
   setConsoleLevel(level: LogLevel): void {
     const { write } = this.#console
     this.#console = { level, write }
     this.#tellLevel()
   }
 
-  /** Hands lines to `outlet` as well until the returned function is called. */
+  /** Writes lines to `outlet` too, until the returned function is called. */
   follow(outlet: Outlet): () => void {
     this.#followers.add(outlet)
     this.#tellLevel()

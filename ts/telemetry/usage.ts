@@ -3,40 +3,42 @@ import { type Facts, type MetricName, type UsageEvent, usageMetrics } from './me
 /** A figure of a report. */
 export type Figure = boolean | number | string | null | readonly string[]
 
-/** One kind of request since the last report: how often, and what they have shown together. */
+/** The requests of one kind since the last report. */
 export interface UsageReport {
   readonly event: UsageEvent
+  /** How many requests. */
   readonly count: number
   /** Metrics that were observed at least once. */
   readonly figures: Readonly<Partial<Record<MetricName, Figure>>>
 }
 
-/** How the service is used, summed up in memory as it happens. Sending is somebody else's. */
+/** Counts the use of the service in memory. It sends nothing. */
 export interface Usage {
-  /** Whether anything is counted: where nobody may ever ask, searches need not pay for it. */
+  /** Whether anything is counted. If not, a search need not derive facts. */
   readonly isOpen: boolean
   record(event: UsageEvent, facts: Facts): void
-  /** What was recorded since the last report, which begins anew. */
+  /** The records since the last report. The next report starts from zero. */
   report(): readonly UsageReport[]
 }
 
-/** Counts nothing: for instances that report to nobody. */
+/** Counts nothing, for instances without reports. */
 export const closedUsage: Usage = { isOpen: false, record: () => undefined, report: () => [] }
 
-/** Words of one metric that are kept, and characters of each: clients choose some of them. */
+/** Distinct words of one metric that are recorded. Clients choose some words, such as user agents. */
 const WORDS_MAX = 100
+/** Characters of a recorded word. */
 const WORD_CHARS_MAX = 200
 
-/** Milliseconds are counted one by one up to this, then in steps that grow with them. */
+/** Milliseconds up to which each millisecond has a class of its own. Classes of longer times grow with the time. */
 const EXACT_MS = 64
 
-/** Observations of one metric on their way to a figure. */
+/** Combines the observations of one metric into a figure. */
 interface Tally {
   add(observed: unknown): void
   figure(): Figure
 }
 
-/** A collector of its own; memory is bounded whatever clients send. */
+/** Opens a counter. Its memory is bounded whatever clients send. */
 export function openUsage(): Usage {
   let events = new Map<UsageEvent, { count: number; readonly tallies: Map<MetricName, Tally> }>()
   return {
@@ -108,7 +110,7 @@ const tallies: Readonly<Record<(typeof usageMetrics)[MetricName], () => Tally>> 
     }
   },
   p99() {
-    // Counts by class of duration: a few hundred numbers for any number of requests.
+    // Counts by class of duration, which are a few hundred numbers for any number of requests.
     const counts: number[] = []
     let total = 0
     return {
@@ -139,7 +141,7 @@ function reduced<T extends Figure>(start: T, join: (so: T, now: T) => T): Tally 
   }
 }
 
-/** Sixteen classes for every doubling: a figure is at most 5 % above what was measured. */
+/** Classes for each doubling of the duration. With 16 a figure is at most 5 % above the measured time. */
 const CLASSES_PER_DOUBLING = 16
 
 function classOf(ms: number): number {
