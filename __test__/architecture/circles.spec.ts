@@ -30,7 +30,7 @@ test('no other files of crates/engine use each other in a circle', async (t) => 
   t.deepEqual([...folders].sort(), open)
 })
 
-test('circles are found whole, whichever file they are entered by', (t) => {
+test('the search for circles finds each whole, whichever file it begins at', (t) => {
   const arrow = (from: string, to: string) => ({ from, to })
   const arrows = [arrow('d', 'a'), arrow('a', 'b'), arrow('b', 'c'), arrow('c', 'a'), arrow('c', 'e')]
   t.deepEqual(circles(arrows), [['a', 'b', 'c']])

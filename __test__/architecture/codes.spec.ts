@@ -25,7 +25,7 @@ test('every error code of the engine is in the table of the API', async (t) => {
   )
 })
 
-test('the search for codes finds what is misspelt', (t) => {
+test('the search for codes finds a misspelt code', (t) => {
   const text = 'Error::user("invalid_serch_filter", m); UserError { code: "index_not_found", message }'
   t.deepEqual(rustCodes(text), ['invalid_serch_filter', 'index_not_found'])
   t.false(isErrorCode('invalid_serch_filter'))

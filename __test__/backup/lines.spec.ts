@@ -7,7 +7,7 @@ import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'
 import { batchLine, taskLine } from '../../ts/backup/task-lines.js'
 import type { DumpedTask, Task, TaskContent, TaskType } from '../../ts/tasks/index.js'
 
-test('a set of numbers comes back as it was', (t) => {
+test('a set of numbers that is written and read is unchanged', (t) => {
   const numbers = fc.uniqueArray(fc.oneof(fc.nat(70_000), fc.nat(0xffff_ffff)), { maxLength: 200 })
   const sets = fc.tuple(numbers, fc.nat(0xffff), fc.nat(9_000)).map(([some, first, length]) => {
     const dense = Array.from({ length }, (_, at) => first + at)
@@ -19,14 +19,14 @@ test('a set of numbers comes back as it was', (t) => {
   )
 })
 
-test('sets of other writers are read: the published example, and runs', (t) => {
+test('sets of other writers are read, those with runs included', (t) => {
   t.deepEqual([...encodeRoaring([7, 9])], [58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 7, 0, 9, 0])
   // One container of runs: 10 to 12, and 20.
   const runs = [59, 48, 0, 0, 1, 0, 0, 3, 0, 2, 0, 10, 0, 2, 0, 20, 0, 0, 0]
   t.deepEqual(decodeRoaring(Buffer.from(runs)), [10, 11, 12, 20])
 })
 
-test('bytes that are no set are refused, whatever they are', (t) => {
+test('bytes that are no set of numbers are refused', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       try {
@@ -39,7 +39,7 @@ test('bytes that are no set are refused, whatever they are', (t) => {
   t.throws(() => decodeRoaring(Buffer.alloc(16)), { instanceOf: RangeError })
 })
 
-test('a listing is taken apart into the lines of its documents', (t) => {
+test('a listing is split into one line per document', (t) => {
   const document = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 })
   const listing = fc.record({
     documents: fc.array(document, { maxLength: 6 }),
@@ -59,7 +59,7 @@ test('a listing is taken apart into the lines of its documents', (t) => {
   )
 })
 
-test('vectors of fragments are not to be made anew elsewhere, those of other embedders as they say', (t) => {
+test('exported vectors of fragments are marked as not to be regenerated, others as they were stored', (t) => {
   const entry = { embeddings: [[1.0, 2]], regenerate: true }
   const document = { id: 1, regenerate: true, _vectors: { shown: entry, other: entry } }
   const lines = withoutRegeneration(
@@ -270,7 +270,7 @@ for (const [name, [type, content]] of Object.entries(waiting)) {
   })
 }
 
-test('a batch comes back as it was, but for what its dates tell', (t) => {
+test('a batch that is written and read is unchanged', (t) => {
   const batch = {
     uid: 2,
     progress: null,

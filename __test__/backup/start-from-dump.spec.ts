@@ -59,7 +59,7 @@ async function shown(server: TestServer, paths: readonly string[]): Promise<read
 
 const masterKey = 'a-master-key-of-32-characters-xx'
 
-test('everything comes back: documents, settings, keys, tasks, features, webhooks, network, rules', async (t) => {
+test('an import brings back documents, settings, keys, tasks, features, webhooks, network and rules', async (t) => {
   const { server, dump } = await sourceOf(t, { masterKey })
   const settings = {
     filterableAttributes: [
@@ -197,7 +197,7 @@ test('everything comes back: documents, settings, keys, tasks, features, webhook
   t.like(task, { uid: 7, batchUid: 7, status: 'succeeded' })
 })
 
-test('with another master key the keys keep their uids, not their values', async (t) => {
+test('an import under another master key keeps the uids of keys, not their values', async (t) => {
   const { server, dump } = await sourceOf(t, { masterKey })
   const { directory, start } = await place(t)
   await start(await dump())
@@ -261,7 +261,7 @@ test('tasks that wait run once the new instance starts', async (t) => {
   t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
-test('an index larger than a commit comes back whole and in order', async (t) => {
+test('an index larger than one commit is imported whole and in order', async (t) => {
   const { server, dump } = await sourceOf(t, { payloadBytesMax: 200_000_000 })
   for (let part = 0; part < 2; part++) {
     const documents = Array.from({ length: 40 }, (_, at) => ({
@@ -282,7 +282,7 @@ test('an index larger than a commit comes back whole and in order', async (t) =>
   )
 })
 
-test('tasks of another writer are listed, whatever their batches say', async (t) => {
+test('imported tasks of another writer are listed, even without their batches', async (t) => {
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'foreign.dump')
   const at = (minute: number) => `2030-01-01T00:${minute}:00.123456789Z`
@@ -329,7 +329,7 @@ async function startProvider(t: ExecutionContext) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, calls: () => calls }
 }
 
-test('vectors that a provider has made come along, and it is not asked again', async (t) => {
+test('an import brings vectors of providers along, and calls no provider', async (t) => {
   const { url, calls } = await startProvider(t)
   const allowedNetworks = 'any'
   const { server, dump } = await sourceOf(t, { allowedNetworks })
@@ -371,7 +371,7 @@ test('vectors that a provider has made come along, and it is not asked again', a
   t.is(hits[0]?.id, 2 as never)
 })
 
-test('the length of vectors is learned from the documents of another writer', async (t) => {
+test('an import learns the dimensions of an embedder from the documents of another writer', async (t) => {
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'foreign.dump')
   const far = { source: 'rest', url: 'http://embed.test/', request: '{{text}}', response: '{{embedding}}' }
@@ -400,7 +400,7 @@ const rejected = async (t: ExecutionContext, attempt: Promise<void>, message: Re
   t.is(error.exitCode, 1)
 }
 
-test('whether a dump is imported is decided by the file, the data there is, and the options', async (t) => {
+test('a dump is imported, skipped or refused by its file, existing data and options', async (t) => {
   const { dump } = await sourceOf(t)
   const archive = await dump()
   const { parent, directory, start } = await place(t)
@@ -450,7 +450,7 @@ test('a dump that was cut short anywhere is refused, and imports once it is whol
   t.true(await exists(join(directory, 'VERSION')))
 })
 
-test('what a killed import left goes with the next one', async (t) => {
+test('the next import removes what a killed import left', async (t) => {
   const { dump } = await sourceOf(t)
   const { parent, start } = await place(t)
   // No process has this number.
@@ -487,7 +487,7 @@ const task = (some: object) =>
     ...some,
   })
 
-test('the least that is a dump is imported, whatever else lies in it', async (t) => {
+test('a minimal dump is imported, and unknown files in it are ignored', async (t) => {
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'least.dump')
   const others = [

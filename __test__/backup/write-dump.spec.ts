@@ -57,7 +57,7 @@ test('a dump is one private file that holds every index', async (t) => {
   t.deepEqual({ dumpVersion, dbVersion }, { dumpVersion: 'V6', dbVersion: '0.0.0' })
 })
 
-test('numbers keep their digits and documents their order, over many pages', async (t) => {
+test('a dump of many pages keeps the digits of numbers and the order of documents', async (t) => {
   const { server, dumpDirectory } = await started(t)
   const lines = Array.from(
     { length: 2000 },
@@ -69,7 +69,7 @@ test('numbers keep their digits and documents their order, over many pages', asy
   t.true(entries.get('indexes/digits/documents.jsonl') === `${lines.join('\n')}\n`)
 })
 
-test('an index with a name as long as names may be is part of the dump', async (t) => {
+test('a dump holds an index with the longest name', async (t) => {
   const { server, dumpDirectory } = await started(t)
   const uid = 'long-'.repeat(80)
   await server.settle(t, server.post(`/indexes/${uid}/documents`, [{ id: 1 }]))
@@ -78,7 +78,7 @@ test('an index with a name as long as names may be is part of the dump', async (
   t.is((await readdir(dumpDirectory)).length, 1)
 })
 
-test('vectors go along, and secrets of embedders in clear', async (t) => {
+test('a dump holds vectors, and secrets of embedders in clear', async (t) => {
   const { server, dumpDirectory } = await started(t)
   const embedders = { own: { source: 'userProvided', dimensions: 2 } }
   await server.settle(t, server.patch('/indexes/plants/settings', { embedders }))
@@ -105,7 +105,7 @@ test('vectors go along, and secrets of embedders in clear', async (t) => {
   t.false(entries.get('tasks/queue.jsonl')?.includes('open-sesame'))
 })
 
-test('tasks go along as they ended, those that wait with what they wait for', async (t) => {
+test('a dump holds finished tasks, and waiting tasks with their uploads', async (t) => {
   let goOn: () => void = () => undefined
   const asked = new Promise<void>((resolve) => {
     goOn = resolve
@@ -175,7 +175,7 @@ const changed = (engine: Engine, own: Partial<Engine>): Engine =>
     },
   })
 
-test('a directory that cannot be written to fails the task by its reason', async (t) => {
+test('a dump into a directory that cannot be written to fails by its reason', async (t) => {
   const parent = await tempDir(t)
   await writeFile(join(parent, 'file'), '')
   const server = await startServer(t, { dumpDirectory: join(parent, 'file') })
@@ -186,7 +186,7 @@ test('a directory that cannot be written to fails the task by its reason', async
   t.deepEqual(task.details, { dumpUid: null } as never)
 })
 
-test('a failure amid the documents fails the task and leaves nothing', async (t) => {
+test('a dump that fails amid the documents fails its task and leaves nothing', async (t) => {
   const { server, dumpDirectory } = await started(t, {
     queueEngine: (engine) => changed(engine, { documents: () => Promise.reject(new Error('a torn page')) }),
   })
@@ -223,7 +223,7 @@ test('a dump can be canceled while it is written, and leaves nothing', async (t)
   t.deepEqual(await readdir(dumpDirectory), [])
 })
 
-test('what a killed process left of a dump goes with the next one, and nothing else does', async (t) => {
+test('the next dump removes what a killed process left of one, and nothing else', async (t) => {
   const { server, dumpDirectory } = await started(t)
   await server.settle(t, server.post('/dumps'))
   const own = '.siftd-5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11-20200101-000000000.archive'

@@ -60,7 +60,7 @@ for (const { name: kind, needs } of testedEngines) {
     return { kept, engine, ask }
   }
 
-  declare(`${kind}: an answer given again differs in its uid and took no time`, async (t) => {
+  declare(`${kind}: a cached answer differs from the first in its uid and its time alone`, async (t) => {
     const { kept, ask } = await started(t)
     // What a client writes looks like what is replaced.
     const body = {
@@ -85,7 +85,7 @@ for (const { name: kind, needs } of testedEngines) {
     t.is(kept.asked, 2, 'another request is another answer')
   })
 
-  declare(`${kind}: nothing from before a commit is given after it`, async (t) => {
+  declare(`${kind}: no answer from before a commit is given after it`, async (t) => {
     const { kept, engine, ask } = await started(t)
     const titles = async (): Promise<unknown> =>
       JSON.parse(await ask({ q: 'orbit' })).hits.map(({ title }: { title?: string }) => title ?? null)
@@ -104,7 +104,7 @@ for (const { name: kind, needs } of testedEngines) {
     t.is(kept.asked, steps.length)
   })
 
-  declare(`${kind}: an answer that a commit overtook is not kept`, async (t) => {
+  declare(`${kind}: an answer that a commit overtook is not cached`, async (t) => {
     const { kept, engine, ask } = await started(t)
     let goOn = silent
     const held = new Promise<void>((resolve) => {
@@ -127,7 +127,7 @@ for (const { name: kind, needs } of testedEngines) {
     t.is(JSON.parse(await ask({ q: 'quiet' })).hits.length, 0)
   })
 
-  declare(`${kind}: what differs each time, or is not whole, is asked anew`, async (t) => {
+  declare(`${kind}: answers that differ each time, or are not whole, are not cached`, async (t) => {
     const { kept, ask } = await started(t)
     const twice = async (body: SearchBody): Promise<number> => {
       const before = kept.asked
@@ -145,7 +145,7 @@ for (const { name: kind, needs } of testedEngines) {
     await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
   })
 
-  declare(`${kind}: what was asked for longest ago goes first`, async (t) => {
+  declare(`${kind}: a full cache drops the answer that was asked for longest ago`, async (t) => {
     const { kept, ask } = await started(t, 64 * 1024)
     const queries = Array.from({ length: 100 }, (_, at) => ({ q: `orbit ${at}` }))
     for (const query of queries) {

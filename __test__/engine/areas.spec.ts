@@ -70,7 +70,7 @@ test('an area within the hole of a shape does not meet it, and one around its ri
   t.true(meets(ringed, circle(20_000, 80)))
 })
 
-test('a comparison of long borders ends once its answer is of no use any more', (t) => {
+test('a comparison of long borders ends once its search is stopped', (t) => {
   let looks = 0
   const gone = (): void => {
     if (++looks > 10) throw new Error('gone')

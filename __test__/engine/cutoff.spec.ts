@@ -43,7 +43,7 @@ async function indexOf(
   return { engine: local!, stop: () => tested.stop() }
 }
 
-test('a rule looks at the clock after each step of a reading', async (t) => {
+test('a ranking rule reads the clock for every word of a query', async (t) => {
   const { engine, stop } = await indexOf(Array.from({ length: 30 }, () => WORDS.join(' ')))
   try {
     const clock = new Clock(Number.POSITIVE_INFINITY)
@@ -55,7 +55,7 @@ test('a rule looks at the clock after each step of a reading', async (t) => {
   }
 })
 
-test('whenever time is up, ranking ends at once and no document is lost', async (t) => {
+test('at whatever step its time is up, a search ends at once and loses no document', async (t) => {
   const sentence = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 10 })
   const texts = fc.sample(sentence, { numRuns: 50, seed: 7 }).map((words) => words.join(' '))
   const { engine, stop } = await indexOf(texts)

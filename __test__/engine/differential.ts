@@ -4,7 +4,7 @@ import { type OpenEngine, type SearchBody, TestEngine } from '../support/engine.
 import { type World, worlds } from './arbitraries.js'
 
 /** Searches asked of each random index: making an index is the dear part. */
-export const REQUESTS_PER_WORLD = 40
+const REQUESTS_PER_WORLD = 40
 
 /** One search that two engines answer differently. */
 export interface Difference {

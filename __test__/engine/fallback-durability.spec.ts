@@ -20,7 +20,7 @@ async function twoCommits(engine: TestEngine): Promise<{ firstEnd: number; end: 
   return { firstEnd, end: (await stat(logOf(engine))).size }
 }
 
-test.serial('a commit cut anywhere is a commit that did not happen', async (t) => {
+test.serial('a log cut anywhere within its last commit opens at the commit before', async (t) => {
   const engine = await TestEngine.start(t, open)
   const { firstEnd, end } = await twoCommits(engine)
   const whole = await readFile(logOf(engine))
@@ -39,7 +39,7 @@ test.serial('a commit cut anywhere is a commit that did not happen', async (t) =
   }
 })
 
-test.serial('damage before the last commit is an error that names the file', async (t) => {
+test.serial('a log damaged before its last commit is refused by the name of the file', async (t) => {
   const engine = await TestEngine.start(t, open)
   const { firstEnd } = await twoCommits(engine)
   const bytes = await readFile(logOf(engine))
@@ -74,7 +74,7 @@ test.serial('searches are answered while a large batch is prepared', async (t) =
   await engine.engine.abandon(await preparing)
 })
 
-test.serial('a log full of history is written anew', async (t) => {
+test.serial('a log that is mostly obsolete is rewritten, and the index answers as before', async (t) => {
   const engine = await TestEngine.start(t, open)
   const filler = 'x'.repeat(1_200_000)
   for (let round = 0; round < 20; round++) await engine.put('things', { id: 1, round, filler: [filler] })
@@ -162,7 +162,7 @@ test.serial('an index opened from its snapshot answers as one built from its log
   t.deepEqual(await everything(engine), cleared, 'cleared after the snapshot')
 })
 
-test.serial('a damaged, cut or foreign snapshot is passed over, and told of', async (t) => {
+test.serial('a damaged, cut or foreign snapshot is ignored and logged', async (t) => {
   const engine = await TestEngine.start(t, open)
   await snapshotAndTail(engine)
   const before = await everything(engine)
@@ -200,7 +200,7 @@ test.serial('a damaged, cut or foreign snapshot is passed over, and told of', as
 })
 
 test.serial(
-  'whatever byte of a log is flipped, an index is whole up to a commit or refuses by name',
+  'a log with any byte flipped opens at a whole commit, or is refused by the name of the file',
   async (t) => {
     const engine = await TestEngine.start(t, open)
     const states = new Map<number, unknown>()
@@ -272,22 +272,25 @@ async function failedCommit(t: ExecutionContext) {
   return { engine, failing }
 }
 
-test.serial('a failed commit that could not be undone is cut off before the next one', async (t) => {
-  const { engine, failing } = await failedCommit(t)
-  t.deepEqual(await engine.idsFor('things', 'first'), [1])
-  await t.throwsAsync(engine.put('things', { id: 2, t: 'second' }), { code: 'io_error' })
-  failing.clear()
-  await engine.put('things', { id: 3, t: 'third' })
-  for (const isAgain of [false, true]) {
-    if (isAgain) await engine.reopen()
+test.serial(
+  'a failed commit that could not be undone is cut off the log before the next commit',
+  async (t) => {
+    const { engine, failing } = await failedCommit(t)
     t.deepEqual(await engine.idsFor('things', 'first'), [1])
-    t.deepEqual(await engine.idsFor('things', 'second'), [])
-    t.deepEqual(await engine.idsFor('things', 'third'), [3])
-    t.deepEqual((await engine.engine.settings('things')).stopWords, [])
-  }
-})
+    await t.throwsAsync(engine.put('things', { id: 2, t: 'second' }), { code: 'io_error' })
+    failing.clear()
+    await engine.put('things', { id: 3, t: 'third' })
+    for (const isAgain of [false, true]) {
+      if (isAgain) await engine.reopen()
+      t.deepEqual(await engine.idsFor('things', 'first'), [1])
+      t.deepEqual(await engine.idsFor('things', 'second'), [])
+      t.deepEqual(await engine.idsFor('things', 'third'), [3])
+      t.deepEqual((await engine.engine.settings('things')).stopWords, [])
+    }
+  },
+)
 
-test.serial('a failed commit that outlived the process is taken back for good', async (t) => {
+test.serial('a failed commit that a restart finds in the log can be taken back', async (t) => {
   const { engine, failing } = await failedCommit(t)
   failing.clear()
   await engine.reopen()
@@ -307,7 +310,7 @@ test.serial('a failed commit that outlived the process is taken back for good', 
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 1, 'others stay')
 })
 
-test.serial('a failed commit that outlived its thread is taken back by the next one', async (t) => {
+test.serial('a failed commit whose engine thread ended is taken back by the next thread', async (t) => {
   const { engine, failing } = await failedCommit(t)
   failing.clear()
   await engine.engine.close()
@@ -320,7 +323,7 @@ test.serial('a failed commit that outlived its thread is taken back by the next 
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 1)
 })
 
-test.serial('a log that cannot be written anew fails no commit', async (t) => {
+test.serial('a log that cannot be rewritten fails no commit', async (t) => {
   const engine = await TestEngine.start(t, open)
   await engine.put('things', { id: 0 })
   await mkdir(`${logOf(engine)}.new`)

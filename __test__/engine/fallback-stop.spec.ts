@@ -20,7 +20,7 @@ const listing = {
   features,
 }
 
-test('a listing whose client has left is given up, the index is as good as before', async (t) => {
+test('a listing whose client disconnects is given up, and the index answers as before', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-stop-'))
   const engine = await openFallback({ directory, log: { error: () => undefined } as never })
   t.teardown(async () => {
@@ -45,7 +45,7 @@ test('a listing whose client has left is given up, the index is as good as befor
   t.is(answer.total, 2)
 })
 
-test('a filter fails once its time is up or its client has left, and not before', (t) => {
+test('a filter fails once its time is up or its client disconnects, and not before', (t) => {
   let now = 500
   const stop = { aborted: false }
   const look = filterClock(stop, 'invalid_document_filter', () => now)

@@ -20,7 +20,7 @@ function failing(fault: string, damages: readonly Damage[]) {
   return { guarded: guarding(engine, silent), verified: () => verified }
 }
 
-test('after a fault that nothing explains, files that do not decode are the reason', async (t) => {
+test('an unexplained fault over files that do not decode answers index_damaged', async (t) => {
   const { guarded, verified } = failing('it panicked', [{ path: '/data/x/segment', reason: 'bad checksum' }])
   t.is(guarded.damage('x'), null)
   for (let tries = 0; tries < 3; tries++)
@@ -34,7 +34,7 @@ test('after a fault that nothing explains, files that do not decode are the reas
   t.is(guarded.damage('x'), null)
 })
 
-test('a fault over files that are whole stays a fault, and they are read once', async (t) => {
+test('an unexplained fault over whole files stays internal, and the files are checked once', async (t) => {
   const harmless = { path: '/data/x/snapshot', reason: 'cut', isHarmless: true }
   const { guarded, verified } = failing('a bug', [harmless])
   for (let tries = 0; tries < 3; tries++)
@@ -43,13 +43,13 @@ test('a fault over files that are whole stays a fault, and they are read once', 
   t.is(guarded.damage('x'), null)
 })
 
-test('what the system refused is never taken for damage', async (t) => {
+test('an error of the operating system is never taken for damage', async (t) => {
   const { guarded, verified } = failing('EMFILE: too many open files', [{ path: '/x', reason: 'unread' }])
   await t.throwsAsync(guarded.search('x', request), { message: /EMFILE/ })
   t.is(verified(), 0)
 })
 
-test('a condemned index is refused without asking the engine, others are not', async (t) => {
+test('an index found damaged is refused without asking the engine, other indexes are answered', async (t) => {
   const { guarded } = failing('a bug', [])
   guarded.condemn('x', 'its newest commit is gone')
   await t.throwsAsync(guarded.search('x', request), {

@@ -72,7 +72,7 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
   )
 
   property(
-    'documents that go and come back change nothing',
+    'answers are as before once deleted documents are added again',
     async (t, engine, index, { requests, documents }) => {
       const ask = (): Promise<unknown[]> => answers(engine, index, requests)
       const before = await ask()
@@ -86,7 +86,7 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
     },
   )
 
-  property('how documents are cut into batches changes nothing', async (t, engine, index, world) => {
+  property('answers do not depend on how documents are cut into batches', async (t, engine, index, world) => {
     const { documents, settings, requests } = world
     const cut = `${index}-cut`
     const third = Math.ceil(documents.length / 3)

@@ -72,7 +72,7 @@ test('another filterable attribute reads each document once, and cuts no text', 
   t.is(plan.text.kind === 'changed' ? plan.text.lists.size : -1, 0)
 })
 
-test('what changes how text is cut reads each document once, and leaves columns alone', async (t) => {
+test('a setting that changes how text is cut reads each document once, and no column', async (t) => {
   const { data, reads } = await counting()
   const stopping = { ...settings, stopWords: ['x'] }
   const plan = await planIndexes(

@@ -4,7 +4,7 @@ import { startServer } from '../support/server.js'
 
 const json = { 'content-type': 'application/json' }
 
-test('what is no JSON body is told apart: no type, a wrong one, nothing, not JSON', async (t) => {
+test('a body without a type, of a wrong type, empty or not JSON is refused by a code of its own', async (t) => {
   const server = await startServer(t)
   const path = '/indexes'
   const body = '{"uid":"a"}'
@@ -59,7 +59,7 @@ test('unknown keys are refused with the nearest known one', async (t) => {
   ])
 })
 
-test('the first mistake in payload order is the one told', async (t) => {
+test('of several mistakes in a body the first in payload order is reported', async (t) => {
   const server = await startServer(t)
   const path = '/indexes/a/search'
   await checkRefusals(t, server, [
@@ -73,7 +73,7 @@ test('the first mistake in payload order is the one told', async (t) => {
   ])
 })
 
-test('integers are integers: not negative, not fractional, not text', async (t) => {
+test('an integer that is negative, fractional or quoted is refused', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
   const path = '/indexes/a/search'
@@ -109,14 +109,14 @@ test('integers are integers: not negative, not fractional, not text', async (t) 
   t.is((await server.get(`${path}?limit=%2B7`)).status, 200, 'a plus sign is fine once encoded')
 })
 
-test('of a repeated parameter or key the last counts', async (t) => {
+test('a repeated parameter or key takes its last value', async (t) => {
   const server = await startServer(t)
   t.is((await server.get('/indexes?limit=1&limit=2')).body.limit, 2)
   const { body } = await server.post('/indexes', '{"uid":"first","uid":"second"}')
   t.is(body.indexUid, 'second')
 })
 
-test('null is nothing where a value is optional, and a mistake where there is a default', async (t) => {
+test('null leaves out an optional value, and is refused for a value with a default', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', { uid: 'a', primaryKey: null }))
   const path = '/indexes/a/search'

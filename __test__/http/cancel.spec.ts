@@ -73,7 +73,7 @@ const write: readonly (readonly [what: string, 'POST' | 'PATCH' | 'DELETE', path
   ]
 for (const [what, method, path, body] of write) {
   for (const name of ['prepare', 'commit'] as const) {
-    test(`canceled in its ${name}, ${what} leaves nothing`, async (t) => {
+    test(`${what} that is canceled in its ${name} leaves nothing`, async (t) => {
       const hold = brake(name)
       const server = await stuck(t, hold, await temporaryDirectory(t))
       const before = await shown(server)

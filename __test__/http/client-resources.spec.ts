@@ -34,7 +34,7 @@ async function refused(
   t.deepEqual(Object.keys(error?.cause ?? {}), ['message', 'code', 'type', 'link'])
 }
 
-test('indexes: created, listed, fetched, changed, renamed, swapped, compacted, deleted', async (t) => {
+test('the official client creates, lists, fetches, changes, renames, swaps, compacts and deletes indexes', async (t) => {
   const client = await openClient(t)
   const created = await client.createIndex('films', { primaryKey: 'id' }).waitTask()
   t.deepEqual(
@@ -82,7 +82,7 @@ test('indexes: created, listed, fetched, changed, renamed, swapped, compacted, d
   )
 })
 
-test('documents: added, updated, browsed, fetched, deleted in every way', async (t) => {
+test('the official client adds, updates, browses, fetches and deletes documents in every way', async (t) => {
   const client = await openClient(t)
   const index = client.index<Film>('films')
   const add = await index.addDocuments([...films], { primaryKey: 'id', customMetadata: 'first' }).waitTask()
@@ -146,7 +146,7 @@ type Change = {
   waitTask(): Promise<{ readonly status: string; readonly type: string; readonly error: unknown }>
 }
 
-test('every setting is read, changed and reset by its own methods', async (t) => {
+test('the official client reads, changes and resets every setting by its own methods', async (t) => {
   const client = await openClient(t, { features: ['foreignKeys', 'chatCompletions'] })
   await client.createIndex('films').waitTask()
   const index: Index = client.index('films')
@@ -363,7 +363,7 @@ function setting<T>(
   return [name, get, initial, () => change(value), value, reset]
 }
 
-test('keys: listed, created, fetched by uid and value, renamed, deleted, obeyed', async (t) => {
+test('the official client lists, creates, fetches, renames and deletes keys, which are obeyed', async (t) => {
   const client = await openClient(t)
   const { results, total } = await client.getKeys({ limit: 2 })
   t.deepEqual([results.length, total, results[0]?.name], [2, 4, 'Default Search API Key'])
@@ -418,7 +418,7 @@ test('keys: listed, created, fetched by uid and value, renamed, deleted, obeyed'
   t.deepEqual(await anonymous.health(), { status: 'available' })
 })
 
-test('tasks: listed by every filter, awaited, canceled, deleted; waiting ends in time', async (t) => {
+test('the official client lists, awaits, cancels and deletes tasks, and gives up waiting in time', async (t) => {
   const client = await openClient(t)
   const index = client.index('films')
   const { taskUid, enqueuedAt, status } = await index.addDocuments([{ id: 1 }])
@@ -467,7 +467,7 @@ test('tasks: listed by every filter, awaited, canceled, deleted; waiting ends in
   t.true(late instanceof MeilisearchTaskTimeOutError || late instanceof MeilisearchApiError)
 })
 
-test('instance: statistics, version, features, dumps, fields, webhooks, network', async (t) => {
+test('the official client reads and changes what belongs to the whole instance', async (t) => {
   const client = await openClient(t, { features: ['network'] })
   await client
     .index<Film>('films')
@@ -500,7 +500,7 @@ test('instance: statistics, version, features, dumps, fields, webhooks, network'
   t.is((await client.getNetwork()).self, null)
 })
 
-test('options of the client: headers of its own, a wrong host, an aborted request', async (t) => {
+test('the official client sends its own headers, and rejects for a wrong host or an aborted request', async (t) => {
   const server = await startServer(t, { masterKey })
   const client = new Meilisearch({
     host: server.url,

@@ -22,7 +22,7 @@ test('documents keep every digit and the order of their keys', async (t) => {
   t.is((await server.get(`${path}/z`)).bytes.toString(), text)
 })
 
-test('uploads come as JSON, NDJSON or CSV, with parameters', async (t) => {
+test('uploads of JSON, NDJSON and CSV are stored as their parameters say', async (t) => {
   const server = await startServer(t)
   const uploads = [
     ['application/json; charset=utf-8', '', '[{"id":1},{"id":2}]'],
@@ -43,7 +43,7 @@ test('uploads come as JSON, NDJSON or CSV, with parameters', async (t) => {
   ] as never)
 })
 
-test('a primary key may be named, metadata follow the task, unknown documents may be left out', async (t) => {
+test('an upload sets the primary key it names, hands its metadata to its task and skips new documents if told', async (t) => {
   const server = await startServer(t)
   const first = server.post(`${path}?primaryKey=sku&customMetadata=run-7`, [{ sku: 'a', id: 1 }])
   t.is((await first).body.customMetadata, 'run-7')

@@ -39,7 +39,7 @@ test('rules are made, changed, listed newest first and removed by tasks', async 
   t.deepEqual(await listed({}), [])
 })
 
-test('nothing of rules can be had while their feature is off', async (t) => {
+test('every route of rules is refused while their feature is off', async (t) => {
   const server = await startServer(t)
   for (const [method, path, body] of [
     ['POST', '/dynamic-search-rules', {}],
@@ -51,7 +51,7 @@ test('nothing of rules can be had while their feature is off', async (t) => {
     t.is((await server.request(method, path, { body })).body.code, 'feature_not_enabled', `${method} ${path}`)
 })
 
-test('pins stand where rules put them, count, and yield to filters', async (t) => {
+test('pinned documents take their positions, are counted, and are left out by filters', async (t) => {
   const server = await start(t)
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['kind'] }))
   const films = [

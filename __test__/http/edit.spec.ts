@@ -51,7 +51,7 @@ edits('a function edits, deletes or leaves each document that the filter matches
   )
 })
 
-edits('many documents are edited page by page, as one', async (t) => {
+edits('an edit of many documents changes all of them, or none if it fails late', async (t) => {
   const server = await startServer(t, { features })
   const documents = Array.from({ length: 2_500 }, (_, id) => ({ id, n: id }))
   await server.settle(t, server.post('/indexes/a/documents', documents))
@@ -66,7 +66,7 @@ edits('many documents are edited page by page, as one', async (t) => {
   t.is((await server.get('/indexes/a/stats')).body.numberOfDocuments, 1_250)
 })
 
-edits('what a function gets wrong is told by the task and changes nothing', async (t) => {
+edits('a function that fails fails its task by its code and changes nothing', async (t) => {
   const server = await startServer(t, { features })
   await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, n: 1 }]))
   for (const source of ['doc.id = 50', 'doc = 3', 'doc.remove("id")', 'loop {}', 'ghost()']) {
@@ -87,7 +87,7 @@ edits('what a function gets wrong is told by the task and changes nothing', asyn
   t.deepEqual(await stored(server), [{ id: 1, n: 1 }])
 })
 
-edits('a function that would take memory without bound fails before it does', async (t) => {
+edits('a function that allocates without bound fails at its limit', async (t) => {
   const server = await startServer(t, { features })
   await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, s: 'x'.repeat(100_000) }]))
   const variables = Array.from({ length: 60 }, (_, at) => `let v${at} = ""; v${at}.pad(9000000, 'x');`).join(
@@ -137,7 +137,7 @@ edits('a function that does not compile is refused at once', async (t) => {
   t.is((await server.get('/tasks')).body.total, 0)
 })
 
-test('the parts of a request are checked before the feature, the feature before the function', async (t) => {
+test('an edit is refused for its parameters first, then for its feature, then for its function', async (t) => {
   const server = await startServer(t)
   const cases = [
     [{ filter: 'g = u' }, 'missing_document_edition_function'],

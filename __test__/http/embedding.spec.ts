@@ -87,7 +87,7 @@ test.serial('a document is embedded once, until its text changes', async (t) => 
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial('vectors that may be made anew stay until the text changes', async (t) => {
+test.serial('sent vectors that may be regenerated are stored until the text changes', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: { regenerate: true, embeddings: [0, 1] } } })
   await update({ id: 1, x: 1 })
@@ -97,20 +97,23 @@ test.serial('vectors that may be made anew stay until the text changes', async (
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial('within one batch a text is compared with the one its vectors were made of', async (t) => {
-  const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
-  const lines = [
-    { id: 1, t: 'red' },
-    { id: 1, t: 'green', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
-    { id: 1, t: 'green', x: 1 },
-    { id: 2, t: 'red', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
-    { id: 2, t: 'blue' },
-  ]
-  await server.settle(t, server.post('/indexes/i/documents', lines))
-  t.deepEqual(await vectors('1'), generated([7, 7]))
-  t.deepEqual(await vectors('2'), generated([4, 2]))
-  t.is(provider.calls.length, 1)
-})
+test.serial(
+  'within one batch a text is embedded only if it differs from that of its last vectors',
+  async (t) => {
+    const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
+    const lines = [
+      { id: 1, t: 'red' },
+      { id: 1, t: 'green', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
+      { id: 1, t: 'green', x: 1 },
+      { id: 2, t: 'red', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
+      { id: 2, t: 'blue' },
+    ]
+    await server.settle(t, server.post('/indexes/i/documents', lines))
+    t.deepEqual(await vectors('1'), generated([7, 7]))
+    t.deepEqual(await vectors('2'), generated([4, 2]))
+    t.is(provider.calls.length, 1)
+  },
+)
 
 test.serial('a document that stops bringing its vectors gets new ones', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
@@ -121,23 +124,26 @@ test.serial('a document that stops bringing its vectors gets new ones', async (t
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial('settings embed what is stored, but never vectors the client insists on', async (t) => {
-  const { add, settings, vectors, provider } = await world(t, bare)
-  await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
-  await settings({ g: { ...single, ...template, url: provider.url } })
-  t.deepEqual(await vectors('1'), generated([3, 18]))
-  t.is(provider.calls.length, 1)
-  await settings({ g: { documentTemplate: '{{doc.t}}{% if doc.never %}!{% endif %}' } })
-  t.is(provider.calls.length, 1)
-  await settings({ g: { documentTemplate: '{{doc.u}}' } })
-  t.deepEqual(await vectors('1'), generated([1, 24]))
-  t.deepEqual(await vectors('2'), { g: { embeddings: [[0, 1]], regenerate: false } })
-  t.is(provider.calls.length, 2)
-  await settings({ g: { apiKey: 'secret' } })
-  t.is(provider.calls.length, 2)
-})
+test.serial(
+  'a new embedder embeds stored documents, but never those whose vectors must not be regenerated',
+  async (t) => {
+    const { add, settings, vectors, provider } = await world(t, bare)
+    await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
+    await settings({ g: { ...single, ...template, url: provider.url } })
+    t.deepEqual(await vectors('1'), generated([3, 18]))
+    t.is(provider.calls.length, 1)
+    await settings({ g: { documentTemplate: '{{doc.t}}{% if doc.never %}!{% endif %}' } })
+    t.is(provider.calls.length, 1)
+    await settings({ g: { documentTemplate: '{{doc.u}}' } })
+    t.deepEqual(await vectors('1'), generated([1, 24]))
+    t.deepEqual(await vectors('2'), { g: { embeddings: [[0, 1]], regenerate: false } })
+    t.is(provider.calls.length, 2)
+    await settings({ g: { apiKey: 'secret' } })
+    t.is(provider.calls.length, 2)
+  },
+)
 
-test.serial('the default template asks which fields are searchable', async (t) => {
+test.serial('the default template holds searchable fields alone', async (t) => {
   const { server, add, provider } = await world(t, bare, single)
   await add({ id: 1, t: 'A', u: null })
   t.is(provider.calls.at(-1)?.body, 'id: 1\nt: A\n')
@@ -153,7 +159,7 @@ test.serial('a template that fails names the document and stores nothing of the 
   t.is((await server.get('/indexes/i/documents')).body.total, 0)
 })
 
-test.serial('texts go in tens, equal ones once', async (t) => {
+test.serial('texts are sent to a provider in tens, equal texts once', async (t) => {
   const { add, provider, server } = await world(t, many, { ...batched, ...template })
   await add(...Array.from({ length: 23 }, (_, id) => ({ id, t: `text ${id}` })))
   const sizes = () => provider.calls.map(({ body }) => (body as { input: unknown[] }).input.length)
@@ -164,7 +170,7 @@ test.serial('texts go in tens, equal ones once', async (t) => {
   t.deepEqual((body.stats as TestBody).embedderRequests, { total: 1, failed: 0 })
 })
 
-test.serial('dimensions are asked for once, and not shown', async (t) => {
+test.serial('dimensions that settings leave out are asked of the provider once, and not shown', async (t) => {
   const { dimensions: _dimensions, ...unknown } = single
   const { server, add, provider, settings } = await world(t, bare, { ...unknown, ...template })
   t.deepEqual(
@@ -250,7 +256,7 @@ for (const { what, answer, calls, message } of failures) {
   })
 }
 
-test.serial('a template that makes too much of a document fails the task, and nothing is sent', async (t) => {
+test.serial('a template whose text is too long fails the task before anything is sent', async (t) => {
   const doubling = '{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(25)
   const documentTemplate = `{% assign a = doc.t %}${doubling}{{ a }}`
   const { add, provider } = await world(t, bare, {
@@ -285,7 +291,7 @@ test.serial('a provider that recovers is asked again after growing pauses', asyn
   t.regex(String(lastError), /429/)
 })
 
-test.serial('a wait that the provider asks for is kept', async (t) => {
+test.serial('a provider that names a time to wait is asked again after it', async (t) => {
   const busy: Answer = (call, number) =>
     number === 0 ? { status: 503, text: '', headers: { 'retry-after': '7' } } : bare(call, number)
   const { add, waits } = await world(t, busy, { ...single, ...template })
@@ -350,7 +356,7 @@ test.serial('a batch that waits for vectors tells how many documents are left', 
 
 // ——— sources ———
 
-test.serial('openAi is spoken to as documented', async (t) => {
+test.serial('an openAi embedder sends the requests that OpenAI documents', async (t) => {
   const embedding = Array.from({ length: 1536 }, (_, at) => at)
   const answer: Answer = ({ body }) => ({
     data: (body as { input: unknown[] }).input.map(() => ({ embedding })),
@@ -366,7 +372,7 @@ for (const [path, shape] of [
   ['/api/embed', { model: 'm', input: ['red'] }],
   ['/api/embeddings', { model: 'm', prompt: 'red' }],
 ] as const) {
-  test.serial(`ollama is spoken to at ${path}`, async (t) => {
+  test.serial(`an ollama embedder sends the requests that Ollama documents for ${path}`, async (t) => {
     const answer: Answer = () => (path === '/api/embed' ? { embeddings: [[1, 2]] } : { embedding: [1, 2] })
     const { add, provider, settings } = await world(t, answer)
     const url = `${provider.url}${path}`
@@ -376,14 +382,17 @@ for (const [path, shape] of [
   })
 }
 
-test.serial('a place that is none of ollama, and a model of our own, are refused', async (t) => {
-  const { provider, settings } = await world(t, bare)
-  for (const embedder of [{ source: 'ollama', model: 'm', url: provider.url }, { source: 'huggingFace' }]) {
-    t.is((await settings({ g: embedder })).error.code, 'vector_embedding_error')
-  }
-})
+test.serial(
+  'an ollama embedder with another path, and an embedder that runs a model here, are refused',
+  async (t) => {
+    const { provider, settings } = await world(t, bare)
+    for (const embedder of [{ source: 'ollama', model: 'm', url: provider.url }, { source: 'huggingFace' }]) {
+      t.is((await settings({ g: embedder })).error.code, 'vector_embedding_error')
+    }
+  },
+)
 
-test.serial('both halves of a composite embedder must make the same vectors', async (t) => {
+test.serial('a composite embedder whose halves make different vectors fails its task', async (t) => {
   const answer: Answer = ({ path, body }) =>
     path === '/three' ? [1, 2, 3] : path === '/other' ? [-1, 1] : [...vectorOf(body)]
   const { provider, settings } = await world(t, answer)
@@ -427,7 +436,7 @@ test.serial('a document has a vector per fragment it has the fields for', async 
   t.deepEqual(await vectors('2'), generated([4, 2], [6, 1]))
 })
 
-test.serial('one search fragment must fit', async (t) => {
+test.serial('a search that fits no search fragment, or several, is refused', async (t) => {
   const { add, search, provider } = await world(t, bare, fragmented)
   await add({ id: 1, t: 'red' })
   const hybrid = { embedder: 'g', semanticRatio: 1 }
@@ -444,7 +453,7 @@ const three = [
   { id: 3, t: 'green' },
 ]
 
-test.serial('a query by meaning is embedded', async (t) => {
+test.serial('a hybrid search embeds its query and ranks by the vector', async (t) => {
   const { server, add, search } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const hybrid = { embedder: 'g', semanticRatio: 1 }
@@ -461,7 +470,7 @@ test.serial('a query by meaning is embedded', async (t) => {
   t.is(merged.body.hits[0]?.id, 2)
 })
 
-test.serial('where words settle a search nobody is asked', async (t) => {
+test.serial('a hybrid search that words settle calls no provider', async (t) => {
   const { add, search, provider } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const asked = provider.calls.length
@@ -475,7 +484,7 @@ test.serial('where words settle a search nobody is asked', async (t) => {
 })
 
 test.serial(
-  'a query that cannot be embedded goes by words, unless meaning alone was asked for',
+  'a query that cannot be embedded is ranked by words, and refused if vectors alone were asked for',
   async (t) => {
     const broken: Answer = (call, number) => (number < 3 ? bare(call, number) : { status: 400, text: 'no' })
     const { add, search } = await world(t, broken, { ...single, ...template })
@@ -487,7 +496,7 @@ test.serial(
   },
 )
 
-test.serial('a provider that does not answer holds a search no longer than its time', async (t) => {
+test.serial('a search whose provider does not answer ends at its time limit', async (t) => {
   const silent: Answer = (call, number) => (number < 3 ? bare(call, number) : null)
   const { server, add, search } = await world(t, silent, { ...single, ...template })
   await add(...three)
@@ -496,7 +505,7 @@ test.serial('a provider that does not answer holds a search no longer than its t
   t.is(body.code, 'vector_embedding_error')
 })
 
-test.serial('vectors of queries are cached while the option says so', async (t) => {
+test.serial('vectors of queries are cached, as many as the option says', async (t) => {
   const provider = await startProvider(t, bare)
   const server = await startServer(t, { allowedNetworks: 'any', embedding: { cachedQueries: 1 } })
   const g = { ...single, ...template, url: provider.url }

@@ -206,7 +206,7 @@ test('each mistake is answered by its own code and changes nothing', async (t) =
   t.is((await server.get('/network')).body.version, '00000000-0000-0000-0000-000000000000')
 })
 
-test('a filter that does not parse says where', async (t) => {
+test('a filter that does not parse is refused with the position of its mistake', async (t) => {
   const server = await startServer(t)
   await server.settle(
     t,

@@ -52,7 +52,7 @@ test('an export brings settings and documents to another server, in chunks', asy
   )
 })
 
-test('settings are pushed onto an index that is there only if asked for', async (t) => {
+test('an export overwrites the settings of an existing index only if asked to', async (t) => {
   const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
   await from.settle(t, from.patch('/indexes/films/settings', { stopWords: ['a'] }))
   await to.settle(t, to.patch('/indexes/films/settings', { stopWords: ['b'] }))
@@ -67,7 +67,7 @@ test('settings are pushed onto an index that is there only if asked for', async 
   t.is(await run({ indexes: { films: { overrideSettings: true } } }), '["a"]')
 })
 
-test('an export fails by a code where it is refused, and where it may not go', async (t) => {
+test('an export that its target refuses, or to an address that is not allowed, fails by its code', async (t) => {
   const strict = createServer((_, answer) => void answer.writeHead(403).end('{}'))
   await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve))
   t.teardown(() => void strict.close())

@@ -5,7 +5,7 @@ import { readJson, toText, toValue } from '../../ts/requests/parse/index.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
-test('failures of ours are internal, those of the machine say what is wrong', async (t) => {
+test('a bug answers internal, a fault of the machine answers a code of its own', async (t) => {
   const failures = [
     [new TypeError('a bug'), 500, 'internal'],
     [Object.assign(new Error('write'), { code: 'ENOSPC' }), 422, 'no_space_left_on_device'],
@@ -31,7 +31,7 @@ test('failures of ours are internal, those of the machine say what is wrong', as
   }
 })
 
-test('an index deleted under a search is not found, one swapped is searched under its name', async (t) => {
+test('a search of an index that is deleted meanwhile finds no index, of one that is swapped its new documents', async (t) => {
   let meanwhile = async (): Promise<unknown> => null
   const slow = (engine: Engine): Engine =>
     new Proxy(engine, {
@@ -64,7 +64,7 @@ test('an index deleted under a search is not found, one swapped is searched unde
   checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
 })
 
-test('reading JSON agrees with the platform and forgets nothing', (t) => {
+test('the JSON reader reads what JSON.parse reads, and remembers digits and the order of keys', (t) => {
   const property = fc.property(fc.json({ maxDepth: 4 }), (text) => {
     const node = readJson(Buffer.from(text))
     t.deepEqual(toValue(node), JSON.parse(text))
@@ -115,7 +115,7 @@ const names = [
   .join(' ')
   .split(' ')
 
-test('no body makes the service fail, whatever is in it', async (t) => {
+test('random bodies are answered or refused, never by a fault of the server', async (t) => {
   const server = await startServer(t, { features: ['network', 'renderRoute'] })
   await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, t: 'x' }]))
   const { value } = fc.letrec((tie) => ({

@@ -128,7 +128,7 @@ function page(t: ExecutionContext, server: TestServer, hitsPerPage: number, isIn
   return { shown, until, errors }
 }
 
-test('InstantSearch: typing, refining and turning pages', async (t) => {
+test('InstantSearch shows the hits of typing, refining and turning pages', async (t) => {
   const server = await atlas(t)
   const { shown, until, errors } = page(t, server, 3)
   await until('all cities, three a page', () => shown.names.length === 3 && shown.pages === 3)
@@ -150,7 +150,7 @@ test('InstantSearch: typing, refining and turning pages', async (t) => {
   t.deepEqual(errors, [])
 })
 
-test('InstantSearch: infinite hits', async (t) => {
+test('InstantSearch appends the next hits to an infinite list', async (t) => {
   const server = await atlas(t)
   const { shown, until, errors } = page(t, server, 3, true)
   await until('the first ones', () => shown.names.length === 3 && !shown.isLastPage)
@@ -162,7 +162,7 @@ test('InstantSearch: infinite hits', async (t) => {
   t.deepEqual(errors, [])
 })
 
-test('InstantSearch: the map', async (t) => {
+test('InstantSearch shows the hits within the map', async (t) => {
   const server = await atlas(t)
   const { shown, until, errors } = page(t, server, 10)
   await until('everywhere', () => shown.names.length === 7)
@@ -173,7 +173,7 @@ test('InstantSearch: the map', async (t) => {
   t.deepEqual(errors, [])
 })
 
-test('Laravel Scout: settings, chunks, a filtered page, flush and removal', async (t) => {
+test('the requests of Laravel Scout set up, fill, search, flush and remove an index', async (t) => {
   const server = await startServer(t, { masterKey: 'harbour-lantern-4471-xyz' })
   const headers = { 'content-type': 'application/json', 'user-agent': 'Meilisearch PHP (v1.16.1)' }
   const send = (method: string, path: string, body?: unknown) =>
@@ -206,7 +206,7 @@ test('Laravel Scout: settings, chunks, a filtered page, flush and removal', asyn
   await server.settle(t, send('DELETE', '/indexes/posts'))
 })
 
-test('a scraper of documents: a new index beside the old one, batches of fifty, a swap', async (t) => {
+test('the requests of a scraper fill a new index in batches and swap it for the old one', async (t) => {
   const server = await startServer(t)
   await server.settle(
     t,

@@ -60,7 +60,7 @@ test('a write on a missing index is accepted and fails as a task; a read fails a
   ])
 })
 
-test('what is wrong about an index is told and changes nothing', async (t) => {
+test('a bad uid or primary key of an index is refused and changes nothing', async (t) => {
   const server = await startServer(t)
   const longest = 'a'.repeat(400)
   await checkRefusals(t, server, [
@@ -163,7 +163,7 @@ test('fields are listed with what the settings say about them', async (t) => {
   t.is(body.total, 1)
 })
 
-test('two indexes trade places, or one moves to a free name', async (t) => {
+test('a swap exchanges the names of two indexes, or moves one to a free name', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes/p/documents', [{ id: 1 }]))
   await server.settle(t, server.post('/indexes/q/documents', [{ id: 1 }, { id: 2 }]))

@@ -53,7 +53,7 @@ test('metrics count answers by pattern of the route once they are switched on', 
   )
 })
 
-test('what hangs on a feature is checked, then refused while it is off', async (t) => {
+test('a parameter of a feature that is off is validated first, then refused', async (t) => {
   const server = await startServer(t)
   const off = 'feature_not_enabled'
   await checkRefusals(t, server, [
@@ -96,7 +96,7 @@ test('what hangs on a feature is checked, then refused while it is off', async (
   ])
 })
 
-test('the network keeps who is who', async (t) => {
+test('the network stores its members and which of them this instance is', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const remotes = { one: { url: 'http://one.example', searchApiKey: 'k' } }
   const { body } = await server.patch('/network', { self: 'zero', remotes })
@@ -132,7 +132,7 @@ test('the network keeps who is who', async (t) => {
   ])
 })
 
-test('features and remotes changed at the same time are all kept', async (t) => {
+test('features and remotes changed at the same time are all stored', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const flags = ['metrics', 'logsRoute', 'containsFilter', 'multimodal']
   await Promise.all(flags.map((flag) => server.patch('/experimental-features', { [flag]: true })))

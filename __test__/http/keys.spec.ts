@@ -61,7 +61,7 @@ test('keys made at the same time keep their order after a restart', async (t) =>
   t.deepEqual(uids(await KeyBook.open(store, masterKey)), uids(book))
 })
 
-test('a key is changed by name and description only, and dies at once', async (t) => {
+test('a key changes in name and description only, and is refused once it is deleted', async (t) => {
   const server = await startServer(t, { masterKey })
   const { body: key } = await server.post('/keys', { ...anyKey, uid, description: 'first' })
   t.deepEqual(Object.keys(key), [
@@ -100,7 +100,7 @@ test('a key is changed by name and description only, and dies at once', async (t
   checkError(t, await server.delete(`/keys/${uid}`), 404, 'api_key_not_found')
 })
 
-test('expiry dates come in four forms and must lie in the future', async (t) => {
+test('expiry dates are accepted in four forms, and refused in the past', async (t) => {
   const server = await startServer(t, { masterKey })
   const forms = [
     ['2090-05-06', '2090-05-06T00:00:00Z'],
@@ -216,7 +216,7 @@ test('a key reaches its indexes and its actions, nothing else', async (t) => {
   ])
 })
 
-test('wildcards grant their members: reading everything is not reading keys', async (t) => {
+test('wildcard actions grant their members, of which reading keys is none', async (t) => {
   const server = await startServer(t, { masterKey })
   await server.settle(t, server.post('/indexes', { uid: 'boats' }))
   const statusWith = async (actions: readonly string[], method: string, path: string, body?: unknown) => {

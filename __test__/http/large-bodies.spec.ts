@@ -78,7 +78,7 @@ test('what large indexes need is taken: synonyms, ids, filters, vectors', async 
   checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
 })
 
-test('a refusal does not quote megabytes', async (t) => {
+test('a refusal quotes only the beginning of a long value', async (t) => {
   const server = await startServer(t)
   const long = 'x'.repeat(3_000_000)
   for (const uid of [long, list(50_000, () => 'x'), `${long}"`]) {
@@ -121,7 +121,7 @@ async function holdMemory(
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('bodies that take too much memory together are refused, to be sent again', async (t) => {
+test('bodies that take too much memory together are refused with Retry-After', async (t) => {
   const server = await startServer(t, { bodiesBytesMax: 1_000_000, limits: { tasksMax: 0 } })
   const other = (): ReturnType<TestServer['post']> =>
     server.post(
@@ -150,13 +150,13 @@ test('a client that hangs up gives back what its body took', async (t) => {
   t.is((await other()).body.code, 'index_not_found')
 })
 
-test('a body that is alone passes, however much it takes', async (t) => {
+test('a body that is alone is accepted, however much memory it takes', async (t) => {
   const server = await startServer(t, { bodiesBytesMax: 1000, limits: { tasksMax: 0 } })
   for (let times = 0; times < 3; times++)
     t.is((await server.post(`${documents}/delete-batch`, list(50_000, String))).status, 202)
 })
 
-test('a body in chunks of one byte is the same body', async (t) => {
+test('a body in chunks of one byte is read like one in one piece', async (t) => {
   const server = await startServer(t, { limits: { tasksMax: 0 } })
   const socket = await begin(t, server, `${documents}/delete-batch`, '[')
   const body = `${list(20_000, String).join(',')}]`
@@ -186,7 +186,7 @@ test('long JSON is read in slices, and reads as it does in one', async (t) => {
   await t.throwsAsync(stopped, { message: /1000 values/ })
 })
 
-test('text is JSON for this reader exactly if it is for the platform', (t) => {
+test('the JSON reader accepts a text exactly if JSON.parse does', (t) => {
   const whole = '{"a":[1,-0.5e+3,"\\u00e9\\n",true],"b":{"c":null,"d":[]},"e":[[1,2],[3]], "f":false}'
   const marks = [
     '',

@@ -59,7 +59,7 @@ test('the log can be followed by one reader at a time, from its level on', async
   t.regex(human.text(), /^\S+ INFO {2}HTTP request /m)
 })
 
-test('what is asked of the log is checked', async (t) => {
+test('a log request with a wrong target, mode or member is refused by its code', async (t) => {
   const server = await startServer(t, { features: ['logsRoute'] })
   for (const [body, code] of [
     [{ target: '' }, 'bad_request'],

@@ -56,7 +56,7 @@ test('an embedder of any name keeps its settings, its vectors and its searches',
   sameJson(t, (await server.get(`${path}/settings/embedders`)).body, {})
 })
 
-test('names that no index has as an embedder are refused, whatever objects inherit', async (t) => {
+test('an embedder that is not set is refused, even under a name that every object inherits', async (t) => {
   const server = await startServer(t, { features: ['renderRoute', 'multimodal'] })
   await settle(t, server, server.post(`${path}/documents`, [{ id: 1 }]))
   for (const embedder of names) {
@@ -229,7 +229,7 @@ test('remotes, shards, headers of webhooks and rules take any name', async (t) =
   for (const name of names) t.is(sent[sent.indexOf(name) + 1], name)
 })
 
-test('a dump brings back what such names stand for', async (t) => {
+test('a dump brings back settings, vectors and documents under names of any kind', async (t) => {
   const directory = await tempDir(t)
   const options = {
     dumpDirectory: join(directory, 'dumps'),

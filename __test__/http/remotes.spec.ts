@@ -245,7 +245,7 @@ test('remotes are called with their own key, and with the filter of the tenant',
   t.deepEqual(asked?.federationOptions, { weight: 2, queryPosition: 0 })
 })
 
-test('remotes have to be known, allowed and asked for with the feature on', async (t) => {
+test('a search of a remote that is unknown or not allowed, or with the feature off, is refused', async (t) => {
   const plain = await startServer(t)
   t.is(
     (await plain.post('/multi-search', { federation: {}, queries: [query('east')] })).body.code,
@@ -263,7 +263,7 @@ test('remotes have to be known, allowed and asked for with the feature on', asyn
   t.like(body.remoteErrors as object, { inside: { code: 'remote_could_not_send_request' } })
 })
 
-test('the network keeps what a change does not name; what is wrong changes nothing', async (t) => {
+test('a change of the network leaves what it does not name, and changes nothing if it is wrong', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const first = (await server.get('/network')).body
   t.is(first.version, '00000000-0000-0000-0000-000000000000')

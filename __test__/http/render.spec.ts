@@ -84,7 +84,7 @@ test('stored templates and documents are found by name', async (t) => {
   ])
 })
 
-test('parts that are missing, superfluous or wrong are told', async (t) => {
+test('a rendering with missing, superfluous or wrong parts is refused by their codes', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   const template = inline('{{doc.t}}')
   const bad = 'invalid_render_template'
@@ -166,7 +166,7 @@ test('what a template makes is bounded while it is made, however little of it is
   }
 })
 
-test('output beyond what is asked for is dropped, and refused where no end is given', async (t) => {
+test('output beyond the bytes asked for is dropped, and refused where no bound was given', async (t) => {
   const server = await startServer(t, { features: ['renderRoute', 'multimodal'] })
   const endless = `{% for i in (1..3000) %}${'0123456789'.repeat(1_000)}{% endfor %}`
   const cut = { ...inline(endless), documentTemplateMaxBytes: 12 }

@@ -75,7 +75,7 @@ test('a search that waits too long is refused', async (t) => {
   t.is((await first).status, 200)
 })
 
-test('a client that disconnects frees its place', async (t) => {
+test('a client that disconnects leaves the queue', async (t) => {
   const gate = new Gate()
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 1, features: ['metrics'] as const }
   const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
@@ -98,7 +98,7 @@ test('a client that disconnects frees its place', async (t) => {
   t.deepEqual(gate.started, ['first', 'staying'])
 })
 
-test('turns go round the keys: a busy one cannot starve the others', async (t) => {
+test('waiting searches of several keys take turns, so that a busy key does not starve the others', async (t) => {
   const gate = new Gate()
   const limits = { masterKey, searchesRunningMax: 1, searchesWaitingMax: 3, features: ['metrics'] as const }
   const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
@@ -123,7 +123,7 @@ test('turns go round the keys: a busy one cannot starve the others', async (t) =
   t.deepEqual((await Promise.all(busy)).map(({ status }) => status).sort(), [200, 200, 503])
 })
 
-test('a client that disconnects stops its running search and frees its place', async (t) => {
+test('a client that disconnects stops its running search, and the next one runs', async (t) => {
   const stopped: string[] = []
   const wrapEngine = (engine: Engine): Engine =>
     new Proxy(engine, {
@@ -156,7 +156,7 @@ test('a client that disconnects stops its running search and frees its place', a
   t.deepEqual(stopped, ['endless'])
 })
 
-test('whatever reads documents is told when its client disconnects', async (t) => {
+test('every operation that reads documents is stopped when its client disconnects', async (t) => {
   const told: string[] = []
   const held = ['facetSearch', 'similar', 'documents'] as const
   const wrapEngine = (engine: Engine): Engine =>

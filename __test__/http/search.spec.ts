@@ -2,17 +2,16 @@
  * Searches over HTTP. Acceptance cases of operations §21 about them, and where they are shown:
  *
  *     28        instance.spec.ts: features are switched one by one and stay off otherwise
- *     29–31     remotes.spec.ts: the network keeps what a change does not name; what is wrong changes nothing
+ *     29–31     remotes.spec.ts: a change of the network leaves what it does not name, and changes nothing if it is wrong
  *     32–33     a federation ranks, pages and counts over all its queries
- *     34        a multi-search answers every query, or none
+ *     34        a multi-search answers every query, or is refused as a whole
  *     35–36     a federation ranks, pages and counts over all its queries
  *     37        remotes.spec.ts: a server that is down, slow or talking nonsense leaves the others their hits
- *     38        remotes.spec.ts: remotes have to be known, allowed and asked for with the feature on
+ *     38        remotes.spec.ts: a search of a remote that is unknown or not allowed, or with the feature off, is refused
  *
- * and the traps of http-api §17: what is empty or past the end is no mistake (limit, page, offset);
- * every parameter of a search has its own code (kinds of numbers, null, snake case); a multi-search answers
- * every query, or none (400 for a missing index); facet search takes whole search bodies.
- * How hits are ranked, filtered and written is told by __test__/engine/conformance.ts.
+ * and the traps of http-api §17: pages past the end, codes of bad parameters (kinds of numbers, null, snake case), a
+ * multi-search that is refused as a whole (400 for a missing index), facet search with whole search bodies. How hits
+ * are ranked, filtered and written is told by the golden cases of `__test__/engine/conformance/golden.ts`.
  */
 import test, { type ExecutionContext } from 'ava'
 import { checkRefusals } from '../support/refusals.js'
@@ -36,7 +35,7 @@ async function cinema(t: ExecutionContext, options = {}): Promise<TestServer> {
 const ids = (body: { readonly hits: readonly { readonly [key: string]: unknown }[] }) =>
   body.hits.map((hit) => hit.id)
 
-test('a search answers in both forms alike', async (t) => {
+test('a search by GET is answered as by POST', async (t) => {
   const server = await cinema(t)
   const { body: posted } = await server.post(path, {
     q: 'a',
@@ -74,7 +73,7 @@ test('a search answers in both forms alike', async (t) => {
   t.regex(String(posted.requestUid), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/)
 })
 
-test('naming a page or its size counts pages, otherwise rows', async (t) => {
+test('a search by page answers exhaustive totals, one by offset an estimate', async (t) => {
   const server = await cinema(t)
   const { body: paged } = await server.post(path, { page: 2, hitsPerPage: 2, limit: 9 })
   t.deepEqual([paged.page, paged.hitsPerPage, paged.totalPages, paged.totalHits], [2, 2, 2, 3])
@@ -86,7 +85,7 @@ test('naming a page or its size counts pages, otherwise rows', async (t) => {
   t.deepEqual((await server.post(path, { attributesToRetrieve: [] })).body.hits, [{}, {}, {}] as never)
 })
 
-test('what is empty or past the end is no mistake', async (t) => {
+test('empty parameters and pages past the end are answered, not refused', async (t) => {
   const server = await cinema(t)
   for (const [body, answer] of [
     [{ limit: 0 }, { limit: 0, estimatedTotalHits: 3 }],
@@ -113,7 +112,7 @@ test('what is empty or past the end is no mistake', async (t) => {
   t.deepEqual(fields.body.hits, [{}])
 })
 
-test('the metadata header adds which query this was', async (t) => {
+test('a search with the metadata header answers which query it was', async (t) => {
   const server = await cinema(t)
   for (const [value, isAdded] of [
     ['true', true],
@@ -130,7 +129,7 @@ test('the metadata header adds which query this was', async (t) => {
   }
 })
 
-test('every parameter of a search has its own code', async (t) => {
+test('a bad parameter of a search is refused by a code of its own', async (t) => {
   const server = await cinema(t)
   const before = (await server.get('/tasks')).body.total
   const bad: Readonly<Record<string, unknown>> = {
@@ -250,7 +249,7 @@ test('facet search takes whole search bodies and skips what it does not know', a
   ])
 })
 
-test('similar documents need a document and an embedder', async (t) => {
+test('a request for similar documents without a document or an embedder is refused', async (t) => {
   const server = await cinema(t)
   const similar = '/indexes/films/similar'
   await checkRefusals(t, server, [
@@ -267,7 +266,7 @@ test('similar documents need a document and an embedder', async (t) => {
   ])
 })
 
-test('a multi-search answers every query, or none', async (t) => {
+test('a multi-search answers every query, or is refused as a whole', async (t) => {
   const server = await cinema(t)
   await server.settle(t, server.post('/indexes/books/documents', [{ id: 1, title: 'Solaris' }]))
   const queries = [

@@ -6,14 +6,14 @@ import { startServer, testEngine } from '../support/server.js'
 //
 //  1, 2   a created index is task 0, then batch 0
 //  3      metadata of a write comes back with its counters
-//  4, 6   what cannot be done fails with its code and counters of zero
+//  4, 6   a task that cannot be done fails with its code and counters of zero
 //  5      snapshots: tasks/queue.spec.ts, a snapshot task has no details
 //  7      a key of an embedder is never shown in details
-//  8–10   pages of tasks begin and end where they say
-//  11     tasks.spec.ts, bad filters have their own codes
-//  12     a star anywhere turns its filter off, whatever the case of the others
-//  13     a bare date is its whole day; tasks/time.spec.ts and tasks/queue.spec.ts by the microsecond
-//  14     a cancelation needs a filter, a star is one
+//  8–10   a page of tasks begins at `from` and ends before `next`
+//  11     tasks.spec.ts, a bad task filter is refused by its code
+//  12     a star among the values of a task filter turns the filter off
+//  13     a task filter by a bare date covers its whole day; tasks/time.spec.ts and tasks/queue.spec.ts by the microsecond
+//  14     a cancelation without a filter is refused, one by a star is accepted
 //  15, 16 task-cases.spec.ts, a cancelation takes waiting tasks into its batch, deletions count once
 //  17–20  task-cases.spec.ts, batches: …; 19 also tasks/queue.spec.ts, a batch shows the merged details …
 //  21     task-cases.spec.ts, an addition that names another key than its index has fails in a batch of its own
@@ -23,7 +23,7 @@ import { startServer, testEngine } from '../support/server.js'
 //  25     swapped indexes take their older tasks along
 //  26     swaps that cannot be are refused at once or fail as a task
 //  27     task-cases.spec.ts, a webhook is called once for a batch
-//  28     not held: webhooks/delivery.spec.ts, a call that fails is repeated, and what comes after it waits
+//  28     not held: webhooks/delivery.spec.ts, a call that fails is repeated, and later batches wait for it
 //  29–31  webhooks.spec.ts
 //  32     tasks/time.spec.ts, durations are days and seconds with the fewest exact digits
 //  34     tasks.spec.ts, a key limited to some indexes sees their tasks alone
@@ -49,7 +49,7 @@ test('metadata of a write comes back with its counters', async (t) => {
   t.is(task.customMetadata, 'night-load')
 })
 
-test('what cannot be done fails with its code and counters of zero', async (t) => {
+test('a task that cannot be done fails with its code and counters of zero', async (t) => {
   const server = await startServer(t)
   const ghost = await server.settle(t, server.delete('/indexes/ghost'))
   t.like(ghost, { status: 'failed', error: { code: 'index_not_found' } })
@@ -81,7 +81,7 @@ test('a key of an embedder is never shown in details', async (t) => {
   t.false((await shown('/batches')).includes(apiKey))
 })
 
-test('pages of tasks begin and end where they say', async (t) => {
+test('a page of tasks begins at `from` and ends before `next`', async (t) => {
   const server = await startServer(t)
   for (let i = 0; i < 10; i++) await server.post('/indexes', { uid: `boats-${i}` })
   const cases: readonly (readonly [
@@ -106,7 +106,7 @@ test('pages of tasks begin and end where they say', async (t) => {
   }
 })
 
-test('a star anywhere turns its filter off, whatever the case of the others', async (t) => {
+test('a star among the values of a task filter turns the filter off', async (t) => {
   const server = await startServer(t)
   await server.post('/indexes', { uid: 'ferries' })
   for (const query of ['types=SETTINGSUPDATE,*', 'statuses=*,Failed', 'indexUids=*', 'beforeEnqueuedAt=*']) {
@@ -115,7 +115,7 @@ test('a star anywhere turns its filter off, whatever the case of the others', as
   }
 })
 
-test('a bare date is its whole day', async (t) => {
+test('a task filter by a bare date covers its whole day', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', { uid: 'ferries' }))
   const enqueuedAt = String((await server.get('/tasks/0')).body.enqueuedAt)
@@ -139,7 +139,7 @@ test('a bare date is its whole day', async (t) => {
   ])
 })
 
-test('a cancelation needs a filter, a star is one', async (t) => {
+test('a cancelation without a filter is refused, one by a star is accepted', async (t) => {
   const server = await startServer(t)
   await checkRefusals(t, server, [
     { path: '/tasks/cancel', code: 'missing_task_filters' },

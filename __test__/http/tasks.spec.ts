@@ -74,7 +74,7 @@ test('finished tasks are deleted by filter; cancelling those changes nothing', a
   checkError(t, await server.get('/tasks/0'), 404, 'task_not_found')
 })
 
-test('bad filters have their own codes, and no filter is none', async (t) => {
+test('a bad task filter is refused by its code, and a task operation without a filter is refused', async (t) => {
   const server = await startServer(t)
   const bad: readonly (readonly [string, string])[] = [
     ['limit=-1', 'invalid_task_limit'],
@@ -162,7 +162,7 @@ test('the documents of an unfinished task are read back, one a line, whatever th
   checkError(t, await server.get('/tasks/x/documents'), 400, 'invalid_task_uids')
 })
 
-test('the queue is compacted while it goes on', async (t) => {
+test('the task queue is compacted while it works', async (t) => {
   const server = await startServer(t, { features: ['taskQueueCompactionRoute'] })
   const { status, body } = await server.post('/tasks/compact')
   t.is(status, 200)

@@ -54,7 +54,7 @@ async function ids(server: TestServer, index: string, text: string, body: object
   return answer.body.hits?.map((hit) => hit.id) ?? answer.body.code
 }
 
-test('the filter of a token holds beside that of the request', async (t) => {
+test('a search is filtered by the token and by the request', async (t) => {
   const server = await harbour(t, ['boats'])
   t.deepEqual(await ids(server, 'boats', vector), [1, 2])
   t.deepEqual(await ids(server, 'boats', vector, { filter: 'length > 10' }), [1])
@@ -66,7 +66,7 @@ test('the filter of a token holds beside that of the request', async (t) => {
   )
 })
 
-test('the most specific rule applies alone', async (t) => {
+test('of several rules of a token the most specific applies alone', async (t) => {
   const server = await harbour(t)
   const rules = { '*': { filter: 'a = 1' }, 'boat*': {}, ca: null }
   const text = token({ claims: { searchRules: rules } })

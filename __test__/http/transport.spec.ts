@@ -55,7 +55,7 @@ test('JSON answers say that they are JSON, without a charset', async (t) => {
   t.is((await server.get('/indexes/ghost')).headers['content-type'], 'application/json')
 })
 
-test('pages of other origins may call, and ask first without a key', async (t) => {
+test('requests from pages of other origins are allowed, and their preflights need no key', async (t) => {
   const server = await startServer(t, { masterKey: 'a-master-key-of-20-b' })
   const preflight = await server.request('OPTIONS', '/indexes/a/search', {
     headers: {
@@ -97,7 +97,7 @@ test('answers are compressed as asked, small ones and errors too; brotli wins a 
   }
 })
 
-test('bodies may come compressed; unknown encodings are taken as they are', async (t) => {
+test('compressed bodies are decompressed, those of unknown encodings are read as they are', async (t) => {
   const server = await startServer(t)
   const body = Buffer.from('{"uid":"boats"}')
   const encoded = [

@@ -52,7 +52,7 @@ test('an embedder for given vectors is shown as it was set', async (t) => {
   } as unknown as TestBody)
 })
 
-test('an embedder for given vectors takes nothing that has to do with making them', async (t) => {
+test('a userProvided embedder with a parameter for making vectors is refused', async (t) => {
   const server = await startServer(t)
   const refused: object[] = [
     { source: 'userProvided' },
@@ -77,7 +77,7 @@ test('an embedder for given vectors takes nothing that has to do with making the
   }
 })
 
-test('bits do not become floats again, whatever else a task changes, until the embedder goes', async (t) => {
+test('binary quantization cannot be turned off before the embedder is removed', async (t) => {
   const server = await plane(t)
   t.is((await embed(t, server, { v: { binaryQuantized: true } })).status, 'succeeded')
   const undone = await embed(t, server, {
@@ -92,7 +92,7 @@ test('bits do not become floats again, whatever else a task changes, until the e
   t.deepEqual(told(await search(server, { vector: [0, 1], limit: 2 })), ['c 1', 'd 1'])
 })
 
-test('an embedder that comes back finds every vector, and what had none', async (t) => {
+test('an embedder that is removed and added again has every vector, and no others', async (t) => {
   const server = await plane(t)
   await embed(t, server, { v: null })
   t.is((await embed(t, server, { v: userProvided })).status, 'succeeded')
@@ -112,7 +112,7 @@ test('a document without vectors fails its task with all that came along', async
   t.is((await server.get(`${path}/stats`)).body.numberOfDocuments, 5)
 })
 
-test('vectors of an embedder that is not there are kept as sent, if their outside is right', async (t) => {
+test('vectors of an unknown embedder are stored as sent, if their form is valid', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'c', _vectors: { w: [1, [2]] } })
   t.deepEqual((await shown(server, 'c'))._vectors, {
@@ -143,7 +143,7 @@ test('stats count vectors, and documents that have any', async (t) => {
   t.deepEqual(await counts(), [0, 0])
 })
 
-test('scores that are cut off keep their order', async (t) => {
+test('hits whose scores a distribution cuts off stay in their order', async (t) => {
   const server = await plane(t)
   await embed(t, server, { v: { distribution: { mean: 0.9, sigma: 0.05 } } })
   const answer = await search(server, { vector: [4, 3] })
@@ -182,7 +182,7 @@ const words = Array.from('abcdefghij', (letter) => `w${letter}`)
 const at = (cosine: number) => [cosine, Math.sqrt(1 - cosine * cosine)]
 const text = (count: number) => words.slice(0, count).join(' ')
 
-test('meaning is left out from a weighted score of 0.45 on, not below', async (t) => {
+test('a hybrid search leaves vectors out if words score 0.45 or more, not below', async (t) => {
   const server = await worded(t, [
     { id: 'x', t: text(9), _vectors: { v: at(0.1) } },
     { id: 'y', t: text(9), _vectors: { v: at(0.9) } },
@@ -201,7 +201,7 @@ test('meaning is left out from a weighted score of 0.45 on, not below', async (t
   t.not(await count(0.1, 3), undefined)
 })
 
-test('a page that words do not fill asks for meaning, however good they are', async (t) => {
+test('a hybrid search whose words do not fill the page uses vectors, however good the words are', async (t) => {
   const server = await worded(t, [
     { id: 'x', t: 'wa', _vectors: { v: at(0.1) } },
     { id: 'y', t: 'wa', _vectors: { v: at(0.2) } },
@@ -214,7 +214,7 @@ test('a page that words do not fill asks for meaning, however good they are', as
   t.deepEqual(answer.queryVector, [1, 0])
 })
 
-test('of equal weighted scores meaning comes first', async (t) => {
+test('of equal weighted scores the hit by vectors comes first', async (t) => {
   const server = await worded(t, [
     { id: 'x', t: text(5), _vectors: { v: null } },
     { id: 'y', t: 'other', _vectors: { v: [0, 1] } },

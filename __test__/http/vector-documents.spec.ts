@@ -129,7 +129,7 @@ test('vectors survive writes that do not mention them', async (t) => {
   t.deepEqual((await stored(server, 'a'))._vectors, { v: { embeddings: [], regenerate: false } })
 })
 
-test('names without an embedder stay in the document, and merge by name', async (t) => {
+test('vectors of names without an embedder stay in the document, and are merged by name', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'a', _vectors: { w: [1, [2]], x: null } })
   t.deepEqual((await stored(server, 'a'))._vectors, {
@@ -181,7 +181,7 @@ test('an embedder that documents do not suit fails its task and changes nothing'
   t.is((await post(t, server, { id: 1, _vectors: { v: [1, 2, 3] } })).status, 'succeeded')
 })
 
-test('vectors go with their documents', async (t) => {
+test('vectors are deleted with their documents', async (t) => {
   const server = await plane(t)
   const embeddings = async () => (await server.get(`${path}/stats`)).body.numberOfEmbeddings
   await server.settle(t, server.delete(`${path}/documents/a`))
@@ -193,7 +193,7 @@ test('vectors go with their documents', async (t) => {
   t.is(await embeddings(), 0)
 })
 
-test('within one payload the last word counts', async (t) => {
+test('of an id that comes twice in a payload the last vectors count', async (t) => {
   const server = await plane(t)
   const task = await put(
     t,

@@ -57,7 +57,7 @@ test('hits come by the angle between vectors, those without one last', async (t)
   await checkScores(t, server, [0, 2], ['c 1', 'a 0.9', 'b 0.8', 'd 0.8', 'n 0'])
 })
 
-test('a vector without direction is near to all, on either side', async (t) => {
+test('a zero vector has a similarity of 1 to every vector, in the query and in a document', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'c', _vectors: { v: [0, 0] } })
   await checkScores(t, server, [1, 0], ['c 1', 'b 0.9', 'a 0.8', 'd 0.1', 'n 0'])
@@ -104,7 +104,7 @@ test('of several vectors the nearest counts', async (t) => {
   t.is((await server.get(`${path}/stats`)).body.numberOfEmbeddedDocuments, 4)
 })
 
-test('sorting before likeness outranks it, after it decides among equals', async (t) => {
+test('a sort rule before the vectors outranks them, a sort rule after them decides among equals', async (t) => {
   const server = await plane(t)
   await settled(t, server, { sortableAttributes: ['x'], rankingRules: ['words', 'sort'] })
   await put(t, server, { id: 'b', x: 1 }, { id: 'd', x: 2 }, ...['a', 'c', 'n'].map((id) => ({ id, x: 0 })))
@@ -140,7 +140,7 @@ test('thresholds, filters, distinct and facets act on a search by meaning', asyn
   t.is(page.body.totalHits, 5)
 })
 
-test('a distribution spreads what is shown, not the order', async (t) => {
+test('a distribution changes the scores that are shown, not the order', async (t) => {
   const shown: [object, string[]][] = [
     [{ mean: 0.5, sigma: 0.5 }, ['a 0.9', 'b 0.884', 'c 0.82', 'd 0.5', 'n 0']],
     [{ mean: 0.9, sigma: 0.05 }, ['a 1', 'b 1', 'c 0.5', 'd 0', 'n 0']],
@@ -154,7 +154,7 @@ test('a distribution spreads what is shown, not the order', async (t) => {
   t.is(body.hits[0]?._rankingScore, 2 ** -23)
 })
 
-test('details tell the likeness, null without a vector', async (t) => {
+test('score details show the similarity, and null without a vector', async (t) => {
   const server = await plane(t)
   const search = { ...meaning, vector: [3, 4], showRankingScoreDetails: true }
   const { body } = await server.post(`${path}/search`, search)
@@ -224,7 +224,7 @@ test('words and meaning merge by weighted scores, and each hit shows its own', a
   }
 })
 
-test('words that fill the page well leave vectors out', async (t) => {
+test('a hybrid search leaves vectors out if words fill the page with good hits', async (t) => {
   const server = await both(t)
   const ask = async (semanticRatio: number, limit: number) => {
     const search = { q: 'wa', vector: [1, 0], hybrid: { embedder: 'v', semanticRatio }, limit }
@@ -237,7 +237,7 @@ test('words that fill the page well leave vectors out', async (t) => {
   t.truthy((await ask(0.1, 3)).queryVector, 'the page is not full')
 })
 
-test('without a vector a search goes by words where it can', async (t) => {
+test('a hybrid search without a vector is ranked by words, or refused if it cannot be', async (t) => {
   const server = await plane(t)
   const ask = (body: object) => server.post(`${path}/search`, body)
   const hybrid = (semanticRatio: number) => ({ embedder: 'v', semanticRatio })
@@ -284,7 +284,7 @@ test('searches that cannot be compared are refused by their code', async (t) => 
   t.is(unused.status, 200)
 })
 
-test('a query string asks the same', async (t) => {
+test('a search by vectors is answered by GET as by POST', async (t) => {
   const server = await plane(t)
   const query = 'vector=3,4&hybridEmbedder=v&hybridSemanticRatio=1&showRankingScore=true'
   t.deepEqual(told(await server.get(`${path}/search?${query}`)), ['a 1', 'b 0.98', 'c 0.9', 'd 0.5', 'n 0'])
@@ -292,7 +292,7 @@ test('a query string asks the same', async (t) => {
   t.is(lone.body.code, 'invalid_search_hybrid_query')
 })
 
-test('vectors are shown where they are asked for', async (t) => {
+test('vectors are shown if retrieveVectors is set, and hidden otherwise', async (t) => {
   const server = await plane(t)
   const { body } = await server.post(`${path}/search`, { ...meaning, vector: [3, 4], retrieveVectors: true })
   t.deepEqual(body.queryVector, [3, 4])
@@ -302,7 +302,7 @@ test('vectors are shown where they are asked for', async (t) => {
   t.deepEqual(plain.body.hits, [{ id: 'a' }])
 })
 
-test('neighbours of a document come by likeness, without itself', async (t) => {
+test('similar documents come by similarity, without the document itself', async (t) => {
   const server = await startServer(t)
   await settled(t, server, {
     embedders: { v: { source: 'userProvided', dimensions: 3 } },
@@ -331,14 +331,14 @@ test('neighbours of a document come by likeness, without itself', async (t) => {
   t.is((await server.post(`${path}/similar`, { id: 't' })).body.code, 'bad_request')
 })
 
-test('a document without vectors is like no other', async (t) => {
+test('a document without vectors has no similar documents', async (t) => {
   const server = await plane(t)
   const { body } = await server.post(`${path}/similar`, { id: 'n', embedder: 'v' })
   t.deepEqual(body.hits, [])
   t.is(body.estimatedTotalHits, 4)
 })
 
-test('filters ask which vectors there are', async (t) => {
+test('filters on _vectors match documents by the vectors they have', async (t) => {
   const server = await plane(t, {}, { features: ['multimodal'] })
   const shown: [string, string[] | string][] = [
     ['_vectors.v EXISTS', ['a', 'b', 'c', 'd']],

@@ -73,7 +73,7 @@ test('bad webhooks are refused, and so is one too many', async (t) => {
   checkError(t, await server.post(path, { url }), 400, 'invalid_webhooks')
 })
 
-test('webhooks made at the same time are all kept, up to the limit', async (t) => {
+test('webhooks made at the same time are all stored, up to the limit', async (t) => {
   const server = await startServer(t)
   const answers = await Promise.all(Array.from({ length: 25 }, () => server.post('/webhooks', { url })))
   t.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), ...Array(5).fill(400)])

@@ -55,7 +55,7 @@ async function fails(t: ExecutionContext, call: Promise<unknown>, fault: Outboun
   t.is((error as { fault?: string } | undefined)?.fault, fault, error?.message)
 }
 
-test('a call brings back status, headers and body, whatever the status', async (t) => {
+test('a call returns status, headers and body, whatever the status', async (t) => {
   const { url, seen } = await receiver(t, (_, response) => response.writeHead(418, { 'x-a': 'b' }).end('tea'))
   const answer = await outbound(t).call(
     get(`${url}/p?q=1`, { method: 'POST', body: 'in', headers: { k: 'v' } }),
@@ -134,7 +134,7 @@ test('addresses that are not public are refused, written out, resolved or redire
   t.is(seen.length, 2, 'the first hop was allowed')
 })
 
-test('a call without an answer says why', async (t) => {
+test('a call without an answer throws its reason', async (t) => {
   const { url } = await receiver(t, (one, response) => {
     if (one.url === '/silent') return
     if (one.url === '/round') response.writeHead(302, { location: '/round' }).end()
@@ -169,7 +169,7 @@ test('pauses double up to the last, half of them by chance', (t) => {
   )
 })
 
-test('what is worth it is tried again, up to a number of attempts', async (t) => {
+test('a failure that may pass is tried again, up to a number of attempts', async (t) => {
   const policy = {
     firstMs: 1,
     lastMs: 2,

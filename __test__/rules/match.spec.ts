@@ -106,14 +106,14 @@ test('rules act by precedence, those without one last, and the first pin of a do
   ])
 })
 
-test('a rule may be for one index alone', (t) => {
+test('a pin of one index applies to that index alone', (t) => {
   const action = { type: 'pin' as const, position: 0 }
   const rules = [rule('x', { actions: [{ selector: { id: '1', indexUid: 'books' }, action }] })]
   t.deepEqual(pinsFor(rules, search()), [])
   t.deepEqual(pinsFor(rules, { ...search(), indexUid: 'books' }), [{ id: '1', position: 0 }])
 })
 
-test('a hundred pins are the most; a filter of many ways ends in time', (t) => {
+test('pins beyond the hundredth are left out, and a filter of many alternatives is decided in time', (t) => {
   const actions = Array.from({ length: 300 }, (_, at) => ({
     selector: { id: String(at) },
     action: { type: 'pin' as const, position: at },

@@ -51,13 +51,13 @@ const costs: readonly (readonly [name: string, before: object, change: object, c
     ],
   ]
 for (const [name, before, change, cost] of costs) {
-  test(`what a change of ${name} costs`, (t) => {
+  test(`a change of ${name} costs what the table says`, (t) => {
     const old = withEmbedder(before)
     t.is(remakesBetween(old, withEmbedder(change, old)).g, cost)
   })
 }
 
-test('fields that become searchable concern templates that go through fields', (t) => {
+test('fields that become searchable render again only templates that go through fields', (t) => {
   const searchable = { searchableAttributes: ['a'] }
   const usual = withEmbedder(rest)
   t.is(remakesBetween(usual, mergeSettings(usual, searchable)).g, 'changed')
@@ -65,7 +65,7 @@ test('fields that become searchable concern templates that go through fields', (
   t.is(remakesBetween(own, mergeSettings(own, searchable)).g, undefined)
 })
 
-test('fragments keep their numbers as long as they are there', (t) => {
+test('fragments keep their numbers until they are removed', (t) => {
   const numbers = (settings: IndexSettings) =>
     (settings.embedders.g as { known: { fragments: object } }).known.fragments
   const first = withEmbedder({
@@ -78,7 +78,7 @@ test('fragments keep their numbers as long as they are there', (t) => {
   t.deepEqual(numbers(second), { a: 0, c: 1 })
 })
 
-test('what is known of an embedder is not shown', (t) => {
+test('dimensions that were learned of an embedder are not shown', (t) => {
   const { dimensions: _dimensions, ...g } = rest
   const settings = withEmbedder(g)
   const learned = { ...settings, embedders: { g: { ...settings.embedders.g, known: { dimensions: 7 } } } }
@@ -96,7 +96,7 @@ const faulty: readonly unknown[] = [
   [{ a: '{{text}}' }, 'x', '{{..}}'],
 ]
 for (const value of faulty) {
-  test(`${JSON.stringify(value)} cannot carry a text`, (t) => {
+  test(`a request template ${JSON.stringify(value)} that cannot hold a text is refused`, (t) => {
     t.throws(() => parseRequestTemplate(value, '{{text}}'), { instanceOf: RequestTemplateError })
   })
 }

@@ -153,6 +153,6 @@ test('help names every option and shows how to start', (t) => {
   }
 })
 
-test('the version can be asked for', (t) => {
+test('--version shows the version', (t) => {
   t.is(launch({ args: ['--version'] }).kind, 'version')
 })

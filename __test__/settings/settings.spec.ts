@@ -192,7 +192,7 @@ for (const body of [[], 3, 'text', null, { colour: 1 }]) {
   })
 }
 
-test('every setting has a way to be wrong that names its own code', (t) => {
+test('every setting has a value that is refused by its own code', (t) => {
   for (const { name, code } of settingRoutes) {
     t.is(
       refusal(() => parseSettingsPatch({ [name]: { '?': 1.5 } }, on)),
@@ -213,7 +213,7 @@ test('the first mistake in payload order is the one reported', (t) => {
   )
 })
 
-test('locations name the setting in the whole object and leave it out in its own route', (t) => {
+test('a mistake is located with the name of the setting in the whole object, without it in its own route', (t) => {
   const whole = t.throws(() => parseSettingsPatch({ pagination: { maxTotalHits: 'x' } }, off))
   t.regex(whole.message, /`\.pagination\.maxTotalHits`/)
   const alone = t.throws(() => parseSetting('pagination', { maxTotalHits: 'x' }, off))
@@ -221,7 +221,7 @@ test('locations name the setting in the whole object and leave it out in its own
   t.regex(alone.message, /positive integer.*string: `"x"`/)
 })
 
-test('a number that is written as a fraction is no integer', (t) => {
+test('a number written as a fraction is refused as an integer', (t) => {
   t.is(
     refusal(() => parseSettingsPatch('{"searchCutoffMs":50.0}', off)),
     'invalid_settings_search_cutoff_ms',
@@ -248,14 +248,14 @@ test('nested settings merge key by key and null resets one key', (t) => {
   })
 })
 
-test('words without typos are stored as analysis sees them', (t) => {
+test('words without typos are stored normalised', (t) => {
   t.deepEqual(written('typoTolerance', { disableOnWords: ['Crème', 'axle'] }).typoTolerance.disableOnWords, [
     'axle',
     'creme',
   ])
 })
 
-test('sizes that conflict with the stored ones fail the task', (t) => {
+test('typo sizes that conflict with the stored ones fail the task', (t) => {
   const stored = written('typoTolerance', { minWordSizeForTypos: { oneTypo: 7 } })
   const { patch } = parseSetting('typoTolerance', { minWordSizeForTypos: { twoTypos: 6 } }, off)
   t.is(
@@ -307,7 +307,7 @@ test('an embedder is merged by field, removed by null, and never shows its key',
   t.deepEqual(written('embedders', { r: rest }, { r: null, ghost: null }).embedders, {})
 })
 
-test('binary quantisation cannot be undone, and leaves with null', (t) => {
+test('binary quantization cannot be turned off, and goes with its embedder', (t) => {
   const quantised = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: true } }
   const undo = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: false } }
   t.is(

@@ -29,7 +29,7 @@ export type PartialSettings = {
     : Partial<IndexSettings[K]> | IndexSettings[K]
 }
 
-export function completeSettings(settings: PartialSettings): IndexSettings {
+function completeSettings(settings: PartialSettings): IndexSettings {
   const { typoTolerance, faceting } = settings
   return {
     ...defaultIndexSettings,

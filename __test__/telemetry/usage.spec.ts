@@ -1,7 +1,7 @@
 import test from 'ava'
 import { openUsage } from '../../ts/telemetry/index.js'
 
-test('observations of a metric become the figure its name promises', (t) => {
+test('observations of a metric become the sum, maximum or share its name promises', (t) => {
   const usage = openUsage()
   const limits = [20, 100, 7]
   for (const limit of limits) {
@@ -34,7 +34,7 @@ test('observations of a metric become the figure its name promises', (t) => {
   t.deepEqual(usage.report(), [], 'a report begins anew')
 })
 
-test('the slowest hundredth of the searches does not count, and long ones are told within 5 %', (t) => {
+test('the time of searches is their 99th percentile, to 5 %', (t) => {
   const usage = openUsage()
   for (let i = 0; i < 99; i++) usage.record('search', { 'requests.99th_response_time': 10 + i * 10 })
   usage.record('search', { 'requests.99th_response_time': 60_000 })
@@ -42,7 +42,7 @@ test('the slowest hundredth of the searches does not count, and long ones are to
   t.true(figure >= 990 && figure <= 990 * 1.05, String(figure))
 })
 
-test('words that clients choose fill no memory', (t) => {
+test('of values that clients choose a hundred are remembered, 200 characters of each', (t) => {
   const usage = openUsage()
   for (let i = 0; i < 10_000; i++) usage.record('search', { user_agent: [`${i}${'x'.repeat(5_000)}`] })
   const words = usage.report()[0]?.figures.user_agent as readonly string[]

@@ -68,7 +68,7 @@ test('a batch is told in one call, one line a task', async (t) => {
   t.is(receipt?.tasks[0]?.customMetadata, 'load 1')
 })
 
-test('a call that fails is repeated, and what comes after it waits for it', async (t) => {
+test('a call that fails is repeated, and later batches wait for it', async (t) => {
   const receiver = await startReceiver(t, (call) => (call < 2 ? 500 : 204))
   const logged: object[] = []
   const queue = await testQueue(t)
@@ -86,7 +86,7 @@ test('a call that fails is repeated, and what comes after it waits for it', asyn
   t.is(webhooks.all().length, 1)
 })
 
-test('a restart goes on with what was not told, and tells nothing else', async (t) => {
+test('after a restart a webhook is told of what it was not told before, and of nothing else', async (t) => {
   const directory = await temporaryDirectory(t)
   const held = gate(t)
   let answer = 200
@@ -174,7 +174,7 @@ test('a webhook out of reach holds up no other, and hears of everything at its n
   t.deepEqual(other.uids(), [0, 1, 2])
 })
 
-test('the webhook of the command line keeps its place while it is given', async (t) => {
+test('the webhook of the command line keeps its cursor as long as the option is given', async (t) => {
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const open = async (launch: LaunchWebhook | null, index: string) => {

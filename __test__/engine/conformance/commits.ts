@@ -5,7 +5,7 @@ import { claimsOf } from './claims.js'
 export function commits(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('what was committed is there after a restart', async (t, engine) => {
+  claim('a committed batch is there after a restart', async (t, engine) => {
     await engine.configure('things', { sortableAttributes: ['n'] })
     await engine.put('things', { id: 1, t: 'old', n: 2 }, { id: 2, t: 'gone', n: 1 })
     const report = await engine.apply('things', { kind: 'deleteByIds', ids: ['2'] })
@@ -30,7 +30,7 @@ export function commits(tested: TestedEngine): void {
     t.deepEqual(await engine.idsFor('things', 'old'), [1])
   })
 
-  claim('a batch that comes again answers its report and is not applied twice', async (t, engine) => {
+  claim('a batch that is sent again answers its first report and is not applied twice', async (t, engine) => {
     await engine.put('things', { id: 1, n: 1 })
     const upload = await engine.upload([{ id: 1, n: 2 }])
     const batch = { uid: 90, indexUid: 'things', operations: [{ taskUid: 900, ...upload }] as never }
@@ -43,7 +43,7 @@ export function commits(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
   })
 
-  claim('a snapshot holds the newest commit', async (t, engine) => {
+  claim('a snapshot holds the newest commit and none after it', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'kept' })
     await engine.engine.snapshot('things', `${engine.directory}/indexes/copy`)
     await engine.put('things', { id: 2, t: 'later' })
@@ -52,7 +52,7 @@ export function commits(tested: TestedEngine): void {
     t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
   })
 
-  claim('a dropped index is gone, and may be dropped again', async (t, engine) => {
+  claim('a dropped index is gone, and dropping it again does nothing', async (t, engine) => {
     await engine.put('things', { id: 1 })
     await engine.engine.drop('things')
     await engine.engine.drop('things')

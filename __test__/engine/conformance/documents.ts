@@ -6,7 +6,7 @@ import { claimsOf } from './claims.js'
 export function documents(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('a deleted document leaves the next search', async (t, engine) => {
+  claim('a deleted document is not found by the next search', async (t, engine) => {
     await engine.put('films', { id: 1, title: 'Solaris' }, { id: 2, title: 'Stalker' })
     const { deletedDocuments } = await engine.outcome('films', {
       kind: 'deleteByIds',
@@ -53,7 +53,7 @@ export function documents(tested: TestedEngine): void {
     t.is((await engine.engine.stats('things')).numberOfDocuments, 1)
   })
 
-  claim('one payload may hold an id several times', async (t, engine) => {
+  claim('an id that a payload holds twice is merged or replaced in its order', async (t, engine) => {
     const twice = [
       { id: 1, a: 1 },
       { id: 1, b: 2 },
@@ -73,7 +73,7 @@ export function documents(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
   })
 
-  claim('a failing task leaves nothing, its neighbours go on', async (t, engine) => {
+  claim('a failing task changes nothing, and the other tasks of its batch succeed', async (t, engine) => {
     await engine.put('things', { id: 1 })
     const report = await engine.apply(
       'things',
@@ -93,7 +93,7 @@ export function documents(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '5'), null)
   })
 
-  claim('listing follows arrival, filters, ids and sorting', async (t, engine) => {
+  claim('documents are listed by docid, filter, ids and sort', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['n', 'g'], sortableAttributes: ['n'] })
     await engine.put('things', { id: 2, n: 5, g: 'u' }, { id: 1, n: 9, g: 'v' }, { id: 3, g: 'u' })
     const ids = async (request: Parameters<TestEngine['documents']>[1]): Promise<unknown[]> =>

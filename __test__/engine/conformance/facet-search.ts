@@ -41,7 +41,7 @@ export function facetSearch(tested: TestedEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_facet_search_facet_name')
   })
 
-  claim('facet search counts as a search does', async (t, engine) => {
+  claim('facet search counts the documents that a search would find', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['c', 'k'], distinctAttribute: 'k' })
     // 30 documents, 15 values of `k`, two neighbours each: 20 documents are ranked, ten pairs.
     const documents = Array.from({ length: 30 }, (_, at) => ({ id: at, c: 'x', k: Math.floor(at / 2) }))
@@ -63,20 +63,23 @@ export function facetSearch(tested: TestedEngine): void {
     t.deepEqual(await count({ filter, exhaustiveFacetCount: true }), ['x 30'])
   })
 
-  claim('a facet query is in its own languages, values are in theirs', async (t, engine) => {
-    await engine.configure('things', {
-      filterableAttributes: ['c'],
-      localizedAttributes: [{ attributePatterns: ['c'], locales: ['jpn'] }],
-    })
-    await engine.put('things', { id: 1, c: '进击的巨人' })
-    const values = async (locales: readonly string[] | null): Promise<unknown> => {
-      const rest = { facetName: 'c', facetQuery: '进击', exhaustiveFacetCount: false, locales }
-      const body = Buffer.from(JSON.stringify({ ...completeRequest({}), ...rest }))
-      const answer = Buffer.from((await engine.engine.facetSearch('things', body)).body)
-      return (JSON.parse(answer.toString()) as { facetHits: unknown[] }).facetHits.length
-    }
-    t.is(await values(null), 1)
-    t.is(await values(['jpn']), 1)
-    t.is(await values(['cmn']), 0, 'as Chinese the query is spelled otherwise')
-  })
+  claim(
+    'a facet query is cut by its own locales, facet values by those of their field',
+    async (t, engine) => {
+      await engine.configure('things', {
+        filterableAttributes: ['c'],
+        localizedAttributes: [{ attributePatterns: ['c'], locales: ['jpn'] }],
+      })
+      await engine.put('things', { id: 1, c: '进击的巨人' })
+      const values = async (locales: readonly string[] | null): Promise<unknown> => {
+        const rest = { facetName: 'c', facetQuery: '进击', exhaustiveFacetCount: false, locales }
+        const body = Buffer.from(JSON.stringify({ ...completeRequest({}), ...rest }))
+        const answer = Buffer.from((await engine.engine.facetSearch('things', body)).body)
+        return (JSON.parse(answer.toString()) as { facetHits: unknown[] }).facetHits.length
+      }
+      t.is(await values(null), 1)
+      t.is(await values(['jpn']), 1)
+      t.is(await values(['cmn']), 0, 'as Chinese the query is spelled otherwise')
+    },
+  )
 }

@@ -78,7 +78,7 @@ export function federation(tested: TestedEngine): void {
     t.is(facts.hits, 2)
   })
 
-  withTwoIndexes('a search that nobody waits for gives up', async (t, engine) => {
+  withTwoIndexes('a search whose client has left answers at once, degraded', async (t, engine) => {
     const gone = AbortSignal.abort()
     const { facts } = await engine.engine.search('left', request('copper'), gone)
     t.true(facts.degraded)
@@ -107,7 +107,7 @@ export function federation(tested: TestedEngine): void {
   })
 
   withTwoIndexes(
-    'hits for another instance say where they are from and what they are compared by',
+    'hits for another instance name their instance, index and query, and the values they are compared by',
     async (t, engine) => {
       const rest = { positions: [7], origin: { remote: 'east' }, showScoreValues: true, distinct: 'kind' }
       const [hit] = (
@@ -173,7 +173,7 @@ export function federation(tested: TestedEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
   })
 
-  withTwoIndexes('facets of a federation stand by index or merged', async (t, engine) => {
+  withTwoIndexes('facets of a federation are answered by index, or merged', async (t, engine) => {
     const facetsByIndex = { left: ['kind'], right: ['kind'] }
     const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
     t.deepEqual(apart.facetsByIndex, {

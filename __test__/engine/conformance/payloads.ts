@@ -41,7 +41,7 @@ export function payloads(tested: TestedEngine): void {
       }
     })
 
-  claim('typed columns become typed values', async (t, engine) => {
+  claim('typed columns of CSV become typed values', async (t, engine) => {
     const body = 'id:number,title,price:number,live:boolean,when:utc\n1,"Fern, tall",3.5,true,now\n2,,,,'
     await engine.apply('things', {
       kind: 'documents',

@@ -42,12 +42,12 @@ export function primaryKeys(tested: TestedEngine): void {
       t.is(report.primaryKey === null, code !== null)
     })
 
-  claim('an empty payload records the primary key it names', async (t, engine) => {
+  claim('an empty payload sets the primary key it names', async (t, engine) => {
     t.is((await engine.apply('things', await engine.upload([]))).primaryKey, null)
     t.is((await engine.apply('things', await engine.upload([], { primaryKey: 'sku' }))).primaryKey, 'sku')
   })
 
-  claim('the primary key changes only without documents', async (t, engine) => {
+  claim('a change of the primary key is refused while there are documents', async (t, engine) => {
     await engine.put('things', { id: 1 })
     const refused = await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'code' })
     t.is(refused.error?.code, 'index_primary_key_already_exists')

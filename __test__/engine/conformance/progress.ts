@@ -13,7 +13,7 @@ const order = ['computing document changes', 'indexing', 'committing']
 export function progress(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('a batch on its way tells how many documents it has come to', async (t, test) => {
+  claim('progress of a running batch counts its documents and names its steps in order', async (t, test) => {
     const { engine } = test
     let seen = new Set<string>()
     // A quick machine may be done before it is asked: then there is more to do the next time.
@@ -62,16 +62,13 @@ export function progress(tested: TestedEngine): void {
     }
   })
 
-  claim(
-    'nothing is shown of a batch that was given up, or of an index that is not there',
-    async (t, test) => {
-      t.is(await test.engine.progress('nowhere'), null)
-      const operations = [{ taskUid: 1, ...(await test.upload([{ id: 1 }])) }] as Operation[]
-      const prepared = await test.engine.prepare(index, { uid: 1, indexUid: 'things', operations })
-      await test.engine.abandon(prepared)
-      t.is(await test.engine.progress(index), null)
-      await t.throwsAsync(test.engine.commit(prepared, []))
-      t.is(await test.engine.progress(index), null)
-    },
-  )
+  claim('progress is null for an abandoned batch and for an unknown index', async (t, test) => {
+    t.is(await test.engine.progress('nowhere'), null)
+    const operations = [{ taskUid: 1, ...(await test.upload([{ id: 1 }])) }] as Operation[]
+    const prepared = await test.engine.prepare(index, { uid: 1, indexUid: 'things', operations })
+    await test.engine.abandon(prepared)
+    t.is(await test.engine.progress(index), null)
+    await t.throwsAsync(test.engine.commit(prepared, []))
+    t.is(await test.engine.progress(index), null)
+  })
 }

@@ -5,7 +5,7 @@ import { claimsOf } from './claims.js'
 export function settings(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('settings change what was indexed before', async (t, engine) => {
+  claim('settings apply to documents that were indexed before', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'sea~salt', n: 3, u: 'pepper' })
     t.deepEqual(await engine.idsFor('things', 'salt '), [])
     await engine.configure('things', { separatorTokens: ['~'], filterableAttributes: ['n'] })

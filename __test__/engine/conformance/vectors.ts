@@ -57,7 +57,7 @@ export function vectors(tested: TestedEngine): void {
     t.deepEqual(await vectorsOf(engine, 'b'), [[1, 1]])
   })
 
-  claim('a docid that is given out again brings no vectors along', async (t, engine) => {
+  claim('a docid that is used again brings no vectors of its former document', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
     await engine.apply(
