@@ -69,3 +69,34 @@ export function archiveOf(entries: readonly MadeEntry[]): Buffer {
   })
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
 }
+
+/** Of a dump in the newest layout. */
+export const metadata = {
+  path: 'metadata.json',
+  content: '{"dumpVersion":"V6","dbVersion":"1.50.0","dumpDate":"2030-01-01T00:00:00Z"}',
+}
+/** An index of two documents. */
+export const indexAt = (uid: string, folder = uid): readonly MadeEntry[] => [
+  {
+    path: `indexes/${folder}/metadata.json`,
+    content: JSON.stringify({
+      uid,
+      primaryKey: 'id',
+      createdAt: '2030-01-01T00:00:00Z',
+      updatedAt: '2030-01-01T00:00:00Z',
+    }),
+  },
+  { path: `indexes/${folder}/settings.json`, content: '{}' },
+  { path: `indexes/${folder}/documents.jsonl`, content: '{"id":1}\n{"id":2}' },
+]
+/** A line of a finished task, with `some` members in addition. */
+export const task = (some: object) =>
+  JSON.stringify({
+    uid: 0,
+    indexUid: 'a',
+    status: 'succeeded',
+    type: 'documentClear',
+    enqueuedAt: '2030-01-01T00:00:00Z',
+    finishedAt: '2030-01-01T00:00:00Z',
+    ...some,
+  })

@@ -1,57 +1,11 @@
-import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** What starts from a dump is what the dump was made of, on either engine, and goes on from there. */
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import test, { type ExecutionContext } from 'ava'
-import { type DumpStart, startFromDump } from '../../ts/cli/start-from-dump.js'
-import { LaunchError } from '../../ts/settings/index.js'
-import { openLog } from '../../ts/telemetry/index.js'
-import { startServer, type TestServer, type TestServerOptions, testEngine } from '../support/server.js'
-import { archiveOf, type MadeEntry, tempDir } from './archives.js'
-
-// Rules held here:
-// 1. What starts from a dump is what the dump was made of, on whichever engine, and goes on from there.
-// 2. Nothing is imported over data, nor silently left out, unless an option says so.
-// 3. An archive that is not a whole dump is refused by its reason, and leaves nothing where it would have been.
-
-/** A place for a data directory, and how to import into it. */
-async function place(t: ExecutionContext) {
-  const parent = await tempDir(t)
-  const directory = join(parent, 'data.ms')
-  const start = (archive: string, some: Partial<DumpStart> = {}): Promise<void> =>
-    startFromDump({
-      archive,
-      ignoreMissing: false,
-      ignoreIfDbExists: false,
-      directory,
-      version: '0.0.0',
-      engine: testEngine,
-      indexingMemoryBytes: 64 * 1024 * 1024,
-      indexingThreads: 1,
-      log: openLog({ level: 'OFF', mode: 'JSON' }),
-      signal: new AbortController().signal,
-      progress: () => undefined,
-      ...some,
-    })
-  return { parent, directory, start }
-}
-
-async function sourceOf(t: ExecutionContext, options: TestServerOptions = {}) {
-  const dumpDirectory = join(await tempDir(t), 'dumps')
-  const server = await startServer(t, { dumpDirectory, ...options })
-  const dump = async (): Promise<string> => {
-    const task = await server.settle(t, server.post('/dumps'))
-    t.is(task.status, 'succeeded', JSON.stringify(task))
-    return join(dumpDirectory, `${task.details.dumpUid}.dump`)
-  }
-  return { server, dump }
-}
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
+import test from 'ava'
+import { startProvider } from '../support/provider.js'
+import { startServer, type TestServer } from '../support/server.js'
+import { archiveOf, indexAt, metadata, task, tempDir } from './archives.js'
+import { place, sourceOf } from './import.js'
 
 async function shown(server: TestServer, paths: readonly string[]): Promise<readonly unknown[]> {
   return Promise.all(paths.map(async (path) => (await server.get(path)).body))
@@ -316,26 +270,13 @@ test('imported tasks of another writer are listed, even without their batches', 
   t.is((await server.settle(t, server.post('/indexes', { uid: 'next' }))).uid, 6 as never)
 })
 
-/** Answers any text with the vector [its length, 1]. */
-async function startProvider(t: ExecutionContext) {
-  let calls = 0
-  const server = createServer(async (request, answer) => {
-    calls++
-    const text = JSON.parse(Buffer.concat(await request.toArray()).toString()) as string
-    answer.end(JSON.stringify([text.length, 1]))
-  })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, calls: () => calls }
-}
-
 test('an import brings vectors of providers along, and calls no provider', async (t) => {
-  const { url, calls } = await startProvider(t)
+  const provider = await startProvider(t, ({ body }) => [String(body).length, 1])
   const allowedNetworks = 'any'
   const { server, dump } = await sourceOf(t, { allowedNetworks })
   const rest = {
     source: 'rest',
-    url,
+    url: provider.url,
     request: '{{text}}',
     response: '{{embedding}}',
     documentTemplate: '{{doc.name}}',
@@ -351,7 +292,7 @@ test('an import brings vectors of providers along, and calls no provider', async
     t.is(settings.status, 'succeeded', JSON.stringify(settings.error))
   }
   const archive = await dump()
-  const asked = calls()
+  const asked = provider.calls.length
   const { directory, start } = await place(t)
   await start(archive)
   const other = await startServer(t, { directory, allowedNetworks })
@@ -361,7 +302,7 @@ test('an import brings vectors of providers along, and calls no provider', async
     '/indexes/empty/settings',
   ]
   t.deepEqual(await shown(other, paths), await shown(server, paths))
-  t.is(calls(), asked)
+  t.is(provider.calls.length, asked)
   for (const uid of ['plants', 'empty']) {
     const added = await other.settle(t, other.post(`/indexes/${uid}/documents`, [{ id: 3, name: 'moss' }]))
     t.is(added.status, 'succeeded', JSON.stringify(added.error))
@@ -393,223 +334,3 @@ test('an import learns the dimensions of an embedder from the documents of anoth
   const { body } = await server.get('/indexes/plants/documents?retrieveVectors=true')
   t.deepEqual(body.results, documents as never)
 })
-
-const rejected = async (t: ExecutionContext, attempt: Promise<void>, message: RegExp): Promise<void> => {
-  const error = await t.throwsAsync(attempt, { instanceOf: LaunchError })
-  t.regex(error.message, message)
-  t.is(error.exitCode, 1)
-}
-
-test('a dump is imported, skipped or refused by its file, existing data and options', async (t) => {
-  const { dump } = await sourceOf(t)
-  const archive = await dump()
-  const { parent, directory, start } = await place(t)
-  const missing = join(parent, 'missing.dump')
-
-  await rejected(t, start(missing), /there is no file .*missing\.dump/)
-  await rejected(t, start(missing, { ignoreIfDbExists: true }), /there is no file/)
-  t.deepEqual(await readdir(parent), [])
-  await start(missing, { ignoreMissing: true })
-  t.deepEqual(await readdir(parent), [])
-
-  await mkdir(directory)
-  await start(archive)
-  t.is((await readFile(join(directory, 'VERSION'), 'utf8')).trim(), '0.0.0')
-
-  await writeFile(join(directory, 'mark'), 'kept')
-  await rejected(t, start(archive), /holds data already/)
-  await rejected(t, start(missing, { ignoreMissing: true }), /holds data already/)
-  await rejected(t, start(missing, { ignoreIfDbExists: true }), /there is no file/)
-  await start(archive, { ignoreIfDbExists: true })
-  await start(missing, { ignoreIfDbExists: true, ignoreMissing: true })
-  t.is(await readFile(join(directory, 'mark'), 'utf8'), 'kept')
-  t.deepEqual(await readdir(parent), ['data.ms'])
-})
-
-test('a dump that was cut short anywhere is refused, and imports once it is whole', async (t) => {
-  const { server, dump } = await sourceOf(t)
-  await server.settle(
-    t,
-    server.post(
-      '/indexes/plants/documents',
-      Array.from({ length: 50 }, (_, id) => ({ id, n: id * 7 })),
-    ),
-  )
-  const archive = await dump()
-  const { length } = await readFile(archive)
-  const { parent, directory, start } = await place(t)
-  const cut = join(await tempDir(t), 'cut.dump')
-  for (const share of [0, 0.01, 0.3, 0.6, 0.9, 0.99]) {
-    await copyFile(archive, cut)
-    await truncate(cut, Math.floor(length * share))
-    await rejected(t, start(cut), /cannot be imported/)
-    t.deepEqual(await readdir(parent), [], `cut to ${share}`)
-  }
-  await copyFile(archive, cut)
-  await start(cut)
-  t.true(await exists(join(directory, 'VERSION')))
-})
-
-test('the next import removes what a killed import left', async (t) => {
-  const { dump } = await sourceOf(t)
-  const { parent, start } = await place(t)
-  // No process has this number.
-  await mkdir(join(parent, 'data.ms.importing-4194305', 'indexes'), { recursive: true })
-  await start(await dump())
-  t.deepEqual(await readdir(parent), ['data.ms'])
-})
-
-const metadata = {
-  path: 'metadata.json',
-  content: '{"dumpVersion":"V6","dbVersion":"1.50.0","dumpDate":"2030-01-01T00:00:00Z"}',
-}
-const indexAt = (uid: string, folder = uid): readonly MadeEntry[] => [
-  {
-    path: `indexes/${folder}/metadata.json`,
-    content: JSON.stringify({
-      uid,
-      primaryKey: 'id',
-      createdAt: '2030-01-01T00:00:00Z',
-      updatedAt: '2030-01-01T00:00:00Z',
-    }),
-  },
-  { path: `indexes/${folder}/settings.json`, content: '{}' },
-  { path: `indexes/${folder}/documents.jsonl`, content: '{"id":1}\n{"id":2}' },
-]
-const task = (some: object) =>
-  JSON.stringify({
-    uid: 0,
-    indexUid: 'a',
-    status: 'succeeded',
-    type: 'documentClear',
-    enqueuedAt: '2030-01-01T00:00:00Z',
-    finishedAt: '2030-01-01T00:00:00Z',
-    ...some,
-  })
-
-test('a minimal dump is imported, and unknown files in it are ignored', async (t) => {
-  const { directory, start } = await place(t)
-  const archive = join(await tempDir(t), 'least.dump')
-  const others = [
-    { path: 'chat-completions-settings/one.json', content: 'x' },
-    { path: 'indexes/', type: 'Directory' as const },
-  ]
-  const dotted = indexAt('plants').map((entry) => ({ ...entry, path: `./${entry.path}` }))
-  await writeFile(archive, archiveOf([metadata, ...others, ...dotted]))
-  await start(archive)
-  const server = await startServer(t, { directory })
-  t.is((await server.get('/indexes/plants/documents')).body.total, 2)
-})
-
-const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, RegExp]>> = {
-  'is not compressed': [Buffer.from('{"dumpVersion":"V6"}'), /no whole tar archive/],
-  'is empty': [Buffer.alloc(0), /no whole tar archive/],
-  'holds no entries': [[], /no whole tar archive/],
-  'holds nothing of a dump': [[{ path: 'notes.txt', content: 'x' }], /no metadata\.json/],
-  'leads out of its root': [[metadata, { path: '../escaped', content: 'x' }], /none of a file below/],
-  'leads out of its root on the way': [
-    [metadata, { path: 'indexes/../../escaped', content: 'x' }],
-    /none of a file below/,
-  ],
-  'names a file of the system': [[metadata, { path: '/escaped', content: 'x' }], /none of a file below/],
-  'holds a symbolic link': [
-    [metadata, { path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc' }],
-    /kind SymbolicLink/,
-  ],
-  'holds a hard link': [
-    [metadata, { path: 'keys.jsonl', type: 'Link', linkpath: '/etc/passwd' }],
-    /kind Link/,
-  ],
-  'holds a device': [[metadata, { path: 'keys.jsonl', type: 'CharacterDevice' }], /kind CharacterDevice/],
-  'claims more than the disk has': [
-    [metadata, { path: 'keys.jsonl', content: 'x', size: 2 ** 52 }],
-    /the disk has \d+ left/,
-  ],
-  'names an entry twice': [[metadata, metadata], /twice/],
-  'is of another version': [
-    [{ path: 'metadata.json', content: '{"dumpVersion":"V5"}' }],
-    /expected `"V6"`.*found `"V5"`/,
-  ],
-  'holds no JSON': [[{ path: 'metadata.json', content: '{' }], /metadata\.json is no JSON/],
-  'lacks the settings of an index': [
-    [metadata, ...indexAt('a').filter(({ path }) => !path.includes('settings'))],
-    /no indexes\/a\/settings\.json/,
-  ],
-  'names an index that cannot be': [[metadata, ...indexAt('../x', 'a')], /uid of an index/],
-  'names an index twice': [[metadata, ...indexAt('a', 'a'), ...indexAt('a', 'b')], /twice/],
-  'holds unknown settings': [
-    [
-      metadata,
-      ...indexAt('a').map((one) =>
-        one.path.includes('settings') ? { ...one, content: '{"colour":1}' } : one,
-      ),
-    ],
-    /settings\.json: .*colour/,
-  ],
-  'holds no documents but words': [
-    [
-      metadata,
-      ...indexAt('a').map((one) => (one.path.includes('documents') ? { ...one, content: 'words' } : one)),
-    ],
-    /indexes\/a: /,
-  ],
-  'holds documents without an id': [
-    [
-      metadata,
-      ...indexAt('a').map((one) => (one.path.includes('documents') ? { ...one, content: '{"no":1}' } : one)),
-    ],
-    /indexes\/a: /,
-  ],
-  'holds a key without an uid': [[metadata, { path: 'keys.jsonl', content: '{}' }], /keys\.jsonl:1\.uid/],
-  'holds a task of no kind': [
-    [metadata, { path: 'tasks/queue.jsonl', content: task({ type: 'wonder' }) }],
-    /tasks\/queue\.jsonl:1: type/,
-  ],
-  'holds a task twice': [
-    [metadata, { path: 'tasks/queue.jsonl', content: `${task({})}\n${task({})}` }],
-    /does not rise/,
-  ],
-  'holds a task with a wild uid': [
-    [metadata, { path: 'tasks/queue.jsonl', content: task({ uid: 2 ** 40 }) }],
-    /unsigned 32-bit/,
-  ],
-  'lacks the upload of a task': [
-    [
-      metadata,
-      {
-        path: 'tasks/queue.jsonl',
-        content: task({
-          status: 'enqueued',
-          type: {
-            documentImport: {
-              primary_key: null,
-              method: 'ReplaceDocuments',
-              documents_count: 1,
-              allow_index_creation: true,
-            },
-          },
-        }),
-      },
-    ],
-    /update_files\/0\.jsonl/,
-  ],
-  'holds a webhook of no address': [
-    [
-      metadata,
-      { path: 'webhooks.json', content: '{"webhooks":{"11111111-1111-4111-8111-111111111111":{"url":"x"}}}' },
-    ],
-    /absolute URL/,
-  ],
-  'holds no uid of an instance': [[metadata, { path: 'instance_uid.uuid', content: '../../x' }], /UUID/],
-}
-
-for (const [name, [content, message]] of Object.entries(hostile)) {
-  test(`an archive that ${name} is refused and leaves nothing`, async (t) => {
-    const { parent, start } = await place(t)
-    const archive = join(await tempDir(t), 'hostile.dump')
-    await writeFile(archive, Buffer.isBuffer(content) ? content : archiveOf(content as readonly MadeEntry[]))
-    await rejected(t, start(archive), message)
-    t.deepEqual(await readdir(parent), [])
-    t.false(await exists('/escaped'))
-  })
-}

@@ -1,0 +1,208 @@
+// Rules held here:
+// 1. Nothing is imported over data, nor left out without an error, unless an option says so.
+// 2. An archive that is not a whole dump is refused by its reason, and leaves nothing where it would have been.
+import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { LaunchError } from '../../ts/settings/index.js'
+import { startServer } from '../support/server.js'
+import { archiveOf, indexAt, type MadeEntry, metadata, task, tempDir } from './archives.js'
+import { place, sourceOf } from './import.js'
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+const rejected = async (t: ExecutionContext, attempt: Promise<void>, message: RegExp): Promise<void> => {
+  const error = await t.throwsAsync(attempt, { instanceOf: LaunchError })
+  t.regex(error.message, message)
+  t.is(error.exitCode, 1)
+}
+
+test('a dump is imported, skipped or refused by its file, existing data and options', async (t) => {
+  const { dump } = await sourceOf(t)
+  const archive = await dump()
+  const { parent, directory, start } = await place(t)
+  const missing = join(parent, 'missing.dump')
+
+  await rejected(t, start(missing), /there is no file .*missing\.dump/)
+  await rejected(t, start(missing, { ignoreIfDbExists: true }), /there is no file/)
+  t.deepEqual(await readdir(parent), [])
+  await start(missing, { ignoreMissing: true })
+  t.deepEqual(await readdir(parent), [])
+
+  await mkdir(directory)
+  await start(archive)
+  t.is((await readFile(join(directory, 'VERSION'), 'utf8')).trim(), '0.0.0')
+
+  await writeFile(join(directory, 'mark'), 'kept')
+  await rejected(t, start(archive), /holds data already/)
+  await rejected(t, start(missing, { ignoreMissing: true }), /holds data already/)
+  await rejected(t, start(missing, { ignoreIfDbExists: true }), /there is no file/)
+  await start(archive, { ignoreIfDbExists: true })
+  await start(missing, { ignoreIfDbExists: true, ignoreMissing: true })
+  t.is(await readFile(join(directory, 'mark'), 'utf8'), 'kept')
+  t.deepEqual(await readdir(parent), ['data.ms'])
+})
+
+test('a dump that was cut short anywhere is refused, and imports once it is whole', async (t) => {
+  const { server, dump } = await sourceOf(t)
+  await server.settle(
+    t,
+    server.post(
+      '/indexes/plants/documents',
+      Array.from({ length: 50 }, (_, id) => ({ id, n: id * 7 })),
+    ),
+  )
+  const archive = await dump()
+  const { length } = await readFile(archive)
+  const { parent, directory, start } = await place(t)
+  const cut = join(await tempDir(t), 'cut.dump')
+  for (const share of [0, 0.01, 0.3, 0.6, 0.9, 0.99]) {
+    await copyFile(archive, cut)
+    await truncate(cut, Math.floor(length * share))
+    await rejected(t, start(cut), /cannot be imported/)
+    t.deepEqual(await readdir(parent), [], `cut to ${share}`)
+  }
+  await copyFile(archive, cut)
+  await start(cut)
+  t.true(await exists(join(directory, 'VERSION')))
+})
+
+test('the next import removes what a killed import left', async (t) => {
+  const { dump } = await sourceOf(t)
+  const { parent, start } = await place(t)
+  // No process has this number.
+  await mkdir(join(parent, 'data.ms.importing-4194305', 'indexes'), { recursive: true })
+  await start(await dump())
+  t.deepEqual(await readdir(parent), ['data.ms'])
+})
+
+test('a minimal dump is imported, and unknown files in it are ignored', async (t) => {
+  const { directory, start } = await place(t)
+  const archive = join(await tempDir(t), 'least.dump')
+  const others = [
+    { path: 'chat-completions-settings/one.json', content: 'x' },
+    { path: 'indexes/', type: 'Directory' as const },
+  ]
+  const dotted = indexAt('plants').map((entry) => ({ ...entry, path: `./${entry.path}` }))
+  await writeFile(archive, archiveOf([metadata, ...others, ...dotted]))
+  await start(archive)
+  const server = await startServer(t, { directory })
+  t.is((await server.get('/indexes/plants/documents')).body.total, 2)
+})
+
+const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, RegExp]>> = {
+  'is not compressed': [Buffer.from('{"dumpVersion":"V6"}'), /no whole tar archive/],
+  'is empty': [Buffer.alloc(0), /no whole tar archive/],
+  'holds no entries': [[], /no whole tar archive/],
+  'holds nothing of a dump': [[{ path: 'notes.txt', content: 'x' }], /no metadata\.json/],
+  'leads out of its root': [[metadata, { path: '../escaped', content: 'x' }], /none of a file below/],
+  'leads out of its root on the way': [
+    [metadata, { path: 'indexes/../../escaped', content: 'x' }],
+    /none of a file below/,
+  ],
+  'names a file of the system': [[metadata, { path: '/escaped', content: 'x' }], /none of a file below/],
+  'holds a symbolic link': [
+    [metadata, { path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc' }],
+    /kind SymbolicLink/,
+  ],
+  'holds a hard link': [
+    [metadata, { path: 'keys.jsonl', type: 'Link', linkpath: '/etc/passwd' }],
+    /kind Link/,
+  ],
+  'holds a device': [[metadata, { path: 'keys.jsonl', type: 'CharacterDevice' }], /kind CharacterDevice/],
+  'claims more than the disk has': [
+    [metadata, { path: 'keys.jsonl', content: 'x', size: 2 ** 52 }],
+    /the disk has \d+ left/,
+  ],
+  'names an entry twice': [[metadata, metadata], /twice/],
+  'is of another version': [
+    [{ path: 'metadata.json', content: '{"dumpVersion":"V5"}' }],
+    /expected `"V6"`.*found `"V5"`/,
+  ],
+  'holds no JSON': [[{ path: 'metadata.json', content: '{' }], /metadata\.json is no JSON/],
+  'lacks the settings of an index': [
+    [metadata, ...indexAt('a').filter(({ path }) => !path.includes('settings'))],
+    /no indexes\/a\/settings\.json/,
+  ],
+  'names an index that cannot be': [[metadata, ...indexAt('../x', 'a')], /uid of an index/],
+  'names an index twice': [[metadata, ...indexAt('a', 'a'), ...indexAt('a', 'b')], /twice/],
+  'holds unknown settings': [
+    [
+      metadata,
+      ...indexAt('a').map((one) =>
+        one.path.includes('settings') ? { ...one, content: '{"colour":1}' } : one,
+      ),
+    ],
+    /settings\.json: .*colour/,
+  ],
+  'holds no documents but words': [
+    [
+      metadata,
+      ...indexAt('a').map((one) => (one.path.includes('documents') ? { ...one, content: 'words' } : one)),
+    ],
+    /indexes\/a: /,
+  ],
+  'holds documents without an id': [
+    [
+      metadata,
+      ...indexAt('a').map((one) => (one.path.includes('documents') ? { ...one, content: '{"no":1}' } : one)),
+    ],
+    /indexes\/a: /,
+  ],
+  'holds a key without an uid': [[metadata, { path: 'keys.jsonl', content: '{}' }], /keys\.jsonl:1\.uid/],
+  'holds a task of no kind': [
+    [metadata, { path: 'tasks/queue.jsonl', content: task({ type: 'wonder' }) }],
+    /tasks\/queue\.jsonl:1: type/,
+  ],
+  'holds a task twice': [
+    [metadata, { path: 'tasks/queue.jsonl', content: `${task({})}\n${task({})}` }],
+    /does not rise/,
+  ],
+  'holds a task with a wild uid': [
+    [metadata, { path: 'tasks/queue.jsonl', content: task({ uid: 2 ** 40 }) }],
+    /unsigned 32-bit/,
+  ],
+  'lacks the upload of a task': [
+    [
+      metadata,
+      {
+        path: 'tasks/queue.jsonl',
+        content: task({
+          status: 'enqueued',
+          type: {
+            documentImport: {
+              primary_key: null,
+              method: 'ReplaceDocuments',
+              documents_count: 1,
+              allow_index_creation: true,
+            },
+          },
+        }),
+      },
+    ],
+    /update_files\/0\.jsonl/,
+  ],
+  'holds a webhook of no address': [
+    [
+      metadata,
+      { path: 'webhooks.json', content: '{"webhooks":{"11111111-1111-4111-8111-111111111111":{"url":"x"}}}' },
+    ],
+    /absolute URL/,
+  ],
+  'holds no uid of an instance': [[metadata, { path: 'instance_uid.uuid', content: '../../x' }], /UUID/],
+}
+
+for (const [name, [content, message]] of Object.entries(hostile)) {
+  test(`an archive that ${name} is refused and leaves nothing`, async (t) => {
+    const { parent, start } = await place(t)
+    const archive = join(await tempDir(t), 'hostile.dump')
+    await writeFile(archive, Buffer.isBuffer(content) ? content : archiveOf(content as readonly MadeEntry[]))
+    await rejected(t, start(archive), message)
+    t.deepEqual(await readdir(parent), [])
+    t.false(await exists('/escaped'))
+  })
+}

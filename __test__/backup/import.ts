@@ -1,0 +1,40 @@
+/** Dumps of a server, and places to import them to. */
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { type DumpStart, startFromDump } from '../../ts/cli/start-from-dump.js'
+import { openLog } from '../../ts/telemetry/index.js'
+import { startServer, type TestServerOptions, testEngine } from '../support/server.js'
+import { tempDir } from './archives.js'
+
+/** A place for a data directory, and how to import into it. */
+export async function place(t: ExecutionContext) {
+  const parent = await tempDir(t)
+  const directory = join(parent, 'data.ms')
+  const start = (archive: string, some: Partial<DumpStart> = {}): Promise<void> =>
+    startFromDump({
+      archive,
+      ignoreMissing: false,
+      ignoreIfDbExists: false,
+      directory,
+      version: '0.0.0',
+      engine: testEngine,
+      indexingMemoryBytes: 64 * 1024 * 1024,
+      indexingThreads: 1,
+      log: openLog({ level: 'OFF', mode: 'JSON' }),
+      signal: new AbortController().signal,
+      progress: () => undefined,
+      ...some,
+    })
+  return { parent, directory, start }
+}
+
+export async function sourceOf(t: ExecutionContext, options: TestServerOptions = {}) {
+  const dumpDirectory = join(await tempDir(t), 'dumps')
+  const server = await startServer(t, { dumpDirectory, ...options })
+  const dump = async (): Promise<string> => {
+    const task = await server.settle(t, server.post('/dumps'))
+    t.is(task.status, 'succeeded', JSON.stringify(task))
+    return join(dumpDirectory, `${task.details.dumpUid}.dump`)
+  }
+  return { server, dump }
+}

@@ -1,0 +1,91 @@
+/** Which requests does each source of embedders send, and which settings of it are refused? */
+import test from 'ava'
+import { vectorOf } from '../support/provider.js'
+import { type Answer, bare, generated, single, template, world } from './embedding-world.js'
+
+test.serial('an openAi embedder sends the requests that OpenAI documents', async (t) => {
+  const embedding = Array.from({ length: 1536 }, (_, at) => at)
+  const answer: Answer = ({ body }) => ({
+    data: (body as { input: unknown[] }).input.map(() => ({ embedding })),
+  })
+  const { add, provider, settings } = await world(t, answer)
+  await settings({ g: { source: 'openAi', url: provider.url, apiKey: 'sk-1234', ...template } })
+  t.is((await add({ id: 1, t: 'red' }, { id: 2, t: 'blue' })).status, 'succeeded')
+  t.deepEqual(provider.calls[0]?.body, { model: 'text-embedding-3-small', input: ['red', 'blue'] })
+  t.is(provider.calls[0]?.headers.authorization, 'Bearer sk-1234')
+})
+
+for (const [path, shape] of [
+  ['/api/embed', { model: 'm', input: ['red'] }],
+  ['/api/embeddings', { model: 'm', prompt: 'red' }],
+] as const) {
+  test.serial(`an ollama embedder sends the requests that Ollama documents for ${path}`, async (t) => {
+    const answer: Answer = () => (path === '/api/embed' ? { embeddings: [[1, 2]] } : { embedding: [1, 2] })
+    const { add, provider, settings } = await world(t, answer)
+    const url = `${provider.url}${path}`
+    t.is((await settings({ g: { source: 'ollama', model: 'm', url, ...template } })).status, 'succeeded')
+    t.is((await add({ id: 1, t: 'red' })).status, 'succeeded')
+    t.deepEqual(provider.calls.at(-1)?.body, shape)
+  })
+}
+
+test.serial(
+  'an ollama embedder with another path, and an embedder that runs a model here, are refused',
+  async (t) => {
+    const { provider, settings } = await world(t, bare)
+    for (const embedder of [{ source: 'ollama', model: 'm', url: provider.url }, { source: 'huggingFace' }]) {
+      t.is((await settings({ g: embedder })).error.code, 'vector_embedding_error')
+    }
+  },
+)
+
+test.serial('a composite embedder whose halves make different vectors fails its task', async (t) => {
+  const answer: Answer = ({ path, body }) =>
+    path === '/three' ? [1, 2, 3] : path === '/other' ? [-1, 1] : [...vectorOf(body)]
+  const { provider, settings } = await world(t, answer)
+  const { dimensions: _dimensions, ...half } = single
+  const composite = (path: string) => ({
+    source: 'composite',
+    indexingEmbedder: { ...half, url: provider.url },
+    searchEmbedder: { ...half, url: `${provider.url}${path}` },
+  })
+  t.is((await settings({ g: composite('/three') })).error.code, 'vector_embedding_error')
+  t.is((await settings({ g: composite('/other') })).error.code, 'vector_embedding_error')
+  t.is((await settings({ g: composite('/') })).status, 'succeeded')
+})
+
+const fragmented = {
+  source: 'rest',
+  dimensions: 2,
+  request: '{{fragment}}',
+  response: '{{embedding}}',
+  indexingFragments: { txt: { value: '{{doc.t}}' }, img: { value: { u: '{{doc.u}}' } } },
+  searchFragments: { q: { value: '{{q}}' }, m: { value: { u: '{{media.u}}' } } },
+}
+
+test.serial('a document has a vector per fragment it has the fields for', async (t) => {
+  const { add, settings, vectors, provider, search } = await world(t, bare, fragmented)
+  t.is((await add({ id: 1, t: 'red' }, { id: 2, t: 'blue', u: 'x' })).status, 'succeeded')
+  t.deepEqual(await vectors('1'), generated([3, 18]))
+  t.deepEqual(await vectors('2'), generated([9, 27], [4, 2]))
+  const found = async (filter: string) => (await search({ filter })).body.hits.map(({ id }) => id)
+  t.deepEqual(await found('_vectors.g.fragments.img EXISTS'), [2])
+  t.deepEqual(await found('_vectors.g.fragments.txt EXISTS'), [1, 2])
+  t.deepEqual(await found('_vectors.g.documentTemplate EXISTS'), [])
+  const before = provider.calls.length
+  await settings({ g: { indexingFragments: { also: { value: 'a {{doc.t}}' } } } })
+  t.is(provider.calls.length, before + 2)
+  t.deepEqual(await vectors('2'), generated([9, 27], [4, 2], [6, 1]))
+  await settings({ g: { indexingFragments: { img: null } } })
+  t.is(provider.calls.length, before + 2)
+  t.deepEqual(await vectors('2'), generated([4, 2], [6, 1]))
+})
+
+test.serial('a search that fits no search fragment, or several, is refused', async (t) => {
+  const { add, search, provider } = await world(t, bare, fragmented)
+  await add({ id: 1, t: 'red' })
+  const hybrid = { embedder: 'g', semanticRatio: 1 }
+  t.is((await search({ media: { u: 'x' }, hybrid })).status, 200)
+  t.deepEqual(provider.calls.at(-1)?.body, { u: 'x' })
+  t.is((await search({ q: 'a', media: { u: 'x' }, hybrid })).body.code, 'vector_embedding_error')
+})

@@ -1,0 +1,35 @@
+/** The official client of the API, against a server of its own. */
+import type { ExecutionContext } from 'ava'
+import { Meilisearch, MeilisearchApiError } from 'meilisearch'
+import { startServer, type TestServerOptions } from './server.js'
+
+export const masterKey = 'harbour-lantern-4471-xyz'
+
+export interface Film extends Record<string, unknown> {
+  readonly id: number
+  readonly title?: string
+  readonly genre?: string
+}
+export const films: readonly Film[] = [
+  { id: 1, title: 'Solaris', genre: 'drama' },
+  { id: 2, title: 'Alien', genre: 'horror' },
+  { id: 3, title: 'Stalker', genre: 'drama' },
+]
+
+export async function openClient(t: ExecutionContext, options: TestServerOptions = {}): Promise<Meilisearch> {
+  const server = await startServer(t, { masterKey, ...options })
+  return new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions: { interval: 10 } })
+}
+
+/** Checks that the client throws an error of the API with this code. */
+export async function refused(
+  t: ExecutionContext,
+  call: Promise<unknown>,
+  code: string,
+  status = 400,
+): Promise<void> {
+  const error = await t.throwsAsync(call, { instanceOf: MeilisearchApiError }, code)
+  t.is(error?.cause?.code, code)
+  t.is(error?.response.status, status, code)
+  t.deepEqual(Object.keys(error?.cause ?? {}), ['message', 'code', 'type', 'link'])
+}
