@@ -12,6 +12,10 @@ export interface DamageTrial {
   readonly seed: number
   /** Numbers of the faults, see `faultOf`. */
   readonly numbers: Iterable<number>
+  /** Faults of files whose paths do not begin so are passed over. */
+  readonly below?: string
+  /** Faults to try at most. */
+  readonly faultsMax?: number
   /** Servers at the same time. */
   readonly jobs: number
   /** Where the world and its copies lie; a world built there before is taken. */
@@ -28,7 +32,7 @@ export async function damageTrial(setup: DamageTrial): Promise<readonly Verdict[
   await mkdir(scratch, { recursive: true })
   const expected = await expectationsOf(world, scratch)
   const kinds = await kindsOf(world)
-  const waiting = [...setup.numbers].map((number) => faultOf(kinds, number, seed)).values()
+  const waiting = faultsOf(setup, kinds)
   const verdicts: Verdict[] = []
   const job = async () => {
     for (const fault of waiting) {
@@ -42,12 +46,21 @@ export async function damageTrial(setup: DamageTrial): Promise<readonly Verdict[
   return verdicts
 }
 
-/** Numbers of as many faults as there are kinds of files. */
-export async function kindCount(setup: Pick<DamageTrial, 'engine' | 'seed' | 'directory'>): Promise<number> {
-  const { engine, seed, directory } = setup
-  const world = await buildWorld(join(directory, `world-${engine}-${seed}`), engine, seed)
-  const { killed, stopped }: Kinds = await kindsOf(world)
-  return new Set([...killed.keys(), ...stopped.keys()]).size
+function* faultsOf(
+  { numbers, seed, below = '', faultsMax = Number.POSITIVE_INFINITY }: DamageTrial,
+  kinds: Kinds,
+): Generator<Fault> {
+  const paths = [...kinds.killed.values(), ...kinds.stopped.values()].flat()
+  if (!paths.some((path) => path.startsWith(below)))
+    throw new Error(`no path of the data begins with ${below}`)
+  let count = 0
+  for (const number of numbers) {
+    if (count === faultsMax) return
+    const fault = faultOf(kinds, number, seed)
+    if (!fault.path.startsWith(below)) continue
+    count++
+    yield fault
+  }
 }
 
 /** What undamaged copies answer, of each ending. */

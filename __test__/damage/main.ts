@@ -1,5 +1,5 @@
 /**
- * npm run damage -- --engine native|fallback [--faults N] [--seed S] [--jobs J] [--only NUMBER] [--directory D]
+ * npm run damage -- --engine native|fallback [--faults N] [--seed S] [--jobs J] [--only NUMBERS|PATH] [--directory D]
  *
  * Damages copies of a data directory file by file and prints what a server did with each kind of damage.
  * Ends with 1 if anything was wrong in silence, hung, or showed a stack trace instead of a line.
@@ -21,12 +21,14 @@ Damages copies of a data directory file by file and prints what a server did wit
   --seed S           which ones                          (default 1)
   --jobs J           servers at a time                   (default 2)
   --only NUMBERS     these damages alone, told in full
+  --only PATH        damages to files whose paths begin so, such as tasks/
   --directory D      keeps the undamaged data there, so that a damage meets the same bytes again
   --verbose          tells of every damage, not of failures alone
 
 Examples
   npm run damage -- --engine native
-  npm run damage -- --engine fallback --seed 7 --only 23,55`
+  npm run damage -- --engine fallback --seed 7 --only 23,55
+  npm run damage -- --engine fallback --faults 300 --only tasks`
 
 const { values } = parseArgs({
   options: {
@@ -45,7 +47,14 @@ if (values.help) {
   console.log(help)
   process.exit(0)
 }
-const { engine, only } = values
+const { engine } = values
+const only = values.only !== undefined && /^[\d,]+$/.test(values.only) ? values.only : undefined
+/** From 0 on, without end. */
+const everyNumber = {
+  *[Symbol.iterator]() {
+    for (let number = 0; ; number++) yield number
+  },
+}
 const directory = values.directory ?? (await mkdtemp(join(tmpdir(), 'siftd-damage-')))
 const started = Date.now()
 const verdicts = await damageTrial({
@@ -53,7 +62,9 @@ const verdicts = await damageTrial({
   directory,
   seed: Number(values.seed),
   jobs: Number(values.jobs),
-  numbers: only === undefined ? Array(Number(values.faults)).keys() : only.split(',').map(Number),
+  numbers: only === undefined ? everyNumber : only.split(',').map(Number),
+  faultsMax: Number(values.faults),
+  below: only === undefined ? (values.only ?? '') : '',
   told: ({ fault, done, class: found, reasons }) => {
     const isFailing = failing.has(found)
     if (!isFailing && only === undefined && !values.verbose) return
