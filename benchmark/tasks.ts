@@ -35,7 +35,12 @@ try {
   const { total } = await first.tasks.list({}, { limit: 0, from: null, reverse: false })
   await first.close()
   // In a process of its own: an open statement keeps SQLite from giving the file back.
-  if (total === 0) execFileSync(process.execPath, [process.argv[1] ?? '', count, driver, directory, 'fill'])
+  if (total === 0) {
+    execFileSync(process.execPath, [process.argv[1] ?? '', count, driver, directory, 'fill'])
+    // The store is taken as it is now, and has checksums again.
+    await rm(join(directory, 'tasks.mark'))
+    await (await open()).close()
+  }
   const opening = performance.now()
   const opened = await open()
   opened.start()

@@ -9,11 +9,20 @@ import { checkOneLine } from './one-line.js'
 const START_MS_MAX = 120_000
 
 /** Calls that fail while a task store is rebuilt whose keys can be read. */
-const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
+const cases: readonly (Pick<CallFault, 'calls' | 'error' | 'pattern'> & Partial<CallFault>)[] = [
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/tasks.db' },
   { calls: ['open'], error: 'ENOSPC', pattern: '/tasks/copy.db' },
   { calls: ['open'], error: 'EMFILE', pattern: '/indexes/catalogue.json' },
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/lock' },
+  { calls: ['read'], error: 'EIO', pattern: '/tasks/copy.db' },
+  // SQLite tells the first of these as a file that is no database.
+  ...[0, 1, 2].map((after) => ({
+    calls: ['read' as const],
+    error: 'EIO' as const,
+    pattern: '/tasks/copy.db',
+    once: true,
+    after,
+  })),
 ]
 
 const runs = testNeeding([failingCalls])
@@ -42,8 +51,8 @@ runs('a rebuild of the task store that the system fails ends with one line and l
   await writeFile(store, content)
   const rebuilding = { ...setup, args: [...setup.args, '--rebuild-task-store'] }
   for (const { pattern, ...rest } of cases) {
-    const name = `${rest.error} of ${rest.calls.join()} on ${pattern}`
-    faults.begin({ ...rest, pattern: `${data}${pattern}`, once: false, after: 0 })
+    const name = `${rest.error} of ${rest.calls.join()} on ${pattern}, after ${rest.after ?? 0}`
+    faults.begin({ once: false, after: 0, ...rest, pattern: `${data}${pattern}` })
     const started = await ServerProcess.start({ ...rebuilding, env: faults.env })
     if (started.kind === 'listening') await started.server.stop(START_MS_MAX)
     faults.end()

@@ -27,10 +27,10 @@ const day = Date.UTC(2026, 0, 1) * 1000
 function filled(): { store: Store; connection: Connection } {
   const connection = loadDriver().driver.open(':memory:')
   const store = new Store(connection, {
-    path: 'memory',
-    bytes: 1,
+    isCompared: true,
     identity: null,
     reached: () => undefined,
+    settle: () => true,
     clock: () => day,
   })
   const random = fc.sample(fc.nat(1_000_000), { seed: 7, numRuns: TASKS * 2 })

@@ -45,8 +45,13 @@ test('a page of large details holds fewer tasks than asked for, and tells where 
 
 test('a page holds 10,000 rows, however many were asked for', (t) => {
   const connection = loadDriver().driver.open(':memory:')
-  const options = { path: 'memory', bytes: 1, identity: null, reached: () => undefined, clock: () => 0 }
-  const store = new Store(connection, options)
+  const store = new Store(connection, {
+    isCompared: true,
+    identity: null,
+    reached: () => undefined,
+    settle: () => true,
+    clock: () => 0,
+  })
   connection.exec(`INSERT INTO tasks (uid, type, enqueued_at, status)
     WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500)
     SELECT n, 'dumpCreation', n, 'enqueued' FROM numbers`)

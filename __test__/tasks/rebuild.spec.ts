@@ -2,15 +2,21 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { open, type Siftd } from '../../ts/index.js'
+import { openRestore, openTasks, rebuildTaskStore } from '../../ts/tasks/index.js'
+import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
 import { asKilled, type EngineKind, engineKinds, opened, temporary } from '../support/damaged-directory.js'
 import type { TestBody } from '../support/server.js'
+import { openFake } from './fake-engine.js'
+import { quiet } from './test-queue.js'
 
 // A task store made anew with --rebuild-task-store:
 // 1. Every index comes back under its name, renamed ones under the last, with settings and documents.
 // 2. New tasks and batches have uids above those in commits, so that nothing is taken for done.
-// 3. What is there of the old store is set aside; keys are read from it if it opens.
+// 3. What is there of the old store is set aside; keys are read from it if it opens, damaged ones left out.
 // 4. A complete store is left alone.
+
+const at = '2026-11-24T06:00:00Z'
 
 async function settled(siftd: Siftd, task: Promise<{ readonly taskUid: number }>): Promise<void> {
   await siftd.waitForTask((await task).taskUid)
@@ -127,6 +133,68 @@ test('keys of a rebuilt task store are those of the old one, and a complete stor
   const third = await startDaemon(t, directory, [...options, '--rebuild-task-store'])
   t.deepEqual(await keys(third), before)
   t.is((await readdir(join(directory, 'lost'))).length, 1, 'a complete store is left alone')
+})
+
+test('a key with a bit flipped is left out of a rebuilt store, the others come back', async (t) => {
+  const directory = await temporary(t)
+  const store = await openRestore(directory)
+  const key = {
+    description: null,
+    actions: ['search'],
+    indexes: ['*'],
+    expiresAt: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+  for (const [digit, name] of [...'abc'].entries())
+    await store.key({ ...key, uid: `6a1b7a60-6a3c-4c5e-9d5f-6c1e0a2b3c4${digit}`, name })
+  await store.end()
+  await store.close()
+  const path = join(directory, 'tasks', 'tasks.db')
+  const content = await readFile(path)
+  // The name of the second key.
+  content[content.indexOf('"name":"b"') + 8]! ^= 1
+  await writeFile(path, content)
+  const engine = await openFake(join(directory, 'indexes'))
+  const setup = { directory, engine, log: quiet }
+  await t.throwsAsync(openTasks(setup), {
+    message: /is damaged: page \d+ of its file is not what was written/,
+  })
+  const { salvaged } = await rebuildTaskStore(directory, engine)
+  t.deepEqual(salvaged, { keys: 2, webhooks: 0, values: 0, damaged: 1 })
+  const { instance, close } = await openTasks(setup)
+  t.deepEqual(
+    (await instance.keys()).map(({ name }) => name),
+    ['a', 'c'],
+  )
+  await close()
+})
+
+test('a key that was changed past the server is told by its row', async (t) => {
+  const directory = await temporary(t)
+  const store = await openRestore(directory)
+  await store.key({
+    uid: 'k',
+    name: 'a',
+    description: null,
+    actions: [],
+    indexes: [],
+    expiresAt: null,
+    createdAt: at,
+    updatedAt: at,
+  })
+  await store.end()
+  await store.close()
+  const connection = loadDriver('node-sqlite3-wasm').driver.open(join(directory, 'tasks', 'tasks.db'))
+  connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+  connection.exec(`UPDATE keys SET body = replace(body, '"indexes":[]', '"indexes":["*"]')`)
+  connection.close()
+  // The store is taken as it is.
+  await rm(join(directory, 'tasks.mark'))
+  const engine = await openFake(join(directory, 'indexes'))
+  const { instance, close } = await openTasks({ directory, engine, log: quiet })
+  await t.throwsAsync(instance.keys(), { message: /the row `k` of its table `keys` is not what was written/ })
+  await close()
 })
 
 test('a rebuilding that was interrupted is begun anew', async (t) => {

@@ -56,6 +56,9 @@ function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly
     salvaged === null
       ? '  Lost: API keys, webhooks, features, search rules; the old store cannot be read'
       : `  From the old store, as old as it is: ${salvaged.keys} API keys, ${salvaged.webhooks} webhooks, ${salvaged.values} values such as features; look whether keys came back that were deleted`,
+    ...(salvaged === null || salvaged.damaged === 0
+      ? []
+      : [`  Lost: ${salvaged.damaged} of these that are damaged in the old store`]),
     '  Lost: the history of tasks, and tasks that waited; their uploads were set aside',
   ]
 }

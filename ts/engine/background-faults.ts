@@ -6,6 +6,7 @@ export const backgroundFaultKinds = [
   'directory_sync',
   'log_rewrite',
   'snapshot_write',
+  'task_store_checkpoint',
   'upload_removal',
 ] as const
 

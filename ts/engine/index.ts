@@ -4,6 +4,7 @@ export {
   type BackgroundFault,
   BackgroundFaults,
   type ReportFault,
+  reasonOf,
 } from './background-faults.js'
 export { documentLines } from './document-lines.js'
 export { encodeRequest } from './encoding.js'

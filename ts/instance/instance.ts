@@ -83,9 +83,10 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
 
 async function openOnce(request: InstanceRequest): Promise<Instance> {
   const { log, version, upgrade, userDirectory } = request
-  await requireCompleteStore(resolve(request.directory)).catch((error: unknown) => {
-    if (!request.rebuildTaskStore || !isUnusable(error)) asLaunchError(error)
-  })
+  const isCompared = await requireCompleteStore(resolve(request.directory)).then(
+    () => true,
+    (error: unknown) => (request.rebuildTaskStore && isUnusable(error) ? false : asLaunchError(error)),
+  )
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
   const { faults = new BackgroundFaults(log) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
@@ -95,6 +96,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     const { dumpDirectory } = request
     const setup: TasksSetup = {
       directory: data.path,
+      isCompared,
       engine,
       log,
       faults,
@@ -110,7 +112,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       .catch(async (error: unknown) => {
         if (!request.rebuildTaskStore || !isUnusable(error)) throw error
         rebuilt = await rebuildTaskStore(data.path, engine)
-        return openTasks(setup)
+        return openTasks({ ...setup, isCompared: false })
       })
       .catch(asLaunchError)
     return {

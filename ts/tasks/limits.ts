@@ -4,8 +4,8 @@ export const BATCHED_TASKS_MAX = 10_000
 /** Uploaded bytes of one batch unless a launch option says otherwise. Source: the API's default ceiling. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
 
-/** Task stores up to this size are checked page by page when they open; larger ones only as they are read. */
-export const CHECKED_STORE_BYTES_MAX = 64 * 1024 ** 2
+/** Pages in the task store's log from which on they are brought into its file. Source: SQLite's own default. */
+export const LOG_FRAMES_MAX = 1_000
 
 /** How often the owner of a data directory says that it is alive. */
 export const HEARTBEAT_MS = 1_000

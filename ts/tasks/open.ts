@@ -43,6 +43,8 @@ export interface TasksSetup {
   readonly storedTasksMax?: number
   /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
   readonly driver?: DriverName
+  /** Whether `requireCompleteStore` has just looked at the store. */
+  readonly isCompared?: boolean
   /** Makes vectors; without it documents that need some fail by a code. */
   readonly embedders?: Embedders
   /** Copies an index to another instance; without it exports fail by a code. */
@@ -79,17 +81,14 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.room ?? {}
   const { faults = new BackgroundFaults(log) } = setup
   const store = await openStoreClient(
-    { directory, isNew: false, driver, reserveBytes, storeBytesMax },
+    { directory, isNew: false, isCompared: setup.isCompared ?? false, driver, reserveBytes, storeBytesMax },
     faults.report,
   )
   try {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
     if (store.doubt !== null)
-      log.warn(
-        { reason: store.doubt },
-        'whether the task store is complete cannot be told; it is taken as it is',
-      )
+      log.warn({ reason: store.doubt }, 'the task store cannot be checked; it is taken as it is')
     const spool = await openSpool(join(directory, 'update_files'))
     const scripts = loadScripts()
     const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)

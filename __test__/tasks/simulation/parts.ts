@@ -26,12 +26,12 @@ export function storeClient(
   recorded: () => void,
 ): StoreClient {
   const store = new Store(disk, {
-    path: 'memory',
-    bytes: 1,
+    isCompared: true,
     identity: disk.mark?.identity ?? null,
     reached: (sequence) => {
       disk.mark = { identity: store.identity, sequence }
     },
+    settle: () => true,
     clock: () => world.now(),
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))

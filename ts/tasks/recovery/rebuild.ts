@@ -8,8 +8,10 @@ import { DriverLoadError, loadDriver, type Row, storeFault } from '../store/driv
 import { claim } from '../store/lock.js'
 import type { CatalogueRow } from '../store/records.js'
 import { number, text } from '../store/rows.js'
+import { type SealedTable, unsealed } from '../store/sealed-rows.js'
 import { IDENTITY_STORED_AS, UID_FLOOR_STORED_AS, type UidFloor } from '../store/store.js'
 import { StoreError } from '../store/store-client.js'
+import { isMisread } from '../store/store-header.js'
 import type { WebhookBody } from '../store/stored-webhook.js'
 import { indexesPath, lostPath, markPath } from '../store/survey.js'
 import type { StoredKey } from '../tasks.js'
@@ -29,7 +31,13 @@ export interface Rebuilt {
   /** Indexes that have no directory any more. */
   readonly missing: readonly string[]
   /** How much of the old store could be read; null: it could not be opened. */
-  readonly salvaged: { readonly keys: number; readonly webhooks: number; readonly values: number } | null
+  readonly salvaged: {
+    readonly keys: number
+    readonly webhooks: number
+    readonly values: number
+    /** Rows of these that are not what was written. */
+    readonly damaged: number
+  } | null
 }
 
 /**
@@ -81,7 +89,12 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
     aside,
     indexes: rows.map(({ uid, id }) => ({ uid, documents: documents.get(id) ?? null })),
     missing,
-    salvaged: old && { keys: old.keys.length, webhooks: old.webhooks.length, values: old.values.length },
+    salvaged: old && {
+      keys: old.keys.length,
+      webhooks: old.webhooks.length,
+      values: old.values.length,
+      damaged: old.damaged,
+    },
   }
 }
 
@@ -156,12 +169,17 @@ const floorOf = ({ batchUid, outcomes }: BatchReport): UidFloor => ({
   batch: batchUid < RESTORED_BATCH_UIDS ? batchUid + 1 : 0,
 })
 
+/** Uids that can be asked for lie below; one above it stands in a damaged row. Source: the API's paging. */
+const UIDS_MAX = 2 ** 32
+
 /** What could be read of the old store. */
 interface Salvaged {
   readonly keys: readonly StoredKey[]
   readonly values: readonly (readonly [name: string, value: unknown])[]
   readonly webhooks: readonly (readonly [uuid: string, body: WebhookBody])[]
   readonly floor: UidFloor
+  /** Rows that are not what was written. */
+  readonly damaged: number
 }
 
 /** The end of a rebuild that would lose what the system may yet be able to read. */
@@ -192,7 +210,7 @@ async function salvage(tasks: string): Promise<Salvaged | null> {
     })
     return read(copy)
   } catch (error) {
-    if (isSystemFault(error)) throw unreadable(source, error)
+    if (isSystemFault(error) || isMisread(copy, error)) throw unreadable(source, error)
     // A damaged store adds nothing: the new one is made without it.
     return null
   } finally {
@@ -207,8 +225,10 @@ function read(path: string): Salvaged {
   try {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     const rows = (sql: string) => connection.prepare(sql).all([])
-    const parsed = (value: unknown): unknown => JSON.parse(String(value))
-    /** Rows that do not decode are left out, and so is all of a table that cannot be read. */
+    // Nothing can be read where this fails.
+    rows('SELECT count(*) FROM sqlite_schema')
+    let damaged = 0
+    /** Rows that are damaged are left out, and so is all of a table that cannot be read. */
     const each = <T>(sql: string, of: (row: Row) => T): readonly T[] => {
       const found: T[] = []
       try {
@@ -216,34 +236,39 @@ function read(path: string): Salvaged {
           try {
             found.push(of(row))
           } catch {
-            // One key or value less: the start screen says how many came back.
+            damaged++
           }
         }
       } catch (error) {
         // A table that is damaged or absent gives what was read of it before.
-        if (isSystemFault(error)) throw error
+        if (isSystemFault(error) || isMisread(path, error)) throw error
       }
       return found
     }
-    const [highest] = each(
-      `SELECT (SELECT ifnull(max(uid), -1) FROM tasks) AS task,
-        (SELECT ifnull(max(uid), -1) FROM batches) AS batch`,
-      ({ task, batch }) => ({ task: number(task) + 1, batch: number(batch) + 1 }),
+    const floorIn = (table: string) =>
+      each(`SELECT max(uid) AS uid FROM ${table}`, ({ uid }) => number(uid)).find((uid) => uid < UIDS_MAX) ??
+      -1
+    const keys = each('SELECT * FROM keys', (row) => salvaged('keys', row) as StoredKey)
+    const values = each(
+      'SELECT * FROM instance',
+      (row) => [text(row.name), salvaged('instance', row)] as const,
     )
-    if (highest === undefined) throw new Error('it has no tasks')
+    const webhooks = each(
+      'SELECT * FROM webhooks WHERE body IS NOT NULL',
+      (row) => [text(row.uuid), salvaged('webhooks', row) as WebhookBody] as const,
+    )
     return {
-      keys: each('SELECT body FROM keys', ({ body }) => parsed(body) as StoredKey),
-      values: each(
-        'SELECT name, body FROM instance',
-        ({ name, body }) => [text(name), parsed(body)] as const,
-      ).filter(([name]) => name !== IDENTITY_STORED_AS && name !== UID_FLOOR_STORED_AS),
-      webhooks: each(
-        'SELECT uuid, body FROM webhooks WHERE body IS NOT NULL',
-        ({ uuid, body }) => [text(uuid), parsed(body) as WebhookBody] as const,
-      ),
-      floor: highest,
+      keys,
+      values: values.filter(([name]) => name !== IDENTITY_STORED_AS && name !== UID_FLOOR_STORED_AS),
+      webhooks,
+      damaged,
+      floor: { task: floorIn('tasks') + 1, batch: floorIn('batches') + 1 },
     }
   } finally {
     connection.close()
   }
 }
+
+/** @throws DamagedStoreError unless the row is what was written, as far as its version of the store can tell */
+const salvaged = (table: SealedTable, row: Row): unknown =>
+  row.checksum === undefined ? JSON.parse(text(row.body)) : unsealed(table, row)

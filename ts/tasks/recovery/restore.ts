@@ -39,7 +39,7 @@ export interface Restore {
 export async function openRestore(directory: string): Promise<Restore> {
   const driver = driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
   const store = await openStoreClient(
-    { directory, isNew: true, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
+    { directory, isNew: true, isCompared: false, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
     // Only the end of a task has work that no call waits for, and a restore ends none.
     () => undefined,
   )

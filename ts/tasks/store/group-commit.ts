@@ -1,4 +1,5 @@
 import { STORE_SHARE_FOR_TASKS } from '../limits.js'
+import { isDiskFull } from '../spool.js'
 import { storeFault } from './driver.js'
 import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
 import type { Settled } from './store.js'
@@ -61,6 +62,11 @@ export class GroupCommit {
     const writes = requests.filter(({ call }) => writingCalls[call] !== undefined)
     const reads = requests.filter(({ call }) => writingCalls[call] === undefined)
     return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]
+  }
+
+  /** Says that a checkpoint has failed. A sync of the log may have been lost with it, which a later one would not tell. */
+  checkpointFailed(error: unknown): void {
+    if (!isDiskFull(error)) this.#broken ??= textOf(error)
   }
 
   #write(requests: readonly Request[]): readonly Reply[] {

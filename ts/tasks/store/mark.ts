@@ -7,7 +7,7 @@
  * Each durable transaction counts up a number in the store and overwrites the mark with it once SQLite has synced. The
  * mark itself is not synced, so that it costs no time: after a power cut it may lag behind the store, never be ahead.
  */
-import { closeSync, fsyncSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
 /** Bytes of the file. One sector holds them, so that a disk writes all of them or none. */
@@ -16,20 +16,11 @@ const MARK_BYTES = 192
 /** The number of the transaction lies in a signed field of four bytes, so it starts anew from zero behind this. */
 export const SEQUENCES = 2 ** 31
 
-/** The file of a store as it was closed. */
-export interface ClosedFile {
-  readonly bytes: number
-  /** CRC-32 of all of it. */
-  readonly check: number
-}
-
 export interface MarkContent {
   /** Identity of the store that the mark belongs to. */
   readonly store: string
   /** Number of the last durable transaction. */
   readonly sequence: number
-  /** Set by a clean stop, until the store is opened again. */
-  readonly closed: ClosedFile | null
 }
 
 /** A mark as it was found: `none` without a file, `damaged` if its checksum does not match. */
@@ -79,19 +70,17 @@ export class MarkWriter {
   /** Takes over the number of a transaction that is on disk. */
   reach(sequence: number): void {
     try {
-      this.#write({ ...this.#content, sequence, closed: null })
+      this.#write({ ...this.#content, sequence })
     } catch {
       // The transaction is durable without it. A mark that lags behind only notices less.
     }
   }
 
-  /** @param closed the store's file after its last change, null if it was not looked at */
-  close(closed: ClosedFile | null): void {
+  close(): void {
     try {
-      this.#write({ ...this.#content, closed })
       fsyncSync(this.#file)
     } catch {
-      // A mark that is not closed costs one check less at the next start, and the disk that failed shows in the store.
+      // A mark that lags behind only notices less, and the disk that failed shows in the store.
     } finally {
       closeSync(this.#file)
     }
@@ -102,22 +91,5 @@ export class MarkWriter {
     const text = `${json} ${checkOf(json)}`.padEnd(MARK_BYTES - 1)
     writeSync(this.#file, `${text}\n`, 0, 'latin1')
     this.#content = content
-  }
-}
-
-/** Checksum of a whole file, read piece by piece. */
-export function closedFile(path: string): ClosedFile {
-  const file = openSync(path, 'r')
-  try {
-    const piece = Buffer.allocUnsafe(1024 * 1024)
-    let [bytes, check] = [0, 0]
-    for (;;) {
-      const read = readSync(file, piece, 0, piece.length, bytes)
-      if (read === 0) return { bytes, check }
-      check = crc32(piece.subarray(0, read), check)
-      bytes += read
-    }
-  } finally {
-    closeSync(file)
   }
 }

@@ -1,5 +1,14 @@
-/** Version of the tables below, kept in the file; another one is refused rather than guessed at. */
-export const SCHEMA_VERSION = 5
+import { SEAL_COLUMNS } from './sealed-rows.js'
+
+/** Version of the tables below, stored in the file; another one is refused rather than guessed at. */
+export const SCHEMA_VERSION = 6
+
+/** Last version before tasks and batches had sets of uids. */
+export const LAST_WITHOUT_SETS = 3
+/** First version whose store has a mark beside it. */
+export const FIRST_WITH_MARK = 5
+/** Last version before keys, values and webhooks had checksums, and before the pages of the file had. */
+export const LAST_WITHOUT_SEALS = 5
 
 const webhookTables = `
 CREATE TABLE webhooks (uuid TEXT PRIMARY KEY, body TEXT, delivered INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -63,7 +72,7 @@ CREATE TABLE failed_commits (
 ) STRICT, WITHOUT ROWID;
 `
 
-/** What turns a store of an older version into one of the next. `rebuildSets` follows the last of them. */
+/** What turns a store of an older version into one of the next. `rebuildSets` and `sealRows` fill in what SQL cannot. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
     INSERT INTO webhooks SELECT hook.key, hook.value, (SELECT ifnull(max(uid), -1) FROM batches)
@@ -89,6 +98,7 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
       newest_enqueued_at = ifnull((SELECT enqueued_at FROM tasks WHERE uid = newest_uid), newest_enqueued_at);
     ${setTables}`,
   4: `${disposableTable}${failedCommitTable} ALTER TABLE catalogue ADD COLUMN last_batch INTEGER;`,
+  5: SEAL_COLUMNS,
 }
 
 /**
@@ -175,4 +185,5 @@ ${webhookTables}
 ${setTables}
 ${swapTables}
 ${disposableTable}
-${failedCommitTable}`
+${failedCommitTable}
+${SEAL_COLUMNS}`

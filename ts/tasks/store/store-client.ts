@@ -3,8 +3,9 @@ import type { ReportFault } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { noSpace } from '../spool.js'
 import type { DriverName } from './driver.js'
+import type { WorkerSetup } from './open-store.js'
 import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
-import type { Opened, StoreMessage, WorkerSetup } from './store-worker.js'
+import type { Opened, StoreMessage } from './store-worker.js'
 
 /** The task store as the main thread sees it: the same calls, each a promise. */
 export interface StoreClient {

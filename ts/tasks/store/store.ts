@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { QueuedTask } from '../batching.js'
 import { type BatchLimits, type IndexFacts, nextBatch } from '../batching.js'
-import { CHECKED_STORE_BYTES_MAX } from '../limits.js'
 import { Listing } from '../listing/listing.js'
 import { Membership, rebuildSets } from '../listing/membership.js'
 import { UidSets } from '../listing/uid-sets.js'
@@ -10,6 +9,7 @@ import type { StoredKey } from '../tasks.js'
 import { type Micros, now } from '../time.js'
 import type { Connection, Row } from './driver.js'
 import { DumpTable, insertContent } from './dump-table.js'
+import { DamagedStoreError } from './errors.js'
 import { SEQUENCES } from './mark.js'
 import type { BatchRow, Conclusion, Ending, NewBatch, PendingTask, Relabel, StoreCalls } from './records.js'
 import {
@@ -22,24 +22,21 @@ import {
   taskRow,
   text,
 } from './rows.js'
-import { MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { LAST_WITHOUT_SEALS, LAST_WITHOUT_SETS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { sealOf, sealRows, unsealed } from './sealed-rows.js'
 import { Sql } from './sql.js'
 import { WebhookTable } from './webhook-table.js'
 
-/** A store that cannot be relied on; the message follows its path. Nothing was changed. */
-export class DamagedStoreError extends Error {
-  override readonly name = 'DamagedStoreError'
-}
-
 /** What a store is opened with. */
 export interface StoreSetup {
-  readonly path: string
-  /** Size of the file before it was opened, 0 if it is new. */
-  readonly bytes: number
+  /** Whether its pages are known to be what was written. If not, SQLite looks whether they fit together. */
+  readonly isCompared: boolean
   /** Identity the store must have; null if it is not known. */
   readonly identity: string | null
   /** Told the number of each durable transaction once it is on disk. */
   readonly reached: (sequence: number) => void
+  /** Brings the log into the file; see `Checkpoints`. */
+  readonly settle: () => boolean
   /** What tasks arrive by. */
   readonly clock?: () => Micros
 }
@@ -55,11 +52,6 @@ export interface UidFloor {
 
 /** Its name among the values of the instance. */
 export const UID_FLOOR_STORED_AS = 'uidFloor'
-
-/** The store was written by a version of this program that this one does not know. Nothing was changed. */
-export class StoreVersionError extends Error {
-  override readonly name = 'StoreVersionError'
-}
 
 /** How one call of a transaction ended. */
 export type Settled<T> =
@@ -88,15 +80,20 @@ export class Store implements StoreCalls {
   readonly #pageBytes: number
   readonly #now: () => Micros
   readonly #reached: (sequence: number) => void
+  readonly #settle: () => boolean
   readonly #floor: UidFloor
   #sequence: number
   /** UUIDv4 that tells this store from every other one. */
   readonly identity: string
 
-  /** @throws StoreVersionError, DamagedStoreError */
-  constructor(connection: Connection, { path, bytes, identity, reached, clock = now }: StoreSetup) {
-    this.#now = clock
-    this.#reached = reached
+  /**
+   * @param connection to a store of a version that `SCHEMA_VERSION` or `MIGRATIONS` names, or without tables
+   * @throws DamagedStoreError
+   */
+  constructor(connection: Connection, setup: StoreSetup) {
+    this.#now = setup.clock ?? now
+    this.#reached = setup.reached
+    this.#settle = setup.settle
     this.#connection = connection
     this.#sql = new Sql(connection)
     this.#sets = new UidSets(this.#sql)
@@ -104,35 +101,25 @@ export class Store implements StoreCalls {
     this.#listing = new Listing(this.#sql, this.#sets)
     this.#webhooks = new WebhookTable(this.#sql)
     this.#dumps = new DumpTable(this.#sql)
-    // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
-    // makes any other process that opens this file fail at once.
-    connection.exec('PRAGMA locking_mode = EXCLUSIVE')
-    connection.exec('PRAGMA journal_mode = WAL')
-    connection.exec('PRAGMA synchronous = FULL')
-    connection.exec('PRAGMA temp_store = MEMORY')
     this.#pageBytes = this.#sql.number('PRAGMA page_size', 'page_size')
     const version = this.#sql.number('PRAGMA user_version', 'user_version')
     const tables = this.#sql.number('SELECT count(*) AS n FROM sqlite_schema', 'n')
     if (version === 0 && tables === 0) {
       connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
-    } else this.#upgrade(path, version, bytes, identity)
+    } else this.#upgrade(version, setup)
     this.identity = this.#identified()
     this.#floor = (this.value(UID_FLOOR_STORED_AS) as UidFloor | null) ?? { task: 0, batch: 0 }
     this.#sequence = this.#sql.number('PRAGMA application_id', 'application_id')
   }
 
   /** Checks a store that was there before, and brings it to the version of this program. */
-  #upgrade(path: string, version: number, bytes: number, identity: string | null): void {
-    if (version !== SCHEMA_VERSION && MIGRATIONS[version] === undefined) {
-      throw new StoreVersionError(
-        `the task store ${path} has version ${version}, this program reads version ${SCHEMA_VERSION}`,
-      )
-    }
-    if (bytes <= CHECKED_STORE_BYTES_MAX) {
-      const verdict = this.#sql.all('PRAGMA quick_check(1)', [])[0]?.quick_check
+  #upgrade(version: number, { isCompared, identity }: StoreSetup): void {
+    if (!isCompared) {
+      const verdict = this.#sql.all('PRAGMA integrity_check(1)', [])[0]?.integrity_check
       if (verdict !== 'ok') throw new DamagedStoreError(`is damaged: ${verdict}`)
     }
-    if (identity !== null && this.value(IDENTITY_STORED_AS) !== identity) {
+    const [own] = this.#sql.all('SELECT body FROM instance WHERE name = ?', [IDENTITY_STORED_AS])
+    if (identity !== null && own?.body !== JSON.stringify(identity)) {
       throw new DamagedStoreError('is another one than the file `mark` beside it belongs to')
     }
     migrate(this.#connection, this.#sql, version)
@@ -149,19 +136,6 @@ export class Store implements StoreCalls {
   /** Number of the last durable transaction. */
   get sequence(): number {
     return this.#sequence
-  }
-
-  /**
-   * Brings everything into the store's one file: some builds of SQLite close later than they are told to.
-   * @returns whether that worked
-   */
-  settle(): boolean {
-    try {
-      return this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
-    } catch {
-      // A disk that fails. The log is read again at the next start.
-      return false
-    }
   }
 
   close(): void {
@@ -492,14 +466,16 @@ export class Store implements StoreCalls {
 
   keys(): readonly StoredKey[] {
     return this.#sql
-      .all('SELECT body FROM keys ORDER BY uid', [])
-      .map((row) => JSON.parse(text(row.body)) as StoredKey)
+      .all('SELECT uid, body, checksum FROM keys ORDER BY uid')
+      .map((row) => unsealed('keys', row) as StoredKey)
   }
 
   putKey(key: StoredKey): void {
-    this.#sql.run('INSERT INTO keys VALUES (?, ?) ON CONFLICT (uid) DO UPDATE SET body = excluded.body', [
+    const body = JSON.stringify(key)
+    this.#sql.run('INSERT OR REPLACE INTO keys (uid, body, checksum) VALUES (?, ?, ?)', [
       key.uid,
-      JSON.stringify(key),
+      body,
+      sealOf(key.uid, body),
     ])
   }
 
@@ -508,15 +484,17 @@ export class Store implements StoreCalls {
   }
 
   value(name: string): unknown {
-    const row = this.#sql.all('SELECT body FROM instance WHERE name = ?', [name])[0]
-    return row === undefined ? null : (JSON.parse(text(row.body)) as unknown)
+    const row = this.#sql.all('SELECT name, body, checksum FROM instance WHERE name = ?', [name])[0]
+    return row === undefined ? null : unsealed('instance', row)
   }
 
   putValue(name: string, value: unknown): void {
-    this.#sql.run(
-      'INSERT INTO instance VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
-      [name, JSON.stringify(value ?? null)],
-    )
+    const body = JSON.stringify(value ?? null)
+    this.#sql.run('INSERT OR REPLACE INTO instance (name, body, checksum) VALUES (?, ?, ?)', [
+      name,
+      body,
+      sealOf(name, body),
+    ])
   }
 
   surplus(storedMin: number, limit: number): ReturnType<StoreCalls['surplus']> {
@@ -539,7 +517,7 @@ export class Store implements StoreCalls {
     connection.exec('PRAGMA temp_store = FILE')
     try {
       connection.exec('VACUUM')
-      this.#sql.all('PRAGMA wal_checkpoint(TRUNCATE)')
+      this.#settle()
     } finally {
       connection.exec('PRAGMA temp_store = MEMORY')
     }
@@ -677,7 +655,8 @@ export class Store implements StoreCalls {
 function migrate(connection: Connection, sql: Sql, version: number): void {
   for (let from = version; from < SCHEMA_VERSION; from++) {
     connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]}`)
-    if (from + 1 === SCHEMA_VERSION) rebuildSets(sql)
+    if (from === LAST_WITHOUT_SETS) rebuildSets(sql)
+    if (from === LAST_WITHOUT_SEALS) sealRows(sql)
     connection.exec(`PRAGMA user_version = ${from + 1}; COMMIT;`)
   }
 }

@@ -1,10 +1,12 @@
 /** May the task store of a data directory be opened? Decided from what lies there, without changing any of it. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { CHECKED_STORE_BYTES_MAX } from '../limits.js'
+import { checksumsPath, linkedLogPath } from './checkpoints.js'
 import { claim } from './lock.js'
-import { type ClosedFile, closedFile, type FoundMark, isBehind, readMark } from './mark.js'
-import { readStoreHeader, type StoreHeader } from './store-header.js'
+import { type FoundMark, isBehind, readMark } from './mark.js'
+import { PageChecksums } from './page-checksums.js'
+import { SCHEMA_VERSION } from './schema.js'
+import { readLogAt, readStoreHeader, type StoreHeader } from './store-header.js'
 
 /** Where things lie in a data directory. */
 export const storePath = (directory: string): string => join(directory, 'tasks', 'tasks.db')
@@ -22,30 +24,54 @@ export class StoreUnusableError extends Error {
 export interface Survey {
   readonly header: StoreHeader | 'none' | 'damaged'
   readonly mark: FoundMark
-  /** The store's file as it is, if it was closed properly and is small enough to be read whole. */
-  readonly file: ClosedFile | null
+  /** null: there is no store with tables, or one of a later version. */
+  readonly pages: SurveyedPages | null
   /** Directories of indexes. */
   readonly indexes: number
 }
 
-export function survey(directory: string): Survey {
+export interface SurveyedPages {
+  /** Of all pages, those in the log included. */
+  readonly checksums: PageChecksums
+  /** Whether they were there before; if not they are those of the file as it was found. */
+  readonly areKnown: boolean
+  /** Numbers of pages that are not what was written. */
+  readonly damaged: readonly number[]
+}
+
+/** @param isCompared whether a survey has just compared the pages of the store, so that this one need not */
+export function survey(directory: string, isCompared = false): Survey {
   const mark = readMark(markPath(directory))
-  const header = readStoreHeader(storePath(directory))
-  const isClosed = typeof mark === 'object' && mark.closed !== null
+  const path = storePath(directory)
+  const header = readStoreHeader(path)
   return {
     header,
     mark,
-    file: isClosed && typeof header === 'object' && !header.hasLog ? wholeFile(storePath(directory)) : null,
+    pages:
+      typeof header === 'object' && header.version > 0 && header.version <= SCHEMA_VERSION
+        ? surveyedPages(path, header, typeof mark === 'object', isCompared)
+        : null,
     indexes: directoriesIn(indexesPath(directory)),
   }
 }
 
-/** Checksum of a store's file; null if reading all of it would take too long. */
-export const wholeFile = (path: string): ClosedFile | null =>
-  statSync(path).size <= CHECKED_STORE_BYTES_MAX ? closedFile(path) : null
+/** @param isMarked false: the store is taken as it is, as after an intended change of it past the server */
+function surveyedPages(
+  path: string,
+  { log, pageBytes }: StoreHeader,
+  isMarked: boolean,
+  isCompared: boolean,
+): SurveyedPages {
+  const stored = isMarked ? PageChecksums.read(checksumsPath(path)) : null
+  const checksums = stored ?? PageChecksums.none()
+  if (log.frames > 0) checksums.take(log)
+  else if (stored !== null) checksums.take(readLogAt(linkedLogPath(path)))
+  const areKnown = stored !== null && checksums.pages >= Math.floor(statSync(path).size / pageBytes)
+  return { checksums, areKnown, damaged: checksums.compare(path, pageBytes, log, isCompared) }
+}
 
 /** Why the store must not be opened, without the way out; null if it may be. */
-export function objection({ header, mark, file, indexes }: Survey): string | null {
+export function objection({ header, mark, pages, indexes }: Survey): string | null {
   if (header === 'damaged') return 'is damaged: its header is not one of SQLite'
   const isNew = header === 'none' || header.version === 0
   if (isNew) {
@@ -58,13 +84,16 @@ export function objection({ header, mark, file, indexes }: Survey): string | nul
   if (typeof mark !== 'object') return null
   if (isBehind(header.sequence, mark.sequence))
     return `ends at transaction ${header.sequence}, though ${transactions(mark.sequence)} were acknowledged: its newest part is lost`
-  const isSame =
-    file === null ||
-    mark.closed === null ||
-    (file.bytes === mark.closed.bytes && file.check === mark.closed.check)
-  return isSame
-    ? null
-    : 'is damaged: its content is not what it was when the server stopped (if it was edited on purpose, delete the file `tasks.mark`)'
+  if (pages === null || pages.damaged.length === 0) return null
+  return `is damaged: ${namesOf(pages.damaged)} not what was written (if it was edited on purpose, delete the file \`tasks.mark\`)`
+}
+
+/** As the subject of a sentence, with its verb. */
+function namesOf(pages: readonly number[]): string {
+  const [first, ...others] = pages
+  return others.length === 0
+    ? `page ${first} of its file is`
+    : `page ${first} of its file and ${others.length} others are`
 }
 
 const transactions = (count: number) => (count === 1 ? '1 transaction' : `${count} transactions`)

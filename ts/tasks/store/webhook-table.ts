@@ -1,6 +1,7 @@
 import { WEBHOOK_BACKLOG_TASKS_MAX } from '../limits.js'
 import type { TaskRow } from './records.js'
 import { taskColumns, taskRow, text } from './rows.js'
+import { sealOf, unsealed } from './sealed-rows.js'
 import type { Sql } from './sql.js'
 import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 
@@ -22,8 +23,8 @@ export class WebhookTable {
 
   all(): readonly StoredWebhook[] {
     return this.#sql
-      .all('SELECT uuid, body FROM webhooks WHERE body IS NOT NULL ORDER BY uuid')
-      .map((row) => ({ uuid: text(row.uuid), ...(JSON.parse(text(row.body)) as WebhookBody) }))
+      .all('SELECT uuid, body, checksum FROM webhooks WHERE body IS NOT NULL ORDER BY uuid')
+      .map((row) => ({ uuid: text(row.uuid), ...(unsealed('webhooks', row) as WebhookBody) }))
   }
 
   /** Writes one; a new one is told of what finishes from now on. False if it would be one too many. */
@@ -103,10 +104,10 @@ export class WebhookTable {
 
   #begin(uuid: string, body: string | null): void {
     this.#sql.run(
-      `INSERT INTO webhooks (uuid, body, delivered)
-       VALUES (?, ?, (SELECT ifnull(max(uid), -1) FROM batches WHERE finished_at IS NOT NULL))
-       ON CONFLICT (uuid) DO UPDATE SET body = excluded.body`,
-      [uuid, body],
+      `INSERT INTO webhooks (uuid, body, checksum, delivered)
+       VALUES (?, ?, ?, (SELECT ifnull(max(uid), -1) FROM batches WHERE finished_at IS NOT NULL))
+       ON CONFLICT (uuid) DO UPDATE SET body = excluded.body, checksum = excluded.checksum`,
+      [uuid, body, body === null ? null : sealOf(uuid, body)],
     )
   }
 

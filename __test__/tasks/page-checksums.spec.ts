@@ -1,0 +1,203 @@
+import { execFile } from 'node:child_process'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+import { type DriverName, openTasks } from '../../ts/tasks/index.js'
+import { readLogAt } from '../../ts/tasks/store/store-header.js'
+import { objection, survey } from '../../ts/tasks/store/survey.js'
+import { numbers } from '../support/numbers.js'
+import { openFake } from './fake-engine.js'
+import { create, quiet, temporaryDirectory, testQueue } from './test-queue.js'
+
+// The pages of a task store's file have checksums:
+// 1. A store that this program wrote passes, whether it was closed, killed, or its process ended without closing it.
+// 2. One changed bit of the file refuses the start, unless it lies in a page that is read from the log.
+// 3. Checksums that are missing or damaged are told once, and made anew.
+// 4. Checkpoints keep the log short.
+
+const drivers: readonly DriverName[] = ['libsql', 'node-sqlite3-wasm']
+/** Enough for several checkpoints. */
+const TASKS = 500
+const FLIPS = 150
+
+type Ending = 'killed' | 'stopped' | 'exited'
+
+const how: Readonly<Record<Ending, string>> = {
+  killed: 'was killed',
+  stopped: 'closed it',
+  exited: 'ended without closing it',
+}
+
+const samples = await mkdtemp(join(tmpdir(), 'siftd-pages-'))
+const sampleOf = (driver: DriverName, ending: string) => join(samples, `${driver}-${ending}`)
+for (const driver of drivers) await built(driver)
+test.after.always(() => rm(samples, { recursive: true, force: true }))
+
+/** A store after each ending. */
+async function built(driver: DriverName): Promise<void> {
+  const [killed, stopped, exited] = [
+    sampleOf(driver, 'killed'),
+    sampleOf(driver, 'stopped'),
+    sampleOf(driver, 'exited'),
+  ]
+  const engine = await openFake(join(stopped, 'indexes'))
+  const opened = await openTasks({ directory: stopped, engine, log: quiet, driver })
+  for (let at = 0; at < TASKS; at++) await opened.tasks.enqueue(create(`boats-${at}`))
+  await cp(stopped, killed, { recursive: true })
+  await unlock(killed)
+  await opened.close()
+  await cp(stopped, exited, { recursive: true })
+  await exit(exited, driver, 20)
+}
+
+async function unlock(directory: string): Promise<void> {
+  await rm(join(directory, 'tasks', 'lock'), { force: true })
+}
+
+/** Runs a process that adds tasks and ends without closing the store. */
+async function exit(directory: string, driver: DriverName, tasks: number): Promise<void> {
+  const child = fileURLToPath(new URL('./exit-child.js', import.meta.url))
+  await promisify(execFile)(process.execPath, [child, directory, driver, String(tasks)])
+  await unlock(directory)
+}
+
+async function copyOf(t: ExecutionContext, driver: DriverName, ending: Ending): Promise<string> {
+  const directory = join(await temporaryDirectory(t), 'data')
+  await cp(sampleOf(driver, ending), directory, { recursive: true })
+  return directory
+}
+
+const fileIn = (directory: string, name: string) => join(directory, 'tasks', name)
+
+/** Opens a queue, counts its tasks, and tells what was warned of. */
+async function reopened(t: ExecutionContext, directory: string, driver: DriverName) {
+  const warnings: string[] = []
+  const log = { ...quiet, warn: (facts: { reason?: string }) => void warnings.push(String(facts.reason)) }
+  const queue = await testQueue(t, { directory, driver, log })
+  const { total } = await queue.tasks.list({}, { limit: 1, from: null, reverse: false })
+  return { ...queue, total, warnings }
+}
+
+for (const driver of drivers) {
+  for (const ending of ['killed', 'stopped', 'exited'] as const) {
+    test(`${driver}: a store whose process ${how[ending]} opens without a doubt, again and again`, async (t) => {
+      const directory = await copyOf(t, driver, ending)
+      for (const more of [0, 1]) {
+        const { tasks, total, warnings, close } = await reopened(t, directory, driver)
+        t.is(total, TASKS + (ending === 'exited' ? 20 : 0) + more)
+        t.deepEqual(warnings, [])
+        await tasks.enqueue(create('another'))
+        await close()
+      }
+    })
+
+    test(`${driver}: a bit flipped in the file of a store whose process ${how[ending]} refuses the start`, async (t) => {
+      const directory = await copyOf(t, driver, ending)
+      const path = fileIn(directory, 'tasks.db')
+      const { pages } = readLogAt(`${path}-wal`)
+      const file = openSync(path, 'r+')
+      t.teardown(() => closeSync(file))
+      const { size } = await stat(path)
+      const random = numbers(1)
+      const byte = Buffer.alloc(1)
+      let refused = 0
+      for (let flip = 0; flip < FLIPS; flip++) {
+        const at = Math.floor(random() * size)
+        const page = 1 + Math.floor(at / 4096)
+        const flipped = () => {
+          readSync(file, byte, 0, 1, at)
+          byte[0]! ^= 1 << (flip % 8)
+          writeSync(file, byte, 0, 1, at)
+        }
+        flipped()
+        const found = survey(directory)
+        flipped()
+        if (pages.has(page) || page > found.pages!.checksums.pages) continue
+        refused++
+        t.regex(
+          objection(found) ?? '',
+          new RegExp(`page ${page} of its file is|header|ends at transaction`),
+          `byte ${at}`,
+        )
+      }
+      t.true(refused > FLIPS / 4, `${refused} flips lay in pages of the file`)
+      t.is(objection(survey(directory)), null)
+    })
+  }
+
+  test(`${driver}: a process that ends without closing its store may do so again and again`, async (t) => {
+    const directory = await copyOf(t, driver, 'exited')
+    // More than one checkpoint, a few transactions, and none.
+    for (const more of [300, 3, 0]) await exit(directory, driver, more)
+    const { total, warnings } = await reopened(t, directory, driver)
+    t.is(total, TASKS + 20 + 303)
+    t.deepEqual(warnings, [])
+  })
+
+  test(`${driver}: the log of a store stays short`, async (t) => {
+    const { size } = await stat(fileIn(sampleOf(driver, 'killed'), 'tasks.db-wal'))
+    t.true(size < 5_000_000, `${size} bytes`)
+  })
+
+  test(`${driver}: a rewritten store opens without a doubt`, async (t) => {
+    const directory = await copyOf(t, driver, 'stopped')
+    const { tasks } = await reopened(t, directory, driver)
+    await tasks.compact()
+    await tasks.enqueue(create('another'))
+    const killed = join(await temporaryDirectory(t), 'data')
+    await cp(directory, killed, { recursive: true })
+    await unlock(killed)
+    const { total, warnings } = await reopened(t, killed, driver)
+    t.is(total, TASKS + 1)
+    t.deepEqual(warnings, [])
+  })
+}
+
+const losses: Readonly<Record<string, (checksums: string) => Promise<unknown>>> = {
+  deleted: (checksums) => rm(checksums),
+  emptied: (checksums) => truncate(checksums, 0),
+  'cut by a byte': async (checksums) => truncate(checksums, (await stat(checksums)).size - 1),
+  'with a bit flipped': async (checksums) => {
+    const bytes = await readFile(checksums)
+    bytes[200]! ^= 4
+    await writeFile(checksums, bytes)
+  },
+}
+for (const [name, damage] of Object.entries(losses)) {
+  for (const ending of ['killed', 'stopped'] as const) {
+    test(`checksums that are ${name}, of a store whose process ${how[ending]}, are told and made anew`, async (t) => {
+      const directory = await copyOf(t, 'libsql', ending)
+      await damage(fileIn(directory, 'tasks.db-checksums'))
+      const first = await reopened(t, directory, 'libsql')
+      t.is(first.total, TASKS)
+      t.deepEqual(first.warnings, ['the checksums of its pages are missing or damaged'])
+      await first.close()
+      const second = await reopened(t, directory, 'libsql')
+      t.deepEqual(second.warnings, [])
+    })
+  }
+}
+
+test('a file system without hard links loses the checksums of a killed store, and those alone', async (t) => {
+  const directory = await copyOf(t, 'libsql', 'stopped')
+  const patch = join(await temporaryDirectory(t), 'patch.cjs')
+  await writeFile(patch, `require('node:fs').linkSync = () => { throw new Error('ENOTSUP') }`)
+  const opening = async (end: 'killed' | 'closed') => {
+    const child = fileURLToPath(new URL('./exit-child.js', import.meta.url))
+    const env = { ...process.env, NODE_OPTIONS: `--require ${patch}` }
+    await promisify(execFile)(process.execPath, [child, directory, 'libsql', '3', end], { env })
+    await unlock(directory)
+  }
+  await opening('closed')
+  const closed = await reopened(t, directory, 'libsql')
+  t.deepEqual(closed.warnings, [])
+  await closed.close()
+  await opening('killed')
+  const killed = await reopened(t, directory, 'libsql')
+  t.is(killed.total, TASKS + 6)
+  t.deepEqual(killed.warnings, ['the checksums of its pages are missing or damaged'])
+})

@@ -1,0 +1,129 @@
+/** Opens the task store of a data directory, or says why it must stay as it is. */
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
+import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
+import { DamagedStoreError, StoreVersionError } from './errors.js'
+import { claim, DirectoryInUseError } from './lock.js'
+import { MarkWriter } from './mark.js'
+import { PageChecksums } from './page-checksums.js'
+import { FIRST_WITH_MARK, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA_VERSION } from './schema.js'
+import { Store } from './store.js'
+import { isMisread } from './store-header.js'
+import { markPath, objection, refusal, StoreUnusableError, type Survey, storePath, survey } from './survey.js'
+
+/** What the main thread starts this one with. */
+export interface WorkerSetup {
+  /** The data directory. */
+  readonly directory: string
+  /** Whether the directory is being made, so that there need not be a store for the indexes in it. */
+  readonly isNew: boolean
+  /** Whether the pages of the store have just been compared with their checksums. */
+  readonly isCompared: boolean
+  readonly driver: DriverName | null
+  /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
+  readonly reserveBytes: number
+  readonly storeBytesMax: number
+}
+
+/** @throws StoreUnusableError, StoreVersionError, DirectoryInUseError, or Error with a message for humans */
+export async function openStore({ directory, isNew, isCompared, driver: forced }: WorkerSetup) {
+  const { driver, reasons } = loadDriver(forced ?? undefined)
+  const path = storePath(directory)
+  mkdirSync(dirname(path), { recursive: true })
+  const release = await claim(join(dirname(path), 'lock'))
+  try {
+    const found = survey(directory, isCompared)
+    requireKnownVersion(path, found)
+    const reason = isNew ? null : objection(found)
+    if (reason !== null) throw refusal(directory, reason)
+    const { store, checkpoints, mark } = openMarked(driver, directory, found)
+    return {
+      store,
+      checkpoints,
+      name: driver.name,
+      reasons,
+      doubt: doubtOf(found),
+      close() {
+        const isSettled = checkpoints.settle()
+        store.close()
+        checkpoints.close(isSettled)
+        mark.close()
+        release()
+      },
+    }
+  } catch (error) {
+    release()
+    if (error instanceof StoreUnusableError || error instanceof StoreVersionError) throw error
+    if (error instanceof DamagedStoreError) throw refusal(directory, error.message)
+    const reason = error instanceof Error ? error.message : String(error)
+    const fault = storeFault(error)
+    if (fault === 'busy')
+      throw new DirectoryInUseError(`the task store ${path} is in use by another process; stop it first`)
+    if (fault === 'corrupt' && !isMisread(path, error)) throw refusal(directory, `is damaged (${reason})`)
+    throw new Error(`cannot open the task store ${path}: ${reason}`, { cause: error })
+  }
+}
+
+/** @throws StoreVersionError */
+function requireKnownVersion(path: string, { header }: Survey): void {
+  if (typeof header !== 'object' || header.version === 0 || header.version === SCHEMA_VERSION) return
+  if (MIGRATIONS[header.version] !== undefined) return
+  throw new StoreVersionError(
+    `the task store ${path} has version ${header.version}, this program reads version ${SCHEMA_VERSION}`,
+  )
+}
+
+/** Opens the store, and beside it its checksums and the mark that every transaction is told from then on. */
+function openMarked(driver: Driver, directory: string, { header, mark: found, pages }: Survey) {
+  const path = storePath(directory)
+  const checksums = pages?.checksums ?? PageChecksums.none()
+  saveBeforeOpening(path, checksums)
+  let [checkpoints, mark]: [Checkpoints | null, MarkWriter | null] = [null, null]
+  const connection = driver.open(path)
+  try {
+    // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
+    // makes any other process that opens this file fail at once.
+    connection.exec('PRAGMA locking_mode = EXCLUSIVE')
+    connection.exec('PRAGMA journal_mode = WAL')
+    connection.exec('PRAGMA synchronous = FULL')
+    connection.exec('PRAGMA temp_store = MEMORY')
+    const made = new Checkpoints(connection, path, checksums)
+    checkpoints = made
+    const store = new Store(connection, {
+      isCompared: pages?.areKnown ?? false,
+      identity: typeof found === 'object' ? found.store : null,
+      reached: (sequence) => mark?.reach(sequence),
+      settle: () => made.settle(),
+    })
+    mark = new MarkWriter(markPath(directory), { store: store.identity, sequence: store.sequence })
+    if (header === 'none') for (const made of [dirname(path), directory]) syncNames(made)
+    return { store, checkpoints, mark }
+  } catch (error) {
+    connection.close()
+    checkpoints?.close(false)
+    throw error
+  }
+}
+
+/** Windows refuses to open a directory; its file systems journal names by themselves. */
+function syncNames(directory: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** Stores of earlier versions have neither mark nor checksums. */
+function doubtOf({ header, mark, pages }: Survey): string | null {
+  if (typeof header !== 'object' || header.version === 0) return null
+  if (mark === 'damaged') return 'the file `mark` beside the task store is damaged'
+  if (mark === 'none') {
+    return header.version < FIRST_WITH_MARK ? null : 'the file `mark` beside the task store is missing'
+  }
+  if (pages === null || pages.areKnown || header.version <= LAST_WITHOUT_SEALS) return null
+  return 'the checksums of its pages are missing or damaged'
+}

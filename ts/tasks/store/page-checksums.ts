@@ -1,0 +1,179 @@
+/**
+ * Is each page of the task store's file what SQLite wrote there? SQLite cannot tell: its pages have no checksums.
+ *
+ *     file  = block*
+ *     block = 127 checksums of pages, checksum of the block's number and those: 512 bytes of numbers of 32 bits, little endian
+ *
+ * Block 0 begins with page 1. A page's checksum is the CRC-32 of its bytes, and 0 says that it is not known: SQLite
+ * leaves a page unwritten that was freed in the transaction in which it was added.
+ *
+ * Only a checkpoint writes into the file of a store in write-ahead mode, and only pages of its log. So checksums are
+ * taken from the log, and are on disk before the log begins anew; until then the log has the page itself. See
+ * `checkpoints.ts`.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { bytesAt, type Log } from './log.js'
+
+const BLOCK_BYTES = 512
+const BLOCK_PAGES = BLOCK_BYTES / 4 - 1
+
+/** Pages read at a time: one megabyte of the usual ones. */
+const PAGES_READ = 256
+
+const UNKNOWN = 0
+
+/** The checksums of a store's pages, in memory until they are saved. */
+export class PageChecksums {
+  /** By number of the page; pages count from 1. */
+  #checksums: Uint32Array
+  readonly #changedBlocks = new Set<number>()
+
+  private constructor(checksums: Uint32Array) {
+    this.#checksums = checksums
+  }
+
+  /** Those of a store of which nothing is known. */
+  static none(): PageChecksums {
+    return new PageChecksums(new Uint32Array(1))
+  }
+
+  /** @returns null if there is no file of them, or a block of it is damaged */
+  static read(path: string): PageChecksums | null {
+    const bytes = contentOf(path)
+    if (bytes.length === 0 || bytes.length % BLOCK_BYTES !== 0) return null
+    const blocks = bytes.length / BLOCK_BYTES
+    const checksums = new Uint32Array(1 + blocks * BLOCK_PAGES)
+    for (let number = 0; number < blocks; number++) {
+      const block = bytes.subarray(number * BLOCK_BYTES, (number + 1) * BLOCK_BYTES)
+      if (block.readUInt32LE(BLOCK_BYTES - 4) !== checkOf(block, number)) return null
+      for (let at = 0; at < BLOCK_PAGES; at++) {
+        checksums[1 + number * BLOCK_PAGES + at] = block.readUInt32LE(at * 4)
+      }
+    }
+    return new PageChecksums(checksums)
+  }
+
+  /** Pages that have an entry here, though it may say that nothing is known of them. */
+  get pages(): number {
+    return this.#checksums.length - 1
+  }
+
+  /** Takes over the pages that a checkpoint of this log writes into the store's file. */
+  take({ frames, pages, pageCount }: Log): void {
+    if (frames === 0) return
+    this.#resize(pageCount)
+    for (const [page, checksum] of pages) this.#put(page, entryOf(checksum))
+  }
+
+  /**
+   * Compares the pages of a store's file, and takes over those of which nothing is known.
+   * @param log of the store, whose pages count instead of those of the file
+   * @param isCompared whether the file was compared a moment ago; then only unknown pages are read
+   * @returns numbers of the pages that are not what was written
+   */
+  compare(path: string, pageBytes: number, log: Log, isCompared: boolean): readonly number[] {
+    const file = openSync(path, 'r')
+    try {
+      const filePages = Math.floor(fstatSync(file).size / pageBytes)
+      if (log.frames > 0) this.#resize(log.pageCount)
+      else this.#resize(Math.max(this.pages, filePages))
+      const damaged: number[] = []
+      for (let first = 1; first <= this.pages; first += PAGES_READ) {
+        const last = Math.min(first + PAGES_READ - 1, this.pages)
+        if (isCompared && !this.#checksums.subarray(first, last + 1).includes(UNKNOWN)) continue
+        const bytes = bytesAt(file, (first - 1) * pageBytes, (last - first + 1) * pageBytes)
+        for (let page = first; page <= last; page++) {
+          if (log.pages.has(page)) continue
+          const from = (page - first) * pageBytes
+          const isThere = from + pageBytes <= bytes.length
+          const checksum = isThere ? entryOf(crc32(bytes.subarray(from, from + pageBytes))) : UNKNOWN
+          if (this.#checksums[page] === UNKNOWN) this.#put(page, checksum)
+          else if (this.#checksums[page] !== checksum) damaged.push(page)
+        }
+      }
+      return damaged
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Writes what has changed, durably. What could not be written is written by the next call. */
+  save(path: string): void {
+    if (this.#changedBlocks.size === 0) return
+    const file = openSync(path, constants.O_RDWR | constants.O_CREAT)
+    try {
+      const blocks = Math.ceil(this.pages / BLOCK_PAGES)
+      for (const number of this.#changedBlocks) {
+        if (number < blocks) writeSync(file, this.#block(number), 0, BLOCK_BYTES, number * BLOCK_BYTES)
+      }
+      ftruncateSync(file, blocks * BLOCK_BYTES)
+      fsyncSync(file)
+      this.#changedBlocks.clear()
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Removes the file of checksums; the next call of `save` writes it anew. */
+  unsave(path: string): void {
+    rmSync(path, { force: true })
+    for (let block = 0; block * BLOCK_PAGES < this.pages; block++) this.#changedBlocks.add(block)
+  }
+
+  #block(number: number): Buffer {
+    const block = Buffer.alloc(BLOCK_BYTES)
+    for (let at = 0; at < BLOCK_PAGES; at++) {
+      block.writeUInt32LE(this.#checksums[1 + number * BLOCK_PAGES + at] ?? UNKNOWN, at * 4)
+    }
+    block.writeUInt32LE(checkOf(block, number), BLOCK_BYTES - 4)
+    return block
+  }
+
+  #put(page: number, checksum: number): void {
+    if (this.#checksums[page] === checksum) return
+    this.#checksums[page] = checksum
+    this.#changedBlocks.add(blockOf(page))
+  }
+
+  #resize(pages: number): void {
+    if (pages === this.pages) return
+    // Pages that are gone leave entries in the last block, and new ones may begin whole blocks.
+    const last = Math.max(1, pages)
+    for (let block = blockOf(Math.min(this.pages, last) || 1); block <= blockOf(last); block++) {
+      this.#changedBlocks.add(block)
+    }
+    const resized = new Uint32Array(1 + pages)
+    resized.set(this.#checksums.subarray(0, 1 + pages))
+    this.#checksums = resized
+  }
+}
+
+const blockOf = (page: number): number => Math.floor((page - 1) / BLOCK_PAGES)
+
+const entryOf = (checksum: number): number => (checksum === UNKNOWN ? 1 : checksum)
+
+function checkOf(block: Buffer, number: number): number {
+  const ahead = Buffer.alloc(4)
+  ahead.writeUInt32LE(number)
+  return crc32(block.subarray(0, BLOCK_BYTES - 4), crc32(ahead))
+}
+
+function contentOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
+}
