@@ -5,6 +5,7 @@ import { nativeEngine } from '../support/requirements.js'
 import { ServerProcess } from '../support/server-process.js'
 import { testNeeding } from '../support/test-needing.js'
 import { buildLibrary, type CallFault, Faults, failingCalls } from './library.js'
+import { settled } from './load.js'
 import { checkOneLine } from './one-line.js'
 
 const START_MS_MAX = 120_000
@@ -15,6 +16,7 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
   { calls: ['read'], error: 'EIO', pattern: '/tasks/tasks.db' },
   { calls: ['open', 'mkdir'], error: 'ENOSPC', pattern: '/tasks/*' },
   { calls: ['open', 'read'], error: 'EIO', pattern: '/indexes*' },
+  { calls: ['open'], error: 'EMFILE', pattern: '/indexes/*' },
 ]
 
 for (const engine of ['fallback', 'native']) {
@@ -29,7 +31,14 @@ for (const engine of ['fallback', 'native']) {
     const first = await ServerProcess.start(setup)
     if (first.kind !== 'listening') return t.fail(first.errors)
     await first.server.call('POST', '/indexes/films/documents', [{ id: 1 }])
+    await settled(first.server)
     await first.server.kill()
+    // A task that waits: the start asks the newest commit of its index whether it is done.
+    const waiting = ['--experimental-max-number-of-batched-tasks', '0']
+    const second = await ServerProcess.start({ ...setup, args: [...setup.args, ...waiting] })
+    if (second.kind !== 'listening') return t.fail(second.errors)
+    await second.server.call('POST', '/indexes/films/documents', [{ id: 2 }])
+    await second.server.kill()
     let hits = 0
     for (const { pattern, ...rest } of cases) {
       const name = `${rest.error} of ${rest.calls.join()} on ${pattern}`

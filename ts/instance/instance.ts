@@ -17,6 +17,7 @@ import {
   StoreError,
   StoreUnusableError,
   type TasksSetup,
+  UnreadableIndexError,
 } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
@@ -141,8 +142,8 @@ const isUnusable = (error: unknown): boolean =>
  * Throws a fault of the data directory as a `LaunchError`, which is shown in one line, and any other error as it is.
  */
 function asLaunchError(error: unknown): never {
-  const isKnown =
-    error instanceof StoreError || error instanceof StoreUnusableError || error instanceof DirectoryInUseError
+  const known = [StoreError, StoreUnusableError, DirectoryInUseError, UnreadableIndexError]
+  const isKnown = error instanceof Error && known.some((kind) => error instanceof kind)
   throw isKnown ? new LaunchError(error.message, 1) : error
 }
 

@@ -6,6 +6,7 @@ export type { DumpedBatch, DumpedTask, DumpSource, WriteDump } from './execute/d
 export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS } from './limits.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
+export { UnreadableIndexError } from './recovery/recovery.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'
 export { openRestore, type Restore } from './recovery/restore.js'
 export { checksumOf, isDiskFull, noSpace } from './spool.js'

@@ -21,10 +21,21 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
   'indexUpdate',
 ])
 
+/** The system keeps an index with waiting tasks from being read, so that it is not known which of them are done. */
+export class UnreadableIndexError extends Error {
+  override readonly name = 'UnreadableIndexError'
+
+  constructor(uid: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(`the index \`${uid}\`, which has waiting tasks, cannot be read: ${reason}`, { cause })
+  }
+}
+
 /**
  * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
  * was not recorded is recorded now, and leftovers are cleared, see `clearLeftovers`.
  * @returns the uid for the next batch
+ * @throws UnreadableIndexError
  */
 export async function recover(start: Start, around: BatchContext, lost: LostAndFound): Promise<number> {
   const { engine, spool, catalogue, store, log, clock } = around
@@ -80,7 +91,8 @@ export async function recover(start: Start, around: BatchContext, lost: LostAndF
     try {
       return await engine.lastCommit(id)
     } catch (error) {
-      if (!(error instanceof EngineError) || error.code !== 'index_damaged') throw error
+      if (!(error instanceof EngineError)) throw new UnreadableIndexError(uid, error)
+      if (error.code !== 'index_damaged') throw error
       log.warn({ indexUid: uid, damage: engine.damage(id) }, 'an index with waiting tasks is damaged')
       return null
     }
