@@ -129,7 +129,7 @@ for (const [uid, { dataset, primaryKey, settings }] of Object.entries(golden.ind
     uid: ++batch,
     indexUid: uid,
     operations: [
-      { taskUid: batch * 2, kind: 'settings', settings: complete(settings) },
+      { taskUid: batch * 2, kind: 'settings', settings: JSON.stringify(complete(settings)) },
       {
         taskUid: batch * 2 + 1,
         kind: 'documents',

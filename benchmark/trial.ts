@@ -50,7 +50,11 @@ async function trial(
     uid: 0,
     indexUid: 'films',
     operations: [
-      { taskUid: 0, kind: 'settings', settings: { ...defaultIndexSettings, ...benchSettings } },
+      {
+        taskUid: 0,
+        kind: 'settings',
+        settings: JSON.stringify({ ...defaultIndexSettings, ...benchSettings }),
+      },
       {
         taskUid: 1,
         kind: 'documents',

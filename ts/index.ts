@@ -15,9 +15,9 @@ import {
   packageVersion,
   userDirectory,
 } from './instance/index.js'
-import { readBody } from './parse/index.js'
+import { defaultJsonLimits, JsonText } from './parse/index.js'
 import { isIndexUid, readSearch } from './requests/index.js'
-import { parseLaunchOptions, renderSettings, settingsBody, settingsChange } from './settings/index.js'
+import { parsedSettings, parseLaunchOptions, renderSettings } from './settings/index.js'
 import type { IndexEntry, Task, TaskContent, TaskSummary, TaskType } from './tasks/index.js'
 import { openLog } from './telemetry/index.js'
 
@@ -137,7 +137,8 @@ export async function open(options: OpenOptions): Promise<Siftd> {
       for (;;) {
         const task = await tasks.get(taskUid, null)
         if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
-        if (task.finishedAt !== null) return task
+        if (task.finishedAt !== null)
+          return { ...task, ...(task.details && { details: whole(task.details) }) }
         if (performance.now() > deadline) throw new Error(`task ${taskUid} is still ${task.status}`)
         await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       }
@@ -151,7 +152,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
     const rule = 'letters, digits, `-` and `_`, at most 400'
     throw new ApiError('invalid_index_uid', `\`${uid}\` is not a valid index uid: ${rule}`)
   }
-  const { tasks } = instance.queue
+  const { tasks, settingsThread } = instance.queue
   const { engine } = instance.opened
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
     tasks.enqueue({ indexUid: uid, type, content })
@@ -219,13 +220,18 @@ function index(instance: Instance, features: Features, uid: string): Index {
       return parsed(body) as SearchAnswer
     },
     async updateSettings(patch) {
-      const change = settingsChange(readBody(bytes(patch), settingsBody), features.flags)
-      return enqueue('settingsUpdate', { kind: 'settings', ...change, isReset: false, mayCreateIndex: true })
+      const request = { name: null, limits: defaultJsonLimits, features: features.flags }
+      const { update } = await settingsThread.read(bytes(patch), request)
+      return enqueue('settingsUpdate', { kind: 'settings', ...update, isReset: false, mayCreateIndex: true })
     },
-    settings: async () => renderSettings(await engine.settings(entry().id), features.flags),
+    settings: async () => renderSettings(parsedSettings(await engine.settings(entry().id)), features.flags),
     delete: () => enqueue('indexDeletion', { kind: 'indexDeletion' }),
   }
 }
+
+/** Details as an object, however long they are. */
+const whole = (details: Document): Document =>
+  details instanceof JsonText ? (JSON.parse(details.json) as Document) : details
 
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const parsed = (body: Uint8Array): unknown => JSON.parse(Buffer.from(body).toString())

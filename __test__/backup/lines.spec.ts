@@ -218,8 +218,8 @@ const waiting: Readonly<Record<string, readonly [TaskType, TaskContent]>> = {
     'settingsUpdate',
     {
       kind: 'settings',
-      patch,
-      details: { ...patch, pagination: null },
+      patch: JSON.stringify(patch),
+      details: JSON.stringify({ ...patch, pagination: null }),
       isReset: false,
       mayCreateIndex: true,
     },

@@ -1,10 +1,12 @@
 /** What the fallback engine's files survive, and what it refuses to read. */
+
 import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Operation } from '../../ts/engine/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
+import { parsedSettings } from '../../ts/settings/index.js'
 import { type OpenEngine, TestEngine } from '../support/engine.js'
 
 const open: OpenEngine = (directory) =>
@@ -285,7 +287,7 @@ test.serial(
       t.deepEqual(await engine.idsFor('things', 'first'), [1])
       t.deepEqual(await engine.idsFor('things', 'second'), [])
       t.deepEqual(await engine.idsFor('things', 'third'), [3])
-      t.deepEqual((await engine.engine.settings('things')).stopWords, [])
+      t.deepEqual(parsedSettings(await engine.engine.settings('things')).stopWords, [])
     }
   },
 )

@@ -185,7 +185,7 @@ export class TestEngine {
   }
 
   async configure(index: IndexId, settings: PartialSettings): Promise<OperationOutcome> {
-    return this.outcome(index, { kind: 'settings', settings: completeSettings(settings) })
+    return this.outcome(index, { kind: 'settings', settings: JSON.stringify(completeSettings(settings)) })
   }
 
   async searchText(index: IndexId, body: SearchBody): Promise<string> {

@@ -154,6 +154,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   const app = buildServer({
     engine: wrapEngine(engine),
     tasks: queue.tasks,
+    settingsThread: queue.settingsThread,
     instance: queue.instance,
     webhooks,
     outbound,

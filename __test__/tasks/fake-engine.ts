@@ -10,7 +10,7 @@ import {
   type Payload,
   type Prepared,
 } from '../../ts/engine/index.js'
-import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
+import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../../ts/settings/index.js'
 
 /** An index of the fake: all of it in one JSON file, replaced as a whole by each commit. */
 export interface FakeIndex {
@@ -119,7 +119,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
       await rename(`${fileOf(index)}.before`, fileOf(index))
     },
     lastCommit: async (index) => (await read(index)).lastCommit,
-    settings: async (index) => (await read(index)).settings,
+    settings: async (index) => JSON.stringify((await read(index)).settings),
     async stats(index): Promise<IndexStats> {
       const numberOfDocuments = Object.keys((await read(index)).documents).length
       return {
@@ -199,13 +199,15 @@ export async function applied(
           outcomes.push({ taskUid, touched: true, deletedDocuments: removed })
           break
         }
-        case 'settings':
-          if (operation.settings.filterableAttributes.includes('_geo') && hasBadPlace(state)) {
+        case 'settings': {
+          const settings = parsedSettings(operation.settings)
+          if (settings.filterableAttributes.includes('_geo') && hasBadPlace(state)) {
             throw new EngineError('invalid_document_geo_field', 'a document has no place that can be read')
           }
-          state = { ...state, settings: operation.settings }
+          state = { ...state, settings }
           outcomes.push({ taskUid, touched: true })
           break
+        }
         case 'primaryKey': {
           const wanted = operation.primaryKey ?? state.primaryKey
           if (wanted !== state.primaryKey && Object.keys(state.documents).length > 0) {

@@ -124,7 +124,7 @@ async function enqueue({ tasks }: OpenedTasks, name: string, operation: Operatio
       return (await tasks.enqueue({ indexUid, type: 'documentDeletion', customMetadata, content })).taskUid
     }
     case 'settings': {
-      const patch = { stopWords: [operation.word] }
+      const patch = JSON.stringify({ stopWords: [operation.word] })
       const content = {
         kind: 'settings',
         patch,

@@ -109,7 +109,13 @@ export const deleteIds = (indexUid: string, ...ids: string[]): NewTask =>
 export const deleteBy = (indexUid: string, filter: unknown): NewTask =>
   task(indexUid, { kind: 'deleteByFilter', filter })
 export const settings = (indexUid: string, patch: Readonly<Record<string, unknown>>): NewTask =>
-  task(indexUid, { kind: 'settings', patch, details: patch, isReset: false, mayCreateIndex: true })
+  task(indexUid, {
+    kind: 'settings',
+    patch: JSON.stringify(patch),
+    details: JSON.stringify(patch),
+    isReset: false,
+    mayCreateIndex: true,
+  })
 export const swap = (...pairs: readonly (readonly [string, string, rename?: 'rename'])[]): NewTask =>
   task(null, {
     kind: 'indexSwap',

@@ -51,7 +51,7 @@ export async function restoreIndex(
   const settings = await withLengths(await settingsOf(unpacked, `${path}/settings.json`), unpacked, path)
   let report = await index.commit([
     { taskUid: 0, kind: 'primaryKey', primaryKey },
-    { taskUid: 1, kind: 'settings', settings },
+    { taskUid: 1, kind: 'settings', settings: JSON.stringify(settings) },
   ])
   const { size } = await stat(documents)
   let finished = 0

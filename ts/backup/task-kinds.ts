@@ -6,7 +6,7 @@
  */
 import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'
-import { settingsBody, settingsChange } from '../settings/index.js'
+import { settingsBody, settingsChange, updateOf } from '../settings/index.js'
 import type { DumpedTask, TaskContent, TaskType } from '../tasks/index.js'
 import { DumpError } from './dump-error.js'
 import { type Fields, unexpected } from './fields.js'
@@ -92,9 +92,9 @@ const everyFeature = { foreignKeys: true, chatCompletions: true, compositeEmbedd
 
 /** Settings as they were sent. The details of the task follow from them. */
 const sentSettings: Form<Pick<Content<'settings'>, 'patch' | 'details'>> = {
-  write: ({ patch }) => patch,
+  write: ({ patch }) => JSON.parse(patch) as unknown,
   read: (value) =>
-    settingsChange(readNode(readJsonText(JSON.stringify(value ?? {})), settingsBody), everyFeature),
+    updateOf(settingsChange(readNode(readJsonText(JSON.stringify(value ?? {})), settingsBody), everyFeature)),
 }
 
 const settingsFlags = record<Pick<Content<'settings'>, 'isReset' | 'mayCreateIndex'>>(
@@ -289,7 +289,13 @@ function pastContent({ type, details = {} }: DumpedTask['task']): TaskContent | 
         return { kind: 'deleteByFilter', filter: pastFilter(details) }
       return Object.hasOwn(details, 'providedIds') ? { kind: 'deleteByIds', ids: [] } : { kind: 'clear' }
     case 'settingsUpdate':
-      return { kind: 'settings', patch: details, details, isReset: false, mayCreateIndex: true }
+      return {
+        kind: 'settings',
+        patch: JSON.stringify(details),
+        details: '',
+        isReset: false,
+        mayCreateIndex: true,
+      }
     case 'indexCreation':
       return { kind: 'indexCreation', primaryKey: textOrNull(details.primaryKey) }
     case 'indexUpdate':

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
-import type { IndexSettings } from '../settings/index.js'
+import { type IndexSettings, parsedSettings } from '../settings/index.js'
 import {
   type DumpedBatch,
   type DumpedTask,
@@ -181,7 +181,7 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
   /** Reads the whole index before any entry of it is written; null if it is damaged, so that the dump omits it. */
   async function readIndex() {
     try {
-      const settings = await source.engine.settings(index.id)
+      const settings = parsedSettings(await source.engine.settings(index.id))
       const addDocuments = await archive.stage(`${folder}/documents.jsonl`, documents(settings))
       return { settings, addDocuments }
     } catch (error) {

@@ -102,6 +102,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const app = buildServer({
       engine: opened.engine,
       tasks: queue.tasks,
+      settingsThread: queue.settingsThread,
       instance: queue.instance,
       webhooks,
       outbound,

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   type EmbedderFields,
-  type IndexSettings,
+  type EmbeddersByName,
   indexingFields,
   type Known,
   searchingFields,
@@ -34,7 +34,7 @@ export interface Embedders {
    * say it. Only embedders that differ from `before` are asked.
    * @throws ApiError `vector_embedding_error` if a provider cannot be reached or does not fit the settings
    */
-  settled(before: IndexSettings, after: IndexSettings, options: EmbedOptions): Promise<IndexSettings>
+  settled(before: EmbeddersByName, after: EmbeddersByName, options: EmbedOptions): Promise<EmbeddersByName>
   /**
    * Vectors of documents, in the order of `subjects`; null for a document whose vectors do not change.
    * @throws ApiError `vector_embedding_error`, `invalid_document_fields`

@@ -2,7 +2,7 @@
 import { ownValue } from '../parse/index.js'
 import {
   type EmbedderFields,
-  type IndexSettings,
+  type EmbeddersByName,
   indexingFields,
   type Known,
   searchingFields,
@@ -41,17 +41,17 @@ const irrelevant = [
 /** Implements `Embedders.settled`. */
 export async function settled(
   setup: LearningSetup,
-  before: IndexSettings,
-  after: IndexSettings,
+  before: EmbeddersByName,
+  after: EmbeddersByName,
   options: EmbedOptions,
-): Promise<IndexSettings> {
+): Promise<EmbeddersByName> {
   const embedders: [string, EmbedderFields][] = []
-  for (const [name, fields] of Object.entries(after.embedders)) {
-    const old = ownValue(before.embedders, name)
+  for (const [name, fields] of Object.entries(after)) {
+    const old = ownValue(before, name)
     const isSame = old !== undefined && relevant(old) === relevant(fields)
     embedders.push([name, isSame ? fields : await learned(setup, name, fields, options)])
   }
-  return { ...after, embedders: Object.fromEntries(embedders) }
+  return Object.fromEntries(embedders)
 }
 
 const relevant = (fields: EmbedderFields): string =>

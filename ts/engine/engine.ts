@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/index.js'
-import type { IndexSettings, Remakes } from '../settings/index.js'
+import type { Remakes } from '../settings/index.js'
 
 /** Names an index on disk: the uuid of its directory. Uids live in the catalogue alone and may move. */
 export type IndexId = string
@@ -67,10 +67,10 @@ export type Operation = { readonly taskUid: number } & (
     }
   | { readonly kind: 'clear' }
   /**
-   * The complete settings the index shall have from here on: merging is done by `settings/`, which also knows
-   * which embedders have to look at their documents again. Absent: none.
+   * The complete settings the index shall have from here on, as JSON text of `IndexSettings`: merging is done by
+   * `settings/`, which also knows which embedders have to look at their documents again. Absent: none.
    */
-  | { readonly kind: 'settings'; readonly settings: IndexSettings; readonly remakes?: Remakes }
+  | { readonly kind: 'settings'; readonly settings: string; readonly remakes?: Remakes }
   /** Declares the primary key (index creation and update); null changes nothing. */
   | { readonly kind: 'primaryKey'; readonly primaryKey: string | null }
 )
@@ -294,8 +294,8 @@ export interface BareEngine {
   /** The report inside the index's newest commit, null for a directory without one. Used on recovery. */
   lastCommit(index: IndexId): Promise<BatchReport | null>
 
-  /** The complete settings of the newest commit. */
-  settings(index: IndexId): Promise<IndexSettings>
+  /** The complete settings of the newest commit, as JSON text of `IndexSettings`. */
+  settings(index: IndexId): Promise<string>
 
   /**
    * @param request `SearchRequest`

@@ -2,7 +2,7 @@
 import { type Engine, encodeRequest } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import { type JsonNode, readJson, toText } from '../parse/index.js'
-import { embedderAsSet, type IndexSettings, renderSettings } from '../settings/index.js'
+import { embedderAsSet, type IndexSettings, parsedSettings, renderSettings } from '../settings/index.js'
 import type { ExportIndex, IndexExport } from '../tasks/index.js'
 import { PAGE_DOCUMENTS, PAYLOAD_BYTES_MAX } from './limits.js'
 import { TargetInstance } from './target.js'
@@ -17,7 +17,7 @@ export function exporterOver(outbound: Outbound): ExportIndex {
     const { index, overrideSettings } = source
     const instance = new TargetInstance(outbound, target)
     // The settings are read first, so that nothing is created there for an index that cannot be read here.
-    const settings = await engine.settings(index.id)
+    const settings = parsedSettings(await engine.settings(index.id))
     const exists = await instance.hasIndex(index.uid)
     if (!exists) await instance.createIndex(index.uid, index.primaryKey)
     if (!exists || overrideSettings) {

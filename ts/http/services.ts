@@ -5,6 +5,7 @@ import type { Embedders } from '../embedders/index.js'
 import type { BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
+import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
@@ -59,6 +60,7 @@ export interface Version {
 export interface Services {
   readonly engine: Engine
   readonly tasks: Tasks
+  readonly settingsThread: SettingsThread
   readonly instance: InstanceStore
   readonly webhooks: Webhooks
   readonly outbound: Outbound

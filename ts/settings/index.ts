@@ -13,6 +13,7 @@ export {
   maskSecret,
   type SettingsFeatures,
 } from './embedders.js'
+export { type SettingsFacts, settingsFacts } from './facts.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
@@ -38,6 +39,17 @@ export {
   RequestTemplateError,
   takenFromAnswer,
 } from './request-template.js'
+export {
+  completeSettings,
+  type EmbeddersByName,
+  type MergedSettings,
+  parsedSettings,
+  type ReadSettings,
+  type SettingsRequest,
+  type SettingsUpdate,
+  updateOf,
+} from './texts.js'
+export { SettingsThread } from './thread.js'
 export {
   resetAllSettings,
   resetSetting,

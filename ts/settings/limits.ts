@@ -21,3 +21,12 @@ export const RENDER_MEMORY_MAX = 5_000_000
  * in a million took three minutes.
  */
 export const SEARCH_STEPS_PER_UNIT = 16
+
+/** Settings of more characters are parsed, merged and written on a thread of their own: so many take a millisecond. */
+export const INLINE_SETTINGS_CHARS_MAX = 65_536
+
+/** Milliseconds without work after which that thread ends. Starting it again takes a tenth of a second. */
+export const THREAD_IDLE_MS_MAX = 2_000
+
+/** Megabytes for what that thread has just made; the platform's 48 fill up before anything is collected. */
+export const THREAD_YOUNG_MB_MAX = 12

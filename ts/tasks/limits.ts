@@ -62,5 +62,11 @@ export const PAGE_ROWS_MAX = 10_000
  * details of their task, and a megabyte of them takes the main thread 30 ms.
  */
 export const PAGE_DETAILS_BYTES_MAX = 4_000_000
+/** Longer details are not parsed to be shown: so many take a millisecond. */
+export const PARSED_DETAILS_CHARS_MAX = 65_536
+/**
+ * Characters of complete settings in one batch, those of its first settings aside: engines get them once for each task.
+ */
+export const BATCHED_SETTINGS_CHARS_MAX = 8_000_000
 /** Shorter details do not count among those bytes; as many as a page may have are few. */
 export const COUNTED_DETAILS_BYTES_MIN = 1_000

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Embedders, embeddingError } from '../embedders/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { SettingsThread } from '../settings/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue/catalogue.js'
 import { type CatalogueFile, catalogueFile } from './catalogue/catalogue-file.js'
@@ -57,6 +58,8 @@ export interface OpenedTasks {
   readonly tasks: Tasks
   readonly instance: InstanceStore
   readonly webhooks: WebhookStore
+  /** Reads bodies of settings, and merges them when their tasks run. */
+  readonly settingsThread: SettingsThread
   /** The build of SQLite in use. */
   readonly driver: DriverName
   /** Begins to work on the queue. Until then tasks are accepted and wait. */
@@ -126,6 +129,7 @@ export async function assemble(
   const embedders = setup.embedders ?? noEmbedders
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
+  const settingsThread = new SettingsThread()
   const around: BatchContext = {
     engine,
     store,
@@ -135,6 +139,7 @@ export async function assemble(
     log,
     clock,
     embedders,
+    settingsThread,
     runScript,
     exportIndex,
     writeDump,
@@ -154,12 +159,14 @@ export async function assemble(
   return {
     tasks: queue({ store, spool, catalogue, rules, scheduler, path, runScript }),
     instance: instanceStore(store),
+    settingsThread,
     webhooks: webhookStore(store, listeners),
     driver: store.driver,
     start: () => scheduler.start(),
     stop: () => scheduler.close(),
     async close() {
       await scheduler.close()
+      await settingsThread.close()
       await store.close()
     },
   }

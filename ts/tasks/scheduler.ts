@@ -415,20 +415,19 @@ export function concluded(
   uploads: readonly string[] = [],
 ): Conclusion {
   const members = done.outcomes.map(({ status, task: { row, content }, counters }) => {
-    // Settings of megabytes are not parsed again: their content holds what their row says.
-    const before = content.kind === 'settings' ? content.details : parsedDetails(row.details)
-    const details = detailsAfter(content.kind, before, counters)
-    const detailsText = details === null ? null : details === before ? row.details : JSON.stringify(details)
-    return { status, type: row.type, indexUid: row.indexUid, details, detailsText }
+    const details = detailsAfter(content.kind, parsedDetails(row.details), counters)
+    return { status, type: row.type, indexUid: row.indexUid, details }
   })
+  // Details of settings have not come along.
+  const isKnown = done.outcomes.every(({ task: { content } }) => content.kind !== 'settings')
   return {
     batch: {
       ...batch,
       finishedAt: done.finishedAt,
-      details: JSON.stringify(mergedDetails(members)),
+      details: isKnown ? JSON.stringify(mergedDetails(members)) : null,
       stats: JSON.stringify(batchStats(members, notes)),
     },
-    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]!.detailsText)),
+    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]!.details)),
     written: done.written,
     removed: done.removed,
     dropped: done.dropped,
@@ -439,11 +438,11 @@ export function concluded(
   }
 }
 
-function ending(outcome: Outcome, details: string | null): Ending {
+function ending(outcome: Outcome, details: object | null): Ending {
   return {
     uid: outcome.task.row.uid,
     status: outcome.status,
-    details,
+    details: details === null ? null : JSON.stringify(details),
     error: outcome.error === null ? null : JSON.stringify(outcome.error),
     canceledBy: outcome.canceledBy,
     newIndexUid: outcome.newIndexUid,

@@ -52,10 +52,10 @@ export type TaskContent =
   | { readonly kind: 'clear' }
   | {
       readonly kind: 'settings'
-      /** As validated by `settings/`: keys sent; null resets. */
-      readonly patch: Readonly<Record<string, unknown>>
-      /** As shown in `details`. */
-      readonly details: Readonly<Record<string, unknown>>
+      /** JSON text, as validated by `settings/`: keys sent; null resets. */
+      readonly patch: string
+      /** JSON text of what `details` show; empty once the task is stored, whose row has it. */
+      readonly details: string
       /** A DELETE: never creates the index. */
       readonly isReset: boolean
       readonly mayCreateIndex: boolean

@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { type Outbound, OutboundError, pauseMs } from '../outbound/index.js'
+import { jsonOf } from '../parse/index.js'
 import type { StoredWebhook, TaskLog, WebhookStore } from '../tasks/index.js'
 import { CALL_BACKOFF, CALL_TIMEOUT_MS, TASKS_PER_READ } from './limits.js'
 
@@ -137,7 +138,7 @@ async function* lines(store: WebhookStore, batchUid: number): AsyncGenerator<str
     const tasks = await store.tasks(batchUid, after, TASKS_PER_READ)
     const last = tasks.at(-1)
     if (last === undefined) return
-    yield tasks.map((task) => `${JSON.stringify(task)}\n`).join('')
+    yield tasks.map((task) => `${jsonOf(task)}\n`).join('')
     after = last.uid
   }
 }

@@ -1,4 +1,5 @@
 /** What does a commit leave on disk, and what an abandoned batch? */
+import { parsedSettings } from '../../../ts/settings/index.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
@@ -11,7 +12,7 @@ export function commits(tested: TestedEngine): void {
     const report = await engine.apply('things', { kind: 'deleteByIds', ids: ['2'] })
     await engine.reopen()
     t.deepEqual(await engine.engine.lastCommit('things'), report)
-    t.deepEqual([...(await engine.engine.settings('things')).sortableAttributes], ['n'])
+    t.deepEqual([...parsedSettings(await engine.engine.settings('things')).sortableAttributes], ['n'])
     t.deepEqual(await engine.idsFor('things', 'old'), [1])
     t.deepEqual(await engine.idsFor('things', 'gone'), [])
     t.deepEqual([...(await engine.engine.list())], ['things'])

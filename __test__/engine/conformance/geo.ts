@@ -1,4 +1,5 @@
 /** Which points and shapes are refused, and from when on? */
+import { parsedSettings } from '../../../ts/settings/index.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
@@ -28,7 +29,7 @@ export function geo(tested: TestedEngine): void {
     await engine.put('things', { id: 1, _geojson: { type: 'Blob' } })
     const turned = await engine.configure('things', { filterableAttributes: ['_geojson'] })
     t.is(turned.error?.code, 'invalid_document_geo_field')
-    t.deepEqual((await engine.engine.settings('things')).filterableAttributes, [])
+    t.deepEqual(parsedSettings(await engine.engine.settings('things')).filterableAttributes, [])
     await engine.put('things', { id: 1, _geojson: { type: 'Point', coordinates: [1, 2] } })
     t.is((await engine.configure('things', { filterableAttributes: ['_geojson'] })).error, undefined)
     for (const shape of MALFORMED_SHAPES) {

@@ -231,7 +231,7 @@ export function engine(
     },
     async settings(index) {
       await world.point(life, 'settings')
-      return (written.indexes.get(index) ?? emptyIndex).settings
+      return JSON.stringify((written.indexes.get(index) ?? emptyIndex).settings)
     },
     async stats(index) {
       await world.point(life, 'stats')

@@ -6,7 +6,6 @@
  */
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { IndexSettings } from '../../settings/index.js'
 import { type ReportFault, reasonOf } from '../background-faults.js'
 import { decodeRequest } from '../encoding.js'
 import type {
@@ -231,8 +230,8 @@ export class LocalEngine implements BareEngine {
     return (await isDirectory(this.path(index))) ? (await this.opened(index)).data.report : null
   }
 
-  async settings(index: IndexId): Promise<IndexSettings> {
-    return (await this.existing(index)).data.settings
+  async settings(index: IndexId): Promise<string> {
+    return JSON.stringify((await this.existing(index)).data.settings)
   }
 
   // ——— reading ———

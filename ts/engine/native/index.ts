@@ -1,6 +1,6 @@
 /** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
 import { codes, type ErrorCode } from '../../errors/index.js'
-import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import { defaultIndexSettings } from '../../settings/index.js'
 import type {
   Answer,
   BareEngine,
@@ -130,8 +130,9 @@ class NativeEngine implements BareEngine {
     return decodedOrNull(this.handle.lastCommit(index))
   }
 
-  async settings(index: IndexId): Promise<IndexSettings> {
-    return (await decodedOrNull<IndexSettings>(this.handle.settings(index))) ?? defaultIndexSettings
+  async settings(index: IndexId): Promise<string> {
+    const stored = await bodyOrNull(this.handle.settings(index))
+    return stored === null ? JSON.stringify(defaultIndexSettings) : text(stored)
   }
 
   async search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {

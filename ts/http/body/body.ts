@@ -4,7 +4,14 @@ import { pipeline } from 'node:stream/promises'
 import { crc32, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { type JsonNode, readJson, readJsonInSlices, readNode, type Type } from '../../requests/index.js'
+import {
+  type JsonLimits,
+  type JsonNode,
+  readJson,
+  readJsonInSlices,
+  readNode,
+  type Type,
+} from '../../requests/index.js'
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, WHOLE_BYTES_MAX } from '../limits.js'
 import type { BodyBudget, BodyReservation } from './budget.js'
 import { ByteCollector } from './byte-collector.js'
@@ -54,6 +61,26 @@ export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, typ
   // The route works on a long body in a turn of the event loop of its own.
   await long?.slice()
   return value
+}
+
+/** The bytes of a JSON body that another thread parses, and the limits of its route. */
+export interface UnparsedBody {
+  readonly bytes: Uint8Array
+  readonly limits: JsonLimits
+}
+
+/**
+ * As `jsonBody`, not parsed.
+ * @throws ApiError `missing_content_type`, `invalid_content_type`, `payload_too_large`, `bad_request`
+ */
+export async function unparsedBody(request: FastifyRequest, bytesMax: number): Promise<UnparsedBody> {
+  requireJson(request)
+  const limits = bodyLimits(request.routeOptions.url ?? '')
+  const accepted = Math.min(bytesMax, limits.bytesMax)
+  const bytes = isShort(request, accepted)
+    ? await collectShort(request)
+    : await collectLong(request, accepted, request.server.reserveForBody(request))
+  return { bytes, limits }
 }
 
 /** A body that has been parsed. */

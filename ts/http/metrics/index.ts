@@ -7,6 +7,5 @@ export {
   observed,
   onVectors,
   recordUse,
-  settingsFacts,
   taskFacts,
 } from './usage.js'

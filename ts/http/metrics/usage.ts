@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import type { FilterValue, SearchFacts } from '../../engine/index.js'
-import type { SentSettings } from '../../settings/index.js'
 import type { Facts, UsageEvent } from '../../telemetry/index.js'
 import type { Services } from '../services.js'
 import type { Metrics } from './metrics.js'
@@ -119,122 +118,6 @@ export const onVectors = (filter: unknown): boolean => /\b_vectors\b/.test(JSON.
 
 const mixed = (filter: readonly unknown[]): boolean =>
   filter.some(Array.isArray) && filter.some((part) => typeof part === 'string')
-
-/** Facts about the settings that a request sent. */
-export function settingsFacts(sent: SentSettings): Facts {
-  let facts: Facts = {}
-  for (const [name, value] of sent) facts = { ...facts, ...factsOfSetting[name]?.(value as never) }
-  return facts
-}
-
-type Words = readonly string[] | null
-const total = (list: { readonly length: number } | null): number | null => list?.length ?? null
-
-/** Facts about each setting by its name. The value is null if the request resets the setting. */
-const factsOfSetting: { readonly [name: string]: ((value: never) => Facts) | undefined } = {
-  rankingRules: (rules: Words) => {
-    const at = (rule: string): number | null => {
-      const position = rules?.indexOf(rule) ?? -1
-      return position === -1 ? null : position
-    }
-    return {
-      'ranking_rules.words_position': at('words'),
-      'ranking_rules.typo_position': at('typo'),
-      'ranking_rules.proximity_position': at('proximity'),
-      'ranking_rules.attribute_position': at('attribute'),
-      'ranking_rules.attribute_rank_position': at('attributeRank'),
-      'ranking_rules.attribute_position_position': at('wordPosition'),
-      'ranking_rules.sort_position': at('sort'),
-      'ranking_rules.exactness_position': at('exactness'),
-      'ranking_rules.values': rules?.filter((rule) => !/:(asc|desc)$/.test(rule)).join(', ') ?? null,
-    }
-  },
-  sortableAttributes: (names: Words) => ({
-    'sortable_attributes.total': total(names),
-    'sortable_attributes.has_geo': names?.includes('_geo') ?? null,
-  }),
-  filterableAttributes: (rules: readonly unknown[] | null) => ({
-    'filterable_attributes.total': total(rules),
-    'filterable_attributes.has_geo': rules?.includes('_geo') ?? null,
-    'filterable_attributes.has_patterns': rules?.some((rule) => typeof rule === 'object') ?? null,
-  }),
-  searchableAttributes: (names: Words) => ({
-    'searchable_attributes.total': total(names),
-    'searchable_attributes.with_wildcard': names?.includes('*') ?? null,
-  }),
-  displayedAttributes: (names: Words) => ({
-    'displayed_attributes.total': total(names),
-    'displayed_attributes.with_wildcard': names?.includes('*') ?? null,
-  }),
-  typoTolerance: (typo: TypoTolerance | null) => ({
-    'typo_tolerance.enabled': typo?.enabled ?? null,
-    'typo_tolerance.disable_on_attributes': typo?.disableOnAttributes
-      ? typo.disableOnAttributes.length > 0
-      : null,
-    'typo_tolerance.disable_on_words': typo?.disableOnWords ? typo.disableOnWords.length > 0 : null,
-    'typo_tolerance.min_word_size_for_typos.one_typo': typo?.minWordSizeForTypos?.oneTypo ?? null,
-    'typo_tolerance.min_word_size_for_typos.two_typos': typo?.minWordSizeForTypos?.twoTypos ?? null,
-  }),
-  pagination: (pagination: { readonly maxTotalHits?: number | null } | null) => ({
-    'pagination.max_total_hits': pagination?.maxTotalHits ?? null,
-  }),
-  faceting: (faceting: Faceting | null) => ({
-    'faceting.max_values_per_facet': faceting?.maxValuesPerFacet ?? null,
-    'faceting.sort_facet_values_by_star_count': faceting?.sortFacetValuesBy?.['*'] === 'count',
-    'faceting.sort_facet_values_by_total': Object.keys(faceting?.sortFacetValuesBy ?? {}).length,
-  }),
-  distinctAttribute: (name: string | null) => ({ 'distinct_attribute.set': name !== null }),
-  proximityPrecision: (value: string | null) => ({
-    'proximity_precision.set': value !== null,
-    'proximity_precision.value': value,
-  }),
-  facetSearch: (value: boolean | null) => ({
-    'facet_search.set': value !== null,
-    'facet_search.value': value,
-  }),
-  prefixSearch: (value: string | null) => ({
-    'prefix_search.set': value !== null,
-    'prefix_search.value': value,
-  }),
-  stopWords: (words: Words) => ({ 'stop_words.total': total(words) }),
-  separatorTokens: (words: Words) => ({ 'separator_tokens.total': total(words) }),
-  nonSeparatorTokens: (words: Words) => ({ 'non_separator_tokens.total': total(words) }),
-  dictionary: (words: Words) => ({ 'dictionary.total': total(words) }),
-  synonyms: (map: object | null) => ({ 'synonyms.total': map === null ? null : Object.keys(map).length }),
-  localizedAttributes: (rules: readonly { readonly locales: readonly string[] }[] | null) => ({
-    locales: rules?.flatMap(({ locales }) => locales) ?? [],
-  }),
-  embedders: (named: Readonly<Record<string, Embedder | null>> | null) => {
-    const all = Object.values(named ?? {}).filter((one) => one !== null)
-    const bytes = all.map(({ documentTemplateMaxBytes }) => documentTemplateMaxBytes ?? 0)
-    return {
-      'embedders.total': named === null ? null : Object.keys(named).length,
-      'embedders.sources': all.map(({ source }) => source ?? 'openAi'),
-      'embedders.document_template_used': all.some(({ documentTemplate }) => Boolean(documentTemplate)),
-      'embedders.document_template_max_bytes': Math.max(0, ...bytes),
-      'embedders.binary_quantization_used': all.some((one) => Object.hasOwn(one, 'binaryQuantized')),
-    }
-  },
-}
-
-interface TypoTolerance {
-  readonly enabled?: boolean | null
-  readonly disableOnAttributes?: Words
-  readonly disableOnWords?: Words
-  readonly minWordSizeForTypos?: {
-    readonly oneTypo?: number | null
-    readonly twoTypos?: number | null
-  } | null
-}
-interface Faceting {
-  readonly maxValuesPerFacet?: number | null
-  readonly sortFacetValuesBy?: Readonly<Record<string, string>> | null
-}
-interface Embedder {
-  readonly source?: string | null
-  readonly documentTemplate?: string | null
-  readonly documentTemplateMaxBytes?: number | null
-}
 
 /**
  * Runs a search and counts it, whether it succeeds or fails.

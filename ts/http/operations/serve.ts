@@ -28,15 +28,20 @@ declare module 'fastify' {
   }
 }
 
+/** Reads a body otherwise than as the value that its operation declares. */
+export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise<B>
+
 /**
  * Adds a route. Each request passes three checks, in the order in which the API reports their errors: the key must hold
  * every action of the operation, the query string must fit it, and so must the JSON body. `handle` does the rest.
+ * @param read absent: the body is read as the operation declares it
  */
-export function serve<Q extends Fields = NoFields, B = undefined>(
+export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
   { auth, options }: Pick<Services, 'auth' | 'options'>,
-  operation: Operation<Q, B>,
+  operation: Operation<Q, S>,
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
+  read?: ReadBody<B>,
 ): void {
   const { method, url, actions, query, body } = operation
   const hasIndex = url.includes('/:indexUid')
@@ -48,10 +53,10 @@ export function serve<Q extends Fields = NoFields, B = undefined>(
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
-      const read = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query)
+      const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query)
       const sent =
-        body === undefined ? (undefined as B) : await jsonBody(request, options.payloadBytesMax, body)
-      return handle({ request, reply, access, query: read, body: sent, indexUid })
+        body === undefined ? undefined : await (read ?? jsonBody)(request, options.payloadBytesMax, body)
+      return handle({ request, reply, access, query: asked, body: sent as B, indexUid })
     },
   })
 }

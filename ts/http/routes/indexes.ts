@@ -11,6 +11,7 @@ import {
   shape,
   string,
 } from '../../requests/index.js'
+import { parsedSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import {
   field,
@@ -163,7 +164,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     const [names, settings] = await readIndex(tasks, indexUid, ({ id }) =>
       Promise.all([engine.fields(id), engine.settings(id)]),
     )
-    const views = fieldViews(names, settings, filter)
+    const views = fieldViews(names, parsedSettings(settings), filter)
     return sendJson(reply, {
       results: views.slice(offset, offset + limit),
       offset,

@@ -21,7 +21,7 @@ import {
   string,
   type Values,
 } from '../../requests/index.js'
-import { type IndexSettings, renderSetting } from '../../settings/index.js'
+import { type IndexSettings, parsedSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record, sendJson } from '../answers/index.js'
 import { readIndex } from '../index-lookup.js'
 import { serve } from '../operations/index.js'
@@ -121,7 +121,7 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 
   async function settingsOf(uid: string, access: Access): Promise<IndexSettings> {
     if (!access.allows(uid)) throw access.refusal(uid)
-    return readIndex(tasks, uid, (entry) => engine.settings(entry.id))
+    return parsedSettings(await readIndex(tasks, uid, (entry) => engine.settings(entry.id)))
   }
 
   async function contextOf(

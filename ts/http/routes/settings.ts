@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
 import type { Schema, Type } from '../../requests/index.js'
 import {
-  type IndexSettings,
-  renderSetting,
-  renderSettings,
   resetAllSettings,
   resetSetting,
   type SentSettings,
+  type SettingName,
   type SettingsChange,
+  type SettingsUpdate,
   settingsBody,
-  settingsChange,
   settingRoutes as settingTable,
+  updateOf,
 } from '../../settings/index.js'
-import { sendJson, sendSummary, taskSummary } from '../answers/index.js'
+import { sendJsonBytes, sendSummary, taskSummary } from '../answers/index.js'
+import { type UnparsedBody, unparsedBody } from '../body/index.js'
 import { readIndex, requireIndexUid } from '../index-lookup.js'
-import { recordUse, settingsFacts } from '../metrics/index.js'
-import { serve } from '../operations/index.js'
+import { recordUse } from '../metrics/index.js'
+import { type Call, type NoFields, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 const path = '/indexes/:indexUid/settings'
@@ -26,22 +26,22 @@ interface SettingsResource {
   /** Its name in summaries: `the settings`, `the setting stopWords`. */
   readonly what: string
   readonly verb: 'PUT' | 'PATCH'
+  /** null: all settings. */
+  readonly name: SettingName | null
   readonly body: Type<SentSettings>
   readonly shown: Schema
-  readonly render: (settings: IndexSettings) => unknown
   readonly reset: () => SettingsChange
 }
 
 /** The settings of an index, all together and one by one. */
 export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { features } = services
   resource(app, services, {
     url: path,
     what: 'the settings',
     verb: 'PATCH',
+    name: null,
     body: settingsBody,
     shown: settingsBody.schema,
-    render: (settings) => renderSettings(settings, features.flags),
     reset: resetAllSettings,
   })
   for (const { segment, name, verb, body } of settingTable) {
@@ -49,17 +49,19 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       url: `${path}/${segment}`,
       what: `the setting ${name}`,
       verb,
+      name,
       body,
       shown: body.schema,
-      render: (settings) => renderSetting(settings, name),
       reset: () => resetSetting(name),
     })
   }
 }
 
+type Sent = Call<NoFields, UnparsedBody>
+
 function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
-  const { engine, features, tasks } = services
-  const { url, what, verb, body, shown, render, reset } = one
+  const { engine, features, settingsThread, tasks } = services
+  const { url, what, verb, name, body, shown, reset } = one
   const answers = { 202: taskSummary } as const
 
   const get = {
@@ -69,30 +71,30 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     actions: ['settings.get'],
     answers: { 200: shown },
   } as const
-  serve(app, services, get, async ({ reply, indexUid }) =>
-    sendJson(
-      reply,
-      render(await readIndex(tasks, requireIndexUid(indexUid), ({ id }) => engine.settings(id))),
-    ),
-  )
+  serve(app, services, get, async ({ reply, indexUid }) => {
+    const settings = await readIndex(tasks, requireIndexUid(indexUid), ({ id }) => engine.settings(id))
+    return sendJsonBytes(reply, await settingsThread.render(settings, name, features.flags))
+  })
 
   const actions = ['settings.update'] as const
   const write = { method: verb, url, summary: `Change ${what}`, actions, body, answers } as const
-  serve(app, services, write, async ({ request, reply, access, indexUid, body: sent }) => {
-    recordUse(services, request, 'settingsUpdated', settingsFacts(sent))
-    const change = settingsChange(sent, features.flags)
-    return enqueue(reply, requireIndexUid(indexUid), change, false, access.mayCreate(indexUid))
-  })
+  const change = async ({ request, reply, access, indexUid, body: { bytes, limits } }: Sent) => {
+    const { update, facts } = await settingsThread.read(bytes, { name, limits, features: features.flags })
+    recordUse(services, request, 'settingsUpdated', facts)
+    return enqueue(reply, requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
+  }
+  // Settings of megabytes are parsed on another thread.
+  serve(app, services, write, change, unparsedBody)
 
   const forget = { method: 'DELETE', url, summary: `Reset ${what}`, actions, answers } as const
   serve(app, services, forget, ({ reply, indexUid }) =>
-    enqueue(reply, requireIndexUid(indexUid), reset(), true, false),
+    enqueue(reply, requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
 
   async function enqueue(
     reply: FastifyReply,
     indexUid: string,
-    { patch, details }: SettingsChange,
+    { patch, details }: SettingsUpdate,
     isReset: boolean,
     mayCreateIndex: boolean,
   ): Promise<FastifyReply> {

@@ -7,18 +7,21 @@ import {
   defaulted,
   type Field,
   indexUid,
+  JsonText,
+  jsonOf,
   oneOf,
   starred,
   type Type,
   u32,
   type Values,
 } from '../../requests/index.js'
-import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { type Page, type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 import {
   batch,
   compaction,
   pageFrom,
   sendJson,
+  sendJsonBytes,
   sendSummary,
   task,
   taskSummary,
@@ -73,7 +76,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
     async ({ request, reply, access: { visibleIndexes }, query }) => {
       recordUse(services, request, 'tasksSeen', taskFacts(query))
-      return sendJson(reply, await tasks.list(taskFilter(query, visibleIndexes), query))
+      return sendJsonBytes(reply, pageJson(await tasks.list(taskFilter(query, visibleIndexes), query)))
     },
   )
 
@@ -91,7 +94,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       const uid = taskUid(request)
       const task = await tasks.get(uid, visibleIndexes)
       if (task === null) throw taskNotFound(uid)
-      return sendJson(reply, task)
+      return sendJsonBytes(reply, jsonOf(task))
     },
   )
 
@@ -192,7 +195,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 200: pageFrom(batch) },
     },
     async ({ reply, access: { visibleIndexes }, query }) => {
-      return sendJson(reply, await tasks.batches(taskFilter(query, visibleIndexes), query))
+      return sendJsonBytes(reply, pageJson(await tasks.batches(taskFilter(query, visibleIndexes), query)))
     },
   )
 
@@ -210,7 +213,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       const uid = u32.text(param(request, 'uid'), { path: '', code: 'invalid_batch_uids' })
       const batch = await tasks.batch(uid, visibleIndexes)
       if (batch === null) throw new ApiError('batch_not_found', `batch \`${uid}\` not found`)
-      return sendJson(reply, batch)
+      return sendJsonBytes(reply, jsonOf(batch))
     },
   )
 
@@ -234,6 +237,10 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     return { query: `?${rawQuery(request)}`, tasks: uids }
   }
 }
+
+/** A page as JSON; long details of its tasks or batches are text already. */
+const pageJson = ({ results, ...rest }: Page<object>): string =>
+  jsonOf({ results: new JsonText(`[${results.map(jsonOf).join(',')}]`), ...rest })
 
 function taskFilter(wanted: Values<typeof filters>, visibleIndexes: readonly string[] | null): TaskFilter {
   return {

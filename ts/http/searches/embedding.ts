@@ -4,7 +4,7 @@ import { embeddingError } from '../../embedders/index.js'
 import { type Answer, encodeRequest, type SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { ownValue } from '../../requests/index.js'
-import type { IndexSettings } from '../../settings/index.js'
+import { type IndexSettings, parsedSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Services } from '../services.js'
 import type { DisconnectSignal } from './disconnect.js'
@@ -56,7 +56,7 @@ export async function withVector(
 ): Promise<SearchRequest> {
   const { entry, request, media } = search
   if (!lacksVector(search) || request.hybrid === null) return request
-  const settings = await engine.settings(entry.id)
+  const settings = parsedSettings(await engine.settings(entry.id))
   const fields = ownValue(settings.embedders, request.hybrid.embedder)
   // The engine reports an unknown embedder, and answers a search without a vector.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request

@@ -2,6 +2,7 @@
 import type { Embedders } from '../../embedders/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
+import type { SettingsThread } from '../../settings/index.js'
 import type { Catalogue } from '../catalogue/catalogue.js'
 import type { CatalogueFile } from '../catalogue/catalogue-file.js'
 import type { RuleBook } from '../catalogue/rule-book.js'
@@ -36,6 +37,7 @@ export interface BatchContext {
   readonly log: TaskLog
   readonly clock: Clock
   readonly embedders: Embedders
+  readonly settingsThread: SettingsThread
   readonly runScript: RunScript
   /** The names of the indexes outside the store, for when it is lost. */
   readonly names: CatalogueFile

@@ -3,12 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import type { BatchReport, Operation } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-import {
-  defaultIndexSettings,
-  type IndexSettings,
-  mergeSettings,
-  remakesBetween,
-} from '../../settings/index.js'
+import { completeSettings } from '../../settings/index.js'
+import { BATCHED_SETTINGS_CHARS_MAX } from '../limits.js'
 import { parsedDetails } from '../listing/view.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Outcome, type Run } from './batch-context.js'
@@ -120,16 +116,17 @@ async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
   { signal, requests, step }: Run,
-  { engine, spool, embedders, log }: BatchContext,
+  { engine, spool, embedders, log, settingsThread }: BatchContext,
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
   const overtaken = new Set<PendingTask>()
   const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
   let exists = row !== null
-  let settings: IndexSettings | null = null
+  let settings: string | null = null
+  let settingsChars = 0
+  // Settings sent later contain those before them: what follows settings that stored documents may refuse must wait.
   let isRisky = false
-  const currentSettings = async () => (row === null ? defaultIndexSettings : engine.settings(row.id))
   for (const [position, task] of tasks.entries()) {
     const { content } = task
     const taskUid = task.row.uid
@@ -166,14 +163,19 @@ async function planOf(
         operations.push({ taskUid, kind: 'clear' })
         break
       case 'settings': {
-        if (isRisky) return plan(position)
+        if (isRisky || settingsChars > BATCHED_SETTINGS_CHARS_MAX) return plan(position)
         try {
-          const before = settings ?? (await currentSettings())
-          const merged = mergeSettings(before, content.patch)
+          if (settings === null && row !== null) settings = await engine.settings(row.id)
+          const merged = await settingsThread.merge(settings, content.patch)
           if (Object.keys(merged.embedders).length > 0) step('preparing')
-          settings = await embedders.settled(before, merged, { signal, counts: requests })
-          operations.push({ taskUid, kind: 'settings', settings, remakes: remakesBetween(before, settings) })
-          isRisky = askDocuments(content.patch)
+          const named = await embedders.settled(merged.embeddersBefore, merged.embedders, {
+            signal,
+            counts: requests,
+          })
+          settings = completeSettings(merged, named)
+          settingsChars += settings.length
+          operations.push({ taskUid, kind: 'settings', settings, remakes: merged.remakes })
+          isRisky = merged.askDocuments
         } catch (error) {
           if (signal.aborted) throw new Interrupted()
           if (!(error instanceof ApiError)) throw error
@@ -205,13 +207,4 @@ async function planOf(
 function receivedDocuments({ row }: PendingTask): number {
   const received = parsedDetails(row.details)?.receivedDocuments
   return typeof received === 'number' ? received : 0
-}
-
-/**
- * Whether stored documents decide if settings can be had. Settings sent later contain those before them,
- * so what follows must not be settled before it is known whether these were.
- */
-function askDocuments(patch: Readonly<Record<string, unknown>>): boolean {
-  const { embedders = null, filterableAttributes = null, sortableAttributes = null } = patch
-  return embedders !== null || /_geo|\*/.test(JSON.stringify([filterableAttributes, sortableAttributes]))
 }

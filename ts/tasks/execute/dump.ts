@@ -1,5 +1,5 @@
 import { documentLines } from '../../engine/index.js'
-import { batchStats, batchView, mergedDetails, taskView } from '../listing/view.js'
+import { batchStats, batchView, mergedDetails, parsedDetails, taskView } from '../listing/view.js'
 import type { BatchRow, DumpedBatchRow, DumpedTaskRow } from '../store/records.js'
 import { taskRows } from '../store/rows.js'
 import type { StoreClient } from '../store/store-client.js'
@@ -30,8 +30,9 @@ export async function dumpSource(
     taskCount: newest.total,
     async *tasks() {
       for await (const { row, newIndexUid, content } of dumpedTasks(store, lastUid)) {
-        if (row.batchUid !== run.batchUid) yield { task: taskView(row), newIndexUid, content }
-        else yield { task: { ...taskView(row), ...ended(run) }, newIndexUid, content: null }
+        const task = taskView(row, parsedDetails(row.details))
+        if (row.batchUid !== run.batchUid) yield { task, newIndexUid, content }
+        else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null }
       }
     },
     async *batches() {
@@ -69,7 +70,7 @@ function ownBatch({ batchUid, startedAt }: Run, strategy: string): BatchRow {
 }
 
 const batchOf = ({ row, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatchRow): DumpedBatch => ({
-  batch: batchView(row, null),
+  batch: batchView(row, null, parsedDetails(row.details)),
   oldestEnqueuedAt: formatDate(oldestEnqueuedAt),
   newestEnqueuedAt: formatDate(newestEnqueuedAt),
 })

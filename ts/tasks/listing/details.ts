@@ -21,8 +21,11 @@ export interface Counters {
   readonly damagedIndexes?: Readonly<Record<string, string>>
 }
 
-/** `details` while a task waits or runs; null for types that have none. */
-export function detailsBefore(content: TaskContent, indexUid: string | null): Details | null {
+/** `details` while a task waits or runs; null for types that have none. Those of settings come with them. */
+export function detailsBefore(
+  content: Exclude<TaskContent, { kind: 'settings' }>,
+  indexUid: string | null,
+): Details | null {
   switch (content.kind) {
     case 'documents':
       return { receivedDocuments: content.receivedDocuments, indexedDocuments: null }
@@ -41,8 +44,6 @@ export function detailsBefore(content: TaskContent, indexUid: string | null): De
     case 'clear':
     case 'indexDeletion':
       return { deletedDocuments: null }
-    case 'settings':
-      return content.details
     case 'indexCreation':
       return { primaryKey: content.primaryKey }
     case 'indexUpdate':
@@ -100,13 +101,11 @@ const zeroes: Readonly<Record<string, Details>> = {
  * `details` of a task that has ended.
  * @param before as shown until then
  * @param counters null if the task failed or was canceled
- * @returns `before` itself where nothing is added
  */
 export function detailsAfter(
   kind: TaskContent['kind'],
   before: Details | null,
   counters: Counters | null,
 ): Details | null {
-  const added = { ...zeroes[kind], ...counters }
-  return before === null || Object.keys(added).length === 0 ? before : { ...before, ...added }
+  return before === null ? null : { ...before, ...zeroes[kind], ...counters }
 }

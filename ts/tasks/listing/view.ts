@@ -1,4 +1,6 @@
 import type { ErrorBody } from '../../errors/index.js'
+import { JsonText } from '../../parse/index.js'
+import { PARSED_DETAILS_CHARS_MAX } from '../limits.js'
 import type { BatchRow, TaskRow } from '../store/records.js'
 import type { BatchView, Task, TaskSummary, TaskType } from '../task.js'
 import { formatDate, formatDuration, type Micros } from '../time.js'
@@ -8,9 +10,8 @@ const dateOrNull = (at: Micros | null) => (at === null ? null : formatDate(at))
 const span = (from: Micros | null, to: Micros | null) =>
   from === null || to === null ? null : formatDuration(to - from)
 
-/** A stored task as clients see it. */
-export function taskView(row: TaskRow): Task {
-  const details = parsedDetails(row.details)
+/** A stored task as clients see it. @param details absent: text where they are long */
+export function taskView(row: TaskRow, details = shownDetails(row.details)): Task {
   return {
     uid: row.uid,
     batchUid: row.batchUid,
@@ -46,12 +47,16 @@ export function taskSummary(task: {
   }
 }
 
-/** A stored batch as clients see it. @param progress of the running batch, else null */
-export function batchView(row: BatchRow, progress: unknown): BatchView {
+/**
+ * A stored batch as clients see it.
+ * @param progress of the running batch, else null
+ * @param details absent: text where they are long
+ */
+export function batchView(row: BatchRow, progress: unknown, details = shownDetails(row.details)): BatchView {
   return {
     uid: row.uid,
     progress: row.finishedAt === null ? progress : null,
-    details: JSON.parse(row.details) as Record<string, unknown>,
+    details: details ?? {},
     stats: JSON.parse(row.stats) as Record<string, unknown>,
     duration: span(row.startedAt, row.finishedAt),
     startedAt: formatDate(row.startedAt),
@@ -59,6 +64,12 @@ export function batchView(row: BatchRow, progress: unknown): BatchView {
     batchStrategy: row.strategy,
   }
 }
+
+/** `details` as stored, as an answer takes them. */
+const shownDetails = (details: string | null): Readonly<Record<string, unknown>> | null =>
+  details !== null && details.length > PARSED_DETAILS_CHARS_MAX
+    ? new JsonText(details)
+    : parsedDetails(details)
 
 /** `details` as stored, read. */
 export function parsedDetails(details: string | null): Readonly<Record<string, unknown>> | null {
@@ -117,6 +128,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/**
+ * `mergedDetails` of rows, as text. One task of settings shows what its batch shows, so that megabytes need not be
+ * parsed.
+ */
+export function mergedDetailsText(rows: readonly TaskRow[]): string {
+  const [only] = rows
+  if (rows.length === 1 && only?.type === 'settingsUpdate' && only.details !== null) return only.details
+  return JSON.stringify(mergedDetails(rows.map((row) => ({ ...row, details: parsedDetails(row.details) }))))
+}
+
 /** Requests that a batch made to embedders, each attempt counted. */
 export interface EmbedderCounts {
   total: number
@@ -136,7 +157,7 @@ export interface BatchNotes {
 const noRequests: Readonly<EmbedderCounts> = { total: 0, failed: 0, lastError: null }
 
 export function batchStats(
-  members: readonly Member[],
+  members: readonly Omit<Member, 'details'>[],
   { trace = {}, sizes = {}, requests: { total, failed, lastError } = noRequests }: BatchNotes = {},
 ): Readonly<Record<string, unknown>> {
   const count = (names: readonly (string | null)[]) => {

@@ -1,4 +1,5 @@
-import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow, PendingTask } from './records.js'
+import { storedContent } from './new-row.js'
+import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow } from './records.js'
 import { batchColumns, batchRow, number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
@@ -26,7 +27,7 @@ export class DumpTable {
       .map((row) => ({
         row: taskRow(row),
         newIndexUid: orNull(text, row.new_index_uid),
-        content: row.body === null ? null : (JSON.parse(text(row.body)) as PendingTask['content']),
+        content: row.body === null ? null : storedContent(text(row.body)),
       }))
   }
 

@@ -13,14 +13,13 @@ export function withFileName(content: TaskContent): TaskContent {
 
 /** What the store appends for a task. @param content as `withFileName` gives it */
 export function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskContent): NewRow {
-  const details = detailsBefore(content, indexUid)
   const touched = touchedBy(content)
   return {
     indexUid,
     type,
-    details: details === null ? null : JSON.stringify(details),
+    details: detailsText(content, indexUid),
     customMetadata: customMetadata ?? null,
-    content: JSON.stringify(content),
+    content: contentText(content),
     kind: content.kind,
     payload: fileOf(content),
     payloadBytes: content.kind === 'documents' ? content.payloadBytes : 0,
@@ -30,6 +29,41 @@ export function newRow({ indexUid, type, customMetadata }: NewTask, content: Tas
     matched: 'tasks' in content ? content.tasks.length : null,
   }
 }
+
+function detailsText(content: TaskContent, indexUid: string | null): string | null {
+  if (content.kind === 'settings') return content.details
+  const details = detailsBefore(content, indexUid)
+  return details === null ? null : JSON.stringify(details)
+}
+
+/** The start of the text of settings: their patch comes last, so that it is found without parsing megabytes. */
+const SETTINGS_START = '{"kind":"settings","isReset":'
+const PATCH = ',"patch":'
+
+/** What a task is to do, as the store keeps it. */
+function contentText(content: TaskContent): string {
+  if (content.kind !== 'settings') return JSON.stringify(content)
+  const { isReset, mayCreateIndex, patch } = content
+  return `${SETTINGS_START}${isReset},"mayCreateIndex":${mayCreateIndex}${PATCH}${patch}}`
+}
+
+/** What a stored task is to do. @param text as `contentText` wrote it, or an earlier version */
+export function storedContent(text: string): TaskContent {
+  if (!text.startsWith(SETTINGS_START)) return withTexts(JSON.parse(text) as StoredContent)
+  const at = text.indexOf(PATCH)
+  const head = JSON.parse(`${text.slice(0, at)}}`) as Pick<SettingsContent, 'isReset' | 'mayCreateIndex'>
+  const patch = text.slice(at + PATCH.length, -1)
+  return { kind: 'settings', ...head, patch, details: '' }
+}
+
+type SettingsContent = Extract<TaskContent, { kind: 'settings' }>
+/** Earlier versions wrote settings as objects. */
+type StoredContent =
+  | Exclude<TaskContent, SettingsContent>
+  | (Omit<SettingsContent, 'patch'> & { readonly patch: object })
+
+const withTexts = (content: StoredContent): TaskContent =>
+  content.kind === 'settings' ? { ...content, patch: JSON.stringify(content.patch), details: '' } : content
 
 function touchedBy(content: TaskContent): readonly string[] {
   if (content.kind === 'indexSwap') return content.swaps.flatMap(({ indexes }) => indexes)

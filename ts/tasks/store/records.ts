@@ -38,7 +38,7 @@ export interface NewRow {
   readonly matched: number | null
 }
 
-/** A task about to run, or to be canceled. */
+/** A task about to run, or to be canceled. The row of settings has no details: they may be as long as the settings. */
 export interface PendingTask {
   readonly row: TaskRow
   readonly content: TaskContent
@@ -72,6 +72,7 @@ export interface CatalogueRow {
 export interface Ending {
   readonly uid: number
   readonly status: 'succeeded' | 'failed' | 'canceled'
+  /** null: those it has. */
   readonly details: string | null
   readonly error: string | null
   readonly canceledBy: number | null
@@ -90,7 +91,8 @@ export interface Relabel {
 
 /** Everything that changes when a batch has ended; written as one transaction. */
 export interface Conclusion {
-  readonly batch: BatchRow
+  /** `details` null: what those of its tasks make together. */
+  readonly batch: Omit<BatchRow, 'details'> & { readonly details: string | null }
   /** Tasks of the batch that are not among them wait again. */
   readonly endings: readonly Ending[]
   /** The whole catalogue entries to write, after `removed` were taken out. */

@@ -4,14 +4,24 @@ import { type BatchLimits, type IndexFacts, nextBatch } from '../batching.js'
 import { Listing } from '../listing/listing.js'
 import { Membership, rebuildSets } from '../listing/membership.js'
 import { UidSets } from '../listing/uid-sets.js'
-import { batchStats, mergedDetails, parsedDetails } from '../listing/view.js'
+import { batchStats, mergedDetailsText } from '../listing/view.js'
 import type { StoredKey } from '../tasks.js'
 import { type Micros, now } from '../time.js'
 import type { Connection, Row } from './driver.js'
 import { DumpTable, insertContent } from './dump-table.js'
 import { DamagedStoreError } from './errors.js'
 import { SEQUENCES } from './mark.js'
-import type { BatchRow, Conclusion, Ending, NewBatch, PendingTask, Relabel, StoreCalls } from './records.js'
+import { storedContent } from './new-row.js'
+import type {
+  BatchRow,
+  Conclusion,
+  Ending,
+  NewBatch,
+  PendingTask,
+  Relabel,
+  StoreCalls,
+  TaskRow,
+} from './records.js'
 import {
   catalogueRow,
   number,
@@ -352,15 +362,20 @@ export class Store implements StoreCalls {
       [batch.uid, batch.startedAt, members],
     )
     this.#members.moved(this.#running(batch.uid), 'processing')
-    const shown = this.#sql
-      .all(`SELECT ${taskColumns} FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid`, [
-        members,
-      ])
-      .map((row) => ({ ...taskRow(row), details: parsedDetails(orNull(text, row.details)) }))
-    const details = JSON.stringify(mergedDetails(shown))
+    const shown = this.#rows(members)
+    const details = mergedDetailsText(shown)
     const stats = JSON.stringify(batchStats(shown))
     this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null)
     this.#members.begun(batch.uid)
+  }
+
+  /** @param members uids, as a JSON list */
+  #rows(members: string): readonly TaskRow[] {
+    return this.#sql
+      .all(`SELECT ${taskColumns} FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid`, [
+        members,
+      ])
+      .map(taskRow)
   }
 
   revert(batchUid: number, failedCommits: readonly string[]): void {
@@ -394,7 +409,11 @@ export class Store implements StoreCalls {
        WHERE c.uid IN (SELECT value FROM json_each(?)) ORDER BY c.uid`,
         [JSON.stringify(uids)],
       )
-      .map((row) => ({ row: taskRow(row), content: JSON.parse(text(row.body)) as PendingTask['content'] }))
+      .map((columns) => {
+        const row = taskRow(columns)
+        const content = storedContent(text(columns.body))
+        return { row: content.kind === 'settings' ? { ...row, details: null } : row, content }
+      })
   }
 
   ended(uids: readonly number[]): readonly number[] {
@@ -412,14 +431,15 @@ export class Store implements StoreCalls {
     const uids = conclusion.endings.map((ending) => ending.uid)
     const startedAt = this.#notBefore(uid, JSON.stringify(uids), conclusion.batch.startedAt)
     const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
-    const batch = { ...conclusion.batch, startedAt, finishedAt }
+    const dates = { startedAt, finishedAt }
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
     const givenUp = this.#forget(conclusion.deletedTasks)
     this.#members.changing([uid], () => {
-      for (const ending of conclusion.endings) this.#end(ending, batch)
+      for (const ending of conclusion.endings) this.#end(ending, { ...dates, uid })
       // What the batch could not take in after all waits again.
       this.#release(uid)
-      this.#writeBatch(batch, this.#members.ended(uid, uids))
+      const details = conclusion.batch.details ?? mergedDetailsText(this.#rows(JSON.stringify(uids)))
+      this.#writeBatch({ ...conclusion.batch, ...dates, details }, this.#members.ended(uid, uids))
     })
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
       const ended = conclusion.endings.filter((ending) => ending.status === status)
@@ -433,11 +453,11 @@ export class Store implements StoreCalls {
     return givenUp
   }
 
-  #end(ending: Ending, batch: BatchRow): void {
+  #end(ending: Ending, batch: Pick<BatchRow, 'uid' | 'startedAt' | 'finishedAt'>): void {
     const { uid, status, details, error, canceledBy, newIndexUid } = ending
     this.#sql.run(
-      `UPDATE tasks SET status = ?, details = ?, error = ?, canceled_by = ?, batch_uid = ?, started_at = ?,
-       finished_at = ?, new_index_uid = ? WHERE uid = ?`,
+      `UPDATE tasks SET status = ?, details = ifnull(?, details), error = ?, canceled_by = ?, batch_uid = ?,
+       started_at = ?, finished_at = ?, new_index_uid = ? WHERE uid = ?`,
       [status, details, error, canceledBy, batch.uid, batch.startedAt, batch.finishedAt, newIndexUid, uid],
     )
     this.#sql.run('DELETE FROM contents WHERE uid = ?', [uid])

@@ -135,7 +135,8 @@ type Batches = Vec<Vec<(u8, Option<Json>)>>;
 
 fn build(directory: &std::path::Path, batches: &Batches) -> Index {
     let index = Index::open(&directory.join("index"), LIMITS).unwrap();
-    let settings = json!({ "kind": "settings", "taskUid": 0, "settings": { "filterableAttributes": ["v"] } });
+    let filterable = json!({ "filterableAttributes": ["v"] }).to_string();
+    let settings = json!({ "kind": "settings", "taskUid": 0, "settings": filterable });
     let mut operations = vec![settings];
     for (number, batch) in batches.iter().enumerate() {
         for (id, value) in batch {

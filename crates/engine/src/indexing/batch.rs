@@ -74,8 +74,8 @@ pub enum Operation {
     Clear,
     /// Replaces the settings.
     Settings {
-        /// Complete.
-        settings: Value,
+        /// Complete, as JSON.
+        settings: String,
         /// Embedders that have to look at their documents again.
         #[serde(default)]
         remakes: BTreeMap<String, Remake>,

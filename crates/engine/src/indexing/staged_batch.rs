@@ -247,7 +247,7 @@ impl StagedBatch {
                 Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
             }
             Operation::Settings { settings, remakes } => {
-                let settings = Settings::parse(&settings.to_string())?;
+                let settings = Settings::parse(&settings)?;
                 self.check_documents(&settings)?;
                 self.change_embedders(&settings, &remakes)?;
                 self.settings = Arc::new(settings);

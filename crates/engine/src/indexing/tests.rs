@@ -279,7 +279,7 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
     house.replace(json!(documents));
     let before = segments(&house.index);
     let settings = json!({ "stopWords": ["some"], "filterableAttributes": ["id"] });
-    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings })]);
+    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
     let ticket = house.index.prepare(&batch, None).unwrap();
     let index = &house.index;
     std::thread::scope(|scope| {
@@ -296,7 +296,8 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
     assert_eq!(select(&house.index, "id = 7").unwrap(), [7]);
 
     let before = segments(&house.index);
-    let batch = house.batch(&[json!({ "kind": "settings", "settings": { "stopWords": [] } })]);
+    let settings = json!({ "stopWords": [] }).to_string();
+    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings })]);
     let ticket = house.index.prepare(&batch, None).unwrap();
     let index = &house.index;
     std::thread::scope(|scope| {
@@ -322,7 +323,7 @@ fn select(index: &Index, filter: &str) -> crate::error::Result<Vec<u32>> {
 }
 
 fn filterable(names: Value) -> Value {
-    json!({ "kind": "settings", "settings": { "filterableAttributes": names } })
+    json!({ "kind": "settings", "settings": json!({ "filterableAttributes": names }).to_string() })
 }
 
 fn segments(index: &Index) -> Vec<String> {
@@ -408,7 +409,7 @@ fn a_change_of_settings_costs_what_the_table_says() {
         let mut house = House::new();
         house.replace(json!([{"id": 1, "t": "the text"}, {"id": 2, "t": "long ".repeat(100)}]));
         let before = segments(&house.index);
-        house.apply(&[json!({ "kind": "settings", "settings": settings })]);
+        house.apply(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
         assert_eq!(segments(&house.index) != before, cost == Cost::Documents, "{settings}");
     }
 }
@@ -421,8 +422,6 @@ fn a_setting_that_gives_a_field_its_meaning_finds_the_documents_that_make_no_sen
         {"id": 2, "_geo": {"lat": 1, "lng": 2, "alt": 3}, "_geojson": {"type": "Blob"}},
         {"id": 3, "_geo": null, "_geojson": {"type": "Point", "coordinates": [1, 2]}},
     ]));
-    let filterable =
-        |names: Value| json!({ "kind": "settings", "settings": { "filterableAttributes": names } });
     for field in ["_geo", "_geojson"] {
         let report = house.apply(&[filterable(json!([field]))]);
         let error = &report["outcomes"][0]["error"];
@@ -462,7 +461,7 @@ fn documents_with_paths_nobody_else_has_are_indexed_merged_and_found() {
     let features = json!({ "facetSearch": true, "filter": { "equality": true, "comparison": true } });
     let filterable =
         json!({ "filterableAttributes": [{ "attributePatterns": ["own*"], "features": features }] });
-    house.apply(&[json!({ "kind": "settings", "settings": filterable })]);
+    house.apply(&[json!({ "kind": "settings", "settings": filterable.to_string() })]);
     let delete = |filter: &str| json!({ "kind": "deleteByFilter", "filter": filter });
     for (filter, deleted) in [
         ("own77.p8 = 77", 1),

@@ -82,7 +82,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// By layout. Documents come in the same order everywhere.
     fn write(mut self, settings: Json, documents: &[Json]) -> BTreeMap<&'static str, Index> {
-        let settings = json!({ "kind": "settings", "settings": settings });
+        let settings = json!({ "kind": "settings", "settings": settings.to_string() });
         let operations = |uploads: Vec<Json>| std::iter::once(settings.clone()).chain(uploads);
         let one = vec![self.upload(documents)];
         let mut many = Vec::new();

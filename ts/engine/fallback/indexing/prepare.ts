@@ -7,7 +7,7 @@
  *  3. A docid is kept as long as its document; free ones are given out lowest first, in payload order.
  */
 
-import type { IndexSettings, Remakes } from '../../../settings/index.js'
+import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
 import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
 import { DocSet } from '../doc-set.js'
 import { facetLeaves } from '../fields/flatten.js'
@@ -253,11 +253,13 @@ async function carryOut(
     }
     case 'clear':
       return { touched: true, deletedDocuments: staged.clear() }
-    case 'settings':
-      await checkPlaces(operation.settings, staged, pacer)
-      await changeEmbedders(operation.settings, operation.remakes ?? {}, staged, pacer)
-      staged.settings = operation.settings
+    case 'settings': {
+      const settings = parsedSettings(operation.settings)
+      await checkPlaces(settings, staged, pacer)
+      await changeEmbedders(settings, operation.remakes ?? {}, staged, pacer)
+      staged.settings = settings
       return { touched: true }
+    }
     case 'primaryKey':
       return declarePrimaryKey(operation.primaryKey, staged)
   }

@@ -36,7 +36,7 @@ fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
         operations.push(batches.put(documents(id..id + 1, 3)));
     }
     let settings = json!({ "filterableAttributes": ["text"], "stopWords": [] });
-    operations.push(json!({ "kind": "settings", "settings": settings }));
+    operations.push(json!({ "kind": "settings", "settings": settings.to_string() }));
     let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
     operations.push(json!({ "kind": "deleteByIds", "ids": ids }));
     for operation in operations {

@@ -21,7 +21,7 @@ fn index_in(path: &Path) -> Index {
     let many: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
     let operations = [
         batches.put(many),
-        json!({ "kind": "settings", "settings": { "sortableAttributes": ["text"] } }),
+        json!({ "kind": "settings", "settings": json!({ "sortableAttributes": ["text"] }).to_string() }),
         json!({ "kind": "deleteByIds", "ids": ["1", "299"] }),
     ];
     for operation in operations {

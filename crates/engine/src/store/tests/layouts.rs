@@ -128,7 +128,7 @@ impl Growing {
                 "disableOnWords": [], "disableOnAttributes": [], "disableOnNumbers": false,
             },
         });
-        growing.batch(json!({ "kind": "settings", "settings": settings }));
+        growing.batch(json!({ "kind": "settings", "settings": settings.to_string() }));
         // Attributes are known in the order of their first document, which must not be left to chance.
         let all = json!({ "id": 0, "title": "", "text": "", "tags": [], "year": 0, "a": { "b": "" }, "_geo": null });
         growing.put(vec![all]);

@@ -84,8 +84,10 @@ fn seen(index: &Index) -> String {
 /// The batches of the deterministic trial: an append, a replacement, a new embedder, other numbers for old ones, a
 /// log rewritten as bits, an embedder that goes.
 fn operations(folder: &Path) -> Vec<Json> {
-    let settings =
-        |embedders: Json| json!([{"taskUid": 0, "kind": "settings", "settings": {"embedders": embedders}}]);
+    let settings = |embedders: Json| {
+        let settings = json!({ "embedders": embedders }).to_string();
+        json!([{"taskUid": 0, "kind": "settings", "settings": settings}])
+    };
     let v = |binary: bool| json!({"source": "userProvided", "dimensions": 2, "binaryQuantized": binary});
     vec![
         settings(json!({"v": v(false)})),

@@ -39,8 +39,8 @@ fn documents(folder: &Path, documents: &[Json]) -> Json {
 }
 
 fn embedder(dimensions: usize) -> Json {
-    let embedders = json!({"v": {"source": "userProvided", "dimensions": dimensions}});
-    json!([{"taskUid": 0, "kind": "settings", "settings": {"embedders": embedders}}])
+    let settings = json!({"embedders": {"v": {"source": "userProvided", "dimensions": dimensions}}});
+    json!([{"taskUid": 0, "kind": "settings", "settings": settings.to_string()}])
 }
 
 /// The stored vectors by document id, straight from the newest commit.
