@@ -6,7 +6,9 @@ use filter_grammar::{Filter, Operator, Point, Spanned, Text};
 use roaring::RoaringBitmap;
 use serde_json::Value as Json;
 
-use super::{Expression, Scope, describe_filterable, features_of, is_filterable_place, parse};
+use super::expression::{Expression, parse};
+use super::rules::{describe_filterable, features_of, is_filterable_place};
+use super::scope::Scope;
 use crate::error::{Error, Result};
 use crate::facets::{Area, CIRCLE_CORNERS, Columns, GeoPoint};
 use crate::store::Snapshot;
@@ -66,19 +68,6 @@ pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<
     match parse(filter, scope)? {
         Some(expression) => select(snapshot, &expression, scope),
         None => Ok(snapshot.shared_documents()),
-    }
-}
-
-impl std::fmt::Display for Expression {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (opening, parts) = match self {
-            Expression::Text { tree, .. } => return write!(f, "({tree})"),
-            Expression::All(parts) => ("[", parts),
-            Expression::Any(parts) => ("{", parts),
-        };
-        f.write_str(opening)?;
-        parts.iter().try_for_each(|part| write!(f, "{part}"))?;
-        f.write_str("|")
     }
 }
 

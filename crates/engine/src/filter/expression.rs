@@ -4,7 +4,7 @@ use std::sync::Arc;
 use filter_grammar::{Filter, Operator, Spanned};
 use serde_json::Value as Json;
 
-use super::{Features, Scope};
+use super::scope::{Features, Scope};
 use crate::error::{Context, Error, Result};
 
 /// A filter that parses, of which every operator is allowed.
@@ -21,6 +21,19 @@ pub enum Expression {
         /// As read.
         tree: Arc<Filter>,
     },
+}
+
+impl std::fmt::Display for Expression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (opening, parts) = match self {
+            Expression::Text { tree, .. } => return write!(f, "({tree})"),
+            Expression::All(parts) => ("[", parts),
+            Expression::Any(parts) => ("{", parts),
+        };
+        f.write_str(opening)?;
+        parts.iter().try_for_each(|part| write!(f, "{part}"))?;
+        f.write_str("|")
+    }
 }
 
 /// Reads the `filter` of a request; None if it is null or blank.
