@@ -2,13 +2,13 @@
 
 use roaring::RoaringBitmap;
 
+use super::analyzer::analyzer;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
 use super::limits::FACET_QUERY_BYTES_MAX;
 use super::pins::Pins;
 use super::request::{FacetSearchRequest, decode};
 use super::search_deadline::SearchDeadline;
-use super::search_request::analyzer;
 use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, Distribution, FacetQuery};

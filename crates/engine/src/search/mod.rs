@@ -3,6 +3,7 @@
 //! A request selects its documents (`filter`), has them put in order (`ranking`), and only the page that is
 //! shown is read, cut to the attributes asked for and marked up. Answers are written as they are sent.
 
+mod analyzer;
 mod answer;
 mod bounds;
 mod compare;

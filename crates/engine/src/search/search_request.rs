@@ -1,7 +1,8 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::analyzer::analyzer;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
 use super::facet::{check_facets, write_facets};
@@ -13,7 +14,6 @@ use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
 use super::semantic::Kind;
 use super::sort::parse_sort;
-use crate::analysis::Analyzer;
 use crate::error::{Error, Result};
 use crate::facets::{Columns, distance};
 use crate::filter::{self, Scope, describe_filterable, features_of};
@@ -231,18 +231,6 @@ pub(super) fn find(
     };
     pins.place(&mut found.ranked, wanted);
     Ok(found)
-}
-
-/// The analyzer of a commit's settings, made once.
-pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
-    #[derive(Default)]
-    struct Kept(OnceLock<Arc<Analyzer>>);
-    let kept = snapshot.attachments().get::<Kept>();
-    if let Some(analyzer) = kept.0.get() {
-        return Ok(Arc::clone(analyzer));
-    }
-    let made = Arc::new(Analyzer::new(snapshot.settings())?);
-    Ok(Arc::clone(kept.0.get_or_init(|| made)))
 }
 
 fn scope_of<'a>(request: &'a SearchRequest, search_deadline: &'a SearchDeadline) -> Scope<'a> {

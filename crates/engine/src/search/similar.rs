@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use roaring::RoaringBitmap;
 
+use super::analyzer::analyzer;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
 use super::search_deadline::SearchDeadline;
-use super::search_request::{Found, Page, analyzer};
+use super::search_request::{Found, Page};
 use super::semantic::embedder_named;
 use crate::error::{Error, Result};
 use crate::filter::{self, Scope};

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::super::compare::{Value, compare};
-use super::Query;
+use super::query::Query;
 use crate::error::Result;
 use crate::facets::{Columns, Value as ColumnValue};
 use crate::ranking::RankedHit;
+use crate::search::compare::{Value, compare};
 use crate::search::pins::{Interleave, is_pinned, position};
 
 /// A hit, and what it is compared by.

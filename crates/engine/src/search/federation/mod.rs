@@ -8,6 +8,7 @@
 
 mod facets;
 mod merge;
+mod query;
 mod request;
 
 use std::time::Instant;
@@ -16,6 +17,7 @@ use serde_json::json;
 
 use self::facets::FoundIn;
 use self::merge::{Candidate, DistinctValue, merge};
+use self::query::Query;
 use self::request::Federation;
 use super::answer::{Answer, Facts, write_display, write_json, write_text};
 use super::bounds::Bounds;
@@ -23,24 +25,9 @@ use super::compare;
 use super::multi::{IndexedSearch, at_query};
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
-use super::search_request::{Found, Page, find};
+use super::search_request::{Page, find};
 use crate::error::{Error, Result};
 use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
-
-/// One query, ranked.
-struct Query<'s> {
-    search: &'s IndexedSearch,
-    request: SearchRequest,
-    found: Found,
-}
-
-impl Query<'_> {
-    /// Hits that paging can get to.
-    fn reachable(&self) -> &[RankedHit] {
-        let hits = &self.found.ranked.hits;
-        &hits[..hits.len().min(self.search.snapshot.settings().pagination.max_total_hits)]
-    }
-}
 
 /// Merges the answers of several searches as `federation` (`FederationRequest` as UTF-8 JSON) says.
 ///
