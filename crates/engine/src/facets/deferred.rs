@@ -26,7 +26,7 @@ use tantivy::Directory as _;
 use tantivy::columnar::{ColumnarReader, ColumnarWriter, DynamicColumn, StrColumn};
 use tantivy::directory::{FileSlice, MmapDirectory, OwnedBytes};
 
-use super::strings::column_term;
+use super::column_term::column_term;
 use crate::error::{Context, Error, Result};
 use crate::fields::{FieldId, is_same_or_below};
 use crate::store::schema::{Presence, presence_prefix};
@@ -70,35 +70,18 @@ pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) ->
     columnars.into_iter().map(|columnar| open(OwnedBytes::new(columnar))).collect()
 }
 
-fn name_of(segment: &SegmentView, field: FieldId) -> String {
+/// The file of a field's column in a segment.
+pub(super) fn name_of(segment: &SegmentView, field: FieldId) -> String {
     format!("{PREFIX}{}-{field}.column", segment.reader.segment_id().uuid_string())
 }
 
-/// Writes the missing columns of every field that `is_wanted`, and removes files of other fields and of
-/// segments that are gone. What fails is tried again when it is needed.
-pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
-    let Some(directory) = &snapshot.parts().directory else { return };
-    let columns = super::Columns::new(snapshot);
-    let mut keep = Vec::new();
-    for segment in snapshot.segments() {
-        let Ok(paths) = deferred_paths(snapshot, segment) else { return };
-        for path in paths.iter().filter(|path| is_wanted(path)) {
-            let _ = columns.field(path);
-            keep.extend(snapshot.fields().id(path).map(|field| name_of(segment, field)));
-        }
-    }
-    let Ok(entries) = fs::read_dir(directory.as_ref()) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let is_stale = |name: &str| name.starts_with(PREFIX) && !keep.iter().any(|kept| kept == name);
-        if name.to_str().is_some_and(is_stale) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+/// Whether a file of that name holds a deferred column, of whichever segment and field.
+pub(super) fn is_column_file(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// Paths of which some document of the segment is marked.
-fn deferred_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
+pub(super) fn deferred_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
     let prefix = presence_prefix(Presence::Deferred);
     let index = segment.reader.inverted_index(snapshot.schema().presence)?;
     let after = [prefix.as_bytes()[0], 1];

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::by_value::{AllOrSome, EachValue};
-use super::columns::{Columns, FieldColumns, Part};
-use super::ranks::{Ranks, ordered};
+use super::columns::Columns;
+use super::field_columns::FieldColumns;
+use super::numbers::ordered;
+use super::part::Part;
+use super::ranks::Ranks;
 use crate::error::Result;
 use crate::store::DELETED;
 

@@ -7,11 +7,14 @@ use tantivy::DocId;
 use tantivy::columnar::{Cardinality, ColumnIndex};
 
 use super::by_value::{AllOrSome, EachValue};
-use super::columns::{Columns, FieldColumns, Part};
+use super::column_term::split;
+use super::columns::Columns;
+use super::field_columns::FieldColumns;
 use super::levels::{GroupCounts, commonest};
 use super::numbers::NumberColumn;
+use super::part::Part;
 use super::ranks::Ranks;
-use super::strings::{Groups, StringColumn, split};
+use super::strings::{Groups, StringColumn};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};

@@ -6,10 +6,8 @@ use std::ops::Bound;
 use roaring::RoaringBitmap;
 
 use super::columns::Columns;
+use super::geo_point::{GeoPoint, distance};
 use crate::error::Result;
-
-/// Mean radius of the earth in metres. Source: search §9.
-pub(super) const EARTH_RADIUS: f64 = 6_371_000.0;
 
 /// Documents whose distance differs by no more metres from that of the first share its bucket.
 /// Source: search §9, as the two below.
@@ -20,25 +18,6 @@ const BUCKET_MAX: usize = 1000;
 
 /// From so many documents on, exact distance orders them rather than whole metres.
 const EXACT_FROM: usize = 1000;
-
-/// A place in degrees.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GeoPoint {
-    /// Degrees north.
-    pub lat: f64,
-    /// Degrees east.
-    pub lng: f64,
-}
-
-/// Metres between two points on a sphere, to the millimetre.
-pub fn distance(a: GeoPoint, b: GeoPoint) -> f64 {
-    let haversine = |angle: f64| (1.0 - angle.cos()) / 2.0;
-    let (a_lat, b_lat) = (a.lat.to_radians(), b.lat.to_radians());
-    let hav = haversine(b_lat - a_lat)
-        + a_lat.cos() * b_lat.cos() * haversine(b.lng.to_radians() - a.lng.to_radians());
-    let metres = 2.0 * EARTH_RADIUS * hav.sqrt().asin();
-    (metres * 1000.0).round() / 1000.0
-}
 
 /// Documents about equally far from a point.
 #[derive(Debug, Clone, PartialEq)]

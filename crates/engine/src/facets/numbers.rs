@@ -5,7 +5,7 @@ use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnValues};
 
 use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_block};
-use super::columns::{Part, work_out};
+use super::part::{Part, work_out};
 
 /// The numbers of a field in a segment.
 pub(super) struct NumberColumn {
@@ -204,4 +204,10 @@ impl Ranked {
         }
         Self { values, of_row }
     }
+}
+
+/// A float as an integer of the same order.
+pub(super) fn ordered(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }

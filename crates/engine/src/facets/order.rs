@@ -6,10 +6,11 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::by_value::{AllOrSome, ByValue, EachValue};
-use super::columns::{Columns, FieldColumns};
-use super::numbers::NumberColumn;
-use super::ranks::ordered;
-use super::strings::{StringColumn, group_key, split};
+use super::column_term::{group_key, split};
+use super::columns::Columns;
+use super::field_columns::FieldColumns;
+use super::numbers::{NumberColumn, ordered};
+use super::strings::StringColumn;
 use crate::error::Result;
 use crate::store::SegmentView;
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 
 use super::by_value::{AllOrSome, BLOCK, ByValue, Totals, each_block};
-use super::columns::{Columns, Part, work_out};
-use super::geo::{EARTH_RADIUS, GeoPoint, distance};
+use super::columns::Columns;
+use super::geo_point::{EARTH_RADIUS, GeoPoint, distance};
 use super::numbers::NumberColumn;
+use super::part::{Part, work_out};
 use crate::error::Result;
 
 /// Cells from pole to pole at most: of a degree each, which takes in 111 km.

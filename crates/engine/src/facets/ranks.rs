@@ -1,37 +1,25 @@
 //! Values numbered in order across the columns of a commit.
 
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::{Arc, PoisonError, Weak};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
 
 use roaring::RoaringBitmap;
 use tantivy::columnar::TermOrdHit;
 
-use super::columns::{FieldColumns, Part};
-use super::numbers::NumberColumn;
-use super::strings::{Groups, StringColumn, group_key};
+use super::column_term::group_key;
+use super::merged_values::MergedValues;
+use super::numbers::{NumberColumn, ordered};
+use super::part::Part;
+use super::strings::{Groups, StringColumn};
 use crate::error::Result;
 
 /// A column with so many times fewer values than the largest one has them looked up one by one: finding a
 /// term takes about as long as reading so many in a row.
 const LOOKED_UP_SHARE: usize = 512;
 
-/// The values of the large columns in one order, each value once. Stays as long as those columns do.
-pub(super) struct Merged {
-    /// What was merged. Columns that are gone leave their address taken.
-    columns: Vec<Weak<StringColumn>>,
-    /// By column: its value → place in the order. None if they are the same.
-    places: Vec<Option<Vec<u32>>>,
-    /// Place → a column that has it, and its value there; None if the first has all.
-    owners: Option<Vec<(u32, u32)>>,
-    /// Places of values that are spelled in several ways.
-    varied: RoaringBitmap,
-    len: usize,
-}
-
 /// A number for every value of a field, ascending with the values.
 pub(super) struct Ranks {
-    merged: Arc<Merged>,
+    merged: Arc<MergedValues>,
     /// By part: where its numbers come from.
     parts: Vec<Source>,
     /// Values of small columns alone, ascending: how many merged ones come before each, and who has it.
@@ -43,7 +31,7 @@ pub(super) struct Ranks {
 }
 
 enum Source {
-    /// A place in [`Merged::columns`].
+    /// A place in the columns of [`MergedValues`].
     Merged(usize),
     /// Value → rank.
     Own(Vec<u32>),
@@ -55,112 +43,6 @@ struct Extra {
     value: u32,
 }
 
-impl Merged {
-    fn empty() -> Self {
-        Self { columns: Vec::new(), places: Vec::new(), owners: None, varied: RoaringBitmap::new(), len: 0 }
-    }
-
-    fn place(&self, column: usize, value: u32) -> u32 {
-        self.places[column].as_ref().map_or(value, |places| places[value as usize])
-    }
-
-    fn value_at(&self, column: usize, place: u32) -> Option<u32> {
-        match &self.places[column] {
-            Some(places) => places.binary_search(&place).ok().map(|value| value as u32),
-            None => Some(place),
-        }
-    }
-
-    fn owner(&self, place: u32) -> (usize, u32) {
-        match &self.owners {
-            Some(owners) => (owners[place as usize].0 as usize, owners[place as usize].1),
-            None => (0, place),
-        }
-    }
-
-    fn is_of(&self, columns: &[&Arc<StringColumn>]) -> bool {
-        let same = |(known, column): (&Weak<StringColumn>, &&Arc<StringColumn>)| {
-            std::ptr::eq(known.as_ptr(), Arc::as_ptr(column))
-        };
-        self.columns.len() == columns.len() && self.columns.iter().zip(columns).all(same)
-    }
-
-    /// Merges sorted lists of distinct keys. `next` gives the next key of a list and whether it is one
-    /// more spelling of the key before.
-    fn merge<K: Ord + Clone>(
-        lists: usize,
-        mut next: impl FnMut(usize) -> Result<Option<(K, u64)>>,
-    ) -> Result<Self> {
-        let mut heads = BinaryHeap::new();
-        for list in 0..lists {
-            heads.extend(next(list)?.map(|(key, spelling)| Head { key, spelling, list }));
-        }
-        let mut merged = Self { places: vec![Some(Vec::new()); lists], ..Self::empty() };
-        let mut owners = Vec::new();
-        let mut current: Option<(K, u64)> = None;
-        while let Some(Head { key, spelling, list }) = heads.pop() {
-            let places = merged.places[list].as_mut().expect("made above");
-            let known = current.as_ref().filter(|(last, _)| *last == key);
-            if let Some((_, first_spelling)) = known {
-                if *first_spelling != spelling {
-                    merged.varied.insert(owners.len() as u32 - 1);
-                }
-            } else {
-                owners.push((list as u32, places.len() as u32));
-                current = Some((key.clone(), spelling));
-            }
-            let place = owners.len() as u32 - 1;
-            // A spelling of a value that this list just gave is no value of its own.
-            if places.last() != Some(&place) {
-                places.push(place);
-            }
-            heads.extend(next(list)?.map(|(key, spelling)| Head { key, spelling, list }));
-        }
-        merged.len = owners.len();
-        for places in &mut merged.places {
-            if places.as_ref().is_some_and(|places| places.len() == merged.len) {
-                *places = None;
-            }
-        }
-        merged.owners = (lists > 1).then_some(owners);
-        Ok(merged)
-    }
-}
-
-/// The next key of a list; the smallest is the greatest, as a heap gives the greatest first.
-struct Head<K> {
-    key: K,
-    /// Differs if the spelling does.
-    spelling: u64,
-    list: usize,
-}
-
-impl<K: Ord> Ord for Head<K> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key).then(other.list.cmp(&self.list))
-    }
-}
-
-impl<K: Ord> PartialOrd for Head<K> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<K: Ord> PartialEq for Head<K> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<K: Ord> Eq for Head<K> {}
-
-/// A float as an integer of the same order.
-pub(super) fn ordered(number: f64) -> u64 {
-    let bits = number.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
 /// Hashes the spelling of a term: equal spellings have equal hashes.
 fn spelling_of(term: &[u8]) -> u64 {
     use std::hash::BuildHasher as _;
@@ -168,9 +50,10 @@ fn spelling_of(term: &[u8]) -> u64 {
 }
 
 impl Ranks {
-    fn of_numbers(parts: &[Part<NumberColumn>]) -> Result<Self> {
+    /// Ranks of the distinct numbers of columns.
+    pub fn of_numbers(parts: &[Part<NumberColumn>]) -> Result<Self> {
         let mut at = vec![0; parts.len()];
-        let merged = Merged::merge(parts.len(), |list| {
+        let merged = MergedValues::merge(parts.len(), |list| {
             let number = parts[list].column.values().get(at[list]);
             at[list] += 1;
             Ok(number.map(|number| (ordered(*number), 0)))
@@ -184,11 +67,12 @@ impl Ranks {
         })
     }
 
-    fn of_strings(parts: &[Part<StringColumn>]) -> Result<Self> {
+    /// Ranks of the groups of strings of columns.
+    pub fn of_strings(parts: &[Part<StringColumn>]) -> Result<Self> {
         let Some(base) =
             (0..parts.len()).max_by_key(|&part| (parts[part].column.len(), std::cmp::Reverse(part)))
         else {
-            let merged = Arc::new(Merged::empty());
+            let merged = Arc::new(MergedValues::empty());
             return Ok(Self { merged, parts: vec![], extras: vec![], varied: RoaringBitmap::new(), len: 0 });
         };
         let largest = parts[base].column.len();
@@ -272,7 +156,7 @@ impl Ranks {
         match &self.parts[part] {
             Source::Own(ranks) => ranks[value as usize],
             Source::Merged(column) => {
-                let place = self.merged.place(*column, value);
+                let place = self.merged.position(*column, value);
                 match self.extras.as_slice() {
                     [] => place,
                     extras => place + extras.partition_point(|extra| extra.before <= place) as u32,
@@ -328,9 +212,10 @@ enum Place {
     Before(u32),
 }
 
-fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result<Arc<Merged>> {
+fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result<Arc<MergedValues>> {
+    let dictionaries = || columns.iter().map(|column| &column.dictionary);
     let mut kept = base.merged.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(merged) = kept.as_ref().filter(|merged| merged.is_of(columns)) {
+    if let Some(merged) = kept.as_ref().filter(|merged| merged.is_of(dictionaries())) {
         return Ok(Arc::clone(merged));
     }
     let merged = if let [column] = columns {
@@ -338,22 +223,21 @@ fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result
         let groups = column.groups()?;
         let of_several = (0..groups.len as u32).filter(|&group| groups.ords(group).len() > 1);
         let varied = if groups.vary() { of_several.collect() } else { RoaringBitmap::new() };
-        Merged { places: vec![None], varied, len: groups.len, ..Merged::empty() }
+        MergedValues::of_one(groups.len, varied)
     } else {
         let mut streams =
             columns.iter().map(|column| column.dictionary.stream()).collect::<std::io::Result<Vec<_>>>()?;
-        Merged::merge(columns.len(), |list| {
+        MergedValues::merge(columns.len(), |list| {
             let terms = &mut streams[list];
             Ok(terms.advance().then(|| (group_key(terms.key()).to_vec(), spelling_of(terms.key()))))
         })?
     };
-    let merged = Merged { columns: columns.iter().map(|column| Arc::downgrade(column)).collect(), ..merged };
-    Ok(Arc::clone(kept.insert(Arc::new(merged))))
+    Ok(Arc::clone(kept.insert(Arc::new(merged.of_dictionaries(dictionaries())))))
 }
 
 /// Where a key stands among the values of large columns.
 fn look_up(
-    merged: &Merged,
+    merged: &MergedValues,
     columns: &[&Arc<StringColumn>],
     groups: &[Arc<Groups>],
     key: &[u8],
@@ -366,7 +250,7 @@ fn look_up(
         if ord >= column.len() as u64 {
             continue;
         }
-        let place = merged.place(number, groups.of(ord as u32));
+        let place = merged.position(number, groups.of(ord as u32));
         column.term(ord as u32, &mut term)?;
         if group_key(&term) == key {
             return Ok(Place::At { place, spelling: spelling_of(&term) });
@@ -374,31 +258,4 @@ fn look_up(
         before = before.min(place);
     }
     Ok(Place::Before(before))
-}
-
-impl FieldColumns {
-    /// Ranks of the field's strings, worked out once per commit; little of it if few values are new.
-    pub fn string_ranks(&self) -> Result<Arc<Ranks>> {
-        if let Some(ranks) = self.string_ranks.get() {
-            return Ok(Arc::clone(ranks));
-        }
-        let ranks = Arc::new(Ranks::of_strings(&self.strings)?);
-        Ok(Arc::clone(self.string_ranks.get_or_init(|| ranks)))
-    }
-
-    /// Ranks of the field's numbers, worked out once per commit.
-    pub fn number_ranks(&self) -> Result<Arc<Ranks>> {
-        if let Some(ranks) = self.number_ranks.get() {
-            return Ok(Arc::clone(ranks));
-        }
-        NumberColumn::rank_all(&self.numbers);
-        let ranks = Arc::new(Ranks::of_numbers(&self.numbers)?);
-        Ok(Arc::clone(self.number_ranks.get_or_init(|| ranks)))
-    }
-
-    /// The number of a rank.
-    pub fn number(&self, ranks: &Ranks, rank: u32) -> f64 {
-        let (part, value) = ranks.owner(rank);
-        self.numbers[part].column.values()[value as usize]
-    }
 }

@@ -9,8 +9,10 @@ use tantivy::DocId;
 use tantivy::columnar::{Column, TermOrdHit};
 
 use super::by_value::{AllOrSome, EachValue, each_ord};
-use super::columns::{Columns, FieldColumns};
-use super::strings::{StringColumn, group_key};
+use super::column_term::group_key;
+use super::columns::Columns;
+use super::field_columns::FieldColumns;
+use super::strings::StringColumn;
 use crate::analysis::normalize_facet;
 use crate::error::Result;
 use crate::store::schema::Presence;

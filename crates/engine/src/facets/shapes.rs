@@ -17,7 +17,7 @@ use tantivy::DocId;
 
 use super::by_value::{AllOrSome, EachValue};
 use super::columns::Columns;
-use super::geo::{EARTH_RADIUS, GeoPoint};
+use super::geo_point::{EARTH_RADIUS, GeoPoint};
 use super::plane::{Border, Point, Polygon, is_closed};
 use crate::error::{Context, Result};
 

@@ -5,12 +5,10 @@ use tantivy::DocId;
 use tantivy::columnar::{Column, Dictionary, StrColumn};
 
 use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_ord};
-use super::columns::{Part, work_out};
-use super::ranks::Merged;
-use crate::analysis::normalize_facet;
+use super::column_term::{group_key, split};
+use super::merged_values::MergedValues;
+use super::part::{Part, work_out};
 use crate::error::{Error, Result};
-use crate::fields::at_most;
-use crate::store::schema::COLUMN_BYTES_MAX;
 
 /// The strings of a field in a segment: ordinals by row, and their terms: normalised ‖ 0 ‖ original.
 pub(super) struct StringColumn {
@@ -22,7 +20,7 @@ pub(super) struct StringColumn {
     by_ord: OnceLock<ByValue>,
     by_document: OnceLock<ByDocument>,
     /// How the groups of this column and of others that are not much smaller go together.
-    pub merged: Mutex<Option<Arc<Merged>>>,
+    pub merged: Mutex<Option<Arc<MergedValues>>>,
     bytes: Arc<AtomicUsize>,
 }
 
@@ -185,28 +183,4 @@ impl EachValue for StringColumn {
             _ => each_ord(&self.ords, docs, visit),
         }
     }
-}
-
-/// How a string stands in a column: normalised ‖ 0 ‖ original, both cut. None if nothing is left of it.
-pub fn column_term(text: &str) -> Option<String> {
-    let mut term = normalize_facet(text);
-    if term.is_empty() {
-        return None;
-    }
-    term.truncate(at_most(&term, COLUMN_BYTES_MAX).len());
-    term.push('\0');
-    term.push_str(at_most(text, COLUMN_BYTES_MAX));
-    Some(term)
-}
-
-/// Takes a column's term apart.
-pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
-    let text = std::str::from_utf8(term).map_err(|error| Error::internal("a column is damaged", error))?;
-    let (normalised, original) = text.split_once('\0').unwrap_or((text, text));
-    Ok((normalised.to_owned(), original.to_owned()))
-}
-
-/// The part of a column's term that decides its group.
-pub(super) fn group_key(term: &[u8]) -> &[u8] {
-    term.iter().position(|&byte| byte == 0).map_or(term, |end| &term[..end])
 }

@@ -1,0 +1,30 @@
+//! The terms of a column of strings: normalised ‖ 0 ‖ original.
+
+use crate::analysis::normalize_facet;
+use crate::error::{Error, Result};
+use crate::fields::at_most;
+use crate::store::schema::COLUMN_BYTES_MAX;
+
+/// How a string stands in a column: normalised ‖ 0 ‖ original, both cut. None if nothing is left of it.
+pub fn column_term(text: &str) -> Option<String> {
+    let mut term = normalize_facet(text);
+    if term.is_empty() {
+        return None;
+    }
+    term.truncate(at_most(&term, COLUMN_BYTES_MAX).len());
+    term.push('\0');
+    term.push_str(at_most(text, COLUMN_BYTES_MAX));
+    Some(term)
+}
+
+/// Takes a column's term apart.
+pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
+    let text = std::str::from_utf8(term).map_err(|error| Error::internal("a column is damaged", error))?;
+    let (normalised, original) = text.split_once('\0').unwrap_or((text, text));
+    Ok((normalised.to_owned(), original.to_owned()))
+}
+
+/// The part of a column's term that decides its group.
+pub(super) fn group_key(term: &[u8]) -> &[u8] {
+    term.iter().position(|&byte| byte == 0).map_or(term, |end| &term[..end])
+}
