@@ -1,7 +1,7 @@
 //! What does a change of settings cost?
 
-use super::staged_batch::is_filterable;
 use crate::fields::is_same_or_below;
+use crate::filter::features_of;
 use crate::settings::Settings;
 
 /// Work that a change of settings makes, the least first.
@@ -45,5 +45,5 @@ pub fn wants_column(settings: &Settings, path: &str) -> bool {
         .chain(&settings.distinct_attribute)
         .map(String::as_str)
         .chain(custom);
-    named.any(|name| is_same_or_below(name, path)) || is_filterable(settings, path)
+    named.any(|name| is_same_or_below(name, path)) || features_of(settings, path).is_some()
 }

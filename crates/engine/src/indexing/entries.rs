@@ -15,8 +15,8 @@ use compact_str::CompactString;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use super::entry::Entry;
 use super::spill_allocator::SpillAllocator;
-use super::staged_batch::Entry;
 use crate::error::{Error, Result};
 
 /// Entries by document id. A place is valid until an entry is removed.

@@ -12,6 +12,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Number, Value};
 
+use crate::error::Context as _;
+
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json<'a> {
@@ -47,6 +49,14 @@ impl<'a> Object<'a> {
     /// Whether it has a key.
     pub fn has(&self, key: &str) -> bool {
         self.0.iter().any(|(known, _)| known == key)
+    }
+
+    /// The document as it is stored: UTF-8 JSON.
+    ///
+    /// # Errors
+    /// Internal, if it cannot be written as JSON.
+    pub fn to_source(&self) -> crate::error::Result<Vec<u8>> {
+        serde_json::to_vec(self).context("a document cannot be written as JSON")
     }
 
     /// Keeps of every key the last value.

@@ -1,15 +1,21 @@
 //! The write path: a batch in, one commit out.
 
+mod apply;
 mod batch;
 mod batch_monitor;
+mod change_settings;
 mod cost;
+mod docids;
 mod document_scanner;
 mod entries;
+mod entry;
 mod flatten;
 mod json;
 mod payload;
 mod pending_embeddings;
+mod preview;
 mod primary_key;
+mod put_documents;
 mod special;
 mod spill_allocator;
 mod staged_batch;
@@ -22,12 +28,7 @@ pub use flatten::is_reserved;
 pub use payload::{Format, Payload, PayloadReport, inspect};
 pub use spill_allocator::SpillAllocator;
 pub use staged_batch::StagedBatch;
-pub use write::{WriteOptions, write};
-
-/// What every segment is made of.
-pub fn layout() -> crate::store::Layout {
-    crate::store::Layout::newest()
-}
+pub use write::{WriteOptions, layout, write};
 
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,12 @@ pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
     }
 }
 
+/// The index has another primary key already.
+pub fn already_exists(index_uid: &str, stored: &str) -> Error {
+    let message = format!("Index `{index_uid}`: Index already has a primary key: `{stored}`.");
+    Error::user("index_primary_key_already_exists", message)
+}
+
 /// The id of `document` as text.
 pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String> {
     let mut found = Vec::new();

@@ -1,9 +1,12 @@
 //! Fields with a meaning of their own: are they well formed?
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::facets::shapes_of;
+use crate::fields::is_same_or_below;
+use crate::filter;
+use crate::settings::Settings;
 
 /// A latitude or longitude: a finite number, or a string holding one.
 pub fn coordinate(value: &Value) -> Option<f64> {
@@ -53,4 +56,46 @@ pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
     let message =
         format!("The `_geojson` field in the document with the id: `\"{id}\"` is not valid GeoJSON.");
     Err(Error::user("invalid_document_geo_field", message))
+}
+
+/// Which special fields have to be well formed under the settings.
+pub struct Checks {
+    /// `_geo`.
+    pub geo: bool,
+    /// `_geojson`.
+    pub geojson: bool,
+}
+
+impl Checks {
+    /// Those that the settings ask for.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            geo: filter::is_filterable_place(settings, "_geo")
+                || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
+            geojson: filter::is_filterable_place(settings, "_geojson"),
+        }
+    }
+
+    /// Fields that have to be looked at before it is known whether a document will do.
+    pub fn fields(&self) -> Vec<&'static str> {
+        let places = [("_geo", self.geo), ("_geojson", self.geojson)];
+        let places = places.into_iter().filter_map(|(name, checked)| checked.then_some(name));
+        places.chain(["_vectors"]).collect()
+    }
+
+    /// Checks a document.
+    ///
+    /// # Errors
+    /// `invalid_document_geo_field`.
+    pub fn run(&self, id: &str, document: &Map<String, Value>) -> Result<()> {
+        match document.get("_geo") {
+            Some(geo) if self.geo => check_geo(id, geo)?,
+            _ => {}
+        }
+        match document.get("_geojson") {
+            Some(shape) if self.geojson => check_geojson(id, shape)?,
+            _ => {}
+        }
+        Ok(())
+    }
 }

@@ -1,23 +1,19 @@
 //! A staged batch becomes segments.
 
-use std::sync::Arc;
-
 use allocator_api2::vec::Vec as SpillVec;
 use roaring::RoaringBitmap;
 
 use super::batch_monitor::Step;
 use super::cost::{Cost, cost_of, wants_column};
 use super::entries::no_disk_space;
+use super::entry::Piece;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
-use super::layout;
 use super::spill_allocator::SpillAllocator;
-use super::staged_batch::{Piece, StagedBatch, id_in};
+use super::staged_batch::{StagedBatch, id_in};
 use crate::analysis::Analyzer;
-use crate::error::{Error, Result};
-use crate::store::{
-    Change, IndexedDocument, Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts, Spill,
-};
+use crate::error::Result;
+use crate::store::{Change, IndexedDocument, Layout, SegmentBuilder, Spill};
 use crate::threads::in_parallel;
 
 /// Fewer documents are not worth a thread.
@@ -36,6 +32,11 @@ const DOCUMENTS_PER_CHECK: usize = 32;
 /// At most this many bytes of tables for a byte of JSON, so that a small batch does not get large ones.
 const MEMORY_PER_BYTE: usize = 8;
 
+/// The layout of every new segment.
+pub fn layout() -> Layout {
+    Layout::newest()
+}
+
 /// What writing may use.
 pub struct WriteOptions {
     /// Threads that analyse and build segments.
@@ -46,61 +47,11 @@ pub struct WriteOptions {
     pub spill: Spill,
 }
 
-/// The documents of a staged batch before it is written: the base under the staged batch's settings, and what changed.
-pub struct Preview {
-    /// None if nothing of it is left.
-    pub base: Option<Snapshot>,
-    /// None if nothing changed.
-    pub changed: Option<Snapshot>,
-}
-
 impl StagedBatch {
-    /// Fields, settings and primary key as they will be.
-    pub fn parts(&self) -> SnapshotParts {
-        SnapshotParts {
-            fields: Arc::clone(&self.fields),
-            settings: Arc::clone(&self.settings),
-            primary_key: self.primary_key.clone(),
-            directory: self.base.as_ref().and_then(|base| base.parts().directory.clone()),
-        }
-    }
-
     /// Whether every document has to be written again.
     fn needs_reindexing(&self) -> bool {
         self.base.as_ref().is_some_and(|base| cost_of(base.settings(), &self.settings) == Cost::Documents)
     }
-}
-
-/// Shows a staged batch to readers. What changed is kept in memory.
-pub fn preview(staged: &StagedBatch) -> Result<Preview> {
-    let parts = staged.parts();
-    let base = staged.base.as_ref().filter(|_| !staged.cleared);
-    let vectors = Arc::new(staged.vectors.preview());
-    let base = base.map(|base| base.with_parts(parts.clone()));
-    if let Some(base) = &base {
-        base.attachments().put(Arc::clone(&vectors));
-    }
-    if staged.entries.is_empty() {
-        return Ok(Preview { base, changed: None });
-    }
-    let analyzer = Analyzer::new(&staged.settings)?;
-    let wants = |_: &str| true;
-    let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
-    let mut flattener = Flattener::new(rules);
-    let layout = layout();
-    let mut builder = SegmentBuilder::new(&layout, None, 0)?;
-    for (id, entry) in staged.entries.iter() {
-        if let Some(docid) = entry.docid {
-            let document = staged.merged(entry)?;
-            let document = Object::from(&document);
-            let flat = flattener.flatten(docid, id, &document, source_of(&document)?)?;
-            builder.add(flat.with_fields(layout.fields()))?;
-        }
-    }
-    let segments = builder.finish()?.map(SegmentView::of).transpose()?;
-    let changed = Snapshot::new(&layout, parts, segments.into_iter().collect());
-    changed.attachments().put(vectors);
-    Ok(Preview { base, changed: Some(changed) })
 }
 
 /// One document to write.
@@ -217,7 +168,7 @@ impl Part<'_> {
                 let Some(base) = &staged.base else { return Ok(None) };
                 let document = base.document(docid)?.unwrap_or_default();
                 let (id, document) = (id_in(base, docid)?, Object::from(&document));
-                return self.flattener.flatten(docid, &id, &document, source_of(&document)?).map(Some);
+                return self.flattener.flatten(docid, &id, &document, document.to_source()?).map(Some);
             }
         };
         let (id, entry) = staged.entries.row(place);
@@ -229,7 +180,7 @@ impl Part<'_> {
                 Object::from(&merged)
             }
         };
-        let source = source_of(&document)?;
+        let source = document.to_source()?;
         if let Some(&Piece::Body { spool, slice }) = entry.pieces.last() {
             self.read_past(spool, slice.start());
         }
@@ -257,12 +208,6 @@ impl Part<'_> {
 
 /// Bodies are let go in stretches of this many bytes.
 const LET_GO_BYTES: u64 = 1 << 20;
-
-/// A document as it is stored.
-fn source_of(document: &Object<'_>) -> Result<Vec<u8>> {
-    serde_json::to_vec(document)
-        .map_err(|source| Error::internal("a document cannot be written as JSON", source))
-}
 
 /// Compares as stored: a document that did not change is not written again.
 fn is_unchanged(staged: &StagedBatch, docid: u32, source: &[u8]) -> Result<bool> {

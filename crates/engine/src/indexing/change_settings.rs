@@ -1,0 +1,116 @@
+//! A change of settings asks something of the documents that are there.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::entry::Piece;
+use super::primary_key;
+use super::special::Checks;
+use super::staged_batch::{StagedBatch, id_in};
+use crate::error::Result;
+use crate::facets::Columns;
+use crate::settings::Settings;
+use crate::vector::Remake;
+
+impl StagedBatch {
+    /// Settings that give a field a meaning of its own ask for documents that suit it.
+    pub(super) fn check_documents(&self, settings: &Settings) -> Result<()> {
+        let (before, after) = (Checks::new(&self.settings), Checks::new(settings));
+        let has = |field: &str| self.fields.id(field).is_some();
+        let fresh = Checks {
+            geo: after.geo && !before.geo && has("_geo"),
+            geojson: after.geojson && !before.geojson && has("_geojson"),
+        };
+        if !fresh.geo && !fresh.geojson {
+            return Ok(());
+        }
+        for (id, entry) in self.entries.iter().filter(|(_, entry)| entry.docid.is_some()) {
+            fresh.run(id, &self.merged(entry)?)?;
+        }
+        let Some(base) = self.base.as_ref().filter(|_| !self.cleared) else { return Ok(()) };
+        let columns = Columns::new(base);
+        for (field, is_fresh) in [("_geo", fresh.geo), ("_geojson", fresh.geojson)] {
+            if !is_fresh {
+                continue;
+            }
+            for docid in columns.malformed(field)? {
+                let id = id_in(base, docid)?;
+                if !self.entries.contains(&id) {
+                    fresh.run(&id, &base.document(docid)?.unwrap_or_default())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Documents give what a new embedder needs, and take back what one that goes has kept.
+    pub(super) fn change_embedders(
+        &mut self,
+        settings: &Settings,
+        remakes: &BTreeMap<String, Remake>,
+    ) -> Result<()> {
+        let mut change = self.vectors.reconfigure(settings, remakes)?;
+        let mut rewritten: Vec<String> = Vec::new();
+        if change.concerns_all() {
+            for (id, entry) in self.entries.iter() {
+                if let Some(docid) = entry.docid
+                    && change.visit(docid, id, &self.merged(entry)?)?
+                {
+                    rewritten.push(id.to_string());
+                }
+            }
+            if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
+                self.monitor.progress.expect(base.documents().len());
+                for docid in base.documents() {
+                    self.monitor.next()?;
+                    let document = base.document(docid)?.unwrap_or_default();
+                    let id = primary_key::id_of(base.primary_key().unwrap_or_default(), &document)?;
+                    if !self.entries.contains(&id) && change.visit(docid, &id, &document)? {
+                        rewritten.push(id);
+                    }
+                }
+            }
+        }
+        if change.remakes() {
+            let base = self.base.as_ref().filter(|_| !self.cleared);
+            let mut untouched = base.map(|base| base.documents().clone()).unwrap_or_default();
+            for entry in self.entries.values() {
+                if let Some(base) = entry.base {
+                    untouched.remove(base);
+                }
+                if let Some(docid) = entry.docid {
+                    self.earlier.push(entry.clone());
+                    change.remake(docid, &self.settings, Some(self.earlier.len() as u32 - 1));
+                }
+            }
+            for docid in untouched {
+                change.remake(docid, &self.settings, None);
+            }
+        }
+        let returning = change.returning();
+        let mut returned: Vec<(String, Map<String, Value>)> = Vec::new();
+        let live = self.entries.iter().filter_map(|(id, entry)| Some((id, entry.docid?)));
+        for (id, docid) in live.filter(|(_, docid)| returning.contains(*docid)) {
+            returned.extend(change.give_back(docid).map(|vectors| (id.to_string(), vectors)));
+        }
+        if let Some(base) = self.base.as_ref().filter(|_| !self.cleared) {
+            for docid in &returning & base.documents() {
+                let id = id_in(base, docid)?;
+                if !self.entries.contains(&id) {
+                    returned.extend(change.give_back(docid).map(|vectors| (id, vectors)));
+                }
+            }
+        }
+        self.vectors = change.finish()?;
+        for id in rewritten {
+            self.touch(&id, None)?;
+        }
+        for (id, vectors) in returned {
+            self.returned.push(vectors);
+            let piece = Piece::Vectors(self.returned.len() as u32 - 1);
+            self.touch(&id, Some(piece))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+use roaring::RoaringBitmap;
+
+/// Docids in use, and the lowest that is not.
+#[derive(Clone, Default)]
+pub(super) struct Docids {
+    pub used: RoaringBitmap,
+    lowest_free: u32,
+}
+
+impl Docids {
+    pub fn new(used: RoaringBitmap) -> Self {
+        let lowest_free = lowest_gap(&used);
+        Self { used, lowest_free }
+    }
+
+    /// Takes the lowest docid that is free.
+    pub fn take(&mut self) -> u32 {
+        while self.used.contains(self.lowest_free) {
+            self.lowest_free += 1;
+        }
+        self.used.insert(self.lowest_free);
+        self.lowest_free
+    }
+
+    /// Gives a docid back.
+    pub fn free(&mut self, docid: u32) {
+        self.used.remove(docid);
+        self.lowest_free = self.lowest_free.min(docid);
+    }
+}
+
+/// The lowest number that is not in a set, without walking it.
+fn lowest_gap(used: &RoaringBitmap) -> u32 {
+    let (mut low, mut high) = (0, used.len() as u32);
+    while low < high {
+        let middle = low.midpoint(high);
+        // As many numbers up to here as there can be: no gap so far.
+        if used.rank(middle) == u64::from(middle) + 1 { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_gap_is_found_wherever_it_is() {
+        for gap in [0, 1, 63, 64, 65_535, 65_536, 100_000] {
+            let mut used: RoaringBitmap = (0..200_000).collect();
+            used.remove(gap);
+            used.remove(150_000);
+            assert_eq!(lowest_gap(&used), gap);
+            used.remove_range(gap..);
+            assert_eq!(lowest_gap(&used), gap);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A staged batch as readers would see it.
+
+use std::sync::Arc;
+
+use super::flatten::{Flattener, Rules};
+use super::json::Object;
+use super::staged_batch::StagedBatch;
+use super::write::layout;
+use crate::analysis::Analyzer;
+use crate::error::Result;
+use crate::store::{SegmentBuilder, SegmentView, Snapshot};
+
+/// The documents of a staged batch before it is written: the base under the staged batch's settings, and what changed.
+pub struct Preview {
+    /// None if nothing of it is left.
+    pub base: Option<Snapshot>,
+    /// None if nothing changed.
+    pub changed: Option<Snapshot>,
+}
+
+/// Shows a staged batch to readers. What changed is kept in memory.
+pub fn preview(staged: &StagedBatch) -> Result<Preview> {
+    let parts = staged.parts();
+    let base = staged.base.as_ref().filter(|_| !staged.cleared);
+    let vectors = Arc::new(staged.vectors.preview());
+    let base = base.map(|base| base.with_parts(parts.clone()));
+    if let Some(base) = &base {
+        base.attachments().put(Arc::clone(&vectors));
+    }
+    if staged.entries.is_empty() {
+        return Ok(Preview { base, changed: None });
+    }
+    let analyzer = Analyzer::new(&staged.settings)?;
+    let wants = |_: &str| true;
+    let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
+    let mut flattener = Flattener::new(rules);
+    let layout = layout();
+    let mut builder = SegmentBuilder::new(&layout, None, 0)?;
+    for (id, entry) in staged.entries.iter() {
+        if let Some(docid) = entry.docid {
+            let document = staged.merged(entry)?;
+            let document = Object::from(&document);
+            let flat = flattener.flatten(docid, id, &document, document.to_source()?)?;
+            builder.add(flat.with_fields(layout.fields()))?;
+        }
+    }
+    let segments = builder.finish()?.map(SegmentView::of).transpose()?;
+    let changed = Snapshot::new(&layout, parts, segments.into_iter().collect());
+    changed.attachments().put(vectors);
+    Ok(Preview { base, changed: Some(changed) })
+}

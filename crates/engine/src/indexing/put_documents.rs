@@ -1,0 +1,158 @@
+//! The documents of a body join a staged batch.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use allocator_api2::vec::Vec as SpillVec;
+use compact_str::CompactString;
+use serde_json::{Map, Value};
+
+use super::batch::{Method, Outcome};
+use super::document_scanner::{DocumentScanner, Known};
+use super::entries::no_disk_space;
+use super::entry::{Entry, Piece};
+use super::flatten::each_path;
+use super::payload::{Payload, Spool};
+use super::primary_key;
+use super::special::Checks;
+use super::spill_allocator::SpillAllocator;
+use super::staged_batch::StagedBatch;
+use crate::error::Result;
+use crate::fields::FieldMap;
+use crate::vector::{Asked, ChangedVectors, CurrentVectors, CurrentVectorsOf, MissingVectors};
+
+impl StagedBatch {
+    pub(super) fn put(
+        &mut self,
+        payload: &Payload,
+        method: Method,
+        wanted_key: Option<&str>,
+        skip_creation: bool,
+    ) -> Result<Outcome> {
+        if let (Some(stored), Some(wanted)) = (&self.primary_key, wanted_key)
+            && stored != wanted
+        {
+            return Err(primary_key::already_exists(&self.index_uid, stored));
+        }
+        let mut key = self.primary_key.clone().or_else(|| wanted_key.map(str::to_owned));
+        let mut fields = Arc::clone(&self.fields);
+        let checks = Checks::new(&self.settings);
+        let spool = Spool::open(payload)?;
+        let number = self.spools.len() as u32;
+
+        // First everything is read, so that a fault in the last document undoes nothing.
+        let mut puts: SpillVec<(CompactString, Piece), SpillAllocator> =
+            SpillVec::new_in(self.spill().clone());
+        let mut vectors: HashMap<CompactString, ChangedVectors> = HashMap::new();
+        // What documents ask of embedders, by their place in `puts`.
+        let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
+        let mut lacking = MissingVectors::default();
+        let mut survey = (!self.vectors.is_needed()).then(DocumentScanner::default);
+        let looked_at = checks.fields();
+        spool.each(&mut |slice| {
+            self.monitor.next()?;
+            let piece = Piece::Body { spool: number, slice };
+            puts.try_reserve(1).map_err(|error| no_disk_space(&error))?;
+            if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
+                && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
+            {
+                puts.push((id.into(), piece));
+                return Ok(());
+            }
+            let document = spool.document(slice)?;
+            let key = match &key {
+                Some(key) => key,
+                None => key.insert(primary_key::infer(&self.index_uid, &document)?),
+            };
+            let id: CompactString = primary_key::id_of(key, &document)?.into();
+            checks.run(&id, &document)?;
+            learn_fields(&mut fields, &document)?;
+            let asks = self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
+            if !asks.is_empty() {
+                asked.insert(puts.len(), asks);
+            }
+            puts.push((id, piece));
+            Ok(())
+        })?;
+
+        lacking.check()?;
+        spool.let_go(0..u64::MAX);
+        self.spools.push(spool);
+        self.fields = fields;
+        self.primary_key = key;
+        self.entries.reserve(puts.len())?;
+        let (mut distinct, mut unknown) = (0, HashSet::new());
+        for (place, (id, piece)) in puts.into_iter().enumerate() {
+            self.monitor.go_on()?;
+            let asks = asked.get(&place);
+            let before = asks.map(|_| self.entry(&id)).transpose()?;
+            let put = self.put_piece(&id, piece, method, skip_creation)?;
+            if let (Some(before), Some(asks)) = (before, asks) {
+                self.ask(&id, before, asks);
+            }
+            distinct += match put {
+                Some(is_first) => u64::from(is_first),
+                None => u64::from(unknown.insert(id)),
+            };
+        }
+        for (id, staged) in vectors {
+            if let Some(docid) = self.entries.get(&id).and_then(|entry| entry.docid) {
+                self.vectors.put(docid, staged);
+            }
+        }
+        Ok(Outcome { indexed_documents: Some(distinct), touched: true, ..Outcome::default() })
+    }
+
+    /// Notes what a document of a body says of vectors, after what those before it said.
+    fn read_vectors(
+        &self,
+        id: &str,
+        document: &Map<String, Value>,
+        vectors: &mut HashMap<CompactString, ChangedVectors>,
+        skip_creation: bool,
+        lacking: &mut MissingVectors,
+    ) -> Result<Vec<(u8, Asked)>> {
+        if !self.vectors.is_needed() {
+            return self.vectors.read(document, id, None, lacking).map(|reading| reading.asked);
+        }
+        let docid = match self.entries.get(id) {
+            Some(entry) => entry.docid,
+            None => self.base_entry(id)?.docid,
+        };
+        let earlier = vectors.get(id);
+        if docid.is_none() && earlier.is_none() && skip_creation {
+            return Ok(Vec::new());
+        }
+        let standing = |name: &str| {
+            let staged = earlier.and_then(|staged| staged.get(name)).map(CurrentVectors::from);
+            staged.or_else(|| self.vectors.standing(name, docid?))
+        };
+        let is_new = docid.is_none() && earlier.is_none();
+        let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&standing) };
+        let reading = self.vectors.read(document, id, before, lacking)?;
+        vectors.entry(id.into()).or_default().extend(reading.staged);
+        Ok(reading.asked)
+    }
+
+    /// Notes what a document that was just put asks of embedders; `before` is what it was.
+    fn ask(&mut self, id: &str, before: Entry, asked: &[(u8, Asked)]) {
+        let Some(docid) = self.entries.get(id).and_then(|entry| entry.docid) else { return };
+        let earlier = &mut self.earlier;
+        self.vectors.ask(docid, asked, &self.settings, || {
+            if before.on_base && before.pieces.is_empty() {
+                return None;
+            }
+            earlier.push(before.clone());
+            Some(earlier.len() as u32 - 1)
+        });
+    }
+}
+
+fn learn_fields(fields: &mut Arc<FieldMap>, document: &Map<String, Value>) -> Result<()> {
+    each_path(document, &mut |path| {
+        if fields.id(path).is_none() {
+            Arc::make_mut(fields).insert(path)?;
+        }
+        Ok(())
+    })
+}
