@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 /// The bytes of an answer, and facts about it for metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -26,19 +24,4 @@ pub struct Facts {
     pub hits: usize,
     /// Of one search: the byte of the body at which the digits of `processingTimeMs` begin.
     pub time_at: Option<usize>,
-}
-
-/// Writes a string as JSON.
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, text).expect("memory takes every byte");
-}
-
-/// Writes anything serde knows as JSON.
-pub(super) fn write_json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value).expect("memory takes every byte, and keys are strings");
-}
-
-/// Writes what a `format!` would make.
-pub(super) fn write_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
-    write!(out, "{value}").expect("memory takes every byte");
 }

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::answer::{write_display, write_json};
 use super::bounds::Bounds;
-use super::project::{Selection, project_plain, top_level};
+use super::json_writer::{Members, write_display, write_json};
+use super::projection::{HIDDEN, Selection, project_plain, top_level};
 use super::request::{DocumentRequest, DocumentsRequest, decode};
-use super::search_request::Members;
-use super::sort::{list_sorted, parse_sort};
+use super::sort_request::parse_sort;
 use crate::error::{Error, Result};
+use crate::facets::{Columns, GeoBuckets, SortBuckets};
 use crate::fields::{ID_BYTES_MAX, is_id};
 use crate::filter::{self, Scope};
+use crate::ranking::SortCriterion;
 use crate::store::Snapshot;
 use crate::vector::shown;
-
-const HIDDEN: [&str; 1] = ["_vectors"];
 
 /// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted.
 ///
@@ -102,4 +101,71 @@ fn write_document(
         out.push(b'}');
     }
     Ok(())
+}
+
+/// The first `wanted` documents of `universe` in the order of `criteria`, then of docids.
+fn list_sorted(
+    snapshot: &Snapshot,
+    criteria: &[SortCriterion],
+    universe: &RoaringBitmap,
+    wanted: usize,
+) -> Result<Vec<u32>> {
+    let columns = Columns::new(snapshot);
+    // A field that was sorted by leaves nothing to sort for the same field, so depth is bounded.
+    let mut distinct: Vec<&SortCriterion> = Vec::new();
+    for criterion in criteria {
+        let same = |other: &&SortCriterion| match (criterion, other) {
+            (SortCriterion::Field { path, .. }, SortCriterion::Field { path: other, .. }) => path == other,
+            (one, other) => one == *other,
+        };
+        if !distinct.iter().any(same) {
+            distinct.push(criterion);
+        }
+    }
+    // Buckets still to be looked at, the first on top, each with the criteria it has been through.
+    let mut listed = Vec::new();
+    let mut open: Vec<Buckets> = Vec::new();
+    let mut next = Some((universe.clone(), 0));
+    while listed.len() < wanted {
+        if let Some((bucket, depth)) = next.take() {
+            match distinct.get(depth) {
+                Some(criterion) if bucket.len() > 1 => open.push(Buckets::new(&columns, criterion, &bucket)?),
+                _ => listed.extend(bucket.iter().take(wanted - listed.len())),
+            }
+            continue;
+        }
+        let Some(buckets) = open.last_mut() else { break };
+        match buckets.next()? {
+            Some(bucket) => next = Some((bucket, open.len())),
+            None => {
+                open.pop();
+            }
+        }
+    }
+    Ok(listed)
+}
+
+enum Buckets {
+    Field(Box<SortBuckets>),
+    Geo(Box<GeoBuckets>),
+}
+
+impl Buckets {
+    fn new(columns: &Columns, criterion: &SortCriterion, universe: &RoaringBitmap) -> Result<Self> {
+        Ok(match criterion {
+            SortCriterion::Field { path, ascending } => {
+                Self::Field(Box::new(columns.sort_buckets(path, *ascending, universe)?))
+            }
+            SortCriterion::Geo { origin, ascending } => {
+                Self::Geo(Box::new(columns.geo_buckets(*origin, *ascending, universe)?))
+            }
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<RoaringBitmap>> {
+        Ok(match self {
+            Self::Field(buckets) => buckets.next_bucket()?.map(|(_, documents)| documents),
+            Self::Geo(buckets) => buckets.next().map(|bucket| bucket.documents),
+        })
+    }
 }

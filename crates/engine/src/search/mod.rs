@@ -8,34 +8,40 @@ mod answer;
 mod bounds;
 mod compare;
 mod documents;
-mod facet;
+mod facet_search;
+mod facets;
 mod federation;
 mod format;
+mod hits;
 mod hybrid;
+mod interleave;
+mod json_scanner;
+mod json_writer;
 mod limits;
 mod multi;
 mod paging;
 mod pins;
-mod project;
+mod projection;
+mod ranked_search;
 mod request;
-mod scan;
+#[allow(clippy::module_inception, reason = "the fallback's file is called so, too")]
+mod search;
 mod search_deadline;
-mod search_request;
 mod semantic;
 mod similar;
-mod sort;
+mod sort_request;
 
 pub use answer::{Answer, Facts};
 pub use documents::{document, documents};
-pub use facet::facet_search;
+pub use facet_search::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
     DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, Pin, SearchRequest, SimilarRequest,
     Strategy, decode,
 };
+pub use search::run;
 pub use search_deadline::SearchDeadline;
-pub use search_request::run;
 pub use similar::similar;
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Several searches in one request.
 
-use super::answer::{Answer, Facts, write_text};
+use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
+use super::json_writer::write_text;
 use super::request::{SearchRequest, decode};
+use super::search::answer;
 use super::search_deadline::SearchDeadline;
-use super::search_request::answer;
 use crate::error::{Error, Result, UserError};
 use crate::store::Snapshot;
 

@@ -18,7 +18,7 @@ use crate::store::Snapshot;
 use crate::vector::{Embedder, Nearest, Vectors, embedders_of};
 
 /// What a search goes by.
-pub(super) enum Kind {
+pub(super) enum SearchKind {
     /// `lacking`: meaning was asked for, with this share, but there is no vector to go by.
     Words {
         lacking: Option<f64>,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl SearchKind {
     pub fn of(snapshot: &Snapshot, request: &SearchRequest) -> Result<Self> {
         let words = Ok(Self::Words { lacking: None });
         let blank = request.q.as_deref().is_none_or(|q| q.trim().is_empty());

@@ -6,11 +6,13 @@ use std::time::Instant;
 use roaring::RoaringBitmap;
 
 use super::analyzer::analyzer;
-use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
+use super::hits::HitWriter;
+use super::json_writer::{write_display, write_json, write_text};
+use super::ranked_search::RankedSearch;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
 use super::search_deadline::SearchDeadline;
-use super::search_request::{Found, Page};
 use super::semantic::embedder_named;
 use crate::error::{Error, Result};
 use crate::filter::{self, Scope};
@@ -31,15 +33,15 @@ pub fn similar(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<
     Arc::make_mut(&mut universe).remove(target);
     let (ranked, total) = nearest(snapshot, &request, &embedder, target, universe, started)?;
     let asked = as_search(&request);
-    let found = Found::of_page(ranked, request.offset, request.limit);
+    let found = RankedSearch::of_page(ranked, request.offset, request.limit);
     let mut body = b"{\"hits\":[".to_vec();
     let bounds = Bounds::new(request.answer_bytes_max);
-    let mut page = Page::new(snapshot, &asked, &found, &bounds)?;
+    let mut hits = HitWriter::new(snapshot, &asked, &found, &bounds)?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');
         }
-        page.write_hit(hit, None, &mut body)?;
+        hits.write_hit(hit, None, &mut body)?;
     }
     bounds.check(body.len())?;
     body.extend_from_slice(b"],\"id\":");

@@ -224,7 +224,7 @@ fn a_hit_shows_what_is_asked_for_and_displayed() {
 
 #[test]
 fn numbers_keep_their_spelling_and_depth_has_no_limit() {
-    use super::project::{Selection, project_plain};
+    use super::projection::{Selection, project_plain};
     let depth = 200_000;
     let deep = format!("{{\"n\":1e400,\"d\":{}0{}}}", "[{\"k\":".repeat(depth), "}]".repeat(depth));
     let mut out = Vec::new();

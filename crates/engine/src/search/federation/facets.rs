@@ -8,9 +8,9 @@ use roaring::RoaringBitmap;
 use super::request::Federation;
 use crate::error::{Error, Result};
 use crate::facets::{Distribution, Stats};
-use crate::search::answer::write_text;
 use crate::search::bounds::Bounds;
-use crate::search::facet::{check_facets, distributions, order_of, write_distribution, write_stats};
+use crate::search::facets::{check_facets, distributions, order_of, write_distribution, write_stats};
+use crate::search::json_writer::write_text;
 use crate::settings::FacetOrder;
 use crate::store::Snapshot;
 

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::facets::{Columns, Value as ColumnValue};
 use crate::ranking::RankedHit;
 use crate::search::compare::{Value, compare};
-use crate::search::pins::{Interleave, is_pinned, position};
+use crate::search::interleave::Interleave;
+use crate::search::pins::{is_pinned, position};
 
 /// A hit, and what it is compared by.
 pub(super) struct Candidate<'q> {

@@ -19,13 +19,16 @@ use self::facets::FoundIn;
 use self::merge::{Candidate, DistinctValue, merge};
 use self::query::Query;
 use self::request::Federation;
-use super::answer::{Answer, Facts, write_display, write_json, write_text};
+use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
 use super::compare;
+use super::hits::HitWriter;
+use super::json_writer::{write_display, write_json, write_text};
 use super::multi::{IndexedSearch, at_query};
+use super::ranked_search::rank_search;
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
-use super::search_request::{Page, find};
+
 use crate::error::{Error, Result};
 use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
 
@@ -107,7 +110,7 @@ fn rank<'s>(
         request.distinct.clone_from(&federation.distinct);
     }
     // Hits of different queries are compared by their scores.
-    let found = find(&search.snapshot, &request, &search_deadline.anew(), true)
+    let found = rank_search(&search.snapshot, &request, &search_deadline.anew(), true)
         .map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
@@ -204,16 +207,16 @@ fn write_hits(
     (federation, bounds): (&Federation, &Bounds),
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut pages: Vec<Page> = queries
+    let mut writers: Vec<HitWriter> = queries
         .iter()
-        .map(|query| Page::new(&query.search.snapshot, &query.request, &query.found, bounds))
+        .map(|query| HitWriter::new(&query.search.snapshot, &query.request, &query.found, bounds))
         .collect::<Result<_>>()?;
     for (at, candidate) in hits.iter().enumerate() {
         if at > 0 {
             out.push(b',');
         }
         let origin = federation_of(&queries[candidate.query], candidate, federation);
-        pages[candidate.query].write_hit(candidate.hit, Some(&origin), out)?;
+        writers[candidate.query].write_hit(candidate.hit, Some(&origin), out)?;
     }
     Ok(())
 }

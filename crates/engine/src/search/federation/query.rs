@@ -1,13 +1,13 @@
 use crate::ranking::RankedHit;
 use crate::search::multi::IndexedSearch;
+use crate::search::ranked_search::RankedSearch;
 use crate::search::request::SearchRequest;
-use crate::search::search_request::Found;
 
 /// One query, ranked.
 pub(super) struct Query<'s> {
     pub search: &'s IndexedSearch,
     pub request: SearchRequest,
-    pub found: Found,
+    pub found: RankedSearch,
 }
 
 impl Query<'_> {

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) use matches::Matching;
 
 use self::matches::{Match, Words};
-use super::answer::write_text;
-use super::project::{Leaf, Selection, project};
+use super::json_scanner::unquote;
+use super::json_writer::{write_json, write_text};
+use super::projection::{Leaf, Selection, project};
 use super::request::SearchRequest;
-use super::scan::unquote;
+
 use crate::analysis::{Analyzer, Language};
 use crate::facets::Columns;
 use crate::fields::is_same_or_below;
@@ -224,7 +225,7 @@ fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
     let mut out = Vec::new();
     for (at, Match { bytes, .. }) in found.iter().enumerate() {
         out.push(if at == 0 { b'[' } else { b',' });
-        super::answer::write_json(&Position { start: bytes.start, length: bytes.len(), indices }, &mut out);
+        write_json(&Position { start: bytes.start, length: bytes.len(), indices }, &mut out);
     }
     out.push(b']');
     out

@@ -1,13 +1,10 @@
-//! `sort` of a request: what it says, and documents listed by it.
-
-use roaring::RoaringBitmap;
+//! Here is a `sort` list: by which fields and points?
 
 use crate::error::{Error, Result};
-use crate::facets::{Columns, GeoPoint};
+use crate::facets::GeoPoint;
 use crate::fields::is_same_or_below;
 use crate::ranking::SortCriterion;
 use crate::settings::Settings;
-use crate::store::Snapshot;
 
 /// Reads the criteria of a request.
 ///
@@ -80,71 +77,4 @@ fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriteri
         return Err(unsortable(name));
     }
     Ok(SortCriterion::Field { path: name.to_owned(), ascending })
-}
-
-/// The first `wanted` documents of `universe` in the order of `criteria`, then of docids.
-pub(super) fn list_sorted(
-    snapshot: &Snapshot,
-    criteria: &[SortCriterion],
-    universe: &RoaringBitmap,
-    wanted: usize,
-) -> Result<Vec<u32>> {
-    let columns = Columns::new(snapshot);
-    // A field that was sorted by leaves nothing to sort for the same field, so depth is bounded.
-    let mut distinct: Vec<&SortCriterion> = Vec::new();
-    for criterion in criteria {
-        let same = |other: &&SortCriterion| match (criterion, other) {
-            (SortCriterion::Field { path, .. }, SortCriterion::Field { path: other, .. }) => path == other,
-            (one, other) => one == *other,
-        };
-        if !distinct.iter().any(same) {
-            distinct.push(criterion);
-        }
-    }
-    // Buckets still to be looked at, the first on top, each with the criteria it has been through.
-    let mut listed = Vec::new();
-    let mut open: Vec<Buckets> = Vec::new();
-    let mut next = Some((universe.clone(), 0));
-    while listed.len() < wanted {
-        if let Some((bucket, depth)) = next.take() {
-            match distinct.get(depth) {
-                Some(criterion) if bucket.len() > 1 => open.push(Buckets::new(&columns, criterion, &bucket)?),
-                _ => listed.extend(bucket.iter().take(wanted - listed.len())),
-            }
-            continue;
-        }
-        let Some(buckets) = open.last_mut() else { break };
-        match buckets.next()? {
-            Some(bucket) => next = Some((bucket, open.len())),
-            None => {
-                open.pop();
-            }
-        }
-    }
-    Ok(listed)
-}
-
-enum Buckets {
-    Field(Box<crate::facets::SortBuckets>),
-    Geo(Box<crate::facets::GeoBuckets>),
-}
-
-impl Buckets {
-    fn new(columns: &Columns, criterion: &SortCriterion, universe: &RoaringBitmap) -> Result<Self> {
-        Ok(match criterion {
-            SortCriterion::Field { path, ascending } => {
-                Self::Field(Box::new(columns.sort_buckets(path, *ascending, universe)?))
-            }
-            SortCriterion::Geo { origin, ascending } => {
-                Self::Geo(Box::new(columns.geo_buckets(*origin, *ascending, universe)?))
-            }
-        })
-    }
-
-    fn next(&mut self) -> Result<Option<RoaringBitmap>> {
-        Ok(match self {
-            Self::Field(buckets) => buckets.next_bucket()?.map(|(_, documents)| documents),
-            Self::Geo(buckets) => buckets.next().map(|bucket| bucket.documents),
-        })
-    }
 }

@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Event, Scanner, unquote};
+use super::json_scanner::{Event, Scanner, unquote};
 use crate::fields::is_same_or_below;
+
+/// Never shown unless asked for.
+pub(super) const HIDDEN: [&str; 1] = ["_vectors"];
 
 /// Which attributes of a document are seen.
 #[derive(Debug, Clone, PartialEq, Eq)]

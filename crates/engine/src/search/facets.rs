@@ -1,0 +1,153 @@
+//! Here is a result: which values do its documents have, and how often?
+
+use roaring::RoaringBitmap;
+
+use super::bounds::Bounds;
+use super::json_writer::{write_display, write_json, write_text};
+use crate::error::{Error, Result};
+use crate::facets::{Columns, Distribution};
+use crate::fields::{is_same_or_below, matches_pattern};
+use crate::filter::{describe_filterable, features_of};
+use crate::settings::{FacetOrder, FilterableRule, Settings};
+use crate::store::Snapshot;
+
+/// Whether facets can be had of each of `names`, which may be patterns and parents of fields.
+///
+/// # Errors
+/// `invalid_search_facets`.
+pub(super) fn check_facets(snapshot: &Snapshot, index_uid: &str, names: &[String]) -> Result<()> {
+    let settings = snapshot.settings();
+    for name in names {
+        if !settings.filterable_attributes.iter().any(|rule| may_cover(rule, name)) {
+            let message = format!(
+                "index `{index_uid}`: attribute `{name}` is not filterable and has no facets; {}",
+                describe_filterable(settings)
+            );
+            return Err(Error::user("invalid_search_facets", message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a field can exist that a rule covers and a request for `wanted` means.
+fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
+    match rule {
+        FilterableRule::Field(name) => {
+            may_share(wanted, name)
+                || may_share(wanted, &format!("{name}.*"))
+                || is_same_or_below(wanted, name)
+        }
+        FilterableRule::Patterns { attribute_patterns, features } => {
+            (features.filter.equality || features.filter.comparison)
+                && attribute_patterns
+                    .iter()
+                    .any(|pattern| may_share(wanted, pattern) || may_share(&format!("{wanted}.*"), pattern))
+        }
+    }
+}
+
+/// Whether a name can exist that fits both patterns.
+fn may_share(a: &str, b: &str) -> bool {
+    let parts = |pattern: &'_ str| -> (String, Option<(bool, bool)>) {
+        let open = (pattern.starts_with('*'), pattern.ends_with('*'));
+        let core = pattern.strip_prefix('*').unwrap_or(pattern);
+        let core = core.strip_suffix('*').unwrap_or(core);
+        (core.to_owned(), (open != (false, false)).then_some(open))
+    };
+    match (parts(a), parts(b)) {
+        ((_, None), _) => matches_pattern(b, a),
+        (_, (_, None)) => matches_pattern(a, b),
+        // Both are fixed at their beginning, or both at their end: one has to go on from the other.
+        ((a, Some((false, true))), (b, Some((false, true)))) => a.starts_with(&b) || b.starts_with(&a),
+        ((a, Some((true, false))), (b, Some((true, false)))) => a.ends_with(&b) || b.ends_with(&a),
+        _ => true,
+    }
+}
+
+/// Fields that exist and that a request for `names` means, sorted.
+pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> Vec<&'s str> {
+    let settings = snapshot.settings();
+    let wanted = |field: &&str| {
+        names.iter().any(|name| is_same_or_below(name, field) || matches_pattern(name, field))
+            && features_of(settings, field)
+                .is_some_and(|features| features.filter.equality || features.filter.comparison)
+    };
+    let mut fields: Vec<&str> = snapshot.fields().names().filter(wanted).collect();
+    fields.sort_unstable();
+    fields
+}
+
+/// How the values of a field are listed.
+pub(super) fn order_of(settings: &Settings, field: &str) -> FacetOrder {
+    let orders = &settings.faceting.sort_facet_values_by;
+    orders.get(field).or_else(|| orders.get("*")).copied().unwrap_or(FacetOrder::Alpha)
+}
+
+/// Values of the fields that `names` means, over `candidates`.
+pub(super) fn distributions<'s>(
+    snapshot: &'s Snapshot,
+    names: &[String],
+    candidates: &RoaringBitmap,
+    (max, bounds): (usize, &Bounds),
+) -> Result<Vec<(&'s str, Distribution)>> {
+    let columns = Columns::new(snapshot);
+    let mut bytes = 0;
+    let count = |field: &'s str| {
+        let found = columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?;
+        bytes += field.len() + found.values.iter().map(|(value, _)| value.len()).sum::<usize>();
+        bounds.check(bytes)?;
+        Ok((field, found))
+    };
+    selected_facets(snapshot, names).into_iter().map(count).collect()
+}
+
+/// Writes `facetDistribution` and `facetStats`, each after a comma.
+pub(super) fn write_facets(
+    snapshot: &Snapshot,
+    names: &[String],
+    candidates: &RoaringBitmap,
+    bounds: &Bounds,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let max = snapshot.settings().faceting.max_values_per_facet;
+    let facets = distributions(snapshot, names, candidates, (max, bounds))?;
+    out.extend_from_slice(b",\"facetDistribution\":");
+    write_distribution(&facets, out);
+    out.extend_from_slice(b",\"facetStats\":");
+    write_stats(&facets, out);
+    Ok(())
+}
+
+/// Writes values and counts by field.
+pub(super) fn write_distribution(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
+    let mut opening = b'{';
+    for (field, distribution) in facets {
+        out.push(opening);
+        opening = b',';
+        write_text(field, out);
+        out.push(b':');
+        let mut opening = b'{';
+        for (value, count) in &distribution.values {
+            out.push(opening);
+            opening = b',';
+            write_text(value, out);
+            write_display(format_args!(":{count}"), out);
+        }
+        out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
+    }
+    out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
+}
+
+/// Writes least and greatest number by field that has any.
+pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
+    let mut opening = b'{';
+    for (field, distribution) in facets {
+        let Some(stats) = distribution.stats else { continue };
+        out.push(opening);
+        opening = b',';
+        write_text(field, out);
+        out.push(b':');
+        write_json(&serde_json::json!({"min": stats.min, "max": stats.max}), out);
+    }
+    out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
+}

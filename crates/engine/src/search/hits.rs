@@ -1,0 +1,129 @@
+//! Here is a ranked document: what does its hit look like?
+
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::analyzer::analyzer;
+use super::bounds::Bounds;
+use super::format::{Formatter, Matching};
+use super::json_writer::{Members, write_display, write_json};
+use super::projection::{HIDDEN, Selection, project_plain, top_level};
+use super::ranked_search::RankedSearch;
+use super::request::SearchRequest;
+use crate::error::{Error, Result};
+use crate::facets::{Columns, distance};
+use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
+use crate::store::Snapshot;
+use crate::vector::shown;
+
+/// Writes the hits of one request.
+pub(super) struct HitWriter<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a SearchRequest,
+    sort: &'a [SortCriterion],
+    columns: Columns,
+    displayed: Selection,
+    retrieved: Selection,
+    formatter: Formatter<'a>,
+    bounds: &'a Bounds,
+}
+
+impl<'a> HitWriter<'a> {
+    pub fn new(
+        snapshot: &'a Snapshot,
+        request: &'a SearchRequest,
+        found: &'a RankedSearch,
+        bounds: &'a Bounds,
+    ) -> Result<Self> {
+        let displayed = Selection::of(&snapshot.settings().displayed_attributes);
+        let retrieved = match &request.attributes_to_retrieve {
+            Some(names) => Selection::of(names).and(&displayed),
+            None => displayed.clone(),
+        };
+        let columns = Columns::new(snapshot);
+        let matching = Matching::new(found.ranked.highlight_terms.clone());
+        let analyzer = analyzer(snapshot)?;
+        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns)
+            .within(bounds.bytes_left());
+        Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter, bounds })
+    }
+
+    /// Writes one hit. `federation`: where it comes from, if it is one of several queries.
+    pub fn write_hit(
+        &mut self,
+        hit: &RankedHit,
+        federation: Option<&serde_json::Value>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.bounds.check(out.len())?;
+        let source = source_of(self.snapshot, hit.docid)?;
+        project_plain(&source, &self.retrieved, &HIDDEN, out);
+        // What follows goes inside the document's braces.
+        out.pop();
+        let mut members = Members { first: out.last() == Some(&b'{') };
+        if self.request.retrieve_vectors && self.shows_vectors() {
+            members.begin("_vectors", out);
+            write_json(&shown(self.snapshot, hit.docid, top_level(&source, "_vectors"))?, out);
+        }
+        if let Some(metres) = self.geo_distance(hit.docid)? {
+            members.begin("_geoDistance", out);
+            write_display(metres, out);
+        }
+        // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
+        let unformatted: &[&str] = if self.retrieved == Selection::All { &[] } else { &HIDDEN };
+        let mut formatted = Vec::new();
+        if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
+            members.begin("_formatted", out);
+            self.bounds.check(out.len() + formatted.len())?;
+            out.append(&mut formatted);
+        }
+        if self.request.show_matches_position {
+            members.begin("_matchesPosition", out);
+            self.formatter.write_positions(&source, unformatted, out);
+            self.bounds.check(out.len())?;
+        }
+        if let Some(federation) = federation {
+            members.begin("_federation", out);
+            write_json(federation, out);
+        }
+        if self.request.show_ranking_score {
+            members.begin("_rankingScore", out);
+            write_json(&hit.score(), out);
+        }
+        if self.request.show_ranking_score_details {
+            members.begin("_rankingScoreDetails", out);
+            write_json(&ScoreDetail::render(&hit.scores, |path| self.displayed.covers(path)), out);
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Quirk of the reference: a list that names `_vectors` hides them.
+    fn shows_vectors(&self) -> bool {
+        match &self.displayed {
+            Selection::All => true,
+            Selection::Paths(paths) => {
+                let named = paths.iter().any(|path| path == "_vectors");
+                named != self.columns.knows("_vectors")
+            }
+        }
+    }
+
+    /// Whole metres from the first point of `sort`, if the hit shows where it is.
+    fn geo_distance(&self, docid: u32) -> Result<Option<u64>> {
+        let origin = self.sort.iter().find_map(|criterion| match criterion {
+            SortCriterion::Geo { origin, .. } => Some(*origin),
+            SortCriterion::Field { .. } => None,
+        });
+        let Some(origin) = origin.filter(|_| self.retrieved.meets("_geo")) else { return Ok(None) };
+        let places = self.columns.places(&RoaringBitmap::from([docid]))?;
+        Ok(places.first().map(|(_, place)| distance(origin, *place).round() as u64))
+    }
+}
+
+/// A stored document's text.
+fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<str>> {
+    let text = snapshot.shown(docid)?;
+    text.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))
+}

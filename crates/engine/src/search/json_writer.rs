@@ -1,0 +1,35 @@
+//! JSON, written into the bytes of an answer.
+
+use std::io::Write as _;
+
+/// Writes a string as JSON.
+pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("memory takes every byte");
+}
+
+/// Writes anything serde knows as JSON.
+pub(super) fn write_json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("memory takes every byte, and keys are strings");
+}
+
+/// Writes what a `format!` would make.
+pub(super) fn write_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
+    write!(out, "{value}").expect("memory takes every byte");
+}
+
+/// Writes the names of an object's members, with commas where they belong.
+pub(super) struct Members {
+    /// Whether nothing was written yet.
+    pub first: bool,
+}
+
+impl Members {
+    pub fn begin(&mut self, name: &str, out: &mut Vec<u8>) {
+        if !self.first {
+            out.push(b',');
+        }
+        self.first = false;
+        write_text(name, out);
+        out.push(b':');
+    }
+}

@@ -1,0 +1,184 @@
+//! Here is a search: which documents answer it, in which order?
+
+use roaring::RoaringBitmap;
+
+use super::analyzer::analyzer;
+use super::answer::Facts;
+use super::facets::check_facets;
+use super::hybrid::{merge, words_suffice};
+use super::pins::Pins;
+use super::request::SearchRequest;
+use super::search_deadline::SearchDeadline;
+use super::semantic::SearchKind;
+use super::sort_request::parse_sort;
+use crate::error::{Error, Result};
+use crate::filter::{self, Scope, describe_filterable, features_of};
+use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
+use crate::store::Snapshot;
+
+/// The documents that answer a request, and the criteria they were sorted by.
+pub(super) struct RankedSearch {
+    pub ranked: Ranked,
+    pub sort: Vec<SortCriterion>,
+    /// Hits that came by meaning; None for a search by words alone.
+    semantic: Option<RoaringBitmap>,
+    /// Whether vectors were looked at.
+    compared_vectors: bool,
+    /// A vector would have been looked at.
+    lacks_vector: bool,
+    window: std::ops::Range<usize>,
+}
+
+impl RankedSearch {
+    /// So many hits after so many, all found by meaning.
+    pub fn of_page(ranked: Ranked, offset: usize, limit: usize) -> Self {
+        let semantic = Some(ranked.candidates.clone());
+        let window = offset..offset.saturating_add(limit);
+        Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, lacks_vector: false, window }
+    }
+
+    /// The vector that documents were compared with, where the request wants to see vectors.
+    pub fn query_vector<'r>(&self, request: &'r SearchRequest) -> Option<&'r [f32]> {
+        let shown = self.compared_vectors && request.retrieve_vectors;
+        request.vector.as_deref().filter(|_| shown)
+    }
+
+    /// Hits shown that came by meaning; None for a search by words alone.
+    pub fn semantic_hits(&self) -> Option<usize> {
+        let semantic = self.semantic.as_ref()?;
+        Some(self.page().iter().filter(|hit| semantic.contains(hit.docid)).count())
+    }
+
+    /// The hits shown.
+    pub fn page(&self) -> &[RankedHit] {
+        let len = self.ranked.hits.len();
+        &self.ranked.hits[self.window.start.min(len)..self.window.end.min(len)]
+    }
+
+    pub fn facts(&self) -> Facts {
+        Facts {
+            degraded: self.ranked.degraded,
+            used_negative_operator: self.ranked.used_negative_operator,
+            terms: self.ranked.terms,
+            semantic_hits: self.semantic_hits(),
+            lacks_vector: self.lacks_vector,
+            hits: self.page().len(),
+            time_at: None,
+        }
+    }
+}
+
+/// Selects and ranks the documents of a request. `scored`: the answer shows scores, or merges by them.
+pub(super) fn rank_search(
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+    search_deadline: &SearchDeadline,
+    scored: bool,
+) -> Result<RankedSearch> {
+    let settings = snapshot.settings();
+    let kind = SearchKind::of(snapshot, request)?;
+    let scope = scope_of(request, search_deadline);
+    let sort = match &request.sort {
+        Some(sort) => {
+            let code = "invalid_search_sort";
+            let sort = parse_sort(sort, settings, code, Some(&request.index_uid))?;
+            if !sort.is_empty() && !settings.ranking_rules.iter().any(|rule| rule == "sort") {
+                let message = format!(
+                    "index `{}`: sorting needs the ranking rule `sort`, which is not among `rankingRules`",
+                    request.index_uid
+                );
+                return Err(Error::user(code, message));
+            }
+            sort
+        }
+        None => Vec::new(),
+    };
+    if let Some(distinct) = &request.distinct {
+        check_distinct(snapshot, &request.index_uid, distinct)?;
+    }
+    check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
+    let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
+    let reachable = settings.pagination.max_total_hits;
+    let window = request.paging.window(reachable);
+    let exhaustive = request.paging.is_exhaustive();
+    // A threshold is known to hold only for documents that were ranked.
+    let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
+    let wanted = if all_ranked { reachable } else { window.end };
+    let analyzer = analyzer(snapshot)?;
+    let distinct = request.distinct.as_deref().or(settings.distinct_attribute.as_deref());
+    let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
+    let ask = RankRequest {
+        q: request.q.as_deref(),
+        universe,
+        strategy: request.matching_strategy.into(),
+        search_on: request.attributes_to_search_on.as_deref(),
+        locales: request.locales.as_deref(),
+        sort: &sort,
+        distinct,
+        threshold: request.ranking_score_threshold,
+        wanted,
+        exhaustive,
+        vector: None,
+        deadline: search_deadline.deadline(snapshot),
+        // Lists are merged by their scores.
+        scored: scored || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { lacking: Some(_) }),
+    };
+    let made = |ranked, semantic, compared_vectors| RankedSearch {
+        ranked,
+        sort: sort.clone(),
+        semantic,
+        compared_vectors,
+        lacks_vector: false,
+        window: window.clone(),
+    };
+    let mut found = match kind {
+        SearchKind::Words { lacking } => {
+            let by_words = rank(snapshot, &analyzer, &ask)?;
+            let lacks_vector = lacking.is_some_and(|ratio| !words_suffice(&by_words.hits, window.end, ratio));
+            let semantic = lacking.map(|_| RoaringBitmap::new());
+            RankedSearch { lacks_vector, ..made(by_words, semantic, false) }
+        }
+        SearchKind::Meaning(nearest) => {
+            let ranked = rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask })?;
+            let semantic = ranked.candidates.clone();
+            made(ranked, Some(semantic), true)
+        }
+        SearchKind::Both { nearest, ratio } => {
+            let by_words = rank(snapshot, &analyzer, &ask)?;
+            if words_suffice(&by_words.hits, window.end, ratio) {
+                made(by_words, Some(RoaringBitmap::new()), false)
+            } else {
+                let by_meaning =
+                    rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask.clone() })?;
+                let (ranked, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
+                made(ranked, Some(semantic), true)
+            }
+        }
+    };
+    pins.place(&mut found.ranked, wanted);
+    Ok(found)
+}
+
+fn scope_of<'a>(request: &'a SearchRequest, search_deadline: &'a SearchDeadline) -> Scope<'a> {
+    Scope {
+        code: "invalid_search_filter",
+        index_uid: Some(&request.index_uid),
+        features: request.features,
+        stop: search_deadline.stop(),
+    }
+}
+
+/// Whether documents can be told apart by `attribute`.
+fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &str) -> Result<()> {
+    let settings = snapshot.settings();
+    let filterable = features_of(settings, attribute)
+        .is_some_and(|features| features.filter.equality || features.filter.comparison);
+    if filterable {
+        return Ok(());
+    }
+    let message = format!(
+        "index `{index_uid}`: attribute `{attribute}` is not filterable and cannot be used as `distinct`; {}",
+        describe_filterable(settings)
+    );
+    Err(Error::user("invalid_search_distinct", message))
+}

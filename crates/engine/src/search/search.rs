@@ -1,0 +1,81 @@
+//! Here is a search: what is the answer, byte for byte?
+
+use super::answer::{Answer, Facts};
+use super::bounds::Bounds;
+use super::facets::write_facets;
+use super::hits::HitWriter;
+use super::json_writer::{write_display, write_json, write_text};
+use super::ranked_search::rank_search;
+use super::request::{SearchRequest, decode};
+use super::search_deadline::SearchDeadline;
+use crate::error::Result;
+use crate::store::Snapshot;
+
+/// Answers a search (`SearchRequest` as UTF-8 JSON).
+///
+/// # Errors
+/// The code of the table for whatever of the request does not suit the index's settings.
+pub fn run(
+    snapshot: &Snapshot,
+    request: &[u8],
+    search_deadline: impl Into<SearchDeadline>,
+) -> Result<Answer> {
+    let request: SearchRequest = decode(request)?;
+    let search_deadline = search_deadline.into();
+    answer(snapshot, &request, &search_deadline, &Bounds::new(request.answer_bytes_max))
+}
+
+/// [`run`] of a request that is decoded.
+pub(super) fn answer(
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+    search_deadline: &SearchDeadline,
+    bounds: &Bounds,
+) -> Result<Answer> {
+    let started = search_deadline.started;
+    let scored = request.show_ranking_score || request.show_ranking_score_details;
+    let found = rank_search(snapshot, request, search_deadline, scored)?;
+    let mut body = b"{\"hits\":[".to_vec();
+    let mut hits = HitWriter::new(snapshot, request, &found, bounds)?;
+    for (at, hit) in found.page().iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        hits.write_hit(hit, None, &mut body)?;
+    }
+    body.extend_from_slice(b"],\"query\":");
+    write_text(request.q.as_deref().unwrap_or_default(), &mut body);
+    if let Some(vector) = found.query_vector(request) {
+        body.extend_from_slice(b",\"queryVector\":");
+        write_json(&serde_json::json!(vector), &mut body);
+    }
+    let candidates = &found.ranked.candidates;
+    // Facets first: the time they take is part of the answer's.
+    let mut facets = Vec::new();
+    if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
+        write_facets(snapshot, names, candidates, bounds, &mut facets)?;
+    }
+    body.extend_from_slice(b",\"processingTimeMs\":");
+    let time_at = Some(body.len());
+    write_display(started.elapsed().as_millis(), &mut body);
+    let reachable = snapshot.settings().pagination.max_total_hits as u64;
+    let total = candidates.len().min(if request.features.legacy_search { reachable } else { u64::MAX });
+    request.paging.write(total, &mut body);
+    body.append(&mut facets);
+    body.extend_from_slice(b",\"requestUid\":");
+    write_text(&request.request_uid, &mut body);
+    if let Some(metadata) = &request.metadata {
+        body.extend_from_slice(b",\"metadata\":");
+        body.extend_from_slice(metadata.get().as_bytes());
+    }
+    if request.show_performance_details {
+        body.extend_from_slice(b",\"performanceDetails\":");
+        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+    }
+    if let Some(hits) = found.semantic_hits() {
+        write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
+    }
+    body.push(b'}');
+    bounds.check(body.len())?;
+    Ok(Answer { body, facts: Facts { time_at, ..found.facts() } })
+}
