@@ -1,10 +1,11 @@
 //! Documents of a segment, side by side if they have the same value.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tantivy::DocId;
-use tantivy::columnar::{Cardinality, Column, ColumnIndex};
+use tantivy::columnar::{Cardinality, ColumnIndex};
+
+use super::column_rows::{AllOrSome, each_block};
 
 /// How many documents each value has; values are numbers from 0 on. Deleted documents are among them.
 #[derive(Clone)]
@@ -118,114 +119,5 @@ fn each_value(
             }
         }
         take(&once.0, &once.1);
-    });
-}
-
-/// The same side by side by document, in the order they were written: quicker to read than a column of which
-/// each document has to be looked up.
-pub(super) struct ByDocument {
-    /// Where the values of a document begin, and one more for the end of the last.
-    starts: Vec<u32>,
-    values: Vec<u32>,
-}
-
-/// A table is made once so many of a segment's documents are asked for, as one in this.
-const TABLE_SHARE: usize = 8;
-
-/// Segments of more documents have none: making it would keep one search waiting.
-const TABLE_DOCS_MAX: u32 = 1 << 18;
-
-impl ByDocument {
-    /// Whether a table of a segment of `docs` documents is worth its while for those that are asked for.
-    pub fn is_worth(docs: u32, asked: AllOrSome<'_>) -> bool {
-        match asked {
-            AllOrSome::All(_) => false,
-            AllOrSome::Some(asked) => docs <= TABLE_DOCS_MAX && asked.len() * TABLE_SHARE >= docs as usize,
-        }
-    }
-
-    /// `each` calls back with each document and value, by ascending document.
-    pub fn new(docs: u32, each: impl FnOnce(&mut dyn FnMut(DocId, u32))) -> Self {
-        let (mut starts, mut values) = (Vec::with_capacity(docs as usize + 1), Vec::new());
-        each(&mut |doc, value| {
-            starts.resize((doc as usize + 1).max(starts.len()), values.len() as u32);
-            values.push(value);
-        });
-        starts.resize(docs as usize + 1, values.len() as u32);
-        Self { starts, values }
-    }
-
-    /// Calls `visit` with document and value of every value of `docs`.
-    pub fn each(&self, docs: &[DocId], mut visit: impl FnMut(DocId, u32)) {
-        for &doc in docs {
-            let place = self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize;
-            for &value in &self.values[place] {
-                visit(doc, value);
-            }
-        }
-    }
-
-    pub fn bytes(&self) -> usize {
-        4 * (self.starts.len() + self.values.len())
-    }
-}
-
-/// Adds what was worked out for a segment to its account.
-pub(super) fn account(bytes: &Arc<AtomicUsize>, more: usize) {
-    bytes.fetch_add(more, Ordering::Relaxed);
-}
-
-/// Documents whose rows are wanted.
-#[derive(Clone, Copy)]
-pub(super) enum AllOrSome<'a> {
-    /// From 0 up to a number.
-    All(u32),
-    /// These, in any order.
-    Some(&'a [DocId]),
-}
-
-/// Documents handed to columns at a time: their rows fit a cache.
-pub(super) const BLOCK: usize = 1024;
-
-/// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
-pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dyn FnMut(&[DocId], &[u32])) {
-    let (mut of_row, mut rows) = (Vec::new(), Vec::new());
-    let mut block = |docs: &[DocId]| {
-        if matches!(index, ColumnIndex::Full) {
-            return take(docs, docs);
-        }
-        of_row.clear();
-        rows.clear();
-        index.docids_to_rowids(docs, &mut of_row, &mut rows);
-        take(&of_row, &rows);
-    };
-    match docs {
-        AllOrSome::Some(docs) => docs.chunks(BLOCK).for_each(block),
-        AllOrSome::All(end) => {
-            let mut docs: Vec<DocId> = Vec::with_capacity(BLOCK);
-            for start in (0..end).step_by(BLOCK) {
-                docs.clear();
-                docs.extend(start..end.min(start + BLOCK as u32));
-                block(&docs);
-            }
-        }
-    }
-}
-
-/// A column whose values are numbers.
-pub(super) trait EachValue {
-    /// Calls `visit` with document and value, for every value of `docs`.
-    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32));
-}
-
-/// Calls `visit` with document and ordinal of every string of `docs`.
-pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
-    let mut ords = Vec::new();
-    each_block(&column.index, docs, &mut |docs, rows| {
-        ords.resize(rows.len(), 0);
-        column.values.get_vals(rows, &mut ords);
-        for (&doc, &ord) in docs.iter().zip(&ords) {
-            visit(doc, ord as u32);
-        }
     });
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use roaring::RoaringBitmap;
 
 use super::field_columns::FieldColumns;
-use super::part::Part;
+use super::segment_column::SegmentColumn;
 use super::segment_fields::SegmentFields;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot};
@@ -54,12 +54,12 @@ impl Columns {
     pub fn values(&self, path: &str, docid: u32) -> Result<Vec<Value>> {
         let field = self.field(path)?;
         let mut values = Vec::new();
-        for Part { segment, column } in &field.numbers {
+        for SegmentColumn { segment, column } in &field.numbers {
             if let Some(doc) = self.segment(*segment).segment_docid(docid) {
                 values.extend(column.column.values_for_doc(doc).map(Value::Number));
             }
         }
-        for Part { segment, column } in &field.strings {
+        for SegmentColumn { segment, column } in &field.strings {
             if let Some(doc) = self.segment(*segment).segment_docid(docid) {
                 for ord in column.ords.values_for_doc(doc) {
                     let (normalised, original) = column.text(ord as u32)?;
@@ -84,8 +84,8 @@ impl Columns {
         let mut field = FieldColumns::default();
         for (segment, view) in self.snapshot.segments().iter().enumerate() {
             let columns = view.attachments().get::<SegmentFields>().field(&self.snapshot, view, path)?;
-            field.numbers.extend(columns.numbers.map(|column| Part { segment, column }));
-            field.strings.extend(columns.strings.into_iter().map(|column| Part { segment, column }));
+            field.numbers.extend(columns.numbers.map(|column| SegmentColumn { segment, column }));
+            field.strings.extend(columns.strings.into_iter().map(|column| SegmentColumn { segment, column }));
         }
         let field = Arc::new(field);
         open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);

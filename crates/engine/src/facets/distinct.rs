@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::by_value::{AllOrSome, EachValue};
+use super::column_rows::{AllOrSome, EachValue};
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
-use super::numbers::ordered;
-use super::part::Part;
+use super::number_column::ordered;
 use super::ranks::Ranks;
+use super::segment_column::SegmentColumn;
 use crate::error::Result;
 use crate::store::DELETED;
 
@@ -130,14 +130,14 @@ impl Distinct {
         if let Some(rank) = key.checked_sub(self.strings.len as u32) {
             let twin = self.zeros.filter(|(_, zero)| *zero == rank).map(|(minus, _)| minus);
             for rank in [Some(rank), twin].into_iter().flatten() {
-                for (part, Part { segment, column }) in self.field.numbers.iter().enumerate() {
+                for (part, SegmentColumn { segment, column }) in self.field.numbers.iter().enumerate() {
                     if let Some(value) = self.numbers.value_in(part, rank) {
                         see(*segment, column.by_value().docs(value as usize));
                     }
                 }
             }
         } else {
-            for (part, Part { segment, column }) in self.field.strings.iter().enumerate() {
+            for (part, SegmentColumn { segment, column }) in self.field.strings.iter().enumerate() {
                 if let Some(group) = self.strings.value_in(part, key) {
                     for ord in column.groups()?.ords(group) {
                         see(*segment, column.by_ord().docs(ord as usize));
@@ -151,7 +151,7 @@ impl Distinct {
     /// Docid and key of every value of `docs`, ascending.
     fn keys(&self, docs: &RoaringBitmap) -> Result<Vec<(u32, u32)>> {
         let mut keys = Vec::new();
-        for (part, Part { segment, column }) in self.field.strings.iter().enumerate() {
+        for (part, SegmentColumn { segment, column }) in self.field.strings.iter().enumerate() {
             let view = self.columns.segment(*segment);
             let groups = column.groups()?;
             column.each(AllOrSome::Some(&view.segment_docids(docs)), |doc, ord| {
@@ -159,7 +159,7 @@ impl Distinct {
             });
         }
         let first = self.strings.len as u32;
-        for (part, Part { segment, column }) in self.field.numbers.iter().enumerate() {
+        for (part, SegmentColumn { segment, column }) in self.field.numbers.iter().enumerate() {
             let view = self.columns.segment(*segment);
             column.each(AllOrSome::Some(&view.segment_docids(docs)), |doc, value| {
                 let rank = self.numbers.rank(part, value);

@@ -6,15 +6,15 @@ use roaring::RoaringBitmap;
 use tantivy::DocId;
 use tantivy::columnar::{Cardinality, ColumnIndex};
 
-use super::by_value::{AllOrSome, EachValue};
+use super::column_rows::{AllOrSome, EachValue};
 use super::column_term::split;
 use super::columns::Columns;
+use super::commonest::{GroupCounts, commonest};
 use super::field_columns::FieldColumns;
-use super::levels::{GroupCounts, commonest};
-use super::numbers::NumberColumn;
-use super::part::Part;
+use super::number_column::NumberColumn;
 use super::ranks::Ranks;
-use super::strings::{Groups, StringColumn};
+use super::segment_column::SegmentColumn;
+use super::string_column::{Groups, StringColumn};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};
@@ -200,7 +200,7 @@ impl Columns {
         if self.are_most(candidates) {
             NumberColumn::count_all(&field.numbers);
         }
-        for (part, Part { segment, column }) in field.numbers.iter().enumerate() {
+        for (part, SegmentColumn { segment, column }) in field.numbers.iter().enumerate() {
             let total = |value: u32| column.totals().count(value as usize);
             let counted = Counted {
                 part,
@@ -258,7 +258,7 @@ impl Columns {
         if self.are_most(candidates) {
             StringColumn::count_all(&field.strings);
         }
-        for (part, Part { segment, column }) in field.strings.iter().enumerate() {
+        for (part, SegmentColumn { segment, column }) in field.strings.iter().enumerate() {
             let groups = column.groups()?;
             let total = |group: u32| -> u32 {
                 groups.ords(group).map(|ord| column.totals().count(ord as usize)).sum()
@@ -320,7 +320,7 @@ impl Columns {
         Ok(texts)
     }
 
-    /// Part and ordinal of the spelling shown for a value that has several.
+    /// The column and ordinal of the spelling shown for a value that has several.
     fn spelling(
         &self,
         field: &FieldColumns,
@@ -330,7 +330,7 @@ impl Columns {
     ) -> Result<(usize, u32)> {
         let mut first: Option<(u32, usize, DocId)> = None;
         let mut shown = ranks.owner(rank);
-        for (part, Part { segment, column }) in field.strings.iter().enumerate() {
+        for (part, SegmentColumn { segment, column }) in field.strings.iter().enumerate() {
             let Some(group) = ranks.value_in(part, rank) else { continue };
             let view = self.segment(*segment);
             let mut spelled = column.groups()?.ords(group);

@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::numbers::NumberColumn;
-use super::part::Part;
+use super::number_column::NumberColumn;
 use super::ranks::Ranks;
-use super::strings::StringColumn;
+use super::segment_column::SegmentColumn;
+use super::string_column::StringColumn;
 use crate::error::Result;
 
 /// The columns of one field of a commit. A segment has none, one or several of a kind.
 #[derive(Default)]
 pub(super) struct FieldColumns {
-    pub numbers: Vec<Part<NumberColumn>>,
-    pub strings: Vec<Part<StringColumn>>,
+    pub numbers: Vec<SegmentColumn<NumberColumn>>,
+    pub strings: Vec<SegmentColumn<StringColumn>>,
     number_ranks: OnceLock<Arc<Ranks>>,
     string_ranks: OnceLock<Arc<Ranks>>,
 }

@@ -5,43 +5,47 @@
 //! What depends on a segment alone is worked out once for it and outlives commits; deleted documents stay
 //! in it and are masked by the commit.
 
+mod areas;
+mod by_document;
 mod by_value;
+mod column_rows;
 mod column_term;
 mod columns;
+mod commonest;
 mod deferred;
 mod distinct;
 mod distribution;
+mod facet_search;
 mod field_columns;
 mod geo;
+mod geo_cells;
 mod geo_point;
-mod levels;
+mod geojson;
 mod merged_values;
-mod numbers;
-mod order;
-mod part;
-mod places;
+mod number_column;
 mod plane;
 mod prepare;
 mod ranks;
-mod search;
+mod segment_column;
 mod segment_fields;
 mod select;
-mod shapes;
-mod strings;
+mod sort_buckets;
+mod string_column;
 
+pub use areas::{Area, CIRCLE_CORNERS};
 pub use column_term::column_term;
 pub use columns::{Columns, Value};
 pub use deferred::is_deferred;
 pub use distinct::Distinct;
 pub use distribution::{Distribution, Stats};
+pub use facet_search::{FacetHit, FacetQuery};
 pub use geo::{GeoBucket, GeoBuckets};
 pub use geo_point::{GeoPoint, distance};
-pub use order::{SortBuckets, SortValue};
+pub use geojson::{BORDERS, Shape, borders, shapes_of};
 pub use prepare::prepare;
-pub use search::{FacetHit, FacetQuery};
-pub use shapes::{Area, BORDERS, CIRCLE_CORNERS, Shape, borders, shapes_of};
+pub use sort_buckets::{SortBuckets, SortValue};
 
 #[cfg(test)]
-mod model;
+mod model_tests;
 #[cfg(test)]
 mod tests;

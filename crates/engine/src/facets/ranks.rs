@@ -8,9 +8,9 @@ use tantivy::columnar::TermOrdHit;
 
 use super::column_term::group_key;
 use super::merged_values::MergedValues;
-use super::numbers::{NumberColumn, ordered};
-use super::part::Part;
-use super::strings::{Groups, StringColumn};
+use super::number_column::{NumberColumn, ordered};
+use super::segment_column::SegmentColumn;
+use super::string_column::{Groups, StringColumn};
 use crate::error::Result;
 
 /// A column with so many times fewer values than the largest one has them looked up one by one: finding a
@@ -51,7 +51,7 @@ fn spelling_of(term: &[u8]) -> u64 {
 
 impl Ranks {
     /// Ranks of the distinct numbers of columns.
-    pub fn of_numbers(parts: &[Part<NumberColumn>]) -> Result<Self> {
+    pub fn of_numbers(parts: &[SegmentColumn<NumberColumn>]) -> Result<Self> {
         let mut at = vec![0; parts.len()];
         let merged = MergedValues::merge(parts.len(), |list| {
             let number = parts[list].column.values().get(at[list]);
@@ -68,7 +68,7 @@ impl Ranks {
     }
 
     /// Ranks of the groups of strings of columns.
-    pub fn of_strings(parts: &[Part<StringColumn>]) -> Result<Self> {
+    pub fn of_strings(parts: &[SegmentColumn<StringColumn>]) -> Result<Self> {
         let Some(base) =
             (0..parts.len()).max_by_key(|&part| (parts[part].column.len(), std::cmp::Reverse(part)))
         else {
@@ -87,7 +87,7 @@ impl Ranks {
         let mut varied = merged.varied.clone();
         let mut varied_extras: Vec<Vec<u8>> = Vec::new();
         let mut found: Vec<Option<Vec<Found>>> = Vec::new();
-        for (part, Part { column, .. }) in parts.iter().enumerate() {
+        for (part, SegmentColumn { column, .. }) in parts.iter().enumerate() {
             if is_large(part) {
                 found.push(None);
                 continue;

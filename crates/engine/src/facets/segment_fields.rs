@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::columnar::{DynamicColumn, NumericalType};
 
 use super::deferred;
-use super::numbers::NumberColumn;
-use super::strings::StringColumn;
+use super::number_column::NumberColumn;
+use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
 

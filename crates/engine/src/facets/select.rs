@@ -8,11 +8,11 @@ use roaring::RoaringBitmap;
 use tantivy::DocId;
 use tantivy::columnar::{Column, TermOrdHit};
 
-use super::by_value::{AllOrSome, EachValue, each_ord};
+use super::column_rows::{AllOrSome, EachValue, each_ord};
 use super::column_term::group_key;
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
-use super::strings::StringColumn;
+use super::string_column::StringColumn;
 use crate::analysis::normalize_facet;
 use crate::error::Result;
 use crate::store::schema::Presence;

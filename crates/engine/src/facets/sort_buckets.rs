@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::by_value::{AllOrSome, ByValue, EachValue};
+use super::by_value::ByValue;
+use super::column_rows::{AllOrSome, EachValue};
 use super::column_term::{group_key, split};
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
-use super::numbers::{NumberColumn, ordered};
-use super::strings::StringColumn;
+use super::number_column::{NumberColumn, ordered};
+use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::SegmentView;
 

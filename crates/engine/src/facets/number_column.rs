@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnValues};
 
-use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_block};
-use super::part::{Part, work_out};
+use super::by_document::ByDocument;
+use super::by_value::{ByValue, Totals};
+use super::column_rows::{AllOrSome, EachValue, account, each_block};
+use super::segment_column::{SegmentColumn, build_in_parallel};
 
 /// The numbers of a field in a segment.
 pub(super) struct NumberColumn {
@@ -38,28 +40,28 @@ impl NumberColumn {
     }
 
     /// Has several threads work out [`NumberColumn::values`].
-    pub fn rank_all(parts: &[Part<Self>]) {
+    pub fn rank_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let due = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
-        work_out(columns, due, |column| {
+        build_in_parallel(columns, due, |column| {
             column.ranked();
         });
     }
 
     /// Has several threads work out [`NumberColumn::totals`].
-    pub fn count_all(parts: &[Part<Self>]) {
+    pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
-        work_out(columns, due, |column| {
+        build_in_parallel(columns, due, |column| {
             column.totals();
         });
     }
 
     /// Has several threads work out [`NumberColumn::by_value`].
-    pub fn sort_all(parts: &[Part<Self>]) {
+    pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let due = |column: &&Self| column.by_value.get().is_none().then_some(column.docs);
-        work_out(columns, due, |column| {
+        build_in_parallel(columns, due, |column| {
             column.by_value();
         });
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::threads::{in_parallel, shared_out};
 
 /// A column of a segment.
-pub(super) struct Part<C> {
+pub(super) struct SegmentColumn<C> {
     /// Its place in the commit.
     pub segment: usize,
     pub column: Arc<C>,
@@ -16,7 +16,7 @@ const SHARED_DOCUMENTS_MIN: u32 = 1 << 15;
 
 /// Has several threads do `work` on large columns, if it is `due` for several of them: they keep what comes of it, so it
 /// is there for who asks them in turn. `due` gives how many documents a column has.
-pub(super) fn work_out<C: Sync>(
+pub(super) fn build_in_parallel<C: Sync>(
     columns: impl Iterator<Item = C>,
     due: impl Fn(&C) -> Option<u32>,
     work: impl Fn(&C) + Sync,

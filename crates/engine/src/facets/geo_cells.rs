@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use tantivy::DocId;
 
-use super::by_value::{AllOrSome, BLOCK, ByValue, Totals, each_block};
+use super::by_value::{ByValue, Totals};
+use super::column_rows::{AllOrSome, BLOCK, each_block};
 use super::columns::Columns;
 use super::geo_point::{EARTH_RADIUS, GeoPoint, distance};
-use super::numbers::NumberColumn;
-use super::part::{Part, work_out};
+use super::number_column::NumberColumn;
+use super::segment_column::{SegmentColumn, build_in_parallel};
 use crate::error::Result;
 
 /// Cells from pole to pole at most: of a degree each, which takes in 111 km.
@@ -34,7 +35,7 @@ impl Columns {
             let view = self.segment(*segment);
             view.attachments().get::<Kept>().0.get().is_none().then_some(view.reader.max_doc())
         };
-        work_out(0..self.snapshot.segments().len(), due, |segment| {
+        build_in_parallel(0..self.snapshot.segments().len(), due, |segment| {
             // What fails is tried again, and then reported, by who asks for it.
             let _ = self.segment_places(*segment);
         });
@@ -48,7 +49,7 @@ impl Columns {
             return Ok(places.clone());
         }
         let (lats, lngs) = (self.field("_geo.lat")?, self.field("_geo.lng")?);
-        let of_segment = |parts: &[Part<NumberColumn>]| {
+        let of_segment = |parts: &[SegmentColumn<NumberColumn>]| {
             parts.iter().find(|part| part.segment == segment).map(|part| Arc::clone(&part.column))
         };
         let both = of_segment(&lats.numbers).zip(of_segment(&lngs.numbers));

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tantivy::DocId;
 use tantivy::columnar::{Column, Dictionary, StrColumn};
 
-use super::by_value::{AllOrSome, ByDocument, ByValue, EachValue, Totals, account, each_ord};
+use super::by_document::ByDocument;
+use super::by_value::{ByValue, Totals};
+use super::column_rows::{AllOrSome, EachValue, account, each_ord};
 use super::column_term::{group_key, split};
 use super::merged_values::MergedValues;
-use super::part::{Part, work_out};
+use super::segment_column::{SegmentColumn, build_in_parallel};
 use crate::error::{Error, Result};
 
 /// The strings of a field in a segment: ordinals by row, and their terms: normalised ‖ 0 ‖ original.
@@ -102,19 +104,19 @@ impl StringColumn {
     }
 
     /// Has several threads work out [`StringColumn::by_ord`].
-    pub fn sort_all(parts: &[Part<Self>]) {
+    pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let due = |column: &&Self| column.by_ord.get().is_none().then_some(column.docs);
-        work_out(columns, due, |column| {
+        build_in_parallel(columns, due, |column| {
             column.by_ord();
         });
     }
 
     /// Has several threads work out [`StringColumn::totals`].
-    pub fn count_all(parts: &[Part<Self>]) {
+    pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
-        work_out(columns, due, |column| {
+        build_in_parallel(columns, due, |column| {
             column.totals();
         });
     }

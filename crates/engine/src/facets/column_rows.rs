@@ -1,0 +1,67 @@
+//! The rows of a column, read block by block.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tantivy::DocId;
+use tantivy::columnar::{Column, ColumnIndex};
+
+/// Documents whose rows are wanted.
+#[derive(Clone, Copy)]
+pub(super) enum AllOrSome<'a> {
+    /// From 0 up to a number.
+    All(u32),
+    /// These, in any order.
+    Some(&'a [DocId]),
+}
+
+/// Documents handed to columns at a time: their rows fit a cache.
+pub(super) const BLOCK: usize = 1024;
+
+/// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
+pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dyn FnMut(&[DocId], &[u32])) {
+    let (mut of_row, mut rows) = (Vec::new(), Vec::new());
+    let mut block = |docs: &[DocId]| {
+        if matches!(index, ColumnIndex::Full) {
+            return take(docs, docs);
+        }
+        of_row.clear();
+        rows.clear();
+        index.docids_to_rowids(docs, &mut of_row, &mut rows);
+        take(&of_row, &rows);
+    };
+    match docs {
+        AllOrSome::Some(docs) => docs.chunks(BLOCK).for_each(block),
+        AllOrSome::All(end) => {
+            let mut docs: Vec<DocId> = Vec::with_capacity(BLOCK);
+            for start in (0..end).step_by(BLOCK) {
+                docs.clear();
+                docs.extend(start..end.min(start + BLOCK as u32));
+                block(&docs);
+            }
+        }
+    }
+}
+
+/// A column whose values are numbers.
+pub(super) trait EachValue {
+    /// Calls `visit` with document and value, for every value of `docs`.
+    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32));
+}
+
+/// Calls `visit` with document and ordinal of every string of `docs`.
+pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
+    let mut ords = Vec::new();
+    each_block(&column.index, docs, &mut |docs, rows| {
+        ords.resize(rows.len(), 0);
+        column.values.get_vals(rows, &mut ords);
+        for (&doc, &ord) in docs.iter().zip(&ords) {
+            visit(doc, ord as u32);
+        }
+    });
+}
+
+/// Adds what was worked out for a segment to its account.
+pub(super) fn account(bytes: &Arc<AtomicUsize>, more: usize) {
+    bytes.fetch_add(more, Ordering::Relaxed);
+}
