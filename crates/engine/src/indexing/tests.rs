@@ -402,7 +402,7 @@ fn a_change_of_settings_costs_what_the_table_says() {
         (json!({"dictionary": ["j. r. r."]}), Cost::Documents),
     ];
     for (settings, cost) in cases {
-        let after = Settings::parse(&settings).unwrap();
+        let after = Settings::parse(&settings.to_string()).unwrap();
         assert_eq!(cost_of(&Settings::default(), &after), cost, "{settings}");
         assert_eq!(cost_of(&after, &after), Cost::Metadata);
         // What it costs shows in segments that were written anew, or were not.

@@ -9,7 +9,7 @@ use crate::fields::FieldId;
 
 /// A postings list of one of the words asked for, or a part of it.
 #[derive(Clone)]
-pub(super) struct List {
+pub(in crate::postings) struct List {
     pub(super) field: FieldId,
     pub(super) is_numeric: bool,
     pub(super) info: TermInfo,
