@@ -2,8 +2,8 @@
 import { booleanIntersects } from '@turf/boolean-intersects'
 import test from 'ava'
 import fc from 'fast-check'
-import { boxOf, type Position, type Shape } from '../../ts/engine/fallback/fields/geojson.js'
-import { anyMeets, polygonAreas } from '../../ts/engine/fallback/filter/areas.js'
+import { anyMeets, polygonAreas } from '../../ts/engine/fallback/facets/areas.js'
+import { boxOf, type Position, type Shape } from '../../ts/engine/fallback/facets/geojson.js'
 
 const unchecked = (): void => undefined
 const meets = (shape: Shape, ring: readonly Position[], check = unchecked): boolean =>

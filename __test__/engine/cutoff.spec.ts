@@ -2,7 +2,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { encodeRequest } from '../../ts/engine/encoding.js'
-import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
+import { LocalEngine } from '../../ts/engine/fallback/engine.js'
 import { completeRequest, type SearchAnswer, TestEngine } from '../support/engine.js'
 
 /** Time is up from the look after `looksMax` on. */

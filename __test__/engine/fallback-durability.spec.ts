@@ -4,8 +4,8 @@ import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFi
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Operation } from '../../ts/engine/engine.js'
+import { LocalEngine } from '../../ts/engine/fallback/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
-import { LocalEngine } from '../../ts/engine/fallback/local-engine.js'
 import { parsedSettings } from '../../ts/settings/index.js'
 import { type OpenEngine, TestEngine } from '../support/engine.js'
 

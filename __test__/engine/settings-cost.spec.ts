@@ -1,10 +1,14 @@
 /** What does a change of settings cost the fallback? Counted in documents that are read for it. */
 import test from 'ava'
-import { emptyIndex, type IndexData, type StoredDocument } from '../../ts/engine/fallback/index-data.js'
+import {
+  emptyIndex,
+  type IndexData,
+  type StoredDocument,
+} from '../../ts/engine/fallback/index-data/index-data.js'
 import { applyPlan } from '../../ts/engine/fallback/indexing/apply.js'
+import { Pacer } from '../../ts/engine/fallback/indexing/pacer.js'
 import { planIndexes } from '../../ts/engine/fallback/indexing/plan.js'
 import { planBatch } from '../../ts/engine/fallback/indexing/prepare.js'
-import { Pacer } from '../../ts/engine/fallback/pacer.js'
 import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
 
 const DOCUMENTS = 20

@@ -1,6 +1,6 @@
 import type { Payload } from './engine.js'
-import { writeJson } from './fallback/json.js'
-import { documentsOf } from './fallback/payload.js'
+import { documentsOf } from './fallback/indexing/payload.js'
+import { writeJson } from './fallback/store/json.js'
 
 /**
  * The documents of an uploaded body as NDJSON, one line each, whatever its format. Read as a stream, so

@@ -16,7 +16,7 @@ export {
   compareValues as compareScoreValues,
   readValue as readScoreValue,
   type Value as ScoreValue,
-} from './fallback/ranking/compare.js'
+} from './fallback/search/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'

@@ -2,11 +2,11 @@
 import { BackgroundFaults } from '../background-faults.js'
 import type { BareEngine, Engine, StopSignal } from '../engine.js'
 import { guarding } from '../guarded.js'
-import { Batches } from './batches.js'
-import { EngineWorker, type FallbackLog } from './engine-worker.js'
-import type { FallbackOptions } from './local-engine.js'
-import type { Call } from './protocol.js'
-import { flagged } from './stop-flag.js'
+import type { FallbackOptions } from './engine.js'
+import { Batches } from './worker/batches.js'
+import { EngineWorker, type FallbackLog } from './worker/engine-worker.js'
+import type { Call } from './worker/protocol.js'
+import { flagged } from './worker/stop-flag.js'
 
 /** Calls whose last argument may be a signal. */
 type StoppableCall = 'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'documents'

@@ -1,6 +1,7 @@
 /** What was worked out for one version of an index, and is worth keeping until the next commit. */
-import type { DocSet } from './doc-set.js'
-import type { PostingList } from './postings.js'
+
+import type { PostingList } from './postings/postings.js'
+import type { DocSet } from './store/docid-set.js'
 
 const COMPLETIONS_MAX = 256
 const SPLITS_MAX = 4096

@@ -4,7 +4,7 @@
  * Source: search §3.1–3.2, documents §4.1. Arrays do not appear in paths, and a
  * literal key `a.b` shares the field of `b` below `a`.
  */
-import { type Json, JsonNumber, type JsonObject } from '../json.js'
+import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 
 /** Receives what is met, in document order. `text` is null where a visit has no words. */
 export type LeafVisitor = (path: string, text: string | null) => void

@@ -6,15 +6,16 @@
  *  2. `NOT` and `!=` are complements within all documents.
  *  3. A field that no document has satisfies nothing, `!=` included; `NOT` of that is everything.
  */
-import type { Column } from '../columns.js'
-import { DocSet } from '../doc-set.js'
+
+import { type Area, anyMeets, boxAreas, circleAreas, polygonAreas } from '../facets/areas.js'
+import type { Column } from '../facets/columns.js'
+import { metresBetween } from '../facets/geo.js'
 import { operandForm } from '../fields/flatten.js'
 import { filterFeatures, usesGeo, usesGeojson } from '../fields/rules.js'
-import { metresBetween } from '../geo.js'
-import type { FilterView } from '../index-data.js'
-import { compareUtf8 } from '../text-order.js'
+import type { FilterView } from '../index-data/index-data.js'
+import { DocSet } from '../store/docid-set.js'
+import { compareUtf8 } from '../store/text-order.js'
 import { embeddersOf, type VectorState } from '../vector/index.js'
-import { type Area, anyMeets, boxAreas, circleAreas, polygonAreas } from './areas.js'
 import {
   type Condition,
   type Filter,

@@ -1,7 +1,7 @@
 /** Puts a planned batch in place, within one turn of the event loop. */
-import { Column } from '../columns.js'
-import { DocSet } from '../doc-set.js'
-import type { IndexData } from '../index-data.js'
+import { Column } from '../facets/columns.js'
+import type { IndexData } from '../index-data/index-data.js'
+import { DocSet } from '../store/docid-set.js'
 import { applyVectors } from '../vector/index.js'
 import type { BatchPlan } from './prepare.js'
 

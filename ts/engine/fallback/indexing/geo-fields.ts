@@ -1,9 +1,9 @@
 /** Can it be read where a document is? Source: documents §4.4–4.5. */
 import type { IndexSettings } from '../../../settings/index.js'
-import { GeoError, geoPoint } from '../fields/geo.js'
-import { GeojsonError, geoShapes } from '../fields/geojson.js'
+import { GeoError, geoPoint } from '../facets/geo-point.js'
+import { GeojsonError, geoShapes } from '../facets/geojson.js'
 import { usesGeo, usesGeojson } from '../fields/rules.js'
-import type { JsonObject } from '../json.js'
+import type { JsonObject } from '../store/json.js'
 import { OperationError } from './primary-key.js'
 
 /** Reads what settings ask to be read, and refuses what is malformed. */

@@ -6,10 +6,10 @@
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { Tokenizer } from '../analysis/tokenize.js'
-import type { RowChange } from '../columns.js'
-import { DocSet } from '../doc-set.js'
+import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
+import type { RowChange } from '../facets/columns.js'
+import type { Shape } from '../facets/geojson.js'
 import { facetLeaves } from '../fields/flatten.js'
-import type { Shape } from '../fields/geojson.js'
 import {
   type ColumnIndex,
   fieldId,
@@ -17,11 +17,11 @@ import {
   type IndexData,
   type StoredDocument,
   type TextIndex,
-} from '../index-data.js'
-import { type JsonObject, parseJson } from '../json.js'
-import type { Pacer } from '../pacer.js'
-import { type PostingList, PostingWriter, TermDictionary } from '../postings.js'
-import { ColumnRows, rebuiltColumns } from './column-rows.js'
+} from '../index-data/index-data.js'
+import { type PostingList, PostingWriter, TermDictionary } from '../postings/postings.js'
+import { DocSet } from '../store/docid-set.js'
+import { type JsonObject, parseJson } from '../store/json.js'
+import type { Pacer } from './pacer.js'
 import { TextWriter } from './text-writer.js'
 
 /** What a plan starts from, beside the index. */

@@ -9,15 +9,14 @@
 
 import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
 import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
-import { DocSet } from '../doc-set.js'
+import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
 import { facetLeaves } from '../fields/flatten.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
-import { type FilterView, type IndexData, type StoredDocument, viewOf } from '../index-data.js'
-import { type JsonObject, parseJson, writeJson } from '../json.js'
+import { type FilterView, type IndexData, type StoredDocument, viewOf } from '../index-data/index-data.js'
 import { FIELDS_MAX } from '../limits.js'
-import { ownText } from '../own-text.js'
-import type { Pacer } from '../pacer.js'
-import { documentsOf, PayloadError } from '../payload.js'
+import { DocSet } from '../store/docid-set.js'
+import { type JsonObject, parseJson, writeJson } from '../store/json.js'
+import { ownText } from '../store/own-text.js'
 import {
   bothWants,
   type EmbedderChange,
@@ -28,8 +27,9 @@ import {
   type StagedWants,
   type Want,
 } from '../vector/index.js'
-import { ColumnRows, rebuiltColumns } from './column-rows.js'
 import { GeoFieldReader } from './geo-fields.js'
+import type { Pacer } from './pacer.js'
+import { documentsOf, PayloadError } from './payload.js'
 import { type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 

@@ -4,8 +4,8 @@
  * Source: documents §2.
  */
 import type { ErrorCode } from '../../../errors/index.js'
-import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
 import { ID_BYTES_MAX } from '../limits.js'
+import { type Json, JsonNumber, type JsonObject, writeJson } from '../store/json.js'
 
 /** A task's part of a batch that cannot be carried out. */
 export class OperationError extends Error {

@@ -11,8 +11,8 @@ import type { IndexSettings } from '../../../settings/index.js'
 import { HARD, STOP_WORD, type Tokenizer, WORD } from '../analysis/tokenize.js'
 import { visitLeaves } from '../fields/flatten.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
-import type { JsonObject } from '../json.js'
 import { LENGTH_COUNTED_MAX, POSITIONS_MAX, WORD_BYTES_MAX } from '../limits.js'
+import type { JsonObject } from '../store/json.js'
 
 const STEP = 8
 

@@ -6,9 +6,9 @@
  *  1. Words found by typo, and everything an n-gram stands for, do not match in fields without typos.
  *  2. `attributesToSearchOn` restricts which fields match, not where neighbours may stand.
  */
-import { DocSet } from '../doc-set.js'
+
 import { covers } from '../fields/patterns.js'
-import type { IndexData } from '../index-data.js'
+import type { IndexData } from '../index-data/index-data.js'
 import {
   documentCount,
   EMPTY_LIST,
@@ -19,7 +19,8 @@ import {
   shareField,
   type TermDictionary,
   unitedList,
-} from '../postings.js'
+} from '../postings/postings.js'
+import { DocSet } from '../store/docid-set.js'
 import type { VersionCache } from '../version-cache.js'
 import type { PhraseWords } from './parse.js'
 import { hasLevel, type Level, type Subset, type Term, type TermSource } from './term.js'

@@ -3,7 +3,7 @@ import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { covers, matchesPattern } from '../fields/patterns.js'
 import { searchesEverything, searchWeight } from '../fields/rules.js'
-import type { IndexData } from '../index-data.js'
+import type { IndexData } from '../index-data/index-data.js'
 
 /**
  * Per field 1 if it is searched, null without a restriction.

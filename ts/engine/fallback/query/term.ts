@@ -15,7 +15,7 @@ import {
   SHORT_PREFIX_WORDS_MIN,
   WORD_BYTES_MAX,
 } from '../limits.js'
-import type { TermDictionary } from '../postings.js'
+import type { TermDictionary } from '../postings/postings.js'
 import type { PhraseWords } from './parse.js'
 import { type TypoWords, typoWords } from './typos.js'
 

@@ -16,7 +16,7 @@
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
-import type { TermDictionary } from '../postings.js'
+import type { TermDictionary } from '../postings/postings.js'
 
 /** How many typos a word may have: 0, 1 or 2. Source: search §5.1. */
 export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => number {

@@ -9,9 +9,9 @@
  *  5. Past the deadline what is left comes in docid order, marked as skipped. Rules that look at every document
  *     let the clock be looked at after each step of a reading.
  */
-import type { Column } from '../columns.js'
+import type { Column } from '../facets/columns.js'
+import { Distinct } from '../facets/distinct.js'
 import type { QueryGraph } from '../query/graph.js'
-import { Distinct } from './distinct.js'
 import type { Bucket, RankingRule, ScoreDetail } from './rule.js'
 import { globalScore } from './score.js'
 

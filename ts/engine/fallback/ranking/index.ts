@@ -1,8 +1,8 @@
 /** Here are candidates and a query: in which order do they come? */
 
+export { Distinct } from '../facets/distinct.js'
+export { type Comparable, compareValues, renderValue, type Value, valuesOf } from '../search/compare.js'
 export { type BucketSortResult, bucketSort, type Ranked } from './bucket-sort.js'
-export { type Comparable, compareValues, renderValue, type Value, valuesOf } from './compare.js'
-export { Distinct } from './distinct.js'
 export type { RankingRule, ScoreDetail } from './rule.js'
 export { geoRule } from './rules/geo.js'
 export { rulesOfSearch, type SortCriterion } from './rules/index.js'

@@ -6,7 +6,7 @@
  *  2. A bucket says by which readings of the query its documents were found: the next rule knows no others.
  *  3. A bucket says why it stands where it does: scores and details come from that alone.
  */
-import type { GeoPoint } from '../index-data.js'
+import type { GeoPoint } from '../index-data/index-data.js'
 import type { QueryGraph } from '../query/graph.js'
 
 /** Why a document stands where it does: one entry per rule it went through. */

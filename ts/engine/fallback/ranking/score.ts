@@ -7,7 +7,7 @@
  *  3. Sorted values have no part in a score; vectors that were compared are the whole of it.
  *  4. Whoever was not ranked for want of time has the least rank.
  */
-import { floatText } from '../json.js'
+import { floatText } from '../store/json.js'
 import type { ScoreDetail } from './rule.js'
 
 /** A rank of at most `max`. */

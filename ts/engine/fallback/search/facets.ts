@@ -10,15 +10,15 @@
  */
 import type { FilterableRule } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
-import type { Column } from '../columns.js'
-import type { DocSet } from '../doc-set.js'
+import type { Column } from '../facets/columns.js'
+import { CommonestValues } from '../facets/commonest.js'
 import { covers, matchesPattern, patternsMeet } from '../fields/patterns.js'
 import { isFilterable } from '../fields/rules.js'
-import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
-import { compareUtf8 } from '../text-order.js'
+import type { DocSet } from '../store/docid-set.js'
+import { floatText } from '../store/json.js'
+import { compareUtf8 } from '../store/text-order.js'
 import type { Bounds } from './bounds.js'
-import { CommonestValues } from './commonest.js'
 
 /** From this many candidates on, numbers come in numeric order. */
 const MANY_CANDIDATES = 3000

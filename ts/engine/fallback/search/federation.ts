@@ -10,9 +10,7 @@
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { FederationRequest, Paging } from '../../requests.js'
-import type { DocSet } from '../doc-set.js'
 import { customRule } from '../fields/rules.js'
-import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import {
   type Comparable,
@@ -23,7 +21,9 @@ import {
   type SortCriterion,
   valuesOf,
 } from '../ranking/index.js'
-import { compareUtf8 } from '../text-order.js'
+import type { DocSet } from '../store/docid-set.js'
+import { floatText } from '../store/json.js'
+import { compareUtf8 } from '../store/text-order.js'
 import { Bounds, checkStop, type Stop } from './bounds.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'

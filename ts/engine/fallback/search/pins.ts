@@ -7,10 +7,10 @@
  *  3. Places past the end close up.
  */
 import type { SearchRequest } from '../../requests.js'
-import type { Column } from '../columns.js'
-import { DocSet } from '../doc-set.js'
+import type { Column } from '../facets/columns.js'
 import type { OpenIndex } from '../open-index.js'
 import { Distinct, type Ranked } from '../ranking/index.js'
+import { DocSet } from '../store/docid-set.js'
 import { filteredDocuments } from './candidates.js'
 
 /** The pinned documents that are there and pass the filter. */

@@ -1,6 +1,6 @@
 /** Which part of a document is shown? Source: search §15, settings §4.1. */
 import { covers } from '../fields/patterns.js'
-import type { Json, JsonObject } from '../json.js'
+import type { Json, JsonObject } from '../store/json.js'
 
 /**
  * The parts of `document` that `paths` name, in document order. A path selects everything below it; a path

@@ -1,5 +1,5 @@
-import type { DocSet } from '../doc-set.js'
 import type { Ranked, SortCriterion } from '../ranking/index.js'
+import type { DocSet } from '../store/docid-set.js'
 import type { Candidates } from './candidates.js'
 
 /** A ranked page before it is written. */

@@ -10,9 +10,9 @@
  */
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
-import { floatText } from '../json.js'
 import type { OpenIndex } from '../open-index.js'
 import { type RankingRule, vectorRule } from '../ranking/index.js'
+import { floatText } from '../store/json.js'
 import { type Embedder, embeddersOf } from '../vector/index.js'
 import { prefixOf } from './candidates.js'
 

@@ -2,9 +2,10 @@
 
 export { similarity } from './distance.js'
 export { type Embedder, embeddersOf } from './embedder.js'
-export { allVectorPayloads, VectorReplay, vectorPayloads } from './frames.js'
+export { allVectorPayloads, VectorReplay, vectorPayloads } from './log.js'
 export { bothWants, PendingEmbeddings, type Want } from './pending-embeddings.js'
 export { shownVectors } from './readback.js'
+export { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 export {
   applyVectors,
   type DraftDocument,
@@ -14,4 +15,3 @@ export {
   StagedVectors,
   type StagedWants,
 } from './staged-vectors.js'
-export { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'

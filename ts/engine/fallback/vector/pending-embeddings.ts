@@ -10,7 +10,7 @@ import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { Rendering, WorkItem, WorkPage } from '../../engine.js'
 import { WORK_BYTES_MAX, WORK_ITEMS_MAX } from '../limits.js'
-import type { DocumentVectors } from './vector-set.js'
+import type { DocumentVectors } from './set.js'
 
 /** What a document's vectors were made of: its bytes, and the settings that they were shown under. */
 export interface Before {

@@ -1,9 +1,9 @@
 /** What is shown under `_vectors`? Source: vectors §4, readback. */
 
 import type { IndexSettings } from '../../../settings/index.js'
-import { floatText, type Json, JsonNumber, type JsonObject } from '../json.js'
+import { floatText, type Json, JsonNumber, type JsonObject } from '../store/json.js'
 import { embeddersOf } from './embedder.js'
-import type { DocumentVectors, VectorSet } from './vector-set.js'
+import type { DocumentVectors, VectorSet } from './set.js'
 
 const number = (component: number): JsonNumber => new JsonNumber(floatText(component), component)
 

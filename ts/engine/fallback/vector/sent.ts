@@ -7,8 +7,8 @@
  *  3. An object says `regenerate`, and perhaps `embeddings` as above.
  */
 import { OperationError } from '../indexing/primary-key.js'
-import { type Json, JsonNumber, type JsonObject } from '../json.js'
 import { VECTORS_MAX } from '../limits.js'
+import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import type { Embedder } from './embedder.js'
 

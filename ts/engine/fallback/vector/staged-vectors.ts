@@ -11,13 +11,13 @@ import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings, Remakes } from '../../../settings/index.js'
 import { NO_FRAGMENT, type VectorPage } from '../../engine.js'
 import { OperationError } from '../indexing/primary-key.js'
-import type { Json, JsonObject } from '../json.js'
+import type { Json, JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
 import { bothWants, type EmbedderPending, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
 import { keptRaw, readSent, type Sent, vectorsIn } from './sent.js'
-import { type DocumentVectors, VectorSet, type VectorState } from './vector-set.js'
+import { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 
 /** Vectors of one document by embedder; only those that change. */
 export type StagedDocumentVectors = ReadonlyMap<string, DocumentVectors>

@@ -1,5 +1,5 @@
 /** Here is a node of the query: what does its cheapest occurrence cost each document? */
-import { forShared, type PostingList } from '../../postings.js'
+import { forShared, type PostingList } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { NEVER } from './rule.js'

@@ -4,7 +4,7 @@
  *  2. The dearest cost is always possible, so that ranks of all documents have one scale.
  */
 import { searchesEverything, searchWeight } from '../../fields/rules.js'
-import type { IndexData } from '../../index-data.js'
+import type { IndexData } from '../../index-data/index-data.js'
 import { idCount } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { NEVER, occurrenceCosts, rankByCost } from '../cost/index.js'

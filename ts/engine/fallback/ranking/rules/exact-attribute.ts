@@ -4,13 +4,13 @@
  *  2. That attribute is the query if it holds as many words as the query asks for.
  *  3. Completions, typos, synonyms, splits and n-grams are never exact.
  */
-import type { IndexData } from '../../index-data.js'
+import type { IndexData } from '../../index-data/index-data.js'
 import { LENGTH_COUNTED_MAX } from '../../limits.js'
-import { bucketedPosition } from '../../position-buckets.js'
-import { find, occurrencesEnd, occurrencesStart } from '../../postings.js'
+import { find, occurrencesEnd, occurrencesStart } from '../../postings/postings.js'
 import { exactWords, type QueryGraph, type TermNode } from '../../query/graph.js'
 import type { PhraseWords } from '../../query/parse.js'
 import type { TermResolver } from '../../query/resolver.js'
+import { bucketedPosition } from '../../store/buckets.js'
 import type { RankingRule } from '../rule.js'
 
 /** A word and the bucketed position at which the query has it. */

@@ -3,9 +3,10 @@
  *  1. A word as it was typed costs nothing, any other one for each word it covers.
  *  2. Completions, typos, synonyms, splits and n-grams are never exact.
  */
-import { DocSet } from '../../doc-set.js'
+
 import { exactWords, idCount } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
+import { DocSet } from '../../store/docid-set.js'
 import { NEVER, rankByCost } from '../cost/index.js'
 import type { RankingRule } from '../rule.js'
 

@@ -6,8 +6,8 @@
  *  2. Among few candidates whole metres, then docids decide who is first; among many the exact distance.
  *  3. Documents without a point come last in both directions.
  */
-import { metresBetween } from '../../geo.js'
-import type { GeoPoint } from '../../index-data.js'
+import { metresBetween } from '../../facets/geo.js'
+import type { GeoPoint } from '../../index-data/index-data.js'
 import type { RankingRule } from '../rule.js'
 
 const SAME_PLACE_METRES = 1

@@ -8,7 +8,7 @@
  */
 import type { MatchingStrategy } from '../../../requests.js'
 import { customRule } from '../../fields/rules.js'
-import type { GeoPoint, IndexData } from '../../index-data.js'
+import type { GeoPoint, IndexData } from '../../index-data/index-data.js'
 import type { TermResolver } from '../../query/resolver.js'
 import type { RankingRule } from '../rule.js'
 import { attributeRankRule } from './attribute-rank.js'

@@ -6,7 +6,7 @@
  *  4. Phrases, splits and synonyms count from their last and first word, in order only.
  */
 
-import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings.js'
+import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings/postings.js'
 import { idCount, type TermNode } from '../../query/graph.js'
 import type { Occurrences, TermResolver } from '../../query/resolver.js'
 import { type CostRule, NEVER, rankByCost } from '../cost/index.js'

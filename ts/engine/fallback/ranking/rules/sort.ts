@@ -6,7 +6,7 @@
  *  2. A document with several values stands at its best one.
  *  3. Each value is one bucket; the query plays no part.
  */
-import type { Column } from '../../columns.js'
+import type { Column } from '../../facets/columns.js'
 import type { RankingRule } from '../rule.js'
 
 /** A field and a direction. */

@@ -4,9 +4,10 @@
  *     known by their bucket only.
  *  2. The dearest cost is always possible, so that ranks of all documents have one scale.
  */
-import { bucketedPosition } from '../../position-buckets.js'
+
 import { idCount } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
+import { bucketedPosition } from '../../store/buckets.js'
 import { occurrenceCosts, rankByCost } from '../cost/index.js'
 import type { RankingRule } from '../rule.js'
 

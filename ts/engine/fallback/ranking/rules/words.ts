@@ -4,9 +4,10 @@
  *  2. Once a term is dropped, no later term that is dropped earlier may be kept.
  *  3. Dropped terms are out of the query for all later rules.
  */
-import { DocSet } from '../../doc-set.js'
+
 import { END, graphFromPaths, idCount, type PathStep, type QueryGraph } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
+import { DocSet } from '../../store/docid-set.js'
 import type { Bucket, RankingRule } from '../rule.js'
 
 /** @param groups per node the group in which it is dropped, null if it never is */

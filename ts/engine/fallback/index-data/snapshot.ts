@@ -9,10 +9,10 @@
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Pacer } from '../pacer.js'
+import type { Pacer } from '../indexing/pacer.js'
+import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from '../store/frames.js'
+import type { LogPosition } from '../store/log.js'
 import { type BuiltIndex, BuiltReader, SECTION, sectionsOf } from './built.js'
-import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from './frames.js'
-import type { LogPosition } from './log.js'
 
 const HEADER = Buffer.from('SIFTSNP1')
 const PLACE = 1

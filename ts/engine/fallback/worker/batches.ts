@@ -1,4 +1,4 @@
-import type { Batch, BatchReport, IndexId, Prepared, StopSignal, VectorPage, WorkPage } from '../engine.js'
+import type { Batch, BatchReport, IndexId, Prepared, StopSignal, VectorPage, WorkPage } from '../../engine.js'
 import { type EngineWorker, ThreadEndedError } from './engine-worker.js'
 import { flagged } from './stop-flag.js'
 

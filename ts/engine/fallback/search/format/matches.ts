@@ -6,10 +6,10 @@
  *  2. A phrase is one match, separators inside included.
  *  3. An unfinished word marks as many characters as were typed.
  */
-import { decomposed, folded } from '../analysis/normalise.js'
-import { STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
-import { idCount, type QueryGraph, type TermNode } from '../query/graph.js'
-import type { PhraseWords } from '../query/parse.js'
+import { decomposed, folded } from '../../analysis/normalise.js'
+import { STOP_WORD, type Token, WORD } from '../../analysis/tokenize.js'
+import { idCount, type QueryGraph, type TermNode } from '../../query/graph.js'
+import type { PhraseWords } from '../../query/parse.js'
 
 /** A marked part of a text. Offsets are UTF-16 units, words are counted without separators. */
 export interface TextMatch {

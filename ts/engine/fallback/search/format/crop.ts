@@ -6,7 +6,7 @@
  *  2. The window grows from it in both directions, words before separators, soft before hard.
  *  3. Without matches the text is shown from its start.
  */
-import { HARD, type Token } from '../analysis/tokenize.js'
+import { HARD, type Token } from '../../analysis/tokenize.js'
 import { isWordToken, type TextMatch } from './matches.js'
 
 /** UTF-16 offsets of what is shown. */

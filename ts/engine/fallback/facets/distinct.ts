@@ -7,7 +7,7 @@
  *     and the third stays.
  *  3. Documents without a value are all kept.
  */
-import type { Column } from '../columns.js'
+import type { Column } from './columns.js'
 
 /** Keeps one document per value. */
 export class Distinct {

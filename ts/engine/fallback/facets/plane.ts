@@ -4,7 +4,7 @@
  * Edges that follow one another lie in runs with a box around each: only edges of runs whose boxes overlap are compared,
  * so that borders of tens of thousands of edges take milliseconds. Signs are exact, so that a corner on an edge counts.
  */
-import type { Box, Position } from '../fields/geojson.js'
+import type { Box, Position } from './geojson.js'
 
 /** Edges of one run. More make longer comparisons, fewer more boxes. A guess. */
 const RUN_EDGES = 32

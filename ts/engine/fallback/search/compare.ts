@@ -8,9 +8,10 @@
  *     score decides.
  *  3. Numbers come before strings, strings before nothing, in both directions.
  */
-import { compareUtf8 } from '../text-order.js'
-import type { ScoreDetail } from './rule.js'
-import { mergedScore, rankOf } from './score.js'
+
+import type { ScoreDetail } from '../ranking/rule.js'
+import { mergedScore, rankOf } from '../ranking/score.js'
+import { compareUtf8 } from '../store/text-order.js'
 
 /** What two hits are compared by, most important first. */
 export type Value =

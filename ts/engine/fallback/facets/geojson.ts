@@ -1,5 +1,5 @@
 /** Which area does this document cover? Source: documents §4.5, RFC 7946. */
-import { type Json, JsonNumber, type JsonObject } from '../json.js'
+import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 
 /** Longitude and latitude in degrees, in the order of GeoJSON. */
 export type Position = readonly [lng: number, lat: number]

@@ -8,8 +8,8 @@
  */
 
 import type { Embedder } from './embedder.js'
+import { type DocumentVectors, VectorSet } from './set.js'
 import type { EmbedderChange } from './staged-vectors.js'
-import { type DocumentVectors, VectorSet } from './vector-set.js'
 
 const USER_PROVIDED = 1
 const SKIP_REGENERATE = 2

@@ -4,10 +4,11 @@
  * One column per field that settings ask for. Values are kept once in a dictionary: an *entry* is a value as
  * it was spelled, a *group* is what counts as equal (numbers by value, strings by `facetForm`).
  */
-import { DocSet } from './doc-set.js'
-import { type FacetLeaf, facetForm } from './fields/flatten.js'
-import { ownText } from './own-text.js'
-import { compareUtf8 } from './text-order.js'
+
+import { type FacetLeaf, facetForm } from '../fields/flatten.js'
+import { DocSet } from '../store/docid-set.js'
+import { ownText } from '../store/own-text.js'
+import { compareUtf8 } from '../store/text-order.js'
 
 /** Entries of one document: none, one, or several. */
 export type Row = undefined | number | readonly number[]

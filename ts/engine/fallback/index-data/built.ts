@@ -12,13 +12,13 @@
  *
  * Every section but the head is a run of numbers, texts and doubles as in `bytes.ts`; the head is JSON.
  */
-import { Column, type Row } from '../columns.js'
-import { DocSet } from '../doc-set.js'
-import type { Shape } from '../fields/geojson.js'
-import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from '../index-data.js'
-import { ListAllocator } from '../list-allocator.js'
-import { type PostingList, TermDictionary } from '../postings.js'
-import { ByteReader, ByteWriter } from './bytes.js'
+import { Column, type Row } from '../facets/columns.js'
+import type { Shape } from '../facets/geojson.js'
+import { ListAllocator } from '../postings/list-allocator.js'
+import { type PostingList, TermDictionary } from '../postings/postings.js'
+import { ByteReader, ByteWriter } from '../store/bytes.js'
+import { DocSet } from '../store/docid-set.js'
+import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from './index-data.js'
 
 /** Kinds of sections; `end` says that all of them were written. */
 export const SECTION = {

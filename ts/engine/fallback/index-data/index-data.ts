@@ -5,15 +5,15 @@
  * turn, never sees half a commit.
  */
 
-import type { IndexSettings } from '../../settings/index.js'
-import { defaultIndexSettings } from '../../settings/index.js'
-import type { BatchReport } from '../engine.js'
-import { Tokenizer } from './analysis/tokenize.js'
-import type { Column } from './columns.js'
-import { DocSet } from './doc-set.js'
-import type { Shape } from './fields/geojson.js'
-import { TermDictionary } from './postings.js'
-import type { VectorSet, VectorState } from './vector/index.js'
+import type { IndexSettings } from '../../../settings/index.js'
+import { defaultIndexSettings } from '../../../settings/index.js'
+import type { BatchReport } from '../../engine.js'
+import { Tokenizer } from '../analysis/tokenize.js'
+import type { Column } from '../facets/columns.js'
+import type { Shape } from '../facets/geojson.js'
+import { TermDictionary } from '../postings/postings.js'
+import { DocSet } from '../store/docid-set.js'
+import type { VectorSet, VectorState } from '../vector/index.js'
 
 /** A stored document: its id as text and its JSON as bytes. */
 export interface StoredDocument {

@@ -1,8 +1,8 @@
 /** Runs the engine on a thread of its own and answers the proxy's messages. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { EngineError } from '../engine-error.js'
-import { type FallbackOptions, LocalEngine } from './local-engine.js'
-import { StoppedError } from './pacer.js'
+import { EngineError } from '../../engine-error.js'
+import { type FallbackOptions, LocalEngine } from '../engine.js'
+import { StoppedError } from '../indexing/pacer.js'
 import type { AnswerMessage, CallMessage, FaultMessage } from './protocol.js'
 import { StopFlag } from './stop-flag.js'
 

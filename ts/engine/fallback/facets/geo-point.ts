@@ -1,7 +1,7 @@
 /** Where is this document? Source: documents §4.4. */
 import { isDecimal } from '../../../parse/index.js'
-import type { GeoPoint } from '../index-data.js'
-import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
+import type { GeoPoint } from '../index-data/index-data.js'
+import { type Json, JsonNumber, type JsonObject, writeJson } from '../store/json.js'
 
 /** Why a `_geo` is none. */
 export class GeoError extends Error {}

@@ -12,8 +12,8 @@
  */
 import { graphFromPaths } from '../../query/graph.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
-import { CostTable } from './cost-table.js'
 import { type CostRule, NEVER } from './rule.js'
+import { CostTable } from './table.js'
 
 /**
  * The ranking rule that orders documents by what `rule` charges them.

@@ -1,7 +1,7 @@
 /** What the proxy and its worker say to each other. */
-import type { ErrorCode } from '../../errors/index.js'
-import type { BackgroundFault } from '../background-faults.js'
-import type { BareEngine } from '../engine.js'
+import type { ErrorCode } from '../../../errors/index.js'
+import type { BackgroundFault } from '../../background-faults.js'
+import type { BareEngine } from '../../engine.js'
 
 /** Calls that cross to the worker: all of `BareEngine` but its name. */
 export type Call = Exclude<keyof BareEngine, 'kind'>

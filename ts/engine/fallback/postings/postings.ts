@@ -10,9 +10,10 @@
  * Docids ascend; the occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending.
  * Lists are never changed, only replaced, so that readers may keep one.
  */
+
+import { ownText } from '../store/own-text.js'
+import { compareUtf8 } from '../store/text-order.js'
 import { ListAllocator, separateArrays } from './list-allocator.js'
-import { ownText } from './own-text.js'
-import { compareUtf8 } from './text-order.js'
 
 export type PostingList = Uint32Array
 

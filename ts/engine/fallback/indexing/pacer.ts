@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Progress } from './progress.js'
+import { Progress } from './batch-monitor.js'
 
 export interface Stop {
   readonly aborted: boolean

@@ -1,4 +1,4 @@
-import type { Step } from '../engine.js'
+import type { Step } from '../../engine.js'
 
 /** How far the batch on its way has come: counted by whoever does the work, read by whoever asks. */
 export class Progress {

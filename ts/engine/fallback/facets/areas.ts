@@ -6,10 +6,11 @@
  *  3. A circle is a polygon of as many corners as asked for; where it leaves the map it enters it on the
  *     other side, and around a pole it reaches to the map's edge.
  */
-import { type Box, boxOf, type Position, type Shape } from '../fields/geojson.js'
-import { EARTH_METRES, radians } from '../geo.js'
-import { type Border, borderOf, encloses, overlap, touch } from './borders.js'
-import type { LatLng } from './parse.js'
+
+import type { LatLng } from '../filter/parse.js'
+import { EARTH_METRES, radians } from './geo.js'
+import { type Box, boxOf, type Position, type Shape } from './geojson.js'
+import { type Border, borderOf, encloses, overlap, touch } from './plane.js'
 
 /** A ring on the map that ends where it begins, and the box around it. */
 export interface Area {

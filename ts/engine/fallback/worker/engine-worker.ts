@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { BackgroundFaults } from '../background-faults.js'
-import type { IndexId } from '../engine.js'
-import { EngineError } from '../engine-error.js'
-import { RESTART_PAUSE_MS } from './limits.js'
-import type { FallbackOptions } from './local-engine.js'
+import type { BackgroundFaults } from '../../background-faults.js'
+import type { IndexId } from '../../engine.js'
+import { EngineError } from '../../engine-error.js'
+import type { FallbackOptions } from '../engine.js'
+import { RESTART_PAUSE_MS } from '../limits.js'
 import type { AnswerMessage, Call, CallMessage, FaultMessage } from './protocol.js'
 
 /** What the fallback needs of a logger. */
@@ -87,7 +87,7 @@ export class EngineWorker {
   #start(): Worker {
     this.#startedAt = performance.now()
     const workerData: FallbackOptions = { ...this.#options, failedCommits: this.#failedCommits }
-    const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData })
+    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData })
     worker.on('message', (message: AnswerMessage | FaultMessage) => {
       if ('fault' in message) this.#faults.report(message.fault)
       else this.#answered(message)

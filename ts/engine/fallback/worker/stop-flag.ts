@@ -1,4 +1,4 @@
-import type { StopSignal } from '../engine.js'
+import type { StopSignal } from '../../engine.js'
 
 /** Tells a search or a batch in another thread to end, since nothing waits for its outcome any more. */
 export class StopFlag {

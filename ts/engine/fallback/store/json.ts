@@ -5,7 +5,7 @@
  * Objects are maps here and numbers remember how they print.
  */
 
-import { shortInteger } from '../../parse/index.js'
+import { shortInteger } from '../../../parse/index.js'
 
 /** A number and the text it prints as: integers of 64 bits exactly, all others as the shortest double. */
 export class JsonNumber {

@@ -6,9 +6,9 @@
  */
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
-import { isDecimal, shortInteger } from '../../parse/index.js'
-import type { Failure, Payload, PayloadReport } from '../engine.js'
-import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from './json.js'
+import { isDecimal, shortInteger } from '../../../parse/index.js'
+import type { Failure, Payload, PayloadReport } from '../../engine.js'
+import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from '../store/json.js'
 
 /** A body that cannot be read; `failure` is what the client is told. */
 export class PayloadError extends Error {

@@ -1,12 +1,12 @@
 /** Here are changed documents: what do columns have to be told? */
 import type { IndexSettings } from '../../../settings/index.js'
-import { Column, type RowChange } from '../columns.js'
 import { facetLeaves } from '../fields/flatten.js'
-import { GeoError, geoPoint } from '../fields/geo.js'
-import { GeojsonError, geoShapes, type Shape } from '../fields/geojson.js'
 import { needsColumn, usesGeo, usesGeojson } from '../fields/rules.js'
-import type { ColumnIndex, GeoPoint } from '../index-data.js'
-import type { JsonObject } from '../json.js'
+import type { ColumnIndex, GeoPoint } from '../index-data/index-data.js'
+import type { JsonObject } from '../store/json.js'
+import { Column, type RowChange } from './columns.js'
+import { GeoError, geoPoint } from './geo-point.js'
+import { GeojsonError, geoShapes, type Shape } from './geojson.js'
 
 /** Collects what columns will be told. */
 export class ColumnRows {

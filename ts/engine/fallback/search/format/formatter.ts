@@ -7,19 +7,19 @@
  *  3. Any displayed field is marked, searchable or not.
  *  4. Positions are bytes of the original text, whatever is cropped.
  */
-import type { SearchRequest } from '../../requests.js'
-import { Tokenizer } from '../analysis/tokenize.js'
-import { leafText } from '../fields/flatten.js'
-import { covers } from '../fields/patterns.js'
-import { displaysEverything, localesOf } from '../fields/rules.js'
-import { type Json, JsonNumber, type JsonObject, writeJson } from '../json.js'
-import type { OpenIndex } from '../open-index.js'
-import { compareUtf8 } from '../text-order.js'
-import type { Bounds } from './bounds.js'
-import type { Candidates } from './candidates.js'
+import type { SearchRequest } from '../../../requests.js'
+import { Tokenizer } from '../../analysis/tokenize.js'
+import { leafText } from '../../fields/flatten.js'
+import { covers } from '../../fields/patterns.js'
+import { displaysEverything, localesOf } from '../../fields/rules.js'
+import type { OpenIndex } from '../../open-index.js'
+import { type Json, JsonNumber, type JsonObject, writeJson } from '../../store/json.js'
+import { compareUtf8 } from '../../store/text-order.js'
+import type { Bounds } from '../bounds.js'
+import type { Candidates } from '../candidates.js'
+import { selectPaths } from '../projection.js'
 import { cropWindow } from './crop.js'
 import { QueryPatterns, type TextMatch } from './matches.js'
-import { selectPaths } from './projection.js'
 
 /** Matches that are marked between two looks at what the answer may have. */
 const MATCHES_PER_LOOK = 1_000
