@@ -153,7 +153,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
     throw new ApiError('invalid_index_uid', `\`${uid}\` is not a valid index uid: ${rule}`)
   }
   const { tasks, settingsThread } = instance.queue
-  const { engine } = instance.opened
+  const { engine, answers } = instance.opened
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
     tasks.enqueue({ indexUid: uid, type, content })
   const entry = (): IndexEntry => {
@@ -216,7 +216,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
       const rules = tasks.rules()
       const context = { entry: entry(), features, forcedFilter: null, includeMetadata: false, rules }
       const request = readSearch(bytes({ ...parameters, q }), context)
-      const { body } = await engine.search(context.entry.id, encodeRequest(request))
+      const { body } = await answers.search(context.entry.id, request)
       return parsed(body) as SearchAnswer
     },
     async updateSettings(patch) {

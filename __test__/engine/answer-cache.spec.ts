@@ -1,8 +1,8 @@
 /** Answers are given again for as long as they are true, on both engines. */
 import test from 'ava'
-import { cachingAnswers } from '../../ts/engine/answer-cache.js'
-import type { Answer, Engine } from '../../ts/engine/index.js'
-import { encodeRequest, openEngine } from '../../ts/engine/index.js'
+import { answersOf } from '../../ts/engine/answer-cache.js'
+import type { Answer, Answers, Engine } from '../../ts/engine/index.js'
+import { openEngine } from '../../ts/engine/index.js'
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
 import { testedEngines } from '../support/engines.js'
 import { testNeeding } from '../support/test-needing.js'
@@ -21,47 +21,43 @@ const uids = [
   '019a0000-0000-7000-8000-000000000003',
 ] as const
 
-/** An engine that keeps answers, and how often the one below was asked. */
-class Kept {
+/** An engine, and how often it was asked. */
+class Asked {
   asked = 0
-  /** What happens to an answer on its way out of the engine below. */
+  /** What happens to an answer on its way out of the engine. */
   onTheWay: (answer: Answer) => Promise<Answer> | Answer = (answer) => answer
 
-  over(engine: Engine, bytesMax: number): Engine {
+  by(engine: Engine): Engine {
     const search: Engine['search'] = async (index, request, stop) => {
       this.asked += 1
       return this.onTheWay(await engine.search(index, request, stop))
     }
-    const counting = new Proxy(engine, {
-      get(target, name) {
-        if (name === 'search') return search
-        const member: unknown = Reflect.get(target, name)
-        return typeof member === 'function' ? member.bind(target) : member
-      },
-    })
-    return cachingAnswers(counting, bytesMax)
+    return { ...engine, search }
   }
 }
 
 for (const { name: kind, needs } of testedEngines) {
   const declare = testNeeding(needs, test)
   const started = async (t: Parameters<typeof TestEngine.start>[0], bytesMax = MIB) => {
-    const kept = new Kept()
+    const counted = new Asked()
+    let answers: Answers | null = null
     const engine = await TestEngine.start(t, async (directory) => {
       const setup = { directory, log, indexingMemoryBytes: 64 * MIB, indexingThreads: 1 }
-      return kept.over((await openEngine(kind, setup)).engine, bytesMax)
+      const opened = counted.by((await openEngine(kind, setup)).engine)
+      answers = answersOf(opened, bytesMax)
+      return opened
     })
     await engine.configure('films', { filterableAttributes: ['*'] })
     await engine.apply('films', await engine.upload(films, { primaryKey: 'id' }))
     const ask = async (body: SearchBody, requestUid: string = uids[0]): Promise<string> => {
-      const request = encodeRequest(completeRequest({ ...body, requestUid }))
-      return Buffer.from((await engine.engine.search('films', request)).body).toString()
+      const request = completeRequest({ ...body, requestUid })
+      return Buffer.from((await answers!.search('films', request)).body).toString()
     }
-    return { kept, engine, ask }
+    return { counted, engine, ask }
   }
 
   declare(`${kind}: a cached answer differs from the first in its uid and its time alone`, async (t) => {
-    const { kept, ask } = await started(t)
+    const { counted, ask } = await started(t)
     // What a client writes looks like what is replaced.
     const body = {
       q: `orbit ${uids[0]} "processingTimeMs":7`,
@@ -69,7 +65,7 @@ for (const { name: kind, needs } of testedEngines) {
       showRankingScoreDetails: true,
       attributesToHighlight: ['*'],
     }
-    kept.onTheWay = ({ body: bytes, facts, timeAt }) => {
+    counted.onTheWay = ({ body: bytes, facts, timeAt }) => {
       const text = Buffer.from(bytes)
       const late = Buffer.concat([text.subarray(0, timeAt), Buffer.from('98'), text.subarray(timeAt)])
       return { body: late, facts, timeAt: timeAt! }
@@ -80,13 +76,13 @@ for (const { name: kind, needs } of testedEngines) {
     for (const uid of uids) {
       t.deepEqual(JSON.parse(await ask(body, uid)), { ...first, processingTimeMs: 0, requestUid: uid })
     }
-    t.is(kept.asked, 1)
+    t.is(counted.asked, 1)
     await ask({ ...body, limit: 1 })
-    t.is(kept.asked, 2, 'another request is another answer')
+    t.is(counted.asked, 2, 'another request is another answer')
   })
 
   declare(`${kind}: no answer from before a commit is given after it`, async (t) => {
-    const { kept, engine, ask } = await started(t)
+    const { counted, engine, ask } = await started(t)
     const titles = async (): Promise<unknown> =>
       JSON.parse(await ask({ q: 'orbit' })).hits.map(({ title }: { title?: string }) => title ?? null)
     const steps: readonly [string, () => Promise<unknown>, unknown][] = [
@@ -101,11 +97,11 @@ for (const { name: kind, needs } of testedEngines) {
       t.deepEqual(await titles(), expected, name)
       t.deepEqual(await titles(), expected, name)
     }
-    t.is(kept.asked, steps.length)
+    t.is(counted.asked, steps.length)
   })
 
   declare(`${kind}: an answer that a commit overtook is not cached`, async (t) => {
-    const { kept, engine, ask } = await started(t)
+    const { counted, engine, ask } = await started(t)
     let goOn = silent
     const held = new Promise<void>((resolve) => {
       goOn = resolve
@@ -114,7 +110,7 @@ for (const { name: kind, needs } of testedEngines) {
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve
     })
-    kept.onTheWay = async (answer) => {
+    counted.onTheWay = async (answer) => {
       arrive()
       await held
       return answer
@@ -128,34 +124,34 @@ for (const { name: kind, needs } of testedEngines) {
   })
 
   declare(`${kind}: answers that differ each time, or are not whole, are not cached`, async (t) => {
-    const { kept, ask } = await started(t)
+    const { counted, ask } = await started(t)
     const twice = async (body: SearchBody): Promise<number> => {
-      const before = kept.asked
+      const before = counted.asked
       await ask(body)
       await ask(body)
-      return kept.asked - before
+      return counted.asked - before
     }
     t.is(await twice({ q: 'orbit', showPerformanceDetails: true }), 2)
     t.is(await twice({ q: 'orbit', metadata: { indexUid: 'films' } }), 2)
-    kept.onTheWay = (answer) => ({ ...answer, facts: { ...answer.facts, degraded: true } })
+    counted.onTheWay = (answer) => ({ ...answer, facts: { ...answer.facts, degraded: true } })
     t.is(await twice({ q: 'orbit' }), 2)
-    kept.onTheWay = (answer) => answer
+    counted.onTheWay = (answer) => answer
     t.is(await twice({ q: 'orbit' }), 1)
     await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
     await t.throwsAsync(ask({ q: 'orbit', filter: 'id = ' }), { code: 'invalid_search_filter' })
   })
 
   declare(`${kind}: a full cache drops the answer that was asked for longest ago`, async (t) => {
-    const { kept, ask } = await started(t, 64 * 1024)
+    const { counted, ask } = await started(t, 64 * 1024)
     const queries = Array.from({ length: 100 }, (_, at) => ({ q: `orbit ${at}` }))
     for (const query of queries) {
       await ask({ q: 'calm' })
       await ask(query)
     }
-    t.is(kept.asked, 101, 'asked for all the time, so it stays')
+    t.is(counted.asked, 101, 'asked for all the time, so it stays')
     await ask(queries.at(-1)!)
-    t.is(kept.asked, 101)
+    t.is(counted.asked, 101)
     await ask(queries[0]!)
-    t.is(kept.asked, 102)
+    t.is(counted.asked, 102)
   })
 }

@@ -8,6 +8,7 @@ import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
 import { dumperTo } from '../../ts/backup/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
+import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
@@ -125,7 +126,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
   }
-  const { engine } = await openEngine(testEngine, setup, 8 * 1024 * 1024)
+  const { engine } = await openEngine(testEngine, setup)
   const outbound = openOutbound({ allowedNetworks })
   const embedders = openEmbedders({
     outbound,
@@ -151,8 +152,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     embedders,
   })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
+  const wrapped = wrapEngine(engine)
   const app = buildServer({
-    engine: wrapEngine(engine),
+    engine: wrapped,
+    // Answers that are cached would not reach an engine that a test stands in front of.
+    answers: answersOf(wrapped, wrapped === engine ? 8 * 1024 * 1024 : 0),
     tasks: queue.tasks,
     settingsThread: queue.settingsThread,
     instance: queue.instance,

@@ -77,6 +77,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     damage: () => null,
     condemn: () => undefined,
     expect: () => undefined,
+    revision: () => 0,
     hooks,
     commits,
     read,

@@ -101,6 +101,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     closers.push(() => webhooks.close())
     const app = buildServer({
       engine: opened.engine,
+      answers: opened.answers,
       tasks: queue.tasks,
       settingsThread: queue.settingsThread,
       instance: queue.instance,

@@ -1,11 +1,30 @@
+/** Here is a search: was it answered before, by the index as it is now? */
 import { LRUCache } from 'lru-cache'
-import type { Answer, Engine, IndexId } from './engine.js'
+import { encodeRequest } from './encoding.js'
+import type { Answer, Engine, IndexId, StopSignal } from './engine.js'
+import type { SearchRequest } from './requests.js'
 
 /** What an entry takes beside its key and its body. */
 const ENTRY_BYTES = 512
 
+/** An engine's answers to searches. */
+export interface Answers {
+  /** As `Engine.search`, with the request itself. */
+  search(index: IndexId, request: SearchRequest, stop?: StopSignal): Promise<Answer>
+}
+
+/** All that a cached answer depends on. Vectors make long keys, and the other fields left out differ each time. */
+interface AnswerKey {
+  readonly index: IndexId
+  readonly revision: number
+  readonly request: Omit<
+    SearchRequest,
+    'requestUid' | 'hybrid' | 'vector' | 'metadata' | 'showPerformanceDetails'
+  >
+}
+
 /** A body as it is given again, with the number of milliseconds set to 0. */
-interface Kept {
+interface CachedAnswer {
   readonly body: Buffer
   /** Where in the body the 36 characters of `requestUid` begin. */
   readonly uidAt: number
@@ -13,71 +32,59 @@ interface Kept {
 }
 
 /**
- * The same engine, which gives an answer again as long as the index is what it was.
+ * The engine's answers, given again as long as the index is what it was.
  *
- * 1. Only searches by words are kept, and only answers that were not cut off.
+ * 1. Only searches by words are cached, and only answers that were not cut off.
  * 2. An answer given again differs in its `requestUid`, and took 0 ms.
- * 3. Whoever knows that a commit has resolved gets nothing from before it.
+ * 3. A caller that knows that a commit has resolved gets nothing from before that commit.
  *
- * @param bytesMax of all answers kept; those asked for longest ago go first. 0 keeps none
+ * @param bytesMax of all cached answers; those asked for longest ago go first. 0 caches none
  */
-export function cachingAnswers(engine: Engine, bytesMax: number): Engine {
-  if (bytesMax <= 0) return engine
-  const kept = new LRUCache<string, Kept>({
-    maxSize: bytesMax,
-    maxEntrySize: Math.ceil(bytesMax / 8),
-    sizeCalculation: ({ body }, key) => body.length + key.length + ENTRY_BYTES,
-  })
-  /** Commits of this process; what was found before the newest one of an index is never looked up again. */
-  let commits = 0
-  const newest = new Map<IndexId, number>()
-
-  const own: Pick<Engine, 'search' | 'commit' | 'drop'> = {
+export function answersOf(engine: Engine, bytesMax: number): Answers {
+  const cached =
+    bytesMax <= 0
+      ? null
+      : new LRUCache<string, CachedAnswer>({
+          maxSize: bytesMax,
+          maxEntrySize: Math.ceil(bytesMax / 8),
+          sizeCalculation: ({ body }, key) => body.length + key.length + ENTRY_BYTES,
+        })
+  return {
     async search(index, request, stop) {
-      const text = asBuffer(request).toString()
-      if (!isKept(text)) return engine.search(index, request, stop)
-      const uidAt = text.indexOf(BEFORE_UID) + BEFORE_UID.length
-      const uidEnd = text.indexOf('"', uidAt)
-      const requestUid = text.slice(uidAt, uidEnd)
-      const question = text.slice(0, uidAt) + text.slice(uidEnd)
-      const key = `${newest.get(index) ?? 0} ${index} ${question}`
-      const entry = kept.get(key)
-      if (entry !== undefined) return again(entry, requestUid)
-      const answer = await engine.search(index, request, stop)
-      const made = keepable(answer, requestUid)
-      if (made !== null) kept.set(key, made)
+      if (cached === null || !isCacheable(request)) return engine.search(index, encodeRequest(request), stop)
+      const key = textOf(keyOf(index, engine.revision(index), request))
+      const entry = cached.get(key)
+      if (entry !== undefined) return again(entry, request.requestUid)
+      const answer = await engine.search(index, encodeRequest(request), stop)
+      const made = cachedAnswer(answer, request.requestUid)
+      if (made !== null) cached.set(key, made)
       return answer
     },
-    async commit(prepared, vectors) {
-      try {
-        return await engine.commit(prepared, vectors)
-      } finally {
-        newest.set(prepared.index, ++commits)
-      }
-    },
-    async drop(index) {
-      await engine.drop(index)
-      newest.delete(index)
-    },
   }
-  return new Proxy(engine, {
-    get(target, name) {
-      if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
-      const member: unknown = Reflect.get(target, name)
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
 }
 
-// A member of a request as it is written. No text has one in it: there a quote has a backslash before it. Parsing the
-// request instead took a tenth of what giving an answer again takes.
-const BEFORE_UID = '"requestUid":"'
-/** Vectors make long keys, and the rest differs each time. */
-const KEPT_HAVE = ['"hybrid":null', '"vector":null', '"metadata":null', '"showPerformanceDetails":false']
+const isCacheable = ({ hybrid, vector, metadata, showPerformanceDetails }: SearchRequest): boolean =>
+  hybrid === null && vector === null && metadata === null && !showPerformanceDetails
 
-const isKept = (request: string): boolean => KEPT_HAVE.every((member) => request.includes(member))
+function keyOf(
+  index: IndexId,
+  revision: number,
+  {
+    requestUid: _,
+    hybrid: _h,
+    vector: _v,
+    metadata: _m,
+    showPerformanceDetails: _s,
+    ...request
+  }: SearchRequest,
+): AnswerKey {
+  return { index, revision, request }
+}
 
-function keepable({ body, facts, timeAt }: Answer, requestUid: string): Kept | null {
+/** Different keys have different texts: requests are made in one place, so that their fields come in one order. */
+const textOf = (key: AnswerKey): string => JSON.stringify(key)
+
+function cachedAnswer({ body, facts, timeAt }: Answer, requestUid: string): CachedAnswer | null {
   if (facts.degraded || timeAt === undefined) return null
   const bytes = asBuffer(body)
   let timeEnd = timeAt
@@ -87,7 +94,7 @@ function keepable({ body, facts, timeAt }: Answer, requestUid: string): Kept | n
   return { body: timeless, uidAt: timeless.lastIndexOf(requestUid), facts }
 }
 
-function again({ body, uidAt, facts }: Kept, requestUid: string): Answer {
+function again({ body, uidAt, facts }: CachedAnswer, requestUid: string): Answer {
   const copy = Buffer.from(body)
   copy.write(requestUid, uidAt, 'latin1')
   return { body: copy, facts }

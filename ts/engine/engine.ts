@@ -357,6 +357,12 @@ export interface Engine extends BareEngine {
   condemn(index: IndexId, damage: string): void
 
   /**
+   * A number that grows with each commit of an index, before the promise of that commit settles, whatever its outcome.
+   * What was found under one number holds as long as the index has that number.
+   */
+  revision(index: IndexId): number
+
+  /**
    * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit.
    * @param lacks given the report of that commit, null without any, what is wrong with it; null: nothing
    */

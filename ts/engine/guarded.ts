@@ -25,6 +25,10 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   const abandoned = new Set<IndexId>()
   /** What is expected of indexes that were not used yet. */
   const expected = new Map<IndexId, Parameters<Engine['expect']>[1]>()
+  /** Commits of this process. */
+  let commits = 0
+  /** The newest of those commits, for indexes that had any. */
+  const revisions = new Map<IndexId, number>()
   /** Comparisons under way. */
   const comparing = new Map<IndexId, Promise<void>>()
   let isClosed = false
@@ -110,6 +114,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     damage: (index) => damaged.get(index) ?? null,
     condemn,
     expect: (index, lacks) => void expected.set(index, lacks),
+    revision: (index) => revisions.get(index) ?? 0,
     inspect: (payload) => engine.inspect(payload),
     checkFilter: (request) => engine.checkFilter(request),
     prepare(index, batch, stop) {
@@ -123,9 +128,13 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     },
     work: (prepared, from) => guarded([prepared.index], () => engine.work(prepared, from)),
     async commit(prepared, vectors) {
-      const report = await guarded([prepared.index], () => engine.commit(prepared, vectors))
-      examined.delete(prepared.index)
-      return report
+      try {
+        const report = await guarded([prepared.index], () => engine.commit(prepared, vectors))
+        examined.delete(prepared.index)
+        return report
+      } finally {
+        revisions.set(prepared.index, ++commits)
+      }
     },
     progress: (index) => engine.progress(index),
     abandon(prepared: Prepared) {
@@ -158,6 +167,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       expected.delete(index)
       examined.delete(index)
       abandoned.delete(index)
+      revisions.delete(index)
     },
     list: () => engine.list(),
     close() {

@@ -1,5 +1,5 @@
 import { loadAddon } from './addon.js'
-import { cachingAnswers } from './answer-cache.js'
+import { type Answers, answersOf } from './answer-cache.js'
 import type { Engine } from './engine.js'
 import type { EngineSetup, OpenEngine, OpenNativeEngine } from './setup.js'
 
@@ -8,6 +8,8 @@ export type EngineChoice = 'auto' | 'native' | 'fallback'
 /** The engine that runs, and how it came to be that one. */
 export interface OpenedEngine {
   readonly engine: Engine
+  /** Its answers to searches, some of them cached. */
+  readonly answers: Answers
   readonly kind: Engine['kind']
   /** One line for humans. */
   readonly why: string
@@ -31,7 +33,7 @@ export class EngineLoadError extends Error {
  * with a warning that says why.
  *
  * A binary that loads but cannot open the directory is not replaced: the data may be its own.
- * @param answerCacheBytes of answers kept until their index changes; 0 keeps none
+ * @param answerCacheBytes of answers cached until their index changes; 0 caches none
  */
 export async function openEngine(
   choice: EngineChoice,
@@ -39,10 +41,12 @@ export async function openEngine(
   answerCacheBytes = 0,
 ): Promise<OpenedEngine> {
   const opened = await openChosen(choice, setup)
-  return { ...opened, engine: cachingAnswers(opened.engine, answerCacheBytes) }
+  return { ...opened, answers: answersOf(opened.engine, answerCacheBytes) }
 }
 
-async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<OpenedEngine> {
+type Chosen = Omit<OpenedEngine, 'answers'>
+
+async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Chosen> {
   if (choice === 'fallback') return openFallback(setup, 'asked for', [])
   const loaded = loadAddon()
   if (loaded.ok) {
@@ -55,11 +59,7 @@ async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Ope
   return openFallback(setup, 'the native engine could not be loaded', loaded.reasons)
 }
 
-async function openFallback(
-  setup: EngineSetup,
-  why: string,
-  reasons: readonly string[],
-): Promise<OpenedEngine> {
+async function openFallback(setup: EngineSetup, why: string, reasons: readonly string[]): Promise<Chosen> {
   const { openFallback: open } = await room<{ openFallback: OpenEngine }>('./fallback/index.js')
   const engine = await open(setup)
   return { engine, kind: engine.kind, why, reasons }

@@ -2,7 +2,7 @@ import type { TlsOptions } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Embedders } from '../embedders/index.js'
-import type { BackgroundFaults, Engine } from '../engine/index.js'
+import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { SettingsThread } from '../settings/index.js'
@@ -59,6 +59,8 @@ export interface Version {
 /** Everything the routes need, handed to `buildServer`. */
 export interface Services {
   readonly engine: Engine
+  /** The engine's answers to searches. */
+  readonly answers: Answers
   readonly tasks: Tasks
   readonly settingsThread: SettingsThread
   readonly instance: InstanceStore

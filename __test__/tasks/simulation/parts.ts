@@ -175,6 +175,7 @@ export function engine(
     damage: () => null,
     condemn: () => undefined,
     expect: () => undefined,
+    revision: () => 0,
     async prepare(index, batch) {
       if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)
       const own = ++ticket

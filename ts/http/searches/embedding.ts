@@ -1,7 +1,7 @@
 /** Here is a search by meaning without a vector: is a vector needed, and which embedder makes it? */
 import { performance } from 'node:perf_hooks'
 import { embeddingError } from '../../embedders/index.js'
-import { type Answer, encodeRequest, type SearchRequest } from '../../engine/index.js'
+import type { Answer, SearchRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { ownValue } from '../../requests/index.js'
 import { type IndexSettings, parsedSettings } from '../../settings/index.js'
@@ -19,20 +19,20 @@ export interface Embeddable {
   readonly media: unknown
 }
 
-type Needed = Pick<Services, 'engine' | 'embedders'>
+type Embedding = Pick<Services, 'engine' | 'embedders'>
 
 /**
  * Searches by words first if they may suffice, and by meaning if the engine reports that a vector can change the page.
  * @throws ApiError `vector_embedding_error` if no vector can be made and words alone cannot answer the search
  */
 export async function searchEmbedded(
-  services: Needed,
+  services: Embedding & Pick<Services, 'answers'>,
   search: Embeddable,
   stop: DisconnectSignal,
 ): Promise<Answer> {
-  const { engine } = services
+  const { answers } = services
   const { entry, request, media } = search
-  const ask = (complete: SearchRequest) => engine.search(entry.id, encodeRequest(complete), stop)
+  const ask = (complete: SearchRequest) => answers.search(entry.id, complete, stop)
   if (!lacksVector(search)) return ask(request)
   if (onlyMeaning(search)) return ask(await withVector(services, search, stop))
   const started = performance.now()
@@ -49,7 +49,7 @@ export async function searchEmbedded(
  * @throws ApiError `vector_embedding_error` if making it failed and words alone cannot answer the search
  */
 export async function withVector(
-  { engine, embedders }: Needed,
+  { engine, embedders }: Embedding,
   search: Embeddable,
   stop: DisconnectSignal,
   started = performance.now(),
