@@ -181,7 +181,7 @@ fn read(mut bytes: &[u8]) -> Vec<RoaringBitmap> {
 
 fn open(path: &Path) -> Arc<Index> {
     let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
-    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1 };
+    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
     let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits).expect("it opens");
     engine.index(uid).expect("it opens")
 }

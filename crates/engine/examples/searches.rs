@@ -146,7 +146,7 @@ fn main() {
 /// An index, and how long opening it took, in milliseconds.
 fn open(path: &Path) -> (std::sync::Arc<Index>, f64) {
     let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
-    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1 };
+    let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
     let started = Instant::now();
     let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits).expect("it opens");
     let index = engine.index(uid).expect("it opens");

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fs4::fs_std::FileExt as _;
 
 use crate::analysis;
+use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
 use crate::index::{Damage, Index, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
@@ -20,6 +21,7 @@ use crate::threads;
 pub struct Engine {
     directory: PathBuf,
     limits: Limits,
+    cache: Arc<Cache>,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
     /// Locked while this engine may write: two would overwrite each other's commits.
     lock: Mutex<Option<File>>,
@@ -42,6 +44,7 @@ impl Engine {
         Ok(Self {
             directory: directory.to_owned(),
             limits,
+            cache: Cache::new(limits.cache_bytes),
             indexes: Mutex::default(),
             lock: Mutex::default(),
         })
@@ -179,6 +182,11 @@ impl Engine {
         }
     }
 
+    /// What is cached for all indexes.
+    pub fn cache_figures(&self) -> CacheFigures {
+        self.cache.figures()
+    }
+
     /// Everything of an index that does not decode; see [`Index::verify`].
     ///
     /// # Errors
@@ -242,7 +250,7 @@ mod tests {
     #[test]
     fn that_texts_are_in_chinese_is_remembered() {
         let directory = tempfile::tempdir().unwrap();
-        let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1 };
+        let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1, cache_bytes: 1 << 20 };
         let engine = Engine::open(directory.path(), limits).unwrap();
         let analyzer = Analyzer::new(&Settings::default()).unwrap();
         analyzer.each("人人生而自由", None, |_| ());

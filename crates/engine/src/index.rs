@@ -26,6 +26,8 @@ pub struct Limits {
     pub indexing_memory_bytes: usize,
     /// Threads that indexing may use.
     pub indexing_threads: usize,
+    /// What is cached for all indexes together may take so many bytes.
+    pub cache_bytes: usize,
 }
 
 /// What an index takes on disk, in bytes. Shape: `IndexSizes` in `ts/engine/engine.ts`.

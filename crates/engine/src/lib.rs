@@ -1,6 +1,7 @@
 //! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.
 
 pub mod analysis;
+pub mod cache;
 mod engine;
 pub mod error;
 pub mod facets;

@@ -15,7 +15,7 @@ fn index() -> &'static Index {
     let (_, index) = OPENED.get_or_init(|| {
         let directory = std::env::temp_dir().join(format!("siftd-fuzz-{}", std::process::id()));
         copy(Path::new(INDEX), &directory.join("native-2"));
-        let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1 };
+        let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
         let engine = Engine::open(&directory, limits).expect("it opens");
         let index = engine.index("native-2").expect("it opens");
         (engine, index)

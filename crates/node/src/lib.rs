@@ -75,6 +75,8 @@ pub struct Setup {
     pub indexing_memory_bytes: f64,
     /// Threads that indexing may use.
     pub indexing_threads: u32,
+    /// Bytes of what is cached for all indexes together.
+    pub cache_bytes: f64,
 }
 
 /// One query of a multi-search.
@@ -143,6 +145,7 @@ impl EngineHandle {
         let limits = Limits {
             indexing_memory_bytes: setup.indexing_memory_bytes as usize,
             indexing_threads: setup.indexing_threads as usize,
+            cache_bytes: setup.cache_bytes as usize,
         };
         let engine = Engine::open(&PathBuf::from(setup.directory), limits)
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
@@ -382,6 +385,12 @@ impl EngineHandle {
     #[napi]
     pub fn list<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
         self.background(env, |engine| json(&engine.list()?))
+    }
+
+    /// Resolves to `CacheFigures`.
+    #[napi]
+    pub fn cache_figures<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
+        self.background(env, |engine| json(&engine.cache_figures()))
     }
 
     /// Finishes what is being written and lets go of everything. Later calls fail. Resolves to nothing.

@@ -14,7 +14,8 @@ use crate::filter::{self, Features, Scope};
 use crate::settings::FacetOrder;
 use crate::{Index, Limits};
 
-const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1 };
+const LIMITS: Limits =
+    Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
 /// What a document holds at `v`, as filters see it.
 struct Leaves {

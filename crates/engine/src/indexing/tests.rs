@@ -16,7 +16,8 @@ use crate::store::IndexedDocument;
 use crate::store::schema::COLUMN_BYTES_MAX;
 use crate::{Index, Limits};
 
-const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 2 };
+const LIMITS: Limits =
+    Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 2, cache_bytes: 32 << 20 };
 
 fn flatten(settings: &Settings, document: Value) -> (IndexedDocument, FieldMap) {
     let Value::Object(document) = document else { panic!("not an object") };

@@ -123,7 +123,7 @@ impl Writer<'_> {
     }
 
     fn index(&self, name: &str, operations: impl Iterator<Item = Json>) -> Index {
-        let limits = Limits { indexing_memory_bytes: 1 << 30, indexing_threads: 1 };
+        let limits = Limits { indexing_memory_bytes: 1 << 30, indexing_threads: 1, cache_bytes: 32 << 20 };
         let index = Index::open(&self.home.join(name), limits).unwrap();
         for (uid, mut operation) in (1..).zip(operations) {
             operation["taskUid"] = json!(uid);

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{Batches, noise};
 use crate::{Index, Limits};
 
-const LIMITS: Limits = Limits { indexing_memory_bytes: 200_000_000, indexing_threads: 1 };
+const LIMITS: Limits =
+    Limits { indexing_memory_bytes: 200_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
 fn apply(index: &Index, batch: &Value) {
     let ticket = index.prepare(batch.to_string().as_bytes(), None).unwrap();

@@ -22,7 +22,8 @@ use super::*;
 use crate::settings::Settings;
 use crate::{Index, Limits};
 
-const LIMITS: Limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1 };
+const LIMITS: Limits =
+    Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
 /// Documents are put or, with null, removed; a batch is one commit.
 fn apply(index: &Index, uid: u64, operations: Json) -> Json {

@@ -1,0 +1,106 @@
+//! What is cached? Every kind has a name for figures, and a type that says what its keys and values are.
+
+use std::hash::Hash;
+
+/// A kind of entries by its types.
+pub trait Cached: 'static {
+    /// No two types have the same.
+    const KIND: Kind;
+    /// By what an entry of an owner is found.
+    type Key: Hash + Eq + Send + Sync + 'static;
+    /// What is found.
+    type Value: Send + Sync + 'static;
+
+    /// Bytes on the heap that a key and its value point to.
+    fn bytes(key: &Self::Key, value: &Self::Value) -> usize;
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// A kind of entries, for figures.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// As metrics name it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Of a commit: documents of a word.
+    WordDocuments = "word_documents",
+    /// Of a commit: whether many words share a prefix.
+    CommonPrefixes = "common_prefixes",
+    /// Of a commit: documents of all words with a prefix.
+    PrefixDocuments = "prefix_documents",
+    /// Of a commit: documents by position of a word, or of all words with a prefix.
+    Positions = "positions",
+    /// Of a commit: occurrences of a word.
+    Occurrences = "occurrences",
+    /// Of a commit: documents by distance of two words.
+    Pairs = "pairs",
+    /// Of a commit: documents by the number of words in a field.
+    FieldLengths = "field_lengths",
+    /// Of a commit: where a word is best cut in two.
+    Splits = "splits",
+    /// Of a commit: the words that may stand for a term.
+    Derivations = "derivations",
+    /// Of a commit: documents of the words that stand for a term in one way.
+    DerivedDocuments = "derived_documents",
+    /// Of a commit: occurrences of those words.
+    DerivedOccurrences = "derived_occurrences",
+    /// Of a commit: documents that match a term in some ways.
+    MatchingDocuments = "matching_documents",
+    /// Of a commit: documents of a phrase.
+    PhraseDocuments = "phrase_documents",
+    /// Of a commit: the synonyms of its settings, as words.
+    Synonyms = "synonyms",
+    /// Of a commit: the analyzer of its settings.
+    Analyzers = "analyzers",
+    /// Of a commit: documents that pass a filter.
+    Filters = "filters",
+    /// Of a commit: all values of a field in one order.
+    Ranks = "ranks",
+    /// Of a segment: documents of a word, or of a number of words in a field.
+    SegmentDocuments = "segment_documents",
+    /// Of a segment: documents of all words with a prefix.
+    SegmentPrefixes = "segment_prefixes",
+    /// Of a segment: documents by position.
+    SegmentPositions = "segment_positions",
+    /// Of a segment: occurrences of all words with a prefix.
+    SegmentOccurrences = "segment_occurrences",
+    /// Of a segment: documents by distance of two words.
+    SegmentPairs = "segment_pairs",
+    /// Of a segment: documents that meet one condition of a filter.
+    Selections = "selections",
+    /// Of a segment: the numbers of a field in order.
+    SortedNumbers = "sorted_numbers",
+    /// Of a segment: which strings of a field are spellings of one value.
+    StringGroups = "string_groups",
+    /// Of a segment: its strings of a field and those of others in one order.
+    MergedStrings = "merged_strings",
+    /// Of a segment: how many documents each value of a field has.
+    ValueCounts = "value_counts",
+    /// Of a segment: documents by value of a field.
+    DocumentsByValue = "documents_by_value",
+    /// Of a segment: values of a field by document.
+    ValuesByDocument = "values_by_document",
+    /// Of a segment: documents by where they are.
+    GeoCells = "geo_cells",
+    /// Of a segment: the borders of shapes.
+    ShapeBorders = "shape_borders",
+    /// Of a segment: documents as text.
+    Documents = "documents",
+}
