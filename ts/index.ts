@@ -110,8 +110,7 @@ const POLL_MS = 10
 export async function open(options: OpenOptions): Promise<Siftd> {
   const launch = parseLaunchOptions({ args: [], env: {}, readFile: () => null, machine: machine() })
   if (launch.kind !== 'run') throw new Error('no arguments ask for help')
-  const { maxIndexingMemory, maxIndexingThreads, answerCacheSize, experimentalLimitBatchedTasksTotalSize } =
-    launch.options
+  const { options: defaults } = launch
   const instance = await openInstance({
     directory: options.directory,
     version: packageVersion(),
@@ -119,10 +118,11 @@ export async function open(options: OpenOptions): Promise<Siftd> {
     rebuildTaskStore: options.rebuildTaskStore ?? false,
     userDirectory: userDirectory(process.env),
     engine: options.engine ?? 'auto',
-    indexingMemoryBytes: maxIndexingMemory,
-    indexingThreads: maxIndexingThreads ?? 1,
-    answerCacheBytes: answerCacheSize,
-    batch: { tasksMax: null, payloadBytesMax: experimentalLimitBatchedTasksTotalSize },
+    indexingMemoryBytes: defaults.maxIndexingMemory,
+    indexingThreads: defaults.maxIndexingThreads ?? 1,
+    cacheBytes: defaults.cacheSize,
+    answerCacheBytes: defaults.answerCacheSize,
+    batch: { tasksMax: null, payloadBytesMax: defaults.experimentalLimitBatchedTasksTotalSize },
     log: openLog({ level: options.logLevel ?? 'WARN', mode: 'HUMAN' }),
   })
   const features = await openFeatures(instance.queue.instance)

@@ -53,7 +53,7 @@ for (const { name: kind, needs } of testedEngines) {
       const request = completeRequest({ ...body, requestUid })
       return Buffer.from((await answers!.search('films', request)).body).toString()
     }
-    return { counted, engine, ask }
+    return { counted, engine, answers: answers!, ask }
   }
 
   declare(`${kind}: a cached answer differs from the first in its uid and its time alone`, async (t) => {
@@ -142,7 +142,7 @@ for (const { name: kind, needs } of testedEngines) {
   })
 
   declare(`${kind}: a full cache drops the answer that was asked for longest ago`, async (t) => {
-    const { counted, ask } = await started(t, 64 * 1024)
+    const { counted, answers, ask } = await started(t, 64 * 1024)
     const queries = Array.from({ length: 100 }, (_, at) => ({ q: `orbit ${at}` }))
     for (const query of queries) {
       await ask({ q: 'calm' })
@@ -153,5 +153,8 @@ for (const { name: kind, needs } of testedEngines) {
     t.is(counted.asked, 101)
     await ask(queries[0]!)
     t.is(counted.asked, 102)
+    const { hits, misses, entries, bytes } = answers.figures()
+    t.deepEqual([hits, misses], [100, 102])
+    t.true(entries > 0 && bytes > 0 && bytes <= 64 * 1024, `${entries} entries of ${bytes} bytes`)
   })
 }

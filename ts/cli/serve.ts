@@ -71,6 +71,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       engine: options.engine,
       indexingMemoryBytes: options.maxIndexingMemory,
       indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
+      cacheBytes: options.cacheSize,
       answerCacheBytes: options.answerCacheSize,
       log,
     }
@@ -141,6 +142,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       url,
       environment: options.env,
       engine: opened,
+      cacheBytes: options.cacheSize,
       taskStore: queue.driver,
       instanceUid: data.instanceUid,
       key,

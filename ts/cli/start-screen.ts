@@ -8,6 +8,8 @@ export interface StartFacts {
   readonly url: string
   readonly environment: string
   readonly engine: { readonly kind: string; readonly why: string; readonly reasons: readonly string[] }
+  /** What the engine may cache for all indexes together. */
+  readonly cacheBytes: number
   readonly taskStore: string
   readonly instanceUid: string
   readonly key: KeyState
@@ -26,6 +28,7 @@ export function startScreen(facts: StartFacts): string {
     ['Commit date', 'unknown'],
     ['Package version', facts.version],
     ['Engine', `${facts.engine.kind} (${facts.engine.why})`],
+    ['Cache size', `${Math.floor(facts.cacheBytes / 2 ** 20)} MiB`],
     ['Task store', facts.taskStore],
     ['Telemetry', 'Disabled'],
     ['Instance UID', facts.instanceUid],

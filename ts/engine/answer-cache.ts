@@ -1,7 +1,7 @@
 /** Here is a search: was it answered before, by the index as it is now? */
 import { LRUCache } from 'lru-cache'
 import { encodeRequest } from './encoding.js'
-import type { Answer, Engine, IndexId, StopSignal } from './engine.js'
+import type { Answer, CachedKind, Engine, IndexId, StopSignal } from './engine.js'
 import type { SearchRequest } from './requests.js'
 
 /** What an entry takes beside its key and its body. */
@@ -11,6 +11,8 @@ const ENTRY_BYTES = 512
 export interface Answers {
   /** As `Engine.search`, with the request itself. */
   search(index: IndexId, request: SearchRequest, stop?: StopSignal): Promise<Answer>
+  /** What is cached now. */
+  figures(): CachedKind
 }
 
 /** All that a cached answer depends on. Vectors make long keys, and the other fields left out differ each time. */
@@ -49,17 +51,30 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
           maxEntrySize: Math.ceil(bytesMax / 8),
           sizeCalculation: ({ body }, key) => body.length + key.length + ENTRY_BYTES,
         })
+  let hits = 0
+  let misses = 0
   return {
     async search(index, request, stop) {
       if (cached === null || !isCacheable(request)) return engine.search(index, encodeRequest(request), stop)
       const key = textOf(keyOf(index, engine.revision(index), request))
       const entry = cached.get(key)
-      if (entry !== undefined) return again(entry, request.requestUid)
+      if (entry !== undefined) {
+        hits += 1
+        return again(entry, request.requestUid)
+      }
+      misses += 1
       const answer = await engine.search(index, encodeRequest(request), stop)
       const made = cachedAnswer(answer, request.requestUid)
       if (made !== null) cached.set(key, made)
       return answer
     },
+    figures: () => ({
+      kind: 'answers',
+      hits,
+      misses,
+      entries: cached?.size ?? 0,
+      bytes: cached?.calculatedSize ?? 0,
+    }),
   }
 }
 

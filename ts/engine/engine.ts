@@ -218,6 +218,25 @@ export interface IndexStats extends IndexSizes {
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 
+/** One kind of what an engine has cached. */
+export interface CachedKind {
+  /** In snake case, as metrics show it. */
+  readonly kind: string
+  /** How often an entry was found since the engine was opened, and how often none was. */
+  readonly hits: number
+  readonly misses: number
+  /** Entries there are now. */
+  readonly entries: number
+  readonly bytes: number
+}
+
+/** What an engine has cached for all its indexes together. */
+export interface CacheFigures {
+  /** Bytes that all kinds may take together. */
+  readonly bytesMax: number
+  readonly kinds: readonly CachedKind[]
+}
+
 /** One problem found by `verify`. */
 export interface Damage {
   readonly path: string
@@ -341,6 +360,9 @@ export interface BareEngine {
 
   /** Ids of all index directories found, in no order. */
   list(): Promise<readonly IndexId[]>
+
+  /** What is cached now; takes no look at any index. */
+  cacheFigures(): Promise<CacheFigures>
 
   close(): Promise<void>
 }

@@ -170,6 +170,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       revisions.delete(index)
     },
     list: () => engine.list(),
+    cacheFigures: () => engine.cacheFigures(),
     close() {
       isClosed = true
       return engine.close()

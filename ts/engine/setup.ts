@@ -20,6 +20,8 @@ export interface EngineSetup {
   readonly indexingMemoryBytes: number
   /** Threads that indexing may use, at least one. */
   readonly indexingThreads: number
+  /** Bytes of what is cached for all indexes together; 0 caches nothing. Absent: `CACHE_BYTES_MIN`. */
+  readonly cacheBytes?: number
 }
 
 /** How `fallback/` and `native/` open theirs. `addon`: the loaded native module; null for the fallback. */

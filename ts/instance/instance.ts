@@ -27,7 +27,9 @@ export interface EngineRequest {
   readonly engine: EngineChoice
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
-  /** Bytes of answers that are cached until their index changes. Absent: none are cached. */
+  /** Bytes of what the engine caches for all indexes together. Absent: as for `EngineSetup`. */
+  readonly cacheBytes?: number
+  /** Bytes of answers cached until their index changes. Absent: none are cached. */
   readonly answerCacheBytes?: number
   readonly log: Logger
   /** Counts faults in the background. Absent: they are only logged. */
@@ -165,6 +167,7 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     faults: request.faults,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
+    ...(request.cacheBytes !== undefined && { cacheBytes: request.cacheBytes }),
   }
   const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
   try {

@@ -21,6 +21,7 @@ export {
   type LocalizedRule,
 } from './index-settings.js'
 export {
+  CACHE_BYTES_MIN,
   type Launch,
   LaunchError,
   type LaunchOptions,

@@ -17,6 +17,13 @@ import {
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
+/** What an engine may cache where memory is scarce. */
+export const CACHE_BYTES_MIN = 32 * MIB
+const CACHE_BYTES_MAX = 256 * MIB
+/** Part of the memory that an engine may fill with what it caches. */
+const CACHE_SHARE = 1 / 20
+const cacheBytes = ({ memoryBytes }: Machine): number =>
+  Math.min(Math.max(Math.floor(memoryBytes * CACHE_SHARE), CACHE_BYTES_MIN), CACHE_BYTES_MAX)
 const indexingMemory = ({ memoryBytes }: Machine): number => Math.floor((memoryBytes * 2) / 3)
 const halfTheCores = ({ cores }: Machine): number => Math.max(1, Math.floor(cores / 2))
 
@@ -39,6 +46,10 @@ const table = {
   }),
   maxIndexingMemory: bytes(indexingMemory, 'Memory indexing may use (default: two thirds of what there is)'),
   maxIndexingThreads: threads(halfTheCores, 'Threads indexing may use (default: half the cores)'),
+  cacheSize: bytes(
+    cacheBytes,
+    'Memory for what searches have worked out, of all indexes together; 0 keeps nothing (default: a twentieth of what there is, at least 32 MiB, at most 256 MiB)',
+  ),
   answerCacheSize: bytes(() => 16 * MIB, 'Memory for answers kept until their index changes; 0 keeps none'),
   taskWebhookUrl: url('Told about every finished task'),
   taskWebhookAuthorizationHeader: text('header', null, 'Authorization header sent to that webhook'),

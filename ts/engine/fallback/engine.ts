@@ -6,13 +6,15 @@
  */
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ReportFault, reasonOf } from '../background-faults.js'
+import { CACHE_BYTES_MIN } from '../../settings/index.js'
+import { type BackgroundFaultKind, type ReportFault, reasonOf } from '../background-faults.js'
 import { decodeRequest } from '../encoding.js'
 import type {
   Answer,
   BareEngine,
   Batch,
   BatchReport,
+  CacheFigures,
   Damage,
   IndexedRequest,
   IndexId,
@@ -36,6 +38,7 @@ import type {
   SearchRequest,
   SimilarRequest,
 } from '../requests.js'
+import { Cache } from './cache.js'
 import { FilterError, parseFilter } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
 import { readSnapshot } from './index-data/snapshot.js'
@@ -64,6 +67,8 @@ export interface FallbackOptions {
   readonly directory: string
   /** Index id → batches whose commits failed in a thread before this one; taken back before the index is opened. */
   readonly failedCommits?: ReadonlyMap<IndexId, readonly number[]>
+  /** As in `EngineSetup`. */
+  readonly cacheBytes?: number | undefined
 }
 
 export class LocalEngine implements BareEngine {
@@ -72,12 +77,17 @@ export class LocalEngine implements BareEngine {
   private readonly failedCommits: ReadonlyMap<IndexId, readonly number[]>
   private readonly report: ReportFault
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
+  private readonly cache: Cache
   private tickets = 0
   /** Ends what goes on in the background, and indexes being opened. */
   private readonly closing = { aborted: false }
 
-  private constructor({ directory, failedCommits = new Map() }: FallbackOptions, report: ReportFault) {
+  private constructor(
+    { directory, failedCommits = new Map(), cacheBytes = CACHE_BYTES_MIN }: FallbackOptions,
+    report: ReportFault,
+  ) {
     this.directory = directory
+    this.cache = new Cache(cacheBytes)
     this.report = report
     this.failedCommits = failedCommits
   }
@@ -107,9 +117,9 @@ export class LocalEngine implements BareEngine {
   private async open(index: IndexId): Promise<OpenIndex> {
     const failed = this.failedCommits.get(index)
     if (failed !== undefined) await this.takeBack(index, failed)
-    return openIndex(this.path(index), this.closing, (kind, file, error) =>
-      this.report({ kind, index, file, reason: reasonOf(error) }),
-    )
+    const report = (kind: BackgroundFaultKind, file: string, error: unknown): void =>
+      this.report({ kind, index, file, reason: reasonOf(error) })
+    return openIndex(this.path(index), this.closing, report, this.cache)
   }
 
   private takeBack(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -365,6 +375,10 @@ export class LocalEngine implements BareEngine {
   async list(): Promise<readonly IndexId[]> {
     const entries = await readdir(this.directory, { withFileTypes: true })
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  }
+
+  async cacheFigures(): Promise<CacheFigures> {
+    return this.cache.figures()
   }
 
   async close(): Promise<void> {

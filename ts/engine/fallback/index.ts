@@ -17,13 +17,14 @@ const isStopSignal = (value: unknown): value is StopSignal =>
 /** Opens the engine over all indexes below `directory`, which is made if missing. */
 export function openFallback({
   directory,
+  cacheBytes,
   log,
   faults = new BackgroundFaults(log),
 }: FallbackOptions & {
   readonly log: FallbackLog
   readonly faults?: BackgroundFaults | undefined
 }): Promise<Engine> {
-  const worker = new EngineWorker({ directory }, log, faults)
+  const worker = new EngineWorker({ directory, cacheBytes }, log, faults)
   const batches = new Batches(worker)
   const forward =
     <C extends Call>(call: C) =>
@@ -64,6 +65,7 @@ export function openFallback({
     verify: forward('verify'),
     drop: forward('drop'),
     list: forward('list'),
+    cacheFigures: forward('cacheFigures'),
     close: () => worker.close(),
   }
   return Promise.resolve(guarding(bare, log))

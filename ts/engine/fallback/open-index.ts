@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
 import type { BatchReport } from '../engine.js'
+import { type Cache, OwnedCache } from './cache.js'
 import { builtOf } from './index-data/built.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data/index-data.js'
 import { readSnapshot, type Snapshot, writeSnapshot } from './index-data/snapshot.js'
@@ -15,7 +16,6 @@ import type { PreparedPlan } from './indexing/prepare.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, type LogPosition } from './store/log.js'
 import { embeddersOf, VectorReplay } from './vector/index.js'
-import { VersionCache } from './version-cache.js'
 
 /** Names within an index's directory. */
 export const LOG_FILE = 'commits.log'
@@ -44,7 +44,8 @@ export class OpenIndex {
   /** Where the log was when the snapshot was made; null without a snapshot that is of use. */
   private covered: LogPosition | null
   private writing: Promise<void> | null = null
-  private versionCache: VersionCache
+  private readonly shared: Cache
+  private ofVersion: { readonly version: number; readonly cache: OwnedCache }
   /** Ends the writing of a snapshot. */
   private readonly closing: Stop
   readonly report: ReportIndexFault
@@ -56,7 +57,9 @@ export class OpenIndex {
     snapshot: { readonly position: LogPosition; readonly bytes: number } | null,
     closing: Stop,
     report: ReportIndexFault,
+    cache: Cache,
   ) {
+    this.shared = cache
     this.directory = directory
     this.closing = closing
     this.report = report
@@ -64,7 +67,7 @@ export class OpenIndex {
     this.commits = log
     this.covered = snapshot?.position ?? null
     this.snapshotBytes = snapshot?.bytes ?? 0
-    this.versionCache = new VersionCache(data.version)
+    this.ofVersion = { version: data.version, cache: new OwnedCache(cache) }
   }
 
   get log(): CommitLog {
@@ -77,11 +80,14 @@ export class OpenIndex {
     this.covered = null
   }
 
-  /** Good for the present version only. */
-  get cache(): VersionCache {
-    if (this.versionCache.version !== this.data.version)
-      this.versionCache = new VersionCache(this.data.version)
-    return this.versionCache
+  /** What was worked out for the present version. */
+  get cache(): OwnedCache {
+    const { version } = this.data
+    if (this.ofVersion.version !== version) {
+      this.ofVersion.cache.drop()
+      this.ofVersion = { version, cache: new OwnedCache(this.shared) }
+    }
+    return this.ofVersion.cache
   }
 
   /**
@@ -119,6 +125,7 @@ export class OpenIndex {
   }
 
   async close(): Promise<void> {
+    this.ofVersion.cache.drop()
     await this.settled()
     await this.log.close()
   }
@@ -183,12 +190,14 @@ class Replayed {
  * Reads what `directory` holds, which is made if missing.
  * @param closing once aborted, opening fails soon, and what goes on in the background ends
  * @param report gets faults of what goes on in the background
+ * @param cache of all indexes
  * @throws DamagedFileError
  */
 export async function openIndex(
   directory: string,
   closing: Stop,
   report: ReportIndexFault,
+  cache: Cache,
 ): Promise<OpenIndex> {
   await mkdir(directory, { recursive: true })
   await syncDirectory(join(directory, '..'))
@@ -206,7 +215,7 @@ export async function openIndex(
         ? emptyIndex(replayed.settings ?? defaultIndexSettings)
         : indexOf(used, replayed.marked)
     const rebuilt = await catchUp(data, replayed, closing)
-    const open = new OpenIndex(directory, data, log, used, closing, report)
+    const open = new OpenIndex(directory, data, log, used, closing, report, cache)
     open.snapshotIfDue(rebuilt)
     return open
   } catch (error) {

@@ -30,6 +30,7 @@ export interface NativeSetup {
   readonly directory: string
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
+  readonly cacheBytes: number
 }
 
 export interface NativeRequest {
@@ -81,6 +82,7 @@ export interface EngineHandle {
   verify(index: string): Promise<Reply>
   drop(index: string): Promise<Reply>
   list(): Promise<Reply>
+  cacheFigures(): Promise<Reply>
   close(): Promise<Reply>
 }
 

@@ -1,11 +1,12 @@
 /** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
 import { codes, type ErrorCode } from '../../errors/index.js'
-import { defaultIndexSettings } from '../../settings/index.js'
+import { CACHE_BYTES_MIN, defaultIndexSettings } from '../../settings/index.js'
 import type {
   Answer,
   BareEngine,
   Batch,
   BatchReport,
+  CacheFigures,
   Damage,
   Engine,
   IndexedRequest,
@@ -31,8 +32,8 @@ import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding
  */
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
-  const { directory, indexingMemoryBytes, indexingThreads, log } = setup
-  const handle = new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads })
+  const { directory, indexingMemoryBytes, indexingThreads, cacheBytes = CACHE_BYTES_MIN, log } = setup
+  const handle = new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads, cacheBytes })
   return guarding(new NativeEngine(handle), log)
 }
 
@@ -191,6 +192,10 @@ class NativeEngine implements BareEngine {
 
   async list(): Promise<readonly IndexId[]> {
     return decoded(this.handle.list())
+  }
+
+  async cacheFigures(): Promise<CacheFigures> {
+    return decoded(this.handle.cacheFigures())
   }
 
   /** Runs a call under a ticket by which `stop` can end it. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { IndexStats } from '../../engine/index.js'
+import type { CachedKind, IndexStats } from '../../engine/index.js'
 import { type IndexEntry, taskStatuses, taskTypes } from '../../tasks/index.js'
 import type { SearchQueue } from '../searches/index.js'
 import type { Services } from '../services.js'
@@ -46,11 +46,13 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
       for (const [kind, count] of faults.counts) this.inc({ kind }, count)
     },
   })
+  const readCache = cacheMetrics(services, registry)
   return {
     contentType: registry.contentType,
     countDegraded: () => degraded.inc(),
     async text() {
       await readGauges(services, registry)
+      await readCache()
       return registry.metrics()
     },
   }
@@ -79,6 +81,37 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
     requests.inc({ method: request.method, path, status: String(reply.statusCode) })
     seconds.observe({ method: request.method, path }, reply.elapsedTime / 1000)
   })
+}
+
+/** What the engine has cached, and its answers. @returns reads the figures anew */
+function cacheMetrics({ engine, answers }: Measured, registry: Registry): () => Promise<void> {
+  const registers = [registry]
+  const max = new Gauge({
+    name: 'meilisearch_cache_max_bytes',
+    help: 'bytes that the engine may cache for all indexes; answers have a bound of their own',
+    registers,
+  })
+  const labelNames = ['kind']
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `meilisearch_cache_${name}`, help, labelNames, registers })
+  const counter = (name: string, help: string) =>
+    new Counter({ name: `meilisearch_cache_${name}`, help, labelNames, registers })
+  const entries = gauge('entries', 'entries that are cached')
+  const bytes = gauge('bytes', 'bytes of entries that are cached')
+  const hits = counter('hits_total', 'entries that were asked for and found')
+  const misses = counter('misses_total', 'entries that were asked for and not found')
+  return async () => {
+    const figures = await engine.cacheFigures()
+    max.set(figures.bytesMax)
+    hits.reset()
+    misses.reset()
+    for (const { kind, ...one } of [...figures.kinds, answers.figures()] satisfies CachedKind[]) {
+      entries.set({ kind }, one.entries)
+      bytes.set({ kind }, one.bytes)
+      hits.inc({ kind }, one.hits)
+      misses.inc({ kind }, one.misses)
+    }
+  }
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

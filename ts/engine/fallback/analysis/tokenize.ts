@@ -42,11 +42,17 @@ const PERSIAN_LETTERS = /[\u067e\u0686\u0698\u06a9\u06af\u06cc\u06f0-\u06f9]/g
 const PERSIAN_SHARE = 0.3
 const ARABIC_LETTERS = /\p{Script=Arabic}/gu
 
+/** A tokenizer without settings, and what each of their texts takes beside its characters, about. */
+const TOKENIZER_BYTES = 4096
+const TEXT_BYTES = 64
+
 /** Cuts texts under the settings of one index. */
 export class Tokenizer {
   private readonly separators: Separators
   private readonly stopWords: ReadonlySet<string>
   private readonly separatorKinds = new Map<string, TokenKind>()
+  /** About what its settings take in memory. */
+  readonly bytes: number
 
   constructor(settings: TokenizerSettings) {
     this.separators = new Separators(
@@ -55,6 +61,9 @@ export class Tokenizer {
       settings.dictionary,
     )
     this.stopWords = new Set(settings.stopWords)
+    const { stopWords, separatorTokens, nonSeparatorTokens, dictionary } = settings
+    const texts = [stopWords, separatorTokens, nonSeparatorTokens, dictionary].flat()
+    this.bytes = texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, TOKENIZER_BYTES)
   }
 
   /** @param locales languages the text may be in, empty for no restriction */

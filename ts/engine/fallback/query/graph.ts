@@ -12,6 +12,7 @@
 import type { MatchingStrategy } from '../../requests.js'
 import { SYNONYM_WORDS_MAX, SYNONYMS_MAX, WORD_BYTES_MAX } from '../limits.js'
 import type { ParsedTerm, PhraseWords } from './parse.js'
+import type { Synonyms } from './synonyms.js'
 import { EVERYTHING, hasLevel, type Subset, Term, type TermSource } from './term.js'
 
 /** A term at its place: ids and positions are inclusive ranges. */
@@ -49,7 +50,7 @@ export interface GraphSettings {
   /** Typos allowed for a word. */
   readonly budgetOf: (word: string) => number
   /** Normalised words joined by a space → alternatives. */
-  readonly synonyms: ReadonlyMap<string, readonly PhraseWords[]>
+  readonly synonyms: Synonyms
 }
 
 const NGRAM_MAX = 3

@@ -6,7 +6,7 @@
  *  1. Words found by typo, and everything an n-gram stands for, do not match in fields without typos.
  *  2. `attributesToSearchOn` restricts which fields match, not where neighbours may stand.
  */
-
+import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
 import {
@@ -21,7 +21,6 @@ import {
   unitedList,
 } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
-import type { VersionCache } from '../version-cache.js'
 import type { PhraseWords } from './parse.js'
 import { hasLevel, type Level, type Subset, type Term, type TermSource } from './term.js'
 
@@ -50,7 +49,7 @@ export class TermResolver implements TermSource {
   readonly dictionary: TermDictionary
   /** Docids are below it. */
   readonly bound: number
-  private readonly cache: VersionCache
+  private readonly cache: OwnedCache
   /** Field → 1 if it is searched; null for all. */
   readonly allowed: Uint8Array | null
   /** Field → 1 if typos match there; null for all. */
@@ -66,7 +65,7 @@ export class TermResolver implements TermSource {
   private readonly phrases = new Map<string, DocSet>()
   private readonly places = new Map<Term, Map<number, Occurrences>>()
 
-  constructor(index: IndexData, cache: VersionCache, allowed: Uint8Array | null) {
+  constructor(index: IndexData, cache: OwnedCache, allowed: Uint8Array | null) {
     this.index = index
     this.cache = cache
     this.dictionary = index.text.dictionary
@@ -212,7 +211,7 @@ export class TermResolver implements TermSource {
   /** Tried in descending order of what the rarer half allows, so that few pairs have to be counted. */
   split(word: string): readonly [string, string] | null {
     this.cutWords.add(word)
-    return this.cache.split(word, () => this.bestSplit(word))
+    return this.cache.get('splits', word, () => this.bestSplit(word))
   }
 
   private bestSplit(word: string): readonly [string, string] | null {
@@ -327,7 +326,7 @@ export class TermResolver implements TermSource {
   }
 
   completionList(term: Term): PostingList {
-    return this.cache.completions(term.spec.word, () =>
+    return this.cache.get('completions', term.spec.word, () =>
       unitedList(
         term.completions.map((word) => this.list(word)),
         this.bound,

@@ -13,10 +13,12 @@ import type { PhraseWords } from './parse.js'
 const KEY_BYTES_MAX = 500
 
 /** Normalised words of a key, joined by a space → alternatives in order, without repetitions. */
+export type Synonyms = ReadonlyMap<string, readonly PhraseWords[]>
+
 export function synonymsOf(
   synonyms: Readonly<Record<string, readonly string[]>>,
   tokenizer: Tokenizer,
-): ReadonlyMap<string, readonly PhraseWords[]> {
+): Synonyms {
   const found = new Map<string, Map<string, PhraseWords>>()
   for (const [key, values] of Object.entries(synonyms)) {
     const words = tokenizer.words(key)

@@ -59,9 +59,8 @@ export function filteredDocuments(
   try {
     const parsed = parseFilter(filter, features)
     if (parsed === null) return data.alive.clone()
-    return cache
-      .filter(JSON.stringify(filter), () => documentsMatching(viewOf(data), parsed, filterClock(stop, code)))
-      .clone()
+    const find = () => documentsMatching(viewOf(data), parsed, filterClock(stop, code))
+    return cache.get('filters', JSON.stringify(filter), find).clone()
   } catch (error) {
     if (error instanceof FilterError) throw new EngineError(error.code(code), error.message)
     throw error
@@ -84,7 +83,7 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   if (parsed.terms.length === 0) return { documents, query: null, resolver, parsed, locales }
   const graph = buildGraph(parsed.terms, resolver, {
     budgetOf: typoBudget(settings),
-    synonyms: cache.once('synonyms', () => synonymsOf(settings.synonyms, data.tokenizer)),
+    synonyms: cache.get('synonyms', '', () => synonymsOf(settings.synonyms, data.tokenizer)),
   })
   const groups = removalGroups(graph, request.matchingStrategy, (id) => frequency(resolver, graph, id))
   documents.intersect(matchSet(resolver, graph, groups))

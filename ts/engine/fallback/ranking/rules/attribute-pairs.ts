@@ -6,7 +6,7 @@
  * play later do not have the pair, even if they hold both words in one attribute. The two orders of a pair are looked
  * up apart.
  */
-import { find, type PostingList, shareField } from '../../postings.js'
+import { find, type PostingList, shareField } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 

@@ -66,8 +66,9 @@ export class Formatter {
     this.patterns = new QueryPatterns(this.isAsked ? (candidates.query?.graph ?? null) : null)
     this.locales = candidates.locales
     // Highlighting does not know stop words: a phrase with one is never marked.
-    this.tokenizer = index.cache.once(
-      'tokenizer',
+    this.tokenizer = index.cache.get(
+      'tokenizers',
+      '',
       () => new Tokenizer({ ...index.data.settings, stopWords: [] }),
     )
   }
