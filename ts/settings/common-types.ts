@@ -15,9 +15,10 @@ import {
 
 export const strings: Type<readonly string[]> = list(string)
 
-/** The texts in the order of their UTF-8 bytes. */
+/** The texts, sorted by their UTF-8 bytes. */
 function byBytes(texts: string[]): string[] {
-  // Only where surrogates meet the characters above them do UTF-16, which the platform sorts by, and UTF-8 differ.
+  // JavaScript sorts by UTF-16. That order differs from UTF-8 only if a text has surrogates, which stand for code
+  // points above those of all other units.
   return texts.some((text) => surrogate.test(text))
     ? texts.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
     : texts.sort()
@@ -25,22 +26,22 @@ function byBytes(texts: string[]): string[] {
 
 const surrogate = /[\ud800-\udfff]/
 
-/** Sorted by bytes, each once. */
+/** The distinct words, sorted by bytes. */
 export const asSet = (words: readonly string[]): readonly string[] => byBytes([...new Set(words)])
 
-/** An object of these entries with its keys in byte order. */
+/** An object of these entries, with keys sorted by bytes. */
 export const sortedKeys = <T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries(byBytes([...map.keys()]).map((key) => [key, map.get(key) as T]))
 
-/** An array taken as a set: sorted, each once. */
+/** An array whose value is a set: sorted, without duplicates. */
 export const stringSet: Type<readonly string[]> = refined(strings, asSet)
 
-/** An object whose keys are names the user chose, in byte order. */
+/** An object whose keys are names chosen by the user, sorted by bytes. */
 export function byName<T>(item: Type<T>, limit?: MembersMax): Type<Readonly<Record<string, T>>> {
   return refined(mapOf(item, limit), sortedKeys)
 }
 
-/** A whole number from 1 on. */
+/** An integer of at least 1. */
 export const positive: Type<number> = refined(
   integer(),
   (count, at) => {
@@ -50,15 +51,15 @@ export const positive: Type<number> = refined(
   { minimum: 1 },
 )
 
-/** Types by the name of their field. */
+/** Types by the names of their fields. */
 export type TypesByName = Readonly<Record<string, Type<unknown>>>
 type PartialOf<T extends TypesByName> = {
   readonly [K in keyof T]?: T[K] extends Type<infer V> ? V | null : never
 }
 
 /**
- * An object that is merged into a stored one: what was sent, in the order of `types`; null resets a key.
- * All mistakes inside carry `code`.
+ * An object that is merged into a stored one. Its value has the members that were sent, in the order of `types`; null
+ * resets a member. All errors inside have the code `code`.
  */
 export function partial<const T extends TypesByName>(code: ErrorCode, types: T): Type<PartialOf<T>> {
   const fields = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, setting(type, code)]))

@@ -2,7 +2,7 @@ import { ApiError } from '../errors/index.js'
 import { type At, badValue } from '../parse/index.js'
 import { parseRequestTemplate, type RequestTemplate, RequestTemplateError } from './request-template.js'
 
-/** Fields of one embedder, in the order they are rendered. A patch may hold null: back to the default. */
+/** The fields of one embedder, in the order in which answers show them. In a patch, null resets a field. */
 export type EmbedderFields = Readonly<Record<string, unknown>>
 
 export const sources = ['openAi', 'huggingFace', 'ollama', 'userProvided', 'rest', 'composite'] as const
@@ -12,7 +12,7 @@ export const fragmentFields: readonly string[] = ['indexingFragments', 'searchFr
 export const templateFields: readonly string[] = ['documentTemplate', 'documentTemplateMaxBytes']
 const anywhere = ['source', 'distribution', 'binaryQuantized']
 
-/** Which fields mean something for which source. */
+/** The fields that an embedder of each source can have. */
 export const allowed: Readonly<Record<Source, readonly string[]>> = {
   openAi: [...anywhere, 'model', 'apiKey', 'url', 'dimensions', ...templateFields],
   huggingFace: [...anywhere, 'model', 'revision', 'pooling', ...templateFields],
@@ -52,31 +52,34 @@ export const defaultModel = {
   huggingFace: 'BAAI/bge-base-en-v1.5',
 } as const
 
-/** Where an embedder stands: by itself, or as one half of a composite one. */
+/** Whether an embedder stands alone or is nested inside a composite one. */
 export type EmbedderRole = 'top' | 'nested'
 
-/** The fields that decide about vectors of documents: those of a composite embedder's indexing half. */
+/** The fields that determine vectors of documents: for a composite embedder, those of its indexing embedder. */
 export const indexingFields = (fields: EmbedderFields): EmbedderFields =>
   fields.source === 'composite' ? (fields.indexingEmbedder as EmbedderFields) : fields
 
-/** The fields that decide about vectors of queries: those of a composite embedder's searching half. */
+/** The fields that determine vectors of queries: for a composite embedder, those of its search embedder. */
 export const searchingFields = (fields: EmbedderFields): EmbedderFields =>
   fields.source === 'composite' ? (fields.searchEmbedder as EmbedderFields) : fields
 
 export const sourceOf = (fields: EmbedderFields): Source => (fields.source ?? 'openAi') as Source
 
 /**
- * Judges an embedder as sent.
+ * Checks an embedder as it was sent.
  * @throws ApiError `invalid_settings_embedders`; `vector_embedding_error` for a faulty request template
  */
 export function checkSent(fields: EmbedderFields, at: At, role: EmbedderRole): void {
   if (role === 'nested') checkNested(fields, at)
-  // Without a source it may be a change to an embedder we cannot see from here: judged once merged.
+  // Without a source it may change a stored embedder, which is checked after merging.
   else if (Object.hasOwn(fields, 'source')) checkComplete(fields, at)
   checkPlaceholders(fields, at)
 }
 
-/** Judges an embedder whose source is known: nothing forbidden, nothing missing, a model that exists. */
+/**
+ * Checks an embedder whose source is known: it has no forbidden field, all required ones, and a known model. @throws
+ * ApiError
+ */
 export function checkComplete(fields: EmbedderFields, at: At): void {
   const source = sourceOf(fields)
   const forbidden = Object.keys(fields).find((name) => !allowed[source].includes(name))
@@ -86,7 +89,7 @@ export function checkComplete(fields: EmbedderFields, at: At): void {
   if (source === 'openAi') checkOpenAi(fields, at)
 }
 
-/** The refusal of a field that means nothing for `source`. */
+/** The error for a field that an embedder of `source` cannot have. */
 export function notForSource(at: At, name: string, source: Source): ApiError {
   const fitting = sources.filter((candidate) => allowed[candidate].includes(name))
   return new ApiError(
@@ -127,7 +130,7 @@ function checkNested(fields: EmbedderFields, at: At): void {
   checkComplete(fields, at)
 }
 
-/** `rest` only: without its placeholders a request carries no text and an answer yields no vector. */
+/** Checks the placeholders of a `rest` embedder, without which its request has no text and its answer no vector. */
 function checkPlaceholders(fields: EmbedderFields, at: At): void {
   const usesFragments = fragmentFields.some((name) => !isUnset(fields[name]))
   if (usesFragments && !isUnset(fields.documentTemplate)) {

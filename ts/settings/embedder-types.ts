@@ -22,7 +22,7 @@ import { liquid } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
 
-/** A Liquid template that parses. */
+/** A Liquid template. One that does not parse is refused. */
 export const template: Type<string> = refined(string, (text, at) => {
   try {
     liquid.parse(text)
@@ -32,7 +32,7 @@ export const template: Type<string> = refined(string, (text, at) => {
   return text
 })
 
-/** Named parts of a document or search, each with the JSON that stands for it; null removes one. */
+/** Fragments by name, each with the JSON that is embedded for it; null removes one. */
 const fragments = byName(nullable(shape({ value: required(anything, code) })))
 
 const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1', {
@@ -40,7 +40,7 @@ const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1'
   maximum: 1,
 })
 
-/** What every embedder can be told, in the order it is rendered. */
+/** The fields of all embedders, in the order in which answers show them. */
 const everywhere = {
   source: oneOf(sources),
   model: string,
@@ -62,13 +62,13 @@ const everywhere = {
 const { binaryQuantized: _, searchFragments, ...inIndexing } = everywhere
 const { documentTemplate: _t, documentTemplateMaxBytes: _b, indexingFragments: _f, ...inBoth } = inIndexing
 
-/** The two halves of a composite embedder know less than one that stands alone. */
+/** An embedder nested inside a composite one, which has fewer fields than one that stands alone. */
 const searchEmbedder = named('SearchEmbedder', judged('nested', { ...inBoth, searchFragments }))
 const indexingEmbedder = named('IndexingEmbedder', judged('nested', inIndexing))
 
 /**
- * One embedder of a patch: known fields of the right types, in rendering order; null where sent. Refuses with
- * `invalid_settings_embedders`, or `vector_embedding_error` for a faulty request template.
+ * One embedder of a patch. Its value has the fields that were sent, in the order in which answers show them. Errors
+ * have the code `invalid_settings_embedders`, or `vector_embedding_error` for a malformed request template.
  */
 export const embedder: Type<EmbedderFields> = named(
   'Embedder',

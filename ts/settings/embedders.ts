@@ -22,17 +22,17 @@ export interface SettingsFeatures {
   readonly multimodal: boolean
 }
 
-/** What survives a change of source, where the new source takes it. */
-const keptOnSourceChange = [...templateFields, 'apiKey', 'distribution', 'binaryQuantized']
+/** The fields that stay when the source of an embedder changes, if the new source can have them. */
+const independentOfSource = [...templateFields, 'apiKey', 'distribution', 'binaryQuantized']
 
 const defaultRevision = '617ca489d9e86b49b8167676d8220688b99db36e'
 
-/** Prints every searchable field of a document as `name: value`, one per line. */
+/** A template that writes every searchable field of a document as `name: value`, one per line. */
 export const defaultDocumentTemplate =
   '{% for field in fields %}{% if field.is_searchable and field.value != nil %}' +
   '{{ field.name }}: {{ field.value }}\n{% endif %}{% endfor %}'
 
-/** Which features an embedder of a patch needs; throws `feature_not_enabled` for one that is off. */
+/** Checks that the features which an embedder of a patch needs are on. @throws ApiError `feature_not_enabled` */
 export function requireEmbedderFeatures(fields: EmbedderFields, features: SettingsFeatures): void {
   const nested = ['searchEmbedder', 'indexingEmbedder'].map((name) => fields[name])
   if (fields.source === 'composite' && !features.compositeEmbedders) {
@@ -45,7 +45,7 @@ export function requireEmbedderFeatures(fields: EmbedderFields, features: Settin
   }
 }
 
-/** The refusal of something that needs an experimental feature. */
+/** The error for something that needs an experimental feature. */
 export const notEnabled = (what: string, feature: string): ApiError =>
   new ApiError(
     'feature_not_enabled',
@@ -53,9 +53,9 @@ export const notEnabled = (what: string, feature: string): ApiError =>
   )
 
 /**
- * The embedders after a patch: merged by name, then by field. Throws what can only be told against the
- * stored ones: `invalid_settings_embedders` for a field or a lack that does not fit the resulting source,
- * for undoing binary quantisation, or for too many embedders.
+ * The embedders after a patch, merged by name and then by field.
+ * @throws ApiError `invalid_settings_embedders` for a field that the resulting source cannot have, a field that it
+ * lacks, undoing binary quantization, or too many embedders
  */
 export function mergeEmbedders(
   current: Readonly<Record<string, EmbedderFields>>,
@@ -76,8 +76,8 @@ export function mergeEmbedders(
 
 function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderFields, at: At): EmbedderFields {
   const source = sourceOf(Object.hasOwn(patch, 'source') ? patch : (current ?? {}))
-  const kept = current === undefined || sourceOf(current) === source ? (current ?? {}) : carried(current)
-  const fields: Record<string, unknown> = { ...pick(kept, allowed[source]), source }
+  const before = current === undefined || sourceOf(current) === source ? (current ?? {}) : carried(current)
+  const fields: Record<string, unknown> = { ...pick(before, allowed[source]), source }
   for (const [name, value] of Object.entries(patch)) {
     if (name === 'source') continue
     if (value === null) delete fields[name]
@@ -107,33 +107,33 @@ function requireFewFragments(fields: EmbedderFields, at: At): void {
   }
 }
 
-/** What is known of an embedder that nobody set: kept beside its fields, never shown. */
+/** Facts about an embedder that the service has found out. They are stored beside its fields and never shown. */
 export interface Known {
-  /** Components of its vectors, as the provider answered. */
+  /** The number of components of the vectors that its provider returned. */
   readonly dimensions?: number
-  /** Numbers of its indexing fragments, which tell their vectors apart. */
+  /** The numbers of its indexing fragments, which identify the vectors of each. */
   readonly fragments?: Readonly<Record<string, number>>
 }
 
-/** Fragments keep their numbers; new ones get the lowest that are free. */
+/** The facts after a change of the fields. Fragments keep their numbers, and new ones get the lowest free numbers. */
 function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
   const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known
   const names = Object.keys((indexingFields(fields).indexingFragments ?? {}) as object)
   const stillThere = new Set(names)
-  const kept = new Map(Object.entries(numbers).filter(([name]) => stillThere.has(name)))
-  const used = new Set(kept.values())
+  const assigned = new Map(Object.entries(numbers).filter(([name]) => stillThere.has(name)))
+  const used = new Set(assigned.values())
   let free = 0
   for (const name of names) {
-    if (kept.has(name)) continue
+    if (assigned.has(name)) continue
     while (used.has(free)) free++
     used.add(free)
-    kept.set(name, free)
+    assigned.set(name, free)
   }
-  const all = { ...known, ...(names.length > 0 && { fragments: Object.fromEntries(kept) }) }
+  const all = { ...known, ...(names.length > 0 && { fragments: Object.fromEntries(assigned) }) }
   return Object.keys(all).length === 0 ? {} : { known: all }
 }
 
-const carried = (fields: EmbedderFields): EmbedderFields => pick(fields, keptOnSourceChange)
+const carried = (fields: EmbedderFields): EmbedderFields => pick(fields, independentOfSource)
 
 const pick = (fields: EmbedderFields, names: readonly string[]): EmbedderFields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
@@ -143,12 +143,12 @@ function mergeFragments(current: unknown, patch: unknown): unknown {
   return sortedKeys(new Map(merged.filter(([, fragment]) => fragment !== null)))
 }
 
-/** What was set of an embedder, secrets in clear: what another instance needs to have it too. */
+/** The fields of an embedder as a user would set them on another instance, with secrets in clear. */
 export function embedderAsSet({ known: _known, ...fields }: EmbedderFields): EmbedderFields {
   return fields
 }
 
-/** How an embedder looks in `GET /settings`: what was set, what the source defaults to, secrets masked. */
+/** An embedder as `GET /settings` shows it: with the defaults of its source, and with secrets masked. */
 export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   const source = sourceOf(fields)
   const shown: Record<string, unknown> = { ...fields, source }
@@ -167,7 +167,7 @@ export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   return maskEmbedder(inOrder(shown))
 }
 
-/** The same fields with keys and secret headers unreadable, nested embedders included. */
+/** The same fields with masked keys and secret headers, also in nested embedders. */
 export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
@@ -183,12 +183,14 @@ export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
 }
 
 /**
- * The mask of a secret of which nothing may be shown. It is what clients of the API expect, not a gap in the code.
- * Source: vectors §2.8.
+ * The mask of a secret of which no character may be shown. The text is that of the API. Source: vectors §2.8.
  */
 export const HIDDEN_SECRET = 'XXX...'
 
-/** A hint of a secret, the longer the secret the more of its start: enough to recognise, not to use. */
+/**
+ * The start of a secret and a mask. The shown part grows with the length of the secret, so that it can be recognised
+ * but not guessed.
+ */
 export function maskSecret(secret: string): string {
   const bytes = Buffer.byteLength(secret)
   if (bytes < 10) return HIDDEN_SECRET
@@ -197,7 +199,7 @@ export function maskSecret(secret: string): string {
   return `${head(secret, 5)}XXXXXX...`
 }
 
-/** The shortest run of whole characters that is at least `bytes` long. */
+/** The first characters of `text` that have at least `bytes` bytes together. */
 function head(text: string, bytes: number): string {
   let taken = ''
   for (const character of text) {

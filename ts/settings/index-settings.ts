@@ -1,6 +1,6 @@
 /**
- * The complete settings of one index, as engines receive and keep them and as `GET /settings` renders
- * them: same keys, same order, canonical values (sets sorted, defaults filled in).
+ * The complete settings of one index, as engines receive and store them and as `GET /settings` shows them: with the
+ * same keys in the same order, sorted sets, and defaults filled in.
  */
 export interface IndexSettings {
   readonly displayedAttributes: readonly string[]
@@ -28,7 +28,7 @@ export interface IndexSettings {
     readonly sortFacetValuesBy: Readonly<Record<string, 'alpha' | 'count'>>
   }
   readonly pagination: { readonly maxTotalHits: number }
-  /** Validated elsewhere; engines read only what they need of it. */
+  /** By name; fields as in `EmbedderFields`. Engines read only those they need. */
   readonly embedders: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** null: the default of 1500 ms. */
   readonly searchCutoffMs: number | null
@@ -48,13 +48,13 @@ export type FilterableRule =
       }
     }
 
-/** Locales are three-letter codes here, whatever form was sent. */
+/** A rule with its locales as three-letter codes, in whichever form they were sent. */
 export interface LocalizedRule {
   readonly attributePatterns: readonly string[]
   readonly locales: readonly string[]
 }
 
-/** What a fresh index has. Source: the customer's settings page. */
+/** The settings of a new index. Source: the API's settings page. */
 export const defaultIndexSettings: IndexSettings = {
   displayedAttributes: ['*'],
   searchableAttributes: ['*'],

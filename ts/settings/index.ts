@@ -1,4 +1,4 @@
-/** What may an index or a launch be told, and what holds when nothing was said? */
+/** Here is an index or a launch: which settings can it have, and what are the defaults? */
 export {
   type EmbedderFields,
   indexingFields,

@@ -27,7 +27,7 @@ const cacheBytes = ({ memoryBytes }: Machine): number =>
 const indexingMemory = ({ memoryBytes }: Machine): number => Math.floor((memoryBytes * 2) / 3)
 const halfTheCores = ({ cores }: Machine): number => Math.max(1, Math.floor(cores / 2))
 
-/** Every launch option; the key in kebab-case is its flag, in snake_case its key in the file. */
+/** Every launch option. Its key in kebab-case is its flag, and in snake_case its key in the configuration file. */
 const table = {
   dbPath: text('path', './data.ms', 'Directory of the data, created when absent'),
   httpAddr: address({ host: 'localhost', port: 7700 }, 'Address to listen on'),
@@ -107,10 +107,10 @@ export type LaunchOptions = {
   readonly [K in OptionName]: Table[K] extends LaunchOption<infer T> ? T : never
 }
 
-/** Why the process cannot start; one line for the user. */
+/** A reason why the process cannot start, as one line for the user. */
 export class LaunchError extends Error {
   override readonly name = 'LaunchError'
-  /** 2 for a mistake on the command line or in the environment, 1 for anything else. */
+  /** 2 for a mistake on the command line or in the environment, 1 for any other reason. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, exitCode: 1 | 2) {
@@ -125,16 +125,16 @@ export type Launch =
   | {
       readonly kind: 'run'
       readonly options: LaunchOptions
-      /** The configuration file that was read, null if there was none. */
+      /** The path of the configuration file that was read; null if none was. */
       readonly configFile: string | null
     }
 
-/** Where options come from. */
+/** The sources of launch options. */
 export interface LaunchSources {
-  /** Arguments after the program's name. */
+  /** The arguments after the program's name. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Text of a file, null if it does not exist. */
+  /** The text of a file; null if it does not exist. */
   readonly readFile: (path: string) => string | null
   readonly machine: Machine
 }
@@ -154,8 +154,9 @@ const namesOf = (name: OptionName, { aliases = [] }: LaunchOption<unknown>): rea
 type Given = Map<OptionName, unknown>
 
 /**
- * Reads all options: arguments before environment (`SVC_` before `MEILI_`) before configuration file
- * before defaults. Throws `LaunchError` naming the option, the value and what is accepted.
+ * Reads all options. Arguments win over the environment (`SVC_` over `MEILI_`), the environment over the configuration
+ * file, and the file over defaults.
+ * @throws LaunchError that names the option, the value and the accepted values
  */
 export function parseLaunchOptions(sources: LaunchSources): Launch {
   const { args } = sources
@@ -230,7 +231,10 @@ function fromEnvironment(env: LaunchSources['env']): Given {
   return given
 }
 
-/** An empty variable says "not set", as compose files write it; only a switch reads it as off. */
+/**
+ * Whether a variable sets an option. Compose files write an empty variable for "not set"; only a switch reads it as
+ * off.
+ */
 const isGiven = (value: string | undefined, spec: LaunchOption<unknown>): boolean =>
   value !== undefined && (value !== '' || spec.placeholder === null)
 
@@ -259,7 +263,7 @@ function readToml(content: string, path: string): Readonly<Record<string, unknow
   }
 }
 
-/** The value read, unless it was malformed. Secrets are not repeated: they are never malformed. */
+/** The value, if it is not malformed. @throws LaunchError that quotes the text; a secret is never malformed */
 function accepted(
   where: string,
   spec: LaunchOption<unknown>,

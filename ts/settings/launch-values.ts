@@ -1,40 +1,40 @@
 import { isIP } from 'node:net'
 import { isHttpUrl } from '../parse/index.js'
 
-/** Where to listen. Port 0 takes any free one. */
+/** The address to listen on. Port 0 stands for any free one. */
 export interface Address {
   readonly host: string
   readonly port: number
 }
 
-/** What defaults depend on. */
+/** The resources that some defaults depend on. */
 export interface Machine {
-  /** Bytes this process may use, container limit respected. */
+  /** Bytes of memory that this process may use, by the limit of its container. */
   readonly memoryBytes: number
   readonly cores: number
 }
 
-/** One launch option: how to read it, and what holds when it is not given. */
+/** One launch option: how to read it, and its default. */
 export interface LaunchOption<T> {
-  /** Names the value in the help; null for a switch, which takes none on the command line. */
+  /** The name of the value in the help; null for a switch, which has no value on the command line. */
   readonly placeholder: string | null
-  /** What is accepted, for error messages. */
+  /** The accepted values, for error messages. */
   readonly accepts: string
   readonly help: string
   readonly fallback: (machine: Machine) => T
-  /** undefined: malformed. */
+  /** The value of a text; undefined: malformed. */
   readonly fromText: (text: string) => T | undefined
   /** A value of the configuration file; undefined: malformed. */
   readonly fromToml: (value: unknown) => T | undefined
-  /** The value of the option given without one; only for options that may stand alone. */
+  /** The value if the option is given without one. Absent: the option requires a value. */
   readonly bare?: T
   /** Further names on the command line, in the environment and in the file. */
   readonly aliases?: readonly string[]
-  /** Overrides the name in the environment, without its prefix. */
+  /** The name of the variable without its prefix. Default: derived from the name of the option. */
   readonly envName?: string
-  /** Another option that must be given too. */
+  /** Another option that must be given along with this one. */
   readonly requires?: string
-  /** Another option that must not be given. */
+  /** Another option that must not be given along with this one. */
   readonly excludes?: string
 }
 
@@ -48,7 +48,7 @@ const numberOr =
   (value: unknown): T | undefined =>
     typeof value === 'string' || typeof value === 'number' ? fromText(String(value)) : undefined
 
-/** On when named on the command line; in the environment and the file by value. */
+/** A switch. On the command line it is on if it is named; the environment and the file give it a value. */
 export function toggle(help: string, more: Partial<LaunchOption<boolean>> = {}): LaunchOption<boolean> {
   return {
     placeholder: null,
@@ -86,7 +86,7 @@ export function text(
   }
 }
 
-/** One of `accepted`, in any case if `anyCase`; the result is spelled as in `accepted`. */
+/** One of the texts `accepted`, in any case if `anyCase`. The value is spelled as in `accepted`. */
 export function choice<T extends string>(
   accepted: readonly T[],
   fallback: T,
@@ -106,7 +106,7 @@ export function choice<T extends string>(
   }
 }
 
-/** A whole number of at least `min`. */
+/** An integer of at least `min`. */
 export function count<T extends number | null>(
   min: number,
   fallback: T,
@@ -138,7 +138,7 @@ const unitBytes: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 }
 
-/** `2048`, `20MB`, `1.5 GiB`: bytes, undefined for any other text. */
+/** The bytes of a text such as `2048`, `20MB` or `1.5 GiB`; undefined for any other text. */
 export function readBytes(given: string): number | undefined {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(given.trim()) ?? []
   const factor = unitBytes[(unit || 'b').toLowerCase()]
@@ -147,7 +147,7 @@ export function readBytes(given: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** An amount of memory or of data. */
+/** An amount of memory or data, in bytes. */
 export function bytes(fallback: (machine: Machine) => number, help: string): LaunchOption<number> {
   return {
     placeholder: 'bytes',
@@ -159,7 +159,7 @@ export function bytes(fallback: (machine: Machine) => number, help: string): Lau
   }
 }
 
-/** Threads: empty or `unlimited` is the default, more than there are cores is cut by the caller. */
+/** A number of threads; null for an empty text or `unlimited`. The caller bounds it by the number of cores. */
 export function threads(fallback: (machine: Machine) => number, help: string): LaunchOption<number | null> {
   const fromText = (given: string): number | null | undefined => {
     if (given === '' || given === 'unlimited') return null
@@ -175,7 +175,7 @@ export function threads(fallback: (machine: Machine) => number, help: string): L
   }
 }
 
-/** `host:port`; an IPv6 host stands in brackets. */
+/** An address `host:port`, with an IPv6 host in brackets. */
 export function address(fallback: Address, help: string): LaunchOption<Address> {
   const fromText = (given: string): Address | undefined => {
     const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(given) ?? []
@@ -205,7 +205,7 @@ export function url(help: string): LaunchOption<string | null> {
   }
 }
 
-/** Seconds between two snapshots, a day when named alone; null: none are scheduled. */
+/** Seconds between two snapshots; a day if the option has no value; null: no snapshots. */
 export function schedule(help: string): LaunchOption<number | null> {
   const day = 86_400
   const fromText = (given: string): number | undefined =>
@@ -226,7 +226,7 @@ export function schedule(help: string): LaunchOption<number | null> {
   }
 }
 
-/** Networks that outgoing calls may reach beside public ones; `any` switches the policy off. */
+/** Networks that outgoing calls may reach in addition to public ones. `any` allows all addresses. */
 export function networks(help: string): LaunchOption<'any' | readonly string[]> {
   const fromText = (given: string): 'any' | readonly string[] | undefined => {
     const parts = given

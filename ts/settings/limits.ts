@@ -1,24 +1,24 @@
-/** Embedders of one index: internal ids are one byte, and zero means none. */
+/** Embedders of one index. Their internal ids are one byte, and zero means none. */
 export const EMBEDDERS_MAX = 255
 
-/** Fragments of one embedder, for documents and for searches: their numbers are one byte in both engines. */
+/** Fragments of one embedder for documents, and for searches. Their numbers are one byte in both engines. */
 export const FRAGMENTS_MAX = 255
 
-/** Headers of the requests of one embedder, as many as a webhook has. What a provider says is searched for each. */
+/** Headers of the requests of one embedder, as many as a webhook can have. Each is searched for in error messages. */
 export const HEADERS_MAX = 200
 
-/** Characters of one template: parsing this many takes 50 ms at worst. */
+/** Characters of one template. Measured: parsing as many takes at most 50 ms. */
 export const TEMPLATE_CHARS_MAX = 50_000
 
 /**
- * What one rendering may make beside its output, in characters; a member of a list counts as one more. The longest range of
- * numbers that fits took 77 MB and a tenth of a second.
+ * Memory of one rendering beside its output, in characters; a member of a list counts as one character more. Measured:
+ * the longest range of numbers within it takes 77 MB and 0.1 s.
  */
 export const RENDER_MEMORY_MAX = 5_000_000
 
 /**
- * Comparisons that cost as much as a character. A search for a long pattern compares each pair of positions at worst: 300,000
- * in a million took three minutes.
+ * Comparisons of a text search that count as much as one character. At worst, a search compares each pair of positions.
+ * Measured: a pattern of 300,000 characters in a million took three minutes.
  */
 export const SEARCH_STEPS_PER_UNIT = 16
 

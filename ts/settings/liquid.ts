@@ -1,24 +1,24 @@
 /**
- * The dialect of Liquid that templates of embedders and chats are written in, its work bounded.
+ * The dialect of Liquid in which templates of embedders and chats are written, with bounded memory and time.
  *
- * Memory: the library charges what most filters make against a budget of the rendering. What it leaves out is charged
- * here: captured output, lists that filters turn into text, filters that lengthen text, and searches for long patterns,
- * whose time is the product of both lengths. Source of tags and filters: vectors §3.1.
+ * The library counts the memory of most filters against a budget of the rendering. This module counts the rest:
+ * captured output, lists that filters turn into text, filters that lengthen text, and searches for long patterns, whose
+ * time is proportional to the product of both lengths. Source of tags and filters: vectors §3.1.
  */
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
 import { RENDER_MEMORY_MAX, SEARCH_STEPS_PER_UNIT, TEMPLATE_CHARS_MAX } from './limits.js'
 
-/** How a filter uses memory and time, per character of the text it is given. */
+/** The memory and time that a filter takes. */
 interface FilterCost {
-  /** Units per character. */
+  /** Units of the budget per character of its input. */
   readonly perChar: number
-  /** The first argument is searched for. */
+  /** Whether the filter searches the input for its first argument. */
   readonly searches?: true
 }
 
 const plain: FilterCost = { perChar: 0 }
-/** Makes a list of pieces, each of which takes as much memory as a few characters. */
-const cutting: FilterCost = { perChar: 4, searches: true }
+/** A filter that splits its input into a list. Each member takes as much memory as a few characters. */
+const splitting: FilterCost = { perChar: 4, searches: true }
 
 const filters: Readonly<Record<string, FilterCost>> = {
   abs: plain,
@@ -46,9 +46,9 @@ const filters: Readonly<Record<string, FilterCost>> = {
   newline_to_br: { perChar: 7 },
   plus: plain,
   prepend: plain,
-  remove: cutting,
+  remove: splitting,
   remove_first: { perChar: 0, searches: true },
-  replace: cutting,
+  replace: splitting,
   replace_first: { perChar: 0, searches: true },
   reverse: plain,
   round: plain,
@@ -56,9 +56,9 @@ const filters: Readonly<Record<string, FilterCost>> = {
   size: plain,
   slice: plain,
   sort: { perChar: 4 },
-  // Both sides of each comparison are folded anew.
+  // Each comparison converts both texts to lower case again.
   sort_natural: { perChar: 16 },
-  split: cutting,
+  split: splitting,
   strip: plain,
   strip_html: plain,
   strip_newlines: plain,
@@ -68,19 +68,22 @@ const filters: Readonly<Record<string, FilterCost>> = {
   uniq: plain,
   upcase: plain,
   url_decode: { perChar: 1 },
-  // A character beyond Latin becomes three bytes of three characters each.
+  // A character outside of Latin has three bytes, each of which becomes three characters.
   url_encode: { perChar: 9 },
   where: plain,
 }
 
-/** Characters that a directive of a date's format can become. */
+/** Characters that one character of a date's format can become. */
 const DATE_CHARS_PER_CHAR = 32
 
-/** Charges a list or an object with its printed size; the size of a text is left to what makes it. @returns the size */
+/**
+ * Counts the printed size of a list or an object. The filter that made a text has counted it already. @returns the size
+ * of the value in characters
+ */
 function charge(context: Context, value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  // One unit for each member, so that a list of empty texts is not free.
+  // One unit per member, so that a list of empty texts is not free.
   const members = Array.isArray(value) ? value : Object.entries(value).flat()
   let chars = 0
   for (const member of members) {
@@ -95,7 +98,7 @@ const chargeSearch = (context: Context, chars: number, patternChars: number): vo
 
 function chargeFilter(context: Context, name: string, value: unknown, args: readonly unknown[]): void {
   const { perChar, searches } = filters[name] ?? plain
-  // Filters of texts write out a list before they work on it.
+  // A filter for texts converts a list to text first.
   const chars = charge(context, value)
   const [first = 0] = args.map((argument) => charge(context, argument))
   context.memoryLimit.use(perChar * chars)
@@ -103,7 +106,7 @@ function chargeFilter(context: Context, name: string, value: unknown, args: read
   if (name === 'date') context.memoryLimit.use(DATE_CHARS_PER_CHAR * first)
 }
 
-/** Values as templates print them: arrays and objects as all their parts, one after the other. */
+/** A value as templates print it: an array or an object as the concatenation of its parts. */
 function printed(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(printed).join('')
@@ -113,7 +116,7 @@ function printed(value: unknown): string {
     .join('')
 }
 
-/** Text that a template makes for itself, such as that of `capture`. */
+/** The output of a part of a template, such as that of `capture`. */
 class CapturedOutput implements Emitter {
   buffer = ''
   readonly #context: Context
@@ -129,7 +132,7 @@ class CapturedOutput implements Emitter {
   }
 }
 
-/** Parses templates, and holds what rendering them needs; rendering is for `embedders`, which bounds output and time. */
+/** Parses templates. The module `embedders` renders them with this instance, and bounds output and time. */
 export const liquid = dialect()
 
 function dialect(): Liquid {
@@ -139,12 +142,12 @@ function dialect(): Liquid {
     context: Context,
   ) => Generator<unknown, boolean, unknown>
   const made = new Liquid({
-    // Naming what is not there is a mistake, save in a bare test such as `{% if doc.x %}`.
+    // An unknown variable is an error, except in a plain test such as `{% if doc.x %}`.
     strictVariables: true,
     strictFilters: true,
     lenientIf: true,
     ownPropertyOnly: true,
-    // There are no partial files: without this, `include` would look for them on the disk.
+    // No partial templates: without this option, `include` would read files from the disk.
     templates: {},
     parseLimit: TEMPLATE_CHARS_MAX,
     memoryLimit: RENDER_MEMORY_MAX,
@@ -161,7 +164,7 @@ function dialect(): Liquid {
       return printed(value)
     },
   })
-  // Later additions of other dialects; the one of this API does not know them.
+  // Tags of other dialects, which the API does not have.
   for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete made.tags[tag]
   for (const [name, options] of Object.entries(made.filters)) {
     if (!Object.hasOwn(filters, name)) {

@@ -1,20 +1,20 @@
 /**
- * Embedders change: whose documents have to be embedded again? Source: vectors §2.10.
+ * Here are settings before and after a change: which embedders have to embed their documents again?
  *
- * Vectors that are never made anew stay whatever is said here.
+ * Vectors with `regenerate: false` stay in any case. Source: vectors §2.10.
  */
 import { ownValue } from '../parse/index.js'
 import { type EmbedderFields, indexingFields, sourceOf } from './embedder-rules.js'
 import { defaultDocumentTemplate } from './embedders.js'
 import type { IndexSettings } from './index-settings.js'
 
-/** `all`: every document; `changed`: those that come out differently under the new settings. */
+/** Which documents are embedded again. `changed`: those whose input differs under the new settings. */
 export type Remake = 'all' | 'changed'
 
-/** By name of the embedder; those that are not there make nothing anew. */
+/** By name of the embedder. An embedder without an entry embeds no document again. */
 export type Remakes = Readonly<Record<string, Remake>>
 
-/** What decides about every vector of a source, beside the source itself. */
+/** The fields that, beside the source itself, determine every vector of an embedder. */
 const makingFields: Readonly<Record<string, readonly string[]>> = {
   openAi: ['model', 'dimensions'],
   huggingFace: ['model', 'revision', 'pooling'],
@@ -23,7 +23,7 @@ const makingFields: Readonly<Record<string, readonly string[]>> = {
   userProvided: [],
 }
 
-/** Embedders that are in both settings, if they have to look at their documents again. */
+/** The embedders of both settings that have to embed documents again. */
 export function remakesBetween(before: IndexSettings, after: IndexSettings): Remakes {
   const searchable = !same(before.searchableAttributes, after.searchableAttributes)
   const remakes: [string, Remake][] = []
@@ -46,7 +46,7 @@ function remakeOf(before: EmbedderFields, after: EmbedderFields, searchable: boo
   if (hasFragments) return differs('indexingFragments') ? 'changed' : null
   const [oldTemplate, template] = [templateOf(before), templateOf(after)]
   if (oldTemplate !== template || bytesMaxOf(after) > bytesMaxOf(before)) return 'changed'
-  // Only a template that goes through the fields can ask which of them are searchable.
+  // Only a template that iterates over `fields` can test which of them are searchable.
   return searchable && template.includes('fields') ? 'changed' : null
 }
 

@@ -1,28 +1,26 @@
 /**
- * Here is JSON with a placeholder in it: where do texts go in, or vectors come out?
+ * Here is a request or an answer with a placeholder: where are its texts or vectors?
  *
- * Source: vectors §3.3.
- *  1. The placeholder stands once, as a whole string.
- *  2. Where it stands inside the first element of an array whose second is `"{{..}}"`, that element is
- *     repeated, once per text.
+ * Source: vectors §3.3.  1. The placeholder occurs once, as a whole string.  2. If it is inside the first element of an
+ * array whose second element is `"{{..}}"`, the first element is repeated once     per text.
  */
 
-/** Marks the element before it as repeated. */
+/** The array element that marks the one before it as repeated. */
 const REPEAT = '{{..}}'
 
-/** Levels that are looked at: no provider's request is deeper, and the stack is not endless. */
+/** Levels that are searched. No request of a provider is deeper, and the search is recursive. */
 const LEVELS_MAX = 64
 
 type Step = string | number
 type Path = readonly Step[]
 
-/** A request or an answer with one place for a text or a vector, or one place per text. */
+/** A parsed request or answer. It has one slot for a text or a vector, or one per text. */
 export interface RequestTemplate {
   readonly value: unknown
-  /** Where the array of repeated elements is; null: there is one place only. */
+  /** The path of the array with the repeated element; null: no element is repeated. */
   readonly repeated: Path | null
-  /** Where the placeholder is, from the root, or from the repeated element. */
-  readonly place: Path
+  /** The path of the placeholder, from the root or from the repeated element. */
+  readonly slot: Path
 }
 
 /** A template that cannot be used. */
@@ -30,33 +28,36 @@ export class RequestTemplateError extends Error {
   override readonly name = 'RequestTemplateError'
 }
 
-/** @throws RequestTemplateError if the placeholder is missing, stands twice, or is repeated in a wrong way */
+/**
+ * Parses a template. @throws RequestTemplateError if the placeholder is missing, occurs twice, or is repeated in a
+ * wrong way
+ */
 export function parseRequestTemplate(value: unknown, placeholder: string): RequestTemplate {
-  const found = { places: [] as Path[], repeats: [] as Path[] }
+  const found = { slots: [] as Path[], repeats: [] as Path[] }
   walk(value, [], placeholder, found)
-  const [place, another] = found.places
-  if (place === undefined) throw new RequestTemplateError(`there is no \`"${placeholder}"\` in it`)
+  const [slot, another] = found.slots
+  if (slot === undefined) throw new RequestTemplateError(`there is no \`"${placeholder}"\` in it`)
   if (another !== undefined) throw new RequestTemplateError(`\`"${placeholder}"\` is in it more than once`)
   const [repeat, second] = found.repeats
-  if (repeat === undefined) return { value, repeated: null, place }
+  if (repeat === undefined) return { value, repeated: null, slot }
   if (second !== undefined) throw new RequestTemplateError(`\`"${REPEAT}"\` is in it more than once`)
   const array = repeat.slice(0, -1)
-  const isInside = place.length > array.length && array.every((step, at) => place[at] === step)
-  if (repeat.at(-1) !== 1 || !isInside || place[array.length] !== 0) {
+  const isInside = slot.length > array.length && array.every((step, at) => slot[at] === step)
+  if (repeat.at(-1) !== 1 || !isInside || slot[array.length] !== 0) {
     throw new RequestTemplateError(
       `\`"${REPEAT}"\` must be the second element of an array whose first holds \`"${placeholder}"\``,
     )
   }
-  return { value, repeated: array, place: place.slice(array.length + 1) }
+  return { value, repeated: array, slot: slot.slice(array.length + 1) }
 }
 
 function walk(
   value: unknown,
   path: Path,
   placeholder: string,
-  found: { readonly places: Path[]; readonly repeats: Path[] },
+  found: { readonly slots: Path[]; readonly repeats: Path[] },
 ): void {
-  if (value === placeholder) found.places.push(path)
+  if (value === placeholder) found.slots.push(path)
   else if (value === REPEAT) found.repeats.push(path)
   else if (typeof value === 'object' && value !== null && path.length < LEVELS_MAX) {
     const entries: Iterable<[Step, unknown]> = Array.isArray(value) ? value.entries() : Object.entries(value)
@@ -64,29 +65,29 @@ function walk(
   }
 }
 
-/** The request for `inputs`: exactly one, unless the template repeats. */
+/** The request for `inputs`, which is exactly one unless the template repeats an element. */
 export function filledRequest(template: RequestTemplate, inputs: readonly unknown[]): unknown {
-  const { value, repeated, place } = template
-  if (repeated === null) return replacedAt(value, place, inputs[0])
+  const { value, repeated, slot } = template
+  if (repeated === null) return replacedAt(value, slot, inputs[0])
   const element = at(value, [...repeated, 0])
   return replacedAt(
     value,
     repeated,
-    inputs.map((input) => replacedAt(element, place, input)),
+    inputs.map((input) => replacedAt(element, slot, input)),
   )
 }
 
 /**
- * What stands at the places of a template in an answer.
- * @throws RequestTemplateError naming the part that is not there
+ * The values in the slots of an answer.
+ * @throws RequestTemplateError that names the missing part
  */
-export function takenFromAnswer({ repeated, place }: RequestTemplate, answer: unknown): readonly unknown[] {
-  if (repeated === null) return [found(answer, place)]
+export function takenFromAnswer({ repeated, slot }: RequestTemplate, answer: unknown): readonly unknown[] {
+  if (repeated === null) return [found(answer, slot)]
   const elements = found(answer, repeated)
   if (!Array.isArray(elements)) {
     throw new RequestTemplateError(`expected an array at \`${shown(repeated)}\`, found ${typeOf(elements)}`)
   }
-  return elements.map((element) => found(element, place))
+  return elements.map((element) => found(element, slot))
 }
 
 function found(value: unknown, path: Path): unknown {

@@ -23,7 +23,7 @@ import type { FilterableRule } from './index-settings.js'
 import { acceptedLocales } from './locales.js'
 import { isTypoWordSizeOrder } from './typo-words.js'
 
-// What each setting may be sent. Types that merely are strings, booleans or lists stand in the table itself.
+// The types of those settings that are not plain strings, booleans or lists.
 
 const filterableCode = 'invalid_settings_filterable_attributes'
 const noFilters = { equality: true, comparison: false } as const
@@ -50,7 +50,7 @@ const filterablePatterns = named(
   }),
 )
 
-/** A field with all features, or patterns with chosen ones; defaults filled in. */
+/** Fields with all features, or patterns with some of them. The value has the defaults filled in. */
 export const filterableAttributes: Type<readonly FilterableRule[]> = list(
   byKind<FilterableRule>({ string, object: filterablePatterns }),
 )
@@ -78,7 +78,7 @@ const ruleNames = [
   'exactness',
 ]
 
-/** Names and calls of geo search, which a custom rule cannot order by. */
+/** Names and function calls of geo search, which a custom ranking rule cannot sort by. */
 const reservedNames = /^_geo(json|Distance|Point|Radius|BoundingBox|Polygon)?$/
 const reservedCalls = /^_geo(Distance|Point|Radius|BoundingBox)?\(/
 
@@ -98,7 +98,7 @@ const rankingRule: Type<string> = refined(string, (rule, at) => {
   return rule
 })
 
-/** Built-in rules by name, custom ones as `field:asc` or `field:desc`. */
+/** Ranking rules: built-in ones by name, custom ones as `field:asc` or `field:desc`. */
 export const rankingRules: Type<readonly string[]> = refined(list(rankingRule), (rules, at) => {
   const part = rules.find((rule) => rule === 'attributeRank' || rule === 'wordPosition')
   if (rules.includes('attribute') && part !== undefined) {
@@ -111,7 +111,7 @@ export const synonyms = byName(strings)
 
 const localizedCode = 'invalid_settings_localized_attributes'
 
-/** Locales stay in the form they were sent in. */
+/** Rules for the locales of attributes. The value has the locales in the form in which they were sent. */
 export const localizedAttributes = list(
   named(
     'LocalizedAttributes',
@@ -158,7 +158,7 @@ export const pagination = named(
   partial('invalid_settings_pagination', { maxTotalHits: positive }),
 )
 
-/** By name; null removes one. */
+/** Embedders by name; null removes one. */
 export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
   if (map.has('')) throw badValue('an embedder needs a name', at)
   return sortedKeys(map)
@@ -167,7 +167,7 @@ export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
 const chatCode = 'invalid_settings_index_chat'
 
 const chatTemplateBytes: Type<number> = refined(integer(), (bytes, at) => {
-  // The service reports this one mistake of a chat under the code of the embedders.
+  // Source: the API answers this mistake of a chat with the code of the embedders.
   if (bytes === 0) throw badValue('must be at least 1', { ...at, code: 'invalid_settings_embedders' })
   return bytes
 })
@@ -176,7 +176,7 @@ export const chat = named(
   'ChatSettings',
   partial(chatCode, {
     description: string,
-    // A template that does not parse is told by the task.
+    // A template that does not parse fails the task, not the request.
     documentTemplate: string,
     documentTemplateMaxBytes: chatTemplateBytes,
     searchParameters: partial(chatCode, {
@@ -191,12 +191,12 @@ export const chat = named(
   }),
 )
 
-/** Told by the task, not by the request: a chat template that does not parse. */
+/** Checks that a chat template parses; used when the task runs. @throws ApiError */
 export function checkChatTemplate(text: string): void {
   template.text(text, { path: '.chat.documentTemplate', code: 'invalid_chat_setting_document_template' })
 }
 
-/** Told by the task: sizes that conflict only with the stored ones. */
+/** Checks the word sizes after merging; used when the task runs. @throws ApiError */
 export function checkTypoWordSizes(oneTypo: number, twoTypos: number): void {
   if (isTypoWordSizeOrder(oneTypo, twoTypos)) return
   throw new ApiError(

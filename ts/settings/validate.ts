@@ -31,41 +31,43 @@ import {
 } from './setting-types.js'
 import { normalizedWord } from './typo-words.js'
 
-/** A setting's key in JSON. */
+/** The key of a setting in JSON. */
 export type SettingName = keyof IndexSettings
 
-/** Settings of one request as they were sent, in payload-independent order; null resets. */
+/** The settings of one request as they were sent, in the order in which answers show settings; null resets. */
 export type SentSettings = ReadonlyMap<SettingName, unknown>
 
-/** One setting as the routes know it. */
+/** A setting, for its routes. */
 export interface SettingRoute {
-  /** `/indexes/{uid}/settings/<segment>` */
+  /** The last segment of its URL: `/indexes/{uid}/settings/<segment>`. */
   readonly segment: string
   readonly name: SettingName
   /** PUT replaces the stored value, PATCH merges into it. */
   readonly verb: 'PUT' | 'PATCH'
-  /** What a bad value is answered with. */
+  /** The code of errors about its value. */
   readonly code: ErrorCode
   /**
-   * The body of the setting's own route; null resets. Locations in messages start below the setting, since
-   * the body is its bare value.
+   * The body of the setting's own route; null resets. The body is the bare value, so that paths in error messages start
+   * inside it.
    */
   readonly body: Type<SentSettings>
 }
 
-/** A validated request: what to store with the task, and what to show of it. */
+/** A validated request to change settings. */
 export interface SettingsChange {
-  /** Keys sent, in canonical form; null resets. Hand it to `mergeSettings`. */
+  /** The settings that were sent, in canonical form, for `mergeSettings`; null resets. */
   readonly patch: Readonly<Record<string, unknown>>
-  /** The task's `details`: what was sent, sets sorted, defaults of rules filled in, secrets masked. */
+  /**
+   * The `details` of the task: the settings that were sent, with sorted sets, defaults of rules, and masked secrets.
+   */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** How what was sent is stored and shown, where that differs. */
+/** The stored and the shown form of a value, where they differ from the sent one. */
 interface Forms<T> {
   readonly stored?: (sent: T) => unknown
   readonly shown?: (sent: T) => unknown
-  /** What details show for a reset. */
+  /** The value that details show for a reset. */
   readonly resetShown?: unknown
 }
 
@@ -73,7 +75,7 @@ interface Setting extends SettingRoute, Forms<unknown> {
   readonly type: Type<unknown>
 }
 
-/** In the order they are rendered. */
+/** All settings, in the order in which answers show them. */
 const settings: readonly Setting[] = [
   put('displayed-attributes', 'displayedAttributes', strings, { stored: attributeList, resetShown: ['*'] }),
   put('searchable-attributes', 'searchableAttributes', strings, { stored: attributeList, resetShown: ['*'] }),
@@ -116,14 +118,14 @@ const settings: readonly Setting[] = [
   patch('chat', 'chat', chat, {}, 'invalid_settings_index_chat'),
 ]
 
-/** Every setting has a route of its own, in rendering order. */
+/** All settings for their routes, in the order in which answers show them. */
 export const settingRoutes: readonly SettingRoute[] = settings
 
 const byName = new Map<string, Setting>(settings.map((one) => [one.name, one]))
 
 /**
- * The body of `PATCH /settings`. Keys are visited in payload order; the first mistake is thrown: `bad_request`
- * for the body itself and for unknown keys, the setting's own code for what is inside it.
+ * The body of `PATCH /settings`. The first mistake in payload order is thrown, with `bad_request` for the body itself
+ * and for unknown keys, and with the code of the setting for its value.
  */
 export const settingsBody: Type<SentSettings> = refined(
   named(
@@ -137,7 +139,7 @@ export const settingsBody: Type<SentSettings> = refined(
 )
 
 /**
- * What settings that were sent mean.
+ * The change that sent settings make.
  * @throws ApiError `feature_not_enabled`
  */
 export function settingsChange(sent: SentSettings, features: SettingsFeatures): SettingsChange {
@@ -159,7 +161,7 @@ export function settingsChange(sent: SentSettings, features: SettingsFeatures): 
   }
 }
 
-/** `DELETE /settings`: every setting back to its default, those of switched-off features too. */
+/** The change of `DELETE /settings`: it resets every setting, including those of features that are off. */
 export function resetAllSettings(): SettingsChange {
   return {
     patch: Object.fromEntries(settings.map(({ name }) => [name, null])),
@@ -167,7 +169,7 @@ export function resetAllSettings(): SettingsChange {
   }
 }
 
-/** `DELETE /settings/<segment>`. */
+/** The change of `DELETE /settings/<segment>`. */
 export function resetSetting(name: SettingName): SettingsChange {
   return { patch: { [name]: null }, details: { [name]: byName.get(name)!.resetShown } }
 }
@@ -192,7 +194,7 @@ function put<T>(
   code = `invalid_settings_${segment.replaceAll('-', '_')}` as ErrorCode,
 ): Setting {
   const body = refined(coded(nullable(type), code), (value): SentSettings => new Map([[name, value]]))
-  // The forms only ever meet values that `type` has read.
+  // The forms get only values that `type` has read.
   return { segment, name, verb: 'PUT', code, type, body, resetShown: null, ...(forms as Forms<unknown>) }
 }
 
