@@ -26,7 +26,7 @@ impl Segment<'_> {
     }
 
     /// The same of a side.
-    pub(crate) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
+    pub(super) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
         match side {
             Side::Prefix(prefix) => self.initials(prefix),
             Side::Word(_) => None,
@@ -34,7 +34,7 @@ impl Segment<'_> {
     }
 
     /// Live documents of words with an initial and of those that are numbers, field by field.
-    pub(crate) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
+    pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
         if let Some(places) = self.view.initial_places() {
             let (mut words, mut numbers) = (Fields::default(), Fields::default());
             self.each_place(places, initial, |place| {
@@ -59,7 +59,7 @@ impl Segment<'_> {
 
     /// Live documents by position of words with an initial, field by field: all of the first [`EXACT_POSITIONS`], and
     /// of the others the first.
-    pub(crate) fn initial_positions(
+    pub(super) fn initial_positions(
         &self,
         (initials, initial): (&Initials, Initial),
     ) -> Result<ByField<PositionDocs>> {
@@ -106,7 +106,7 @@ impl Segment<'_> {
 
     /// Documents where words of `lists` follow ones with an initial or, if they are `first`, go before them, by least
     /// distance in a field.
-    pub(crate) fn near_initial(
+    pub(super) fn near_initial(
         &self,
         lists: &[List],
         (initials, initial): (&Initials, Initial),
