@@ -5,9 +5,10 @@ use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::{BitSet, Segment};
 
+use super::docids::DELETED;
 use super::layout::Layout;
 use super::pieces::{Pieces, Spill};
-use super::segment::{DELETED, NewSegment, SegmentView};
+use super::segment::{NewSegment, SegmentView};
 use crate::error::Result;
 
 /// What one segment weighs when it is decided what to merge.

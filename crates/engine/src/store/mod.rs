@@ -6,6 +6,7 @@ mod commit_file;
 mod directory;
 mod disk;
 mod docid_set;
+mod docids;
 mod document;
 mod first_letters;
 mod layout;
@@ -22,13 +23,14 @@ pub use attachments::Attachments;
 pub use directory::{Change, Committed, IndexDirectory, Merge};
 pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
 pub use docid_set::{DocidSet, ascending};
+pub use docids::DELETED;
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
 pub use first_letters::{Beside, Initial, InitialPosting, InitialPostings, Initials, Words};
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};
 pub use pieces::Spill;
-pub use segment::{DELETED, NewSegment, SegmentBuilder, SegmentView};
+pub use segment::{NewSegment, SegmentBuilder, SegmentView};
 pub use snapshot::{Snapshot, SnapshotParts};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::first_letters::WordInitial;
+use super::first_letters::word_initial::WordInitial;
 #[cfg(test)]
 use super::schema::parse_term;
 use super::schema::{WORD_BYTES_MAX, attribute_suffix};

@@ -10,9 +10,10 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED, Term};
 
 use super::attachments::Attachments;
+use super::docids::DELETED;
 use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
-use super::segment::{DELETED, SegmentView};
+use super::segment::SegmentView;
 use crate::error::{Context, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;

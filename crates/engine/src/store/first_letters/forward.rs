@@ -18,8 +18,9 @@ use std::io::{self, Write};
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
-use super::codes::{CODES, Initial, OTHER, code_of};
-use super::plugin::read_file;
+use super::codes::{CODES, Initial, OTHER};
+use super::files::read_file;
+use super::word_initial::WordInitial;
 use crate::error::{Error, Result};
 use crate::fields::FieldId;
 
@@ -404,32 +405,6 @@ impl Writer {
     /// Writes what follows the documents.
     pub(super) fn finish(self, file: &mut impl Write) -> io::Result<()> {
         file.write_all(&self.starts)
-    }
-}
-
-/// A word of a document being written, as one number that sorts by field and position.
-///
-/// field · 2³² + position · 2⁸ + code; positions are below 2²⁴.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WordInitial(u64);
-
-impl WordInitial {
-    /// The initial of a word.
-    pub fn of(word: &str, field: FieldId, position: u32) -> Self {
-        debug_assert!(position < 1 << 24);
-        Self(u64::from(field) << 32 | u64::from(position) << 8 | u64::from(code_of(word)))
-    }
-
-    fn field(self) -> FieldId {
-        (self.0 >> 32) as FieldId
-    }
-
-    fn position(self) -> u32 {
-        self.0 as u32 >> 8
-    }
-
-    fn code(self) -> u8 {
-        self.0 as u8
     }
 }
 

@@ -5,11 +5,13 @@
 //! who has few documents, and letter by letter ([`InitialPostings`], ending `places`), for who has none yet.
 
 mod codes;
+mod files;
 mod forward;
 mod plugin;
 mod postings;
+pub(super) mod word_initial;
 
 pub use codes::Initial;
-pub use forward::{Beside, Initials, WordInitial, Words};
+pub use forward::{Beside, Initials, Words};
 pub(super) use plugin::InitialsPlugin;
 pub use postings::{InitialPosting, InitialPostings};

@@ -3,9 +3,7 @@
 use std::any::Any;
 
 use roaring::RoaringBitmap;
-use tantivy::directory::error::OpenReadError;
-use tantivy::directory::{OwnedBytes, TerminatingWrite as _, WritePtr};
-use tantivy::index::SegmentComponent;
+use tantivy::directory::TerminatingWrite as _;
 use tantivy::indexer::DocIdMapping;
 use tantivy::indexer::doc_id_mapping::MappingType;
 use tantivy::plugin::{PluginMergeContext, PluginWriter, PluginWriterContext, SegmentPlugin};
@@ -13,30 +11,15 @@ use tantivy::schema::Schema;
 use tantivy::schema::document::ErasedDocument;
 use tantivy::{DocId, Segment, SegmentReader, TantivyError};
 
+use super::files::create;
 use super::forward::{self, Initials, InitialsEncoder};
 use super::postings::{self, InitialPostings, Places, Source, has_postings};
-use crate::error::{Context as _, Error, Result};
-use crate::store::WrittenDocument;
-use crate::store::segment::read_docids;
+use crate::error::{Error, Result};
+use crate::store::docids::read_docids;
+use crate::store::document::WrittenDocument;
 
 /// Both files of a segment.
 pub struct InitialsPlugin;
-
-/// The bytes of a file of a segment; None if there is none, or nothing in it.
-pub(super) fn read_file(reader: &SegmentReader, extension: &str) -> Result<Option<OwnedBytes>> {
-    let could_not = || format!("{extension} of a segment could not be read");
-    let file = match reader.open_read(SegmentComponent::Custom(extension.to_owned())) {
-        Ok(file) => file,
-        Err(OpenReadError::FileDoesNotExist(_)) => return Ok(None),
-        Err(error) => return Err(Error::internal(could_not(), error)),
-    };
-    let bytes = file.read_bytes().context(could_not())?;
-    Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
-}
-
-fn create(segment: &Segment, extension: &str) -> tantivy::Result<WritePtr> {
-    Ok(segment.clone().open_write(SegmentComponent::Custom(extension.to_owned()))?)
-}
 
 impl SegmentPlugin for InitialsPlugin {
     fn extensions(&self) -> &[&str] {

@@ -18,8 +18,8 @@ use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
 use super::codes::{Initial, OTHER};
+use super::files::read_file;
 use super::forward::{damaged, each_written};
-use super::plugin::read_file;
 use crate::error::{Context as _, Result};
 use crate::fields::FieldId;
 use crate::store::buckets::{EXACT_POSITIONS, bucket_of};
