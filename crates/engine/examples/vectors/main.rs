@@ -12,14 +12,13 @@ mod truth;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use data::{Data, Random};
 use roaring::RoaringBitmap;
 use siftd_engine::settings::Settings;
 use siftd_engine::vector::{
-    ChangedVectors, DocumentVectors, Nearest, Path as Way, StagedVectors, VectorSet, Vectors, embedders_of,
+    ChangedVectors, DocumentVectors, Nearest, Path as Way, StagedVectors, VectorIndex, Vectors, embedders_of,
 };
 use truth::Truth;
 
@@ -108,7 +107,7 @@ impl Trial {
             "filter", "kept", "path", "p50", "p99", "recall", "aim"
         );
         for ((label, within), (mut times, due, hits)) in shares.iter().zip(rows) {
-            let path = Way::choose(built.set().vectors(), within.len(), FIRST);
+            let path = Way::choose(built.index().set().vectors(), within.len(), FIRST);
             let (path, aim) = match path {
                 Way::Scan => ("scan".to_owned(), 1.0),
                 Way::Walk { list } if within.len() as usize == data.rows.len() => {
@@ -141,7 +140,7 @@ impl Trial {
             }
             built.write(changed.iter().map(|docid| (*docid, &data.rows[*docid as usize])));
             let recall = recall(&built, data, queries);
-            let graphs = built.set().graphs().sealed().len();
+            let graphs = built.index().graphs().sealed().len();
             println!("  round {round}: recall {recall:.4}, {graphs} graph(s){}", self.verdict(recall, 0.97));
         }
         // What changes make of the vectors is harder or easier for any graph.
@@ -213,7 +212,7 @@ impl Built {
         built.tend();
         let took = started.elapsed();
         let spent = processor_time() - spent;
-        let graphs = built.set().graphs().sealed();
+        let graphs = built.index().graphs().sealed();
         let memory = graphs.iter().map(|graph| graph.memory_bytes() as u64).sum::<u64>();
         built.told = format!(
             "log in {written:.1?}, {} graph(s) in {took:.1?} ({spent:.1?} of processor time, {:.0} vectors/s), \
@@ -241,18 +240,17 @@ impl Built {
     }
 
     fn tend(&self) {
-        let set = self.set();
-        set.graphs().tend_now(&set).expect("graphs can be built");
+        self.index().tend_now().expect("graphs can be built");
     }
 
-    fn set(&self) -> Arc<VectorSet> {
+    fn index(&self) -> VectorIndex {
         let vectors = self.vectors.as_ref().expect("vectors were written");
-        vectors.set("v").expect("vectors can be read").expect("there are vectors")
+        vectors.index("v").expect("vectors can be read").expect("there are vectors")
     }
 
     fn first(&self, query: &[f32], within: &RoaringBitmap, count: usize) -> Vec<u32> {
         let embedder = &embedders_of(&self.settings)["v"];
-        let nearest = Nearest::new(Some(self.set()), embedder, &[query.to_vec()]);
+        let nearest = Nearest::new(Some(self.index()), embedder, &[query.to_vec()]);
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut neighbours = nearest.among(within, count, deadline).expect("vectors can be read");
         let mut found = Vec::new();

@@ -41,8 +41,9 @@ impl SearchKind {
         }
         let uid = &request.index_uid;
         let embedder = embedder_named(snapshot, embedder, "invalid_search_embedder", uid)?;
-        let set = Vectors::of(snapshot).set(&embedder.name)?;
-        let stored = set.as_ref().map(|set| set.shape().dimensions).filter(|dimensions| *dimensions > 0);
+        let index = Vectors::of(snapshot).index(&embedder.name)?;
+        let stored =
+            index.as_ref().map(|index| index.set().shape().dimensions).filter(|dimensions| *dimensions > 0);
         if let (Some(vector), Some(dimensions)) = (&request.vector, embedder.dimensions.or(stored))
             && vector.len() != dimensions
         {
@@ -65,7 +66,7 @@ impl SearchKind {
             );
             return Err(Error::user("vector_embedding_error", message));
         };
-        let nearest = Arc::new(Nearest::new(set, &embedder, std::slice::from_ref(vector)));
+        let nearest = Arc::new(Nearest::new(index, &embedder, std::slice::from_ref(vector)));
         Ok(if only_meaning { Self::Meaning(nearest) } else { Self::Both { nearest, ratio: *semantic_ratio } })
     }
 }

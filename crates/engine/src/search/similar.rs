@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::filter::{self, Scope};
 use crate::ranking::{MatchingStrategy, RankRequest, Ranked, rank};
 use crate::store::Snapshot;
-use crate::vector::{Embedder, Nearest, VectorSet, Vectors};
+use crate::vector::{Embedder, Nearest, Vectors};
 
 /// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`.
 ///
@@ -95,12 +95,13 @@ fn nearest(
     universe: Arc<RoaringBitmap>,
     started: Instant,
 ) -> Result<(Ranked, u64)> {
-    let set: Option<Arc<VectorSet>> = Vectors::of(snapshot).set(&embedder.name)?;
-    let rows = set.as_ref().and_then(|set| set.get(target)).map(|known| known.rows).unwrap_or_default();
-    let dimensions = set.as_ref().map_or(1, |set| set.shape().dimensions.max(1));
+    let index = Vectors::of(snapshot).index(&embedder.name)?;
+    let set = index.as_ref().map(|index| index.set());
+    let rows = set.and_then(|set| set.get(target)).map(|known| known.rows).unwrap_or_default();
+    let dimensions = set.map_or(1, |set| set.shape().dimensions.max(1));
     let vectors: Vec<Vec<f32>> = rows.chunks_exact(dimensions).map(<[f32]>::to_vec).collect();
     let mut total = universe.len();
-    let embedded = set.as_ref().map(|set| &*universe & &set.flags().embedded).unwrap_or_default();
+    let embedded = set.map(|set| &*universe & &set.flags().embedded).unwrap_or_default();
     let threshold = request.ranking_score_threshold;
     let within = request.offset.saturating_add(request.limit);
     let ask = RankRequest {
@@ -116,7 +117,7 @@ fn nearest(
         // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
         wanted: if threshold.is_some() { usize::MAX } else { within },
         exhaustive: false,
-        vector: Some(Arc::new(Nearest::new(set, embedder, &vectors))),
+        vector: Some(Arc::new(Nearest::new(index, embedder, &vectors))),
         deadline: SearchDeadline::from(started).deadline(snapshot),
         scored: true,
     };

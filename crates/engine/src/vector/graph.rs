@@ -19,9 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
+use super::bounds::Bounds;
 use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
-use super::set::{Bounds, VectorSet};
+use super::set::VectorSet;
 use super::table::Slot;
 use super::walk::{Near, Walkable};
 use crate::error::{Context, Error, Result};

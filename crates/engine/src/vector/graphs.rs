@@ -23,6 +23,11 @@ use crate::error::Result;
 /// Graphs that follow each other without a gap, oldest first.
 pub type Sealed = Arc<Vec<Arc<Graph>>>;
 
+/// Number of the first record that is in no graph of `sealed`.
+pub fn reached(sealed: &Sealed) -> u64 {
+    sealed.last().map_or(0, |graph| graph.covers().end)
+}
+
 /// The graphs of a lineage, shared by all its commits.
 pub struct Graphs {
     directory: PathBuf,
@@ -208,7 +213,7 @@ fn is_due(set: &VectorSet, open: u64, onto: Option<&Arc<Graph>>) -> bool {
 /// Whether all is well, as far as counts tell that are kept at hand: most commits change little.
 fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     let Some(least) = sealed.iter().map(|graph| graph.keys()).min() else { return false };
-    let open: u64 = set.outside(sealed).iter().map(|docid| set.place(docid).count() as u64).sum();
+    let open: u64 = set.since(reached(sealed)).iter().map(|docid| set.place(docid).count() as u64).sum();
     let keys: u64 = sealed.iter().map(|graph| graph.keys()).sum();
     let dead = keys.saturating_sub(set.vectors() - open);
     dead * 4 <= least && !is_due(set, open, sealed.last())
@@ -230,11 +235,11 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
     let end = set.sequence();
     // More dead than a quarter: made anew, the last one with all that came since.
     if let Some(graph) = sealed.iter().find(|graph| count(graph.covers()) * 4 < graph.keys() * 3) {
-        let Range { start, end: reached } = *graph.covers();
+        let Range { start, end: sealed_end } = *graph.covers();
         let last = sealed.last().is_some_and(|last| Arc::ptr_eq(last, graph));
-        return step(start..if last && count(&(start..end)) <= most { end } else { reached }, None);
+        return step(start..if last && count(&(start..end)) <= most { end } else { sealed_end }, None);
     }
-    let from = sealed.last().map_or(0, |graph| graph.covers().end);
+    let from = reached(sealed);
     let open = count(&(from..end));
     let onto = sealed.last().filter(|graph| graph.keys() + open <= most);
     if !is_due(set, open, onto) {

@@ -2,9 +2,11 @@
 //!
 //! The log of an embedder is the truth; everything else is made from it.
 
+mod bounds;
 mod codes;
 mod distance;
 mod embedder;
+mod flags;
 mod graph;
 mod graphs;
 mod limits;
@@ -13,15 +15,18 @@ mod missing_vectors;
 mod nearest;
 mod pending_embeddings;
 mod readback;
+mod recent;
 mod sent;
 mod set;
 mod staged_vectors;
 mod table;
+mod vector_index;
 mod vectors;
 mod walk;
 
 pub use distance::similarity;
 pub use embedder::{Embedder, embedders_of};
+pub use flags::Flags;
 pub use graph::Graph;
 pub use graphs::{Graphs, Sealed};
 pub use missing_vectors::MissingVectors;
@@ -29,10 +34,11 @@ pub use nearest::{Nearest, Neighbours, Path};
 pub use pending_embeddings::{Asked, VectorPage, Want};
 pub use readback::shown;
 pub use sent::DocumentVectors;
-pub use set::{Flags, VectorSet};
+pub use set::VectorSet;
 pub use staged_vectors::{
     ChangedVectors, CurrentVectors, CurrentVectorsOf, Reading, Reconfiguration, Remake, StagedVectors,
 };
+pub use vector_index::VectorIndex;
 pub use vectors::{DIRECTORY, Vectors};
 
 #[cfg(test)]

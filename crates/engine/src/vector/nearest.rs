@@ -5,21 +5,22 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 use std::time::Instant;
 
 use roaring::RoaringBitmap;
 
+use super::bounds::Bounds;
 use super::codes::code_of;
 use super::distance::{Probe, similarity};
 use super::embedder::{Embedder, Shift};
 use super::graph::Key;
-use super::graphs::Sealed;
+use super::graphs::{Sealed, reached};
 use super::limits::{
     EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX,
     SHARED_SCAN_MIN, VECTORS_PER_LOOK, WALK_COST,
 };
-use super::set::{Bounds, VectorSet};
+use super::set::VectorSet;
+use super::vector_index::VectorIndex;
 use crate::error::Result;
 use crate::store::ascending;
 use crate::threads::{self, in_parallel};
@@ -28,7 +29,7 @@ use crate::threads::{self, in_parallel};
 #[derive(Debug, Clone)]
 pub struct Nearest {
     /// None: no document has a vector.
-    set: Option<Arc<VectorSet>>,
+    index: Option<VectorIndex>,
     probes: Vec<Probe>,
     /// Their codes; without those that have no direction.
     codes: Vec<Vec<i8>>,
@@ -63,9 +64,9 @@ impl Path {
 
 impl Nearest {
     /// Compares with `vectors`, each as long as those of the embedder.
-    pub fn new(set: Option<Arc<VectorSet>>, embedder: &Embedder, vectors: &[Vec<f32>]) -> Self {
+    pub fn new(index: Option<VectorIndex>, embedder: &Embedder, vectors: &[Vec<f32>]) -> Self {
         Self {
-            set,
+            index,
             probes: vectors.iter().map(|vector| Probe::new(vector, embedder.binary)).collect(),
             codes: vectors.iter().filter_map(|vector| code_of(vector)).collect(),
             shift: embedder.shift,
@@ -193,10 +194,11 @@ impl Nearest {
         // A document with several vectors takes several places of a list.
         let per_document = (set.vectors() as usize).div_ceil(embedded.len().max(1) as usize).min(4);
         let (wanted, list) = (wanted.max(NEAR_MIN) * per_document, list * per_document);
+        let outside = set.since(reached(sealed));
         let mut proposed = Vec::new();
         for graph in sealed.iter() {
             let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
-            let is_whole = set.outside(sealed).is_empty() && graph.keys() == set.vectors();
+            let is_whole = outside.is_empty() && graph.keys() == set.vectors();
             for code in &self.codes {
                 proposed.extend(match (is_whole, docids.len() == embedded.len()) {
                     (true, true) => graph.propose(code, wanted, list, |_| true),
@@ -209,7 +211,7 @@ impl Nearest {
             }
         }
         // What no graph knows is compared in any case, and so is what has no direction.
-        let others = (&*set.outside(sealed) | set.undirected()) & docids;
+        let others = (&*outside | set.undirected()) & docids;
         set.bounds(&ascending(&others), &self.codes, &mut proposed);
         // Of several vectors of a document, and of several queries, the nearest counts.
         proposed.sort_unstable_by_key(|bounds| bounds.docid);
@@ -259,29 +261,30 @@ impl Neighbours {
     /// Puts documents of `universe` that were not given yet into the heap.
     fn fill(&mut self, universe: &RoaringBitmap) -> Result<()> {
         self.complete = true;
-        let Some(set) = self.nearest.set.clone() else { return Ok(()) };
+        let Some(index) = self.nearest.index.clone() else { return Ok(()) };
+        let set = index.set();
         let docids = (universe & &set.flags().embedded) - &self.given;
         if let Path::Walk { list } = Path::choose(set.vectors(), docids.len(), self.wanted)
             && set.wants_graphs()
             && self.nearest.codes.len() == self.nearest.probes.len()
         {
-            let sealed = set.graphs().sealed();
+            let sealed = index.graphs().sealed();
             if sealed.is_empty() {
-                set.graphs().tend(&set);
+                index.tend();
             } else {
-                let proposed = self.nearest.propose(&set, &sealed, &docids, self.wanted, list)?;
+                let proposed = self.nearest.propose(set, &sealed, &docids, self.wanted, list)?;
                 if proposed.len() as u64 >= docids.len().min(self.wanted as u64) {
                     let docids = proposed.iter().map(|bounds| bounds.docid);
                     let docids = RoaringBitmap::from_sorted_iter(docids).expect("one for each, ascending");
-                    if self.give_nearest(&set, proposed).is_none() {
-                        self.give_all(&set, &docids);
+                    if self.give_nearest(set, proposed).is_none() {
+                        self.give_all(set, &docids);
                     }
                     self.complete = false;
                     return Ok(());
                 }
             }
         }
-        self.complete = self.scan_narrowly(&set, &docids);
+        self.complete = self.scan_narrowly(set, &docids);
         Ok(())
     }
 

@@ -20,8 +20,9 @@ pub fn shown(snapshot: &Snapshot, docid: u32, raw: Option<&str>) -> Result<Map<S
     let vectors = Vectors::of(snapshot);
     let mut shown = Map::new();
     for name in embedders_of(snapshot.settings()).into_keys() {
-        let set = vectors.set(&name)?;
-        let dimensions = set.as_ref().map_or(0, |set| set.shape().dimensions);
+        let index = vectors.index(&name)?;
+        let set = index.as_ref().map(|index| index.set());
+        let dimensions = set.map_or(0, |set| set.shape().dimensions);
         let known = set.and_then(|set| set.get(docid)).unwrap_or_default();
         shown.insert(name, entry(&known, dimensions));
     }

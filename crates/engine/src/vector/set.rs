@@ -1,91 +1,24 @@
 //! The vectors of one embedder, as one commit sees them.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::bounds::Bounds;
 use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds, fetch};
 use super::distance::{Probe, floats};
-use super::graphs::{Graphs, Sealed};
+use super::flags::Flags;
 use super::limits::EXACT_MAX;
 use super::log::{Log, Record, Shape};
+use super::recent::Recent;
 use super::sent::DocumentVectors;
 use super::table::{Slot, Table};
 use crate::error::Result;
-
-/// Which documents have what, under one embedder.
-#[derive(Debug, Clone, Default)]
-pub struct Flags {
-    /// At least one vector.
-    pub embedded: RoaringBitmap,
-    /// What they have, or have not, was said by the client.
-    pub user_provided: RoaringBitmap,
-    /// Nothing is made anew.
-    pub skip_regenerate: RoaringBitmap,
-    /// Documents with a vector made from the fragment of that number.
-    pub fragments: BTreeMap<u8, RoaringBitmap>,
-}
-
-impl Flags {
-    /// Notes what is known of a document from here on.
-    pub fn put(&mut self, docid: u32, embedded: bool, user_provided: bool, skip_regenerate: bool) {
-        let set = |bitmap: &mut RoaringBitmap, on: bool| {
-            if on {
-                bitmap.insert(docid)
-            } else {
-                bitmap.remove(docid)
-            };
-        };
-        set(&mut self.embedded, embedded);
-        set(&mut self.user_provided, user_provided);
-        set(&mut self.skip_regenerate, skip_regenerate);
-    }
-
-    /// Notes which fragments a document's vectors are made from, after [`Flags::put`].
-    pub fn put_fragments(&mut self, docid: u32, fragments: Option<&[u8]>) {
-        for documents in self.fragments.values_mut() {
-            documents.remove(docid);
-        }
-        for fragment in fragments.unwrap_or_default() {
-            self.fragments.entry(*fragment).or_default().insert(docid);
-        }
-    }
-
-    /// Whether a document's vectors are made from fragments.
-    pub fn is_fragmented(&self, docid: u32) -> bool {
-        self.fragments.values().any(|documents| documents.contains(docid))
-    }
-
-    /// Whether anything is known of a document.
-    pub fn knows(&self, docid: u32) -> bool {
-        self.embedded.contains(docid)
-            || self.user_provided.contains(docid)
-            || self.skip_regenerate.contains(docid)
-    }
-
-    /// Documents of which anything is known.
-    pub fn known(&self) -> RoaringBitmap {
-        &self.embedded | &self.user_provided | &self.skip_regenerate
-    }
-}
-
-/// Between what the distance of a document lies.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// Whose.
-    pub docid: u32,
-    /// It is not nearer.
-    pub lower: f32,
-    /// It is not further.
-    pub upper: f32,
-}
 
 /// The vectors of one embedder. Never changes.
 #[derive(Clone)]
 pub struct VectorSet {
     log: Log,
-    graphs: Arc<Graphs>,
     recent: Recent,
     table: Table,
     codes: Codes,
@@ -100,10 +33,9 @@ pub struct VectorSet {
 }
 
 impl VectorSet {
-    /// Nothing yet, over a log without records; `graphs` are those of the log it was rewritten from.
-    pub fn new(log: Log, sequence: u64, graphs: Option<Arc<Graphs>>) -> Self {
+    /// Nothing yet, over a log without records.
+    pub fn new(log: Log, sequence: u64) -> Self {
         Self {
-            graphs: graphs.unwrap_or_else(|| Graphs::of_log(log.path())),
             recent: Recent::default(),
             log,
             table: Table::default(),
@@ -123,7 +55,7 @@ impl VectorSet {
     pub fn read(log: Log, sequence: u64) -> Result<Self> {
         let mut records = Vec::new();
         log.each(0, |record| records.push(record))?;
-        Ok(Self::new(log, sequence, None).with(records))
+        Ok(Self::new(log, sequence).with(records))
     }
 
     /// The same over a log that went on.
@@ -196,19 +128,13 @@ impl VectorSet {
         &self.log
     }
 
-    /// Caches over its vectors.
-    pub fn graphs(&self) -> &Arc<Graphs> {
-        &self.graphs
-    }
-
     /// Whether there are enough vectors for graphs to pay.
     pub fn wants_graphs(&self) -> bool {
         self.is_coded() && self.vectors > EXACT_MAX
     }
 
-    /// Documents whose vectors lie in no graph of `sealed`.
-    pub fn outside(&self, sealed: &Sealed) -> Arc<RoaringBitmap> {
-        let reached = sealed.last().map_or(0, |graph| graph.covers().end);
+    /// Documents whose records have the number `reached` or a later one.
+    pub fn since(&self, reached: u64) -> Arc<RoaringBitmap> {
         self.recent.get(reached, || {
             let embedded = self.flags.embedded.iter();
             embedded.filter(|docid| self.table.get(*docid).sequence() >= reached).collect()
@@ -346,38 +272,6 @@ impl VectorSet {
             }
         })?;
         Ok(live)
-    }
-}
-
-/// Documents whose records lie behind a sequence number, kept until another one is asked for.
-#[derive(Default)]
-struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
-
-impl Recent {
-    fn get(&self, from: u64, find: impl FnOnce() -> RoaringBitmap) -> Arc<RoaringBitmap> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*kept {
-            Some((known, documents)) if *known == from => Arc::clone(documents),
-            _ => Arc::clone(&kept.insert((from, Arc::new(find()))).1),
-        }
-    }
-
-    /// A document got a new record, with vectors or without.
-    fn note(&mut self, docid: u32, embedded: bool) {
-        if let Some((_, documents)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            let documents = Arc::make_mut(documents);
-            if embedded {
-                documents.insert(docid)
-            } else {
-                documents.remove(docid)
-            };
-        }
-    }
-}
-
-impl Clone for Recent {
-    fn clone(&self) -> Self {
-        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
     }
 }
 

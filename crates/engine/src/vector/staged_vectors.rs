@@ -16,13 +16,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::embedder::{Embedder, embedders_of};
+use super::flags::Flags;
 use super::graphs::lineage_of;
 use super::log::{LogWriter, Record, Shape};
 use super::missing_vectors::MissingVectors;
 use super::pending_embeddings::{Asked, NO_FRAGMENT, VectorPage, Want};
 use super::readback::entry;
 use super::sent::{DocumentVectors, Sent, kept_raw, read_sent, vectors_in};
-use super::set::{Flags, VectorSet};
+use super::set::VectorSet;
+use super::vector_index::VectorIndex;
 use super::vectors::{DIRECTORY, Kept, LOG_SUFFIX, Vectors};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
@@ -66,26 +68,30 @@ pub struct StagedVectors {
 struct StagedEmbedder {
     embedder: Embedder,
     /// None: it starts from nothing.
-    base: Option<Arc<VectorSet>>,
+    base: Option<VectorIndex>,
     /// None: the document has nothing any more.
     changes: BTreeMap<u32, Option<DocumentVectors>>,
     wants: BTreeMap<u32, Want>,
 }
 
 impl StagedEmbedder {
-    fn new(embedder: Embedder, base: Option<Arc<VectorSet>>) -> Self {
+    fn new(embedder: Embedder, base: Option<VectorIndex>) -> Self {
         Self { embedder, base, changes: BTreeMap::new(), wants: BTreeMap::new() }
+    }
+
+    fn base(&self) -> Option<&VectorSet> {
+        self.base.as_ref().map(VectorIndex::set)
     }
 
     fn state(&self, docid: u32) -> Option<DocumentVectors> {
         match self.changes.get(&docid) {
             Some(changed) => changed.clone(),
-            None => self.base.as_ref()?.get(docid),
+            None => self.base()?.get(docid),
         }
     }
 
     fn flags(&self) -> Flags {
-        let mut flags = self.base.as_ref().map(|base| base.flags().clone()).unwrap_or_default();
+        let mut flags = self.base().map(|base| base.flags().clone()).unwrap_or_default();
         for (docid, state) in &self.changes {
             let state = state.as_ref();
             let is = |test: fn(&DocumentVectors) -> bool| state.is_some_and(test);
@@ -103,7 +109,7 @@ impl StagedEmbedder {
     fn skips(&self, docid: u32) -> bool {
         match self.changes.get(&docid) {
             Some(changed) => changed.as_ref().is_some_and(|state| state.skip_regenerate),
-            None => self.base.as_ref().is_some_and(|base| base.flags().skip_regenerate.contains(docid)),
+            None => self.base().is_some_and(|base| base.flags().skip_regenerate.contains(docid)),
         }
     }
 
@@ -122,8 +128,8 @@ impl StagedVectors {
     pub fn new(settings: &Settings, base: Arc<Vectors>) -> Result<Self> {
         let mut embedders = BTreeMap::new();
         for (name, embedder) in embedders_of(settings) {
-            let set = base.set(&name)?;
-            embedders.insert(name, StagedEmbedder::new(embedder, set));
+            let index = base.index(&name)?;
+            embedders.insert(name, StagedEmbedder::new(embedder, index));
         }
         Ok(Self { base, embedders })
     }
@@ -139,7 +145,7 @@ impl StagedVectors {
         match staged.changes.get(&docid) {
             Some(changed) => changed.as_ref().map(CurrentVectors::from),
             None => {
-                let flags = staged.base.as_ref()?.flags();
+                let flags = staged.base()?.flags();
                 let skip_regenerate = flags.skip_regenerate.contains(docid);
                 flags.knows(docid).then_some(CurrentVectors { skip_regenerate })
             }
@@ -196,7 +202,7 @@ impl StagedVectors {
         let Some(staged) = self.embedders.get(name) else { return false };
         match staged.changes.get(&docid) {
             Some(changed) => changed.as_ref().is_some_and(|state| state.fragments.is_some()),
-            None => staged.base.as_ref().is_some_and(|base| base.flags().is_fragmented(docid)),
+            None => staged.base().is_some_and(|base| base.flags().is_fragmented(docid)),
         }
     }
 
@@ -244,7 +250,7 @@ impl StagedVectors {
     pub fn remove(&mut self, docid: u32) {
         for staged in self.embedders.values_mut() {
             staged.wants.remove(&docid);
-            match staged.base.as_ref().is_some_and(|base| base.flags().knows(docid)) {
+            match staged.base().is_some_and(|base| base.flags().knows(docid)) {
                 true => staged.changes.insert(docid, None),
                 false => staged.changes.remove(&docid),
             };
@@ -362,11 +368,11 @@ impl StagedVectors {
         let mut kept = BTreeMap::new();
         for (name, staged) in &self.embedders {
             let unchanged = staged.changes.is_empty();
-            let same_base = staged.base.as_ref().filter(|base| base.shape() == staged.shape());
+            let same_base = staged.base().filter(|base| base.shape() == staged.shape());
             if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.kept(name)) {
                 kept.insert(name.clone(), Arc::clone(known));
-            } else if let Some(set) = write_embedder(staged, &directory.join(DIRECTORY))? {
-                kept.insert(name.clone(), Arc::new(Kept::written(set)));
+            } else if let Some(index) = write_embedder(staged, &directory.join(DIRECTORY))? {
+                kept.insert(name.clone(), Arc::new(Kept::written(index)));
             }
         }
         Ok(Vectors::written(kept))
@@ -374,20 +380,21 @@ impl StagedVectors {
 }
 
 /// Appends to the log there is, or begins one. None if there is nothing to write.
-fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorSet>> {
+fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorIndex>> {
     let shape = staged.shape();
     let changes = || staged.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
     let base = match &staged.base {
         None if changes().next().is_none() => return Ok(None),
         base => base.as_ref(),
     };
-    let Some(base) = base else {
+    let Some(index) = base else {
         let mut writer = LogWriter::create(&directory.join(first_name()), shape, 0)?;
         let records: Vec<Record> =
             changes().map(|(docid, state)| writer.write(docid, Some(state))).collect::<Result<_>>()?;
         let (log, sequence) = writer.finish()?;
-        return Ok(Some(VectorSet::new(log, sequence, None).with(records)));
+        return Ok(Some(VectorIndex::new(VectorSet::new(log, sequence).with(records))));
     };
+    let base = index.set();
     if base.shape() == shape && !base.is_mostly_dead() {
         let mut writer = LogWriter::append(base.log(), base.sequence())?;
         let records: Vec<Record> = staged
@@ -396,7 +403,7 @@ fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<Ve
             .map(|(docid, state)| writer.write(*docid, state.as_ref()))
             .collect::<Result<_>>()?;
         let (log, sequence) = writer.finish()?;
-        return Ok(Some(base.continued(log, sequence).with(records)));
+        return Ok(Some(index.followed_by(base.continued(log, sequence).with(records))));
     }
     let mut records = Vec::new();
     let rewritten = base.shape() == shape;
@@ -417,9 +424,9 @@ fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<Ve
         records.push(writer.write(docid, Some(state))?);
     }
     let (log, sequence) = writer.finish()?;
+    let set = VectorSet::new(log, sequence).with(records);
     // Rewriting keeps sequence numbers, and with them the graphs.
-    let graphs = rewritten.then(|| Arc::clone(base.graphs()));
-    Ok(Some(VectorSet::new(log, sequence, graphs).with(records)))
+    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set) }))
 }
 
 /// A log that none came before.

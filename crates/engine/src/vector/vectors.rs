@@ -7,9 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
 
+use super::flags::Flags;
 use super::graphs::{GRAPH_SUFFIX, lineage_of};
 use super::log::Log;
-use super::set::{Flags, VectorSet};
+use super::set::VectorSet;
+use super::vector_index::VectorIndex;
 use crate::error::{Context, Result};
 use crate::store::{Snapshot, VectorLog};
 
@@ -28,29 +30,30 @@ pub struct Vectors {
 pub struct Kept {
     reference: VectorLog,
     path: PathBuf,
-    read: OnceLock<Arc<VectorSet>>,
+    read: OnceLock<VectorIndex>,
 }
 
 impl Kept {
     /// Vectors that were just written.
-    pub fn written(set: VectorSet) -> Self {
+    pub fn written(index: VectorIndex) -> Self {
+        let set = index.set();
         let path = set.log().path().to_owned();
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let reference = VectorLog { file, bytes: set.log().end(), sequence: set.sequence() };
-        Self { reference, path, read: OnceLock::from(Arc::new(set)) }
+        Self { reference, path, read: OnceLock::from(index) }
     }
 
     /// The vectors.
     ///
     /// # Errors
     /// Internal, naming the file, if it is damaged.
-    pub fn set(&self) -> Result<Arc<VectorSet>> {
-        if let Some(set) = self.read.get() {
-            return Ok(Arc::clone(set));
+    pub fn index(&self) -> Result<VectorIndex> {
+        if let Some(index) = self.read.get() {
+            return Ok(index.clone());
         }
         let log = Log::open(&self.path, self.reference.bytes)?;
-        let set = Arc::new(VectorSet::read(log, self.reference.sequence)?);
-        Ok(Arc::clone(self.read.get_or_init(|| set)))
+        let index = VectorIndex::new(VectorSet::read(log, self.reference.sequence)?);
+        Ok(self.read.get_or_init(|| index).clone())
     }
 }
 
@@ -90,8 +93,8 @@ impl Vectors {
     }
 
     /// The vectors of an embedder; None if it has none.
-    pub fn set(&self, embedder: &str) -> Result<Option<Arc<VectorSet>>> {
-        self.kept.get(embedder).map(|kept| kept.set()).transpose()
+    pub fn index(&self, embedder: &str) -> Result<Option<VectorIndex>> {
+        self.kept.get(embedder).map(|kept| kept.index()).transpose()
     }
 
     /// Which documents have what under an embedder.
@@ -99,14 +102,15 @@ impl Vectors {
         if let Some(preview) = &self.preview {
             return Ok(preview.get(embedder).cloned().unwrap_or_default());
         }
-        Ok(self.set(embedder)?.map(|set| set.flags().clone()).unwrap_or_default())
+        Ok(self.index(embedder)?.map(|index| index.set().flags().clone()).unwrap_or_default())
     }
 
     /// Vectors of all embedders, and documents that have any.
     pub fn counts(&self) -> Result<(u64, u64)> {
         let (mut vectors, mut embedded) = (0, RoaringBitmap::new());
         for kept in self.kept.values() {
-            let set = kept.set()?;
+            let index = kept.index()?;
+            let set = index.set();
             vectors += set.vectors();
             embedded |= &set.flags().embedded;
         }
@@ -149,14 +153,12 @@ impl Vectors {
 
     /// Sees to the graphs of all vectors that were read.
     pub fn tend(&self) {
-        for set in self.kept.values().filter_map(|kept| kept.read.get()) {
-            set.graphs().tend(set);
-        }
+        self.kept.values().filter_map(|kept| kept.read.get()).for_each(VectorIndex::tend);
     }
 
     /// Stops what is done in the background, soon and for good.
     pub fn stop(&self) {
-        self.kept.values().filter_map(|kept| kept.read.get()).for_each(|set| set.graphs().stop());
+        self.kept.values().filter_map(|kept| kept.read.get()).for_each(|index| index.graphs().stop());
     }
 
     /// Copies the logs, as far as they count, and the graphs there are, below `target`.

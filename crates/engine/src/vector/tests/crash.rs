@@ -313,7 +313,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
     assert!(acknowledged > KILLS);
     // Graphs that were on their way are made anew, and find what there is.
     let vectors = Vectors::of(&Index::open(&path, LIMITS).unwrap().snapshot().unwrap());
-    let set = vectors.set("v").unwrap().unwrap();
-    set.graphs().tend_now(&set).unwrap();
-    assert_eq!(set.graphs().sealed().len(), 1);
+    let index = vectors.index("v").unwrap().unwrap();
+    index.tend_now().unwrap();
+    assert_eq!(index.graphs().sealed().len(), 1);
 }

@@ -296,8 +296,8 @@ fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, sh
     staged.write(folder).unwrap()
 }
 
-fn first_ten(set: &Arc<VectorSet>, query: &[f32], within: &RoaringBitmap, graphs: bool) -> Vec<u32> {
-    let nearest = Nearest::new(Some(Arc::clone(set)), &embedders_of(&settings())["v"], &[query.to_vec()]);
+fn first_ten(index: &VectorIndex, query: &[f32], within: &RoaringBitmap, graphs: bool) -> Vec<u32> {
+    let nearest = Nearest::new(Some(index.clone()), &embedders_of(&settings())["v"], &[query.to_vec()]);
     let deadline = Instant::now() + Duration::from_secs(60);
     let wanted = if graphs { 10 } else { usize::MAX };
     let mut neighbours = nearest.among(within, wanted, deadline).unwrap();
@@ -310,23 +310,23 @@ fn first_ten(set: &Arc<VectorSet>, query: &[f32], within: &RoaringBitmap, graphs
 }
 
 /// The share of the true first ten that are found with graphs.
-fn recall(set: &Arc<VectorSet>, within: &RoaringBitmap) -> f64 {
+fn recall(index: &VectorIndex, within: &RoaringBitmap) -> f64 {
     let found = (0..40).map(|query| {
         let query = row(1_000_003 + query);
-        let truth = first_ten(set, &query, within, false);
-        first_ten(set, &query, within, true).iter().filter(|docid| truth.contains(docid)).count()
+        let truth = first_ten(index, &query, within, false);
+        first_ten(index, &query, within, true).iter().filter(|docid| truth.contains(docid)).count()
     });
     found.sum::<usize>() as f64 / 400.0
 }
 
 /// Documents in order with their scores, as far as the caller goes on asking.
 fn in_order(
-    set: &Arc<VectorSet>,
+    index: &VectorIndex,
     query: &[f32],
     within: &RoaringBitmap,
     wanted: usize,
 ) -> Vec<(Vec<u32>, f32)> {
-    let nearest = Nearest::new(Some(Arc::clone(set)), &embedders_of(&settings())["v"], &[query.to_vec()]);
+    let nearest = Nearest::new(Some(index.clone()), &embedders_of(&settings())["v"], &[query.to_vec()]);
     let deadline = Instant::now() + Duration::from_secs(60);
     let mut neighbours = nearest.among(within, wanted, deadline).unwrap();
     let next =
@@ -353,15 +353,15 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
             DocumentVectors { user_provided: true, skip_regenerate: true, rows, ..Default::default() };
         staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
     }
-    let set = staged.write(folder.path()).unwrap().set("v").unwrap().unwrap();
+    let index = staged.write(folder.path()).unwrap().index("v").unwrap().unwrap();
     let all: RoaringBitmap = (0..3000).collect();
     let some: RoaringBitmap = (0..3000).filter(|docid| docid % 7 < 3).collect();
     for query in [row(7), row(1_000_003), row(17).iter().map(|it| it * 1e30).collect(), vec![0.0; 16]] {
         for within in [&all, &some] {
-            let whole = in_order(&set, &query, within, usize::MAX);
+            let whole = in_order(&index, &query, within, usize::MAX);
             assert_eq!(whole.iter().map(|(docids, _)| docids.len()).sum::<usize>(), within.len() as usize);
             for wanted in [1, 10, 40] {
-                assert!(in_order(&set, &query, within, wanted) == whole, "{wanted} of {}", within.len());
+                assert!(in_order(&index, &query, within, wanted) == whole, "{wanted} of {}", within.len());
             }
         }
     }
@@ -373,28 +373,28 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let folder = tempfile::tempdir().unwrap();
     let all = RoaringBitmap::from_iter(0..count + 500);
     let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
-    let set = vectors.set("v").unwrap().unwrap();
-    set.graphs().tend_now(&set).unwrap();
-    assert_eq!(set.graphs().sealed().len(), 1);
-    assert!(recall(&set, &all) >= 0.97);
-    let itself = |docid: &u32| first_ten(&set, &row(*docid), &all, true)[0] == *docid;
+    let index = vectors.index("v").unwrap().unwrap();
+    index.tend_now().unwrap();
+    assert_eq!(index.graphs().sealed().len(), 1);
+    assert!(recall(&index, &all) >= 0.97);
+    let itself = |docid: &u32| first_ten(&index, &row(*docid), &all, true)[0] == *docid;
     assert_eq!((0..count).step_by(10).filter(itself).count(), count as usize / 10, "each finds itself");
     let odd: RoaringBitmap = (0..count).filter(|docid| docid % 20 != 0).collect();
-    assert!(recall(&set, &odd) >= 0.95);
+    assert!(recall(&index, &odd) >= 0.95);
 
     // Newer vectors stand outside of the graph, and older ones in it are not proposed any more.
     vectors = written(folder.path(), vectors, count..count + 500, 0);
     vectors = written(folder.path(), vectors, (0..2000).map(|at| at * 10), 500_000);
-    let set = vectors.set("v").unwrap().unwrap();
-    assert!(recall(&set, &all) >= 0.97);
+    let index = vectors.index("v").unwrap().unwrap();
+    assert!(recall(&index, &all) >= 0.97);
     let fresh = row(500_010);
-    assert_eq!(first_ten(&set, &fresh, &all, true)[0], 10);
+    assert_eq!(first_ten(&index, &fresh, &all, true)[0], 10);
 
     // Read again from the files; then with a damaged one, which is made anew.
     let logs = vectors.logs();
-    let reopen = || Vectors::of_commit(folder.path(), &logs).set("v").unwrap().unwrap();
+    let reopen = || Vectors::of_commit(folder.path(), &logs).index("v").unwrap().unwrap();
     let again = reopen();
-    again.graphs().tend_now(&again).unwrap();
+    again.tend_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "what came since is added");
     let graph = fs::read_dir(folder.path().join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
     let graph = graph.into_iter().find(|path| path.extension().is_some_and(|it| it == "graph")).unwrap();
@@ -404,7 +404,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     fs::write(&graph, &bytes).unwrap();
     assert!(Graph::load(&graph, 16).is_err_and(|error| error.to_string().contains("checksum")));
     let again = reopen();
-    again.graphs().tend_now(&again).unwrap();
+    again.tend_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "made anew, with the newest");
     assert!(recall(&again, &all) >= 0.97);
 }
@@ -415,16 +415,16 @@ fn recall_does_not_fall_over_many_rounds_of_changes() {
     let folder = tempfile::tempdir().unwrap();
     let all = RoaringBitmap::from_iter(0..count);
     let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
-    let set = vectors.set("v").unwrap().unwrap();
-    set.graphs().tend_now(&set).unwrap();
-    let before = recall(&set, &all);
+    let index = vectors.index("v").unwrap().unwrap();
+    index.tend_now().unwrap();
+    let before = recall(&index, &all);
     for round in 1..=20u32 {
         let changed = (0..count).filter(|docid| docid % 20 == round % 20);
         vectors = written(folder.path(), vectors, changed, round * 40_000);
-        let set = vectors.set("v").unwrap().unwrap();
-        set.graphs().tend_now(&set).unwrap();
+        let index = vectors.index("v").unwrap().unwrap();
+        index.tend_now().unwrap();
     }
-    let set = vectors.set("v").unwrap().unwrap();
-    assert_eq!(set.vectors(), u64::from(count));
-    assert!(recall(&set, &all) >= before - 0.01);
+    let index = vectors.index("v").unwrap().unwrap();
+    assert_eq!(index.set().vectors(), u64::from(count));
+    assert!(recall(&index, &all) >= before - 0.01);
 }

@@ -1,0 +1,37 @@
+//! Which documents have vectors that lie in no graph yet?
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use roaring::RoaringBitmap;
+
+/// Documents whose records lie behind a sequence number, kept until another one is asked for.
+#[derive(Default)]
+pub(super) struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
+
+impl Recent {
+    pub(super) fn get(&self, from: u64, find: impl FnOnce() -> RoaringBitmap) -> Arc<RoaringBitmap> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some((known, documents)) if *known == from => Arc::clone(documents),
+            _ => Arc::clone(&kept.insert((from, Arc::new(find()))).1),
+        }
+    }
+
+    /// A document got a new record, with vectors or without.
+    pub(super) fn note(&mut self, docid: u32, embedded: bool) {
+        if let Some((_, documents)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let documents = Arc::make_mut(documents);
+            if embedded {
+                documents.insert(docid)
+            } else {
+                documents.remove(docid)
+            };
+        }
+    }
+}
+
+impl Clone for Recent {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
+    }
+}
