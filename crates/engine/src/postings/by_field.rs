@@ -8,15 +8,15 @@ use crate::fields::FieldId;
 pub(super) type ByField<T> = Vec<(FieldId, T)>;
 
 /// Something on its way, field by field. Many documents have few fields, so each is found by its number.
-pub(super) struct Fields<T>(Vec<Option<T>>);
+pub(super) struct ByFieldBuilder<T>(Vec<Option<T>>);
 
-impl<T> Default for Fields<T> {
+impl<T> Default for ByFieldBuilder<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> Fields<T> {
+impl<T> ByFieldBuilder<T> {
     pub(super) fn of(&mut self, field: FieldId, empty: impl FnOnce() -> T) -> &mut T {
         let at = usize::from(field);
         if at >= self.0.len() {

@@ -25,19 +25,19 @@ pub(super) struct Cache {
     /// the whole commit once that would have taken less.
     pub(super) positions_read: GenerationCache<Box<str>, AtomicU64>,
     /// Likewise its places.
-    pub(super) places_read: GenerationCache<Box<str>, AtomicU64>,
+    pub(super) occurrences_read: GenerationCache<Box<str>, AtomicU64>,
     /// Likewise distances of two words.
     pub(super) near_read: GenerationCache<(Side, Side), AtomicU64>,
     /// Positions of frequent words and of short beginnings.
     pub(super) positions: GenerationCache<Box<str>, PositionDocs>,
     /// Places of words that are not frequent.
-    pub(super) places: GenerationCache<Box<str>, Occurrences>,
+    pub(super) occurrences: GenerationCache<Box<str>, Occurrences>,
     /// Documents where one follows the other, by distance.
     pub(super) near: GenerationCache<(Side, Side), ByDistance>,
     /// Documents by field and number of words there.
     pub(super) lengths: GenerationCache<(FieldId, usize), RoaringBitmap>,
     /// Where a word is best cut in two, as a byte offset; None where it cannot be.
-    pub(super) cuts: GenerationCache<(Box<str>, Option<usize>), Option<usize>>,
+    pub(super) splits: GenerationCache<(Box<str>, Option<usize>), Option<usize>>,
 }
 
 /// Bytes of one generation of one cache of a commit; there are at most two of each.

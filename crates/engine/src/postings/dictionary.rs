@@ -10,7 +10,7 @@ use tantivy_fst::Automaton;
 
 use super::automata::Near;
 use super::reader::Postings;
-use super::word::{List, Word};
+use super::word::{TermList, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -123,7 +123,7 @@ impl Postings {
             for head in &mut heads {
                 head.drain(&token, |field, segment, info| {
                     if self.searchable.weight(field).is_some() {
-                        lists.push(List { segment, field, info: info.clone() });
+                        lists.push(TermList { segment, field, info: info.clone() });
                     }
                 });
             }
@@ -141,7 +141,7 @@ impl Postings {
         if !self.searchable.word_forgives(&word.text) {
             return Ok(false);
         }
-        let forgiving = |list: &&List| self.searchable.field_forgives(list.field);
+        let forgiving = |list: &&TermList| self.searchable.field_forgives(list.field);
         self.is_any_live(word.lists.iter().filter(forgiving))
     }
 
@@ -150,11 +150,11 @@ impl Postings {
         self.is_any_live(word.lists.iter())
     }
 
-    fn is_any_live<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<bool> {
+    fn is_any_live<'w>(&self, lists: impl Iterator<Item = &'w TermList>) -> Result<bool> {
         for list in lists {
             let segment = &self.snapshot.segments()[list.segment];
-            let lost = segment.reader.max_doc() - segment.live.len() as u32;
-            if list.info.doc_freq > lost {
+            let deleted = segment.reader.max_doc() - segment.live.len() as u32;
+            if list.info.doc_freq > deleted {
                 return Ok(true);
             }
             let index = &self.indexes[list.segment];

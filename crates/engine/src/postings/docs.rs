@@ -10,7 +10,7 @@ use super::by_field::{ByField, unite};
 use super::field_docs::FieldDocs;
 use super::list_reader::{ListReader, WHOLE};
 use super::reader::Postings;
-use super::word::{List, Word};
+use super::word::{TermList, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::{DELETED, DocidSet};
@@ -45,12 +45,15 @@ impl Postings {
         }
         let forgiving = (!self.searchable.word_forgives(&word.text)).then(Vec::new);
         let docs = Arc::new(FieldDocs::new(all, forgiving));
-        self.keep(&self.cache.words, word.text.clone(), Arc::clone(&docs), docs.bytes());
+        self.cache_value(&self.cache.words, word.text.clone(), Arc::clone(&docs), docs.bytes());
         Ok(docs)
     }
 
-    fn by_field<'w>(&self, lists: impl Iterator<Item = &'w List>) -> Result<Vec<(FieldId, RoaringBitmap)>> {
-        let mut lists: Vec<&List> = lists.collect();
+    fn by_field<'w>(
+        &self,
+        lists: impl Iterator<Item = &'w TermList>,
+    ) -> Result<Vec<(FieldId, RoaringBitmap)>> {
+        let mut lists: Vec<&TermList> = lists.collect();
         lists.sort_by_key(|list| list.field);
         lists
             .chunk_by(|a, b| a.field == b.field)
@@ -59,7 +62,7 @@ impl Postings {
             .collect()
     }
 
-    fn union(&self, lists: &[&List]) -> Result<RoaringBitmap> {
+    fn union(&self, lists: &[&TermList]) -> Result<RoaringBitmap> {
         let documents = self.snapshot.documents();
         let mut docs = DocidSet::new(documents.min().unwrap_or(0), documents.max().unwrap_or(0));
         let mut readers: Vec<ListReader> =
@@ -76,7 +79,7 @@ impl Postings {
         Ok(docs.finish())
     }
 
-    pub(super) fn open_list(&self, list: &List, option: IndexRecordOption) -> Result<SegmentPostings> {
+    pub(super) fn open_list(&self, list: &TermList, option: IndexRecordOption) -> Result<SegmentPostings> {
         Ok(self.indexes[list.segment].read_postings_from_terminfo(&list.info, option)?)
     }
 }

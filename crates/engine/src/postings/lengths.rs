@@ -26,7 +26,7 @@ impl Postings {
         }
         let docs = Arc::new(docs);
         let bytes = docs.serialized_size();
-        self.keep(&self.cache.lengths, (field, words), Arc::clone(&docs), bytes);
+        self.cache_value(&self.cache.lengths, (field, words), Arc::clone(&docs), bytes);
         Ok(docs)
     }
 }

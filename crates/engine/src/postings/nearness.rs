@@ -35,7 +35,7 @@ impl Postings {
         if let Some(known) = self.cache.near.get(&key) {
             return Ok(known);
         }
-        self.share_segments(|segment| segment.kept_near(left, right, orders).map(|_| ()))?;
+        self.share_segments(|segment| segment.cached_near(left, right, orders).map(|_| ()))?;
         let mut near = ByDistance::default();
         for segment in self.segments() {
             segment.near(left, right, orders, |field, distance, docs| {
@@ -44,7 +44,7 @@ impl Postings {
                 }
             })?;
         }
-        Ok(self.keep_near(key, near))
+        Ok(self.cache_near(key, near))
     }
 
     /// The same, if it is known, or quickly worked out beside what it took to read some of the documents that hold
@@ -74,15 +74,15 @@ impl Postings {
         }
         let (lefts, rights) = (self.side_occurrences(left, &both)?, self.side_occurrences(right, &both)?);
         if orders == Orders::Both {
-            self.keep_near((right.clone(), left.clone()), by_distance(rights.distances_to(&lefts)));
+            self.cache_near((right.clone(), left.clone()), by_distance(rights.distances_to(&lefts)));
         }
-        Ok(Some(self.keep_near(key, by_distance(lefts.distances_to(&rights)))))
+        Ok(Some(self.cache_near(key, by_distance(lefts.distances_to(&rights)))))
     }
 
-    fn keep_near(&self, key: (Side, Side), near: ByDistance) -> Arc<ByDistance> {
+    fn cache_near(&self, key: (Side, Side), near: ByDistance) -> Arc<ByDistance> {
         let near = Arc::new(near);
         let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
-        self.keep(&self.cache.near, key, Arc::clone(&near), bytes);
+        self.cache_value(&self.cache.near, key, Arc::clone(&near), bytes);
         near
     }
 

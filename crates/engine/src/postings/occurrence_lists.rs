@@ -10,7 +10,7 @@ use tantivy::{DocId, DocSet};
 use super::list_reader::{ListReader, WHOLE};
 use super::occurrences::{Occurrences, pack, unpack};
 use super::reader::Postings;
-use super::word::{List, Word};
+use super::word::{TermList, Word};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::DELETED;
@@ -18,8 +18,8 @@ use crate::store::DELETED;
 impl Postings {
     /// Places in documents of `universe` of all words that begin with `prefix`.
     pub fn prefix_occurrences(&self, prefix: &str, universe: &RoaringBitmap) -> Result<Occurrences> {
-        let mut places = Vec::new();
-        let searched = |place: &u64| self.searchable.weight(unpack(*place).1).is_some();
+        let mut packed = Vec::new();
+        let searched = |packed: &u64| self.searchable.weight(unpack(*packed).1).is_some();
         for (at, segment) in self.segments().enumerate() {
             let here = universe & &*self.snapshot.segments()[at].live;
             if here.is_empty() {
@@ -28,29 +28,29 @@ impl Postings {
             if let Some(initial) = segment.initials(prefix) {
                 segment.visit_initial(initial, &here, |docid, field, positions| {
                     let found = positions.iter().map(|&position| pack(docid, field, position));
-                    places.extend(found.filter(searched));
+                    packed.extend(found.filter(searched));
                 })?;
                 continue;
             }
-            match segment.prefix_places(prefix)? {
-                Some(kept) => {
-                    places.extend(kept.value.within(&here).into_places().into_iter().filter(searched))
+            match segment.prefix_occurrences(prefix)? {
+                Some(cached) => {
+                    packed.extend(cached.value.within(&here).into_packed().into_iter().filter(searched))
                 }
                 None => {
                     let mut lists = Vec::new();
                     segment.each_term(prefix, |_, field, info| {
                         if self.searchable.weight(field).is_some() {
-                            lists.push(List { segment: at, field, info: info.clone() });
+                            lists.push(TermList { segment: at, field, info: info.clone() });
                         }
                         Ok(())
                     })?;
                     self.visit_lists(lists.iter(), &here, |docid, field, positions| {
-                        places.extend(positions.iter().map(|&position| pack(docid, field, position)));
+                        packed.extend(positions.iter().map(|&position| pack(docid, field, position)));
                     })?;
                 }
             }
         }
-        Ok(Occurrences::new(places))
+        Ok(Occurrences::new(packed))
     }
 
     /// Places of any of `words` in documents of `universe`.
@@ -59,11 +59,11 @@ impl Postings {
         words: impl Iterator<Item = &'w Word>,
         universe: &RoaringBitmap,
     ) -> Result<Occurrences> {
-        let mut places = Vec::new();
+        let mut packed = Vec::new();
         self.visit_positions(words, universe, |docid, field, positions| {
-            places.extend(positions.iter().map(|&position| pack(docid, field, position)));
+            packed.extend(positions.iter().map(|&position| pack(docid, field, position)));
         })?;
-        Ok(Occurrences::new(places))
+        Ok(Occurrences::new(packed))
     }
 
     /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each
@@ -76,8 +76,8 @@ impl Postings {
     ) -> Result<()> {
         let mut lists = Vec::new();
         for word in words {
-            match self.word_places(word, universe)? {
-                Some(kept) => kept.visit_within(universe, &mut visit),
+            match self.word_occurrences(word, universe)? {
+                Some(known) => known.visit_within(universe, &mut visit),
                 None => lists.extend(&word.lists),
             }
         }
@@ -85,18 +85,18 @@ impl Postings {
     }
 
     /// All places of a word, read once; None while reading those in `universe` is as quick, or if it is a frequent one.
-    fn word_places(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
+    fn word_occurrences(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
         let frequency = word.frequency_bound();
-        if frequency > PLACES_FREQUENCY_MAX {
+        if frequency > OCCURRENCES_FREQUENCY_MAX {
             return Ok(None);
         }
-        if let Some(known) = self.cache.places.get(&word.text) {
+        if let Some(known) = self.cache.occurrences.get(&word.text) {
             return Ok(Some(known));
         }
-        if self.cache.places_read.count(&word.text, universe.len()) * SKIP_COST < frequency {
+        if self.cache.occurrences_read.count(&word.text, universe.len()) * SKIP_COST < frequency {
             return Ok(None);
         }
-        let mut places = Vec::with_capacity(frequency as usize);
+        let mut packed = Vec::with_capacity(frequency as usize);
         for list in &word.lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
             ListReader::new(&self.indexes[list.segment], &self.budget).each_doc_with_positions(
@@ -106,19 +106,25 @@ impl Postings {
                 |doc| docids[doc as usize] != DELETED,
                 |doc, positions| {
                     let docid = docids[doc as usize];
-                    places.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                    packed.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
                 },
             )?;
         }
-        let places = Arc::new(Occurrences::new(places));
-        let (key, bytes) = (word.text.clone(), places.bytes());
-        self.keep_within(PLACES_BYTES_MAX, &self.cache.places, key, Arc::clone(&places), bytes);
-        Ok(Some(places))
+        let occurrences = Arc::new(Occurrences::new(packed));
+        let (key, bytes) = (word.text.clone(), occurrences.bytes());
+        self.cache_within(
+            OCCURRENCES_BYTES_MAX,
+            &self.cache.occurrences,
+            key,
+            Arc::clone(&occurrences),
+            bytes,
+        );
+        Ok(Some(occurrences))
     }
 
     fn visit_lists<'l>(
         &self,
-        lists: impl Iterator<Item = &'l List>,
+        lists: impl Iterator<Item = &'l TermList>,
         universe: &RoaringBitmap,
         mut visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Result<()> {
@@ -183,7 +189,7 @@ struct Targets<'a> {
 
 impl Targets<'_> {
     /// Whether skipping to each target is cheaper than reading the list from end to end.
-    fn are_few_beside(&self, list: &List) -> bool {
+    fn are_few_beside(&self, list: &TermList) -> bool {
         self.universe.len() * SKIP_COST < u64::from(list.info.doc_freq)
     }
 
@@ -210,10 +216,10 @@ impl Targets<'_> {
 }
 
 /// Places of words in more documents are read anew each time: a list of them is long to look through.
-const PLACES_FREQUENCY_MAX: u64 = 4096;
+const OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 
 /// Bytes of kept places of words in one generation; there are at most two.
-const PLACES_BYTES_MAX: usize = 4 << 20;
+const OCCURRENCES_BYTES_MAX: usize = 4 << 20;
 
 /// Postings read one after another in the time of one skip; a guess, confirmed on the films.
 const SKIP_COST: u64 = 8;

@@ -9,60 +9,62 @@ use crate::fields::FieldId;
 #[derive(Debug, Default, Clone)]
 pub struct Occurrences {
     /// docid ‖ field ‖ position, packed so that numbers compare as places do.
-    places: Vec<u64>,
+    packed: Vec<u64>,
 }
 
 impl Occurrences {
     /// Orders places that were pushed in any order and may repeat.
-    pub(super) fn new(mut places: Vec<u64>) -> Self {
+    pub(super) fn new(mut packed: Vec<u64>) -> Self {
         // Lists of words come one after another, each in order: runs a stable sort merges.
-        if !places.is_sorted() {
-            places.sort();
+        if !packed.is_sorted() {
+            packed.sort();
         }
-        places.dedup();
-        Self { places }
+        packed.dedup();
+        Self { packed }
     }
 
     /// docid, field and position of each, in any order; positions below 65536.
-    pub fn at(places: impl IntoIterator<Item = (u32, FieldId, u32)>) -> Self {
-        Self::new(places.into_iter().map(|(docid, field, position)| pack(docid, field, position)).collect())
+    pub fn at(occurrences: impl IntoIterator<Item = (u32, FieldId, u32)>) -> Self {
+        Self::new(
+            occurrences.into_iter().map(|(docid, field, position)| pack(docid, field, position)).collect(),
+        )
     }
 
     /// All places of both.
     pub fn merged(mut self, other: &Self) -> Self {
-        if self.places.is_empty() {
+        if self.packed.is_empty() {
             return other.clone();
         }
-        self.places.extend_from_slice(&other.places);
-        Self::new(self.places)
+        self.packed.extend_from_slice(&other.packed);
+        Self::new(self.packed)
     }
 
     /// How many places these are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.packed.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.packed.is_empty()
     }
 
     /// docid, field and position of each, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, FieldId, u32)> + '_ {
-        self.places.iter().map(|&place| unpack(place))
+        self.packed.iter().map(|&occurrence| unpack(occurrence))
     }
 
     /// Those in documents of `universe`.
     pub fn within(&self, universe: &RoaringBitmap) -> Self {
         let mut found = Vec::new();
-        self.each_within(universe, |places| found.extend_from_slice(places));
-        Self { places: found }
+        self.each_within(universe, |occurrences| found.extend_from_slice(occurrences));
+        Self { packed: found }
     }
 
     /// Calls `visit(docid, field, positions)` for each of those in documents of `universe`, one position at a time.
     pub fn visit_within(&self, universe: &RoaringBitmap, mut visit: impl FnMut(u32, FieldId, &[u32])) {
-        self.each_within(universe, |places| {
-            for (docid, field, position) in places.iter().map(|&place| unpack(place)) {
+        self.each_within(universe, |occurrences| {
+            for (docid, field, position) in occurrences.iter().map(|&occurrence| unpack(occurrence)) {
                 visit(docid, field, &[position]);
             }
         });
@@ -71,21 +73,23 @@ impl Occurrences {
     /// Calls `take` with the places in each document of `universe`.
     fn each_within(&self, universe: &RoaringBitmap, mut take: impl FnMut(&[u64])) {
         let of_one_document = |a: &u64, b: &u64| a >> 32 == b >> 32;
-        if (self.places.len() as u64) < universe.len() {
-            let documents = self.places.chunk_by(of_one_document);
-            return documents.filter(|places| universe.contains(unpack(places[0]).0)).for_each(take);
+        if (self.packed.len() as u64) < universe.len() {
+            let documents = self.packed.chunk_by(of_one_document);
+            return documents
+                .filter(|occurrences| universe.contains(unpack(occurrences[0]).0))
+                .for_each(take);
         }
-        let mut left = self.places.as_slice();
+        let mut left = self.packed.as_slice();
         for docid in universe {
             // Few documents skip over most places, so the next one is looked for in growing steps.
-            let starts_before = |place: &u64| *place < u64::from(docid) << 32;
+            let starts_before = |occurrence: &u64| *occurrence < u64::from(docid) << 32;
             let mut reach = 1;
             while left.get(reach).is_some_and(starts_before) {
                 reach *= 2;
             }
             let start = left[..left.len().min(reach + 1)].partition_point(starts_before);
             left = &left[start..];
-            let count = left.iter().take_while(|place| unpack(**place).0 == docid).count();
+            let count = left.iter().take_while(|occurrence| unpack(**occurrence).0 == docid).count();
             if count > 0 {
                 take(&left[..count]);
             }
@@ -98,15 +102,15 @@ impl Occurrences {
 
     /// What they take in memory.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.places.as_slice())
+        size_of_val(self.packed.as_slice())
     }
 
-    pub(super) fn into_places(self) -> Vec<u64> {
-        self.places
+    pub(super) fn into_packed(self) -> Vec<u64> {
+        self.packed
     }
 
-    pub(super) fn places(&self) -> &[u64] {
-        &self.places
+    pub(super) fn packed(&self) -> &[u64] {
+        &self.packed
     }
 
     /// Documents where some place of `right` follows one of `self` in the same attribute, with the least
@@ -123,18 +127,18 @@ impl Occurrences {
     /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from a place of `self`
     /// to one of `right`; a document and attribute may come several times, but once with its least.
     pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
-        let mut lefts = self.places().iter().copied().peekable();
+        let mut lefts = self.packed().iter().copied().peekable();
         let mut before = None;
-        for &place in right.places() {
-            while let Some(left) = lefts.next_if(|&left| left < place) {
+        for &occurrence in right.packed() {
+            while let Some(left) = lefts.next_if(|&left| left < occurrence) {
                 before = Some(left);
             }
             let Some(left) = before else { continue };
             // Places of one attribute of one document differ in their lowest 16 bits alone.
-            let same_attribute = left >> 16 == place >> 16;
-            let distance = place - left;
+            let same_attribute = left >> 16 == occurrence >> 16;
+            let distance = occurrence - left;
             if same_attribute && distance <= u64::from(DISTANCE_MAX) {
-                take((place >> 32) as u32, (place >> 16) as FieldId, distance as u8);
+                take((occurrence >> 32) as u32, (occurrence >> 16) as FieldId, distance as u8);
             }
         }
     }
@@ -144,8 +148,8 @@ pub(super) fn pack(docid: u32, field: FieldId, position: u32) -> u64 {
     u64::from(docid) << 32 | u64::from(field) << 16 | u64::from(position & 0xffff)
 }
 
-pub(super) fn unpack(place: u64) -> (u32, FieldId, u32) {
-    ((place >> 32) as u32, (place >> 16) as FieldId, place as u32 & 0xffff)
+pub(super) fn unpack(occurrence: u64) -> (u32, FieldId, u32) {
+    ((occurrence >> 32) as u32, (occurrence >> 16) as FieldId, occurrence as u32 & 0xffff)
 }
 
 #[cfg(test)]
@@ -156,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_place_survives_packing() {
-        for place in [(0, 0, 0), (7, 3, 15), (u32::MAX - 1, u16::MAX, 65_535)] {
-            assert_eq!(unpack(pack(place.0, place.1, place.2)), place);
+        for occurrence in [(0, 0, 0), (7, 3, 15), (u32::MAX - 1, u16::MAX, 65_535)] {
+            assert_eq!(unpack(pack(occurrence.0, occurrence.1, occurrence.2)), occurrence);
         }
     }
 

@@ -47,12 +47,12 @@ impl PositionDocs {
 
 /// [`PositionDocs`] on their way.
 #[derive(Default)]
-pub(super) struct PositionSets {
+pub(super) struct PositionDocsBuilder {
     /// By [`BUCKETS`].
     sets: Vec<Option<DocidSet>>,
 }
 
-impl PositionSets {
+impl PositionDocsBuilder {
     /// Adds the ascending positions of a document.
     pub(super) fn add(&mut self, docid: u32, positions: &[u32], empty: impl Fn() -> DocidSet) {
         let mut last = None;

@@ -22,13 +22,13 @@ const LOOK_UP_COST: u64 = 64;
 const READ_COST: u64 = 16;
 
 /// Words in fewer documents are read anew each time.
-const KEPT_FREQUENCY_MIN: u64 = 256;
+const CACHED_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
     /// Positions of a frequent word, worked out once; None while reading its postings is as quick.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
-        if frequency < KEPT_FREQUENCY_MIN {
+        if frequency < CACHED_FREQUENCY_MIN {
             return Ok(None);
         }
         let key: Box<str> = format!("={}", word.text).into();
@@ -40,12 +40,12 @@ impl Postings {
             return Ok(None);
         }
         if frequency >= SHARED_POSITIONS_MIN {
-            self.share_segments(|segment| segment.kept_word_positions(&word.text).map(|_| ()))?;
+            self.share_segments(|segment| segment.cached_word_positions(&word.text).map(|_| ()))?;
         }
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.word_positions(&word.text, &mut *take))
         })?;
-        self.keep(&self.cache.positions, key, Arc::clone(&found), found.bytes());
+        self.cache_value(&self.cache.positions, key, Arc::clone(&found), found.bytes());
         Ok(Some(found))
     }
 
@@ -70,11 +70,11 @@ impl Postings {
         if read_from_initials && universe.len() * LOOK_UP_COST < self.snapshot.documents().len() {
             return Ok(None);
         }
-        self.share_segments(|segment| segment.kept_prefix_positions(prefix, all).map(|_| ()))?;
+        self.share_segments(|segment| segment.cached_prefix_positions(prefix, all).map(|_| ()))?;
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.prefix_positions(prefix, all, &mut *take))
         })?;
-        self.keep(&self.cache.positions, key, Arc::clone(&found), found.bytes());
+        self.cache_value(&self.cache.positions, key, Arc::clone(&found), found.bytes());
         Ok(Some(found))
     }
 

@@ -22,7 +22,7 @@ impl Postings {
             Ok(if forgiving < words_min { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         let is_common = forgiving >= words_min;
-        self.keep(&self.cache.common, key, Arc::new(is_common), 0);
+        self.cache_value(&self.cache.common, key, Arc::new(is_common), 0);
         Ok(is_common)
     }
 
@@ -48,7 +48,7 @@ impl Postings {
         };
         let forgiving = (some_are_exact && self.searchable.numbers_are_exact()).then(|| seen(forgiving));
         let docs = Arc::new(FieldDocs::new(seen(all), forgiving));
-        self.keep(&self.cache.prefixes, key, Arc::clone(&docs), docs.bytes());
+        self.cache_value(&self.cache.prefixes, key, Arc::clone(&docs), docs.bytes());
         Ok(docs)
     }
 }

@@ -57,18 +57,18 @@ impl Postings {
     }
 
     /// Keeps what was worked out for the commit, unless it was cut short.
-    pub(super) fn keep<K: Hash + Eq, V>(
+    pub(super) fn cache_value<K: Hash + Eq, V>(
         &self,
         cache: &GenerationCache<K, V>,
         key: K,
         value: Arc<V>,
         bytes: usize,
     ) {
-        self.keep_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
+        self.cache_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
     }
 
     /// The same where a generation takes at most `bytes_max`.
-    pub(super) fn keep_within<K: Hash + Eq, V>(
+    pub(super) fn cache_within<K: Hash + Eq, V>(
         &self,
         bytes_max: usize,
         cache: &GenerationCache<K, V>,
@@ -93,15 +93,15 @@ impl Postings {
 
     /// Has several threads do `work` on a segment each, if there are several large ones. What segments work out they
     /// keep, so it is there for who asks them in turn.
-    pub(super) fn share_segments(&self, work: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
+    pub(super) fn share_segments(&self, read: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
         let documents = self.snapshot.segments().iter().map(|segment| segment.reader.max_doc());
         let large: Vec<(u32, usize)> =
             documents.zip(0..).filter(|(documents, _)| *documents >= SHARED_DOCUMENTS_MIN).collect();
         if large.len() < 2 {
             return Ok(());
         }
-        let work_on = |&segment: &usize| work(&self.segment(segment).on_one_thread());
-        in_parallel(&shared_out(large), |share| share.iter().try_for_each(work_on)).into_iter().collect()
+        let read_segment = |&segment: &usize| read(&self.segment(segment).on_one_thread());
+        in_parallel(&shared_out(large), |share| share.iter().try_for_each(read_segment)).into_iter().collect()
     }
 
     /// How long reading may go on.

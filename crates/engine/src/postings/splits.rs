@@ -12,11 +12,11 @@ impl Postings {
     /// bytes. Worked out once.
     pub fn best_split(&self, text: &str, but: Option<usize>) -> Result<Option<(String, String)>> {
         let key = (text.into(), but);
-        let cut = match self.cache.cuts.get(&key) {
+        let cut = match self.cache.splits.get(&key) {
             Some(known) => *known,
             None => {
                 let cut = self.best_cut(text, but)?;
-                self.keep(&self.cache.cuts, key, Arc::new(cut), 0);
+                self.cache_value(&self.cache.splits, key, Arc::new(cut), 0);
                 cut
             }
         };

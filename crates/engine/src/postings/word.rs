@@ -9,12 +9,12 @@ use crate::fields::FieldId;
 pub struct Word {
     /// As analysed.
     pub text: Box<str>,
-    pub(super) lists: Vec<List>,
+    pub(super) lists: Vec<TermList>,
 }
 
 /// The postings of a word in one attribute of one segment.
 #[derive(Clone)]
-pub(super) struct List {
+pub(super) struct TermList {
     pub(super) segment: usize,
     pub(super) field: FieldId,
     pub(super) info: TermInfo,
@@ -23,7 +23,7 @@ pub(super) struct List {
 impl Word {
     /// About how much memory this takes.
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<List>()
+        size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<TermList>()
     }
 
     /// An upper bound of the documents that hold the word: deleted ones and repeats count.

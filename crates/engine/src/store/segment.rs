@@ -91,7 +91,7 @@ pub(super) struct SegmentCore {
     store: OnceLock<StoreReader>,
     positions: OnceLock<FileSlice>,
     initials: Option<Initials>,
-    initial_places: Option<InitialPostings>,
+    initial_postings: Option<InitialPostings>,
     /// Files its pieces lie in, none if they are in memory: they stay as long as a reader is open.
     _files: Vec<Arc<KeptFile>>,
 }
@@ -134,7 +134,7 @@ impl SegmentView {
         let segment = index.segment(index.new_segment_meta(id, entry.documents));
         let reader = SegmentReader::open(&segment)?;
         let initials = Initials::open(&reader)?;
-        let initial_places = InitialPostings::open(&reader)?;
+        let initial_postings = InitialPostings::open(&reader)?;
         if let Some(like) = like {
             let core = SegmentCore {
                 entry,
@@ -148,7 +148,7 @@ impl SegmentView {
                 store: OnceLock::new(),
                 positions: OnceLock::new(),
                 initials,
-                initial_places,
+                initial_postings,
                 _files: files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
@@ -175,7 +175,7 @@ impl SegmentView {
             store: OnceLock::new(),
             positions: OnceLock::new(),
             initials,
-            initial_places,
+            initial_postings,
             _files: files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
@@ -333,8 +333,8 @@ impl SegmentView {
 
     /// Where initials stand; None if that is to be read document by document, because they are few or because a docid
     /// stands for several.
-    pub fn initial_places(&self) -> Option<&InitialPostings> {
-        self.core.initial_places.as_ref().filter(|_| self.core.unique)
+    pub fn initial_postings(&self) -> Option<&InitialPostings> {
+        self.core.initial_postings.as_ref().filter(|_| self.core.unique)
     }
 
     /// Positions of all words of the field `text`, as tantivy wrote them.

@@ -17,11 +17,11 @@ use crate::postings::side::Side;
 /// What is kept of a segment.
 #[derive(Default)]
 pub(super) struct SegmentCache {
-    pub(super) docs: GenerationCache<Key, Kept<RoaringBitmap>>,
-    pub(super) prefixes: GenerationCache<Box<str>, Kept<PrefixDocs>>,
-    pub(super) positions: GenerationCache<Key, Kept<ByField<PositionDocs>>>,
-    pub(super) places: GenerationCache<Box<str>, Kept<Occurrences>>,
-    pub(super) near: GenerationCache<(Side, Side), Kept<ByField<ByDistance>>>,
+    pub(super) docs: GenerationCache<Key, Cached<RoaringBitmap>>,
+    pub(super) prefixes: GenerationCache<Box<str>, Cached<PrefixDocs>>,
+    pub(super) positions: GenerationCache<Key, Cached<ByField<PositionDocs>>>,
+    pub(super) occurrences: GenerationCache<Box<str>, Cached<Occurrences>>,
+    pub(super) near: GenerationCache<(Side, Side), Cached<ByField<ByDistance>>>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -35,15 +35,15 @@ pub(super) enum Key {
     Length(usize, FieldId),
 }
 
-/// Something worked out when the segment had lost so many documents.
-pub(crate) struct Kept<T> {
-    pub(crate) lost: u32,
+/// Something worked out when the segment had deleted so many documents.
+pub(crate) struct Cached<T> {
+    pub(crate) deleted: u32,
     pub(crate) value: T,
 }
 
 /// Documents, borrowed from what is kept unless some had to be masked.
 pub(crate) enum Docs {
-    Kept(Arc<Kept<RoaringBitmap>>),
+    Cached(Arc<Cached<RoaringBitmap>>),
     Masked(RoaringBitmap),
 }
 
@@ -52,7 +52,7 @@ impl Deref for Docs {
 
     fn deref(&self) -> &RoaringBitmap {
         match self {
-            Self::Kept(kept) => &kept.value,
+            Self::Cached(cached) => &cached.value,
             Self::Masked(docs) => docs,
         }
     }

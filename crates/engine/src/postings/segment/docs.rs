@@ -10,7 +10,7 @@ use super::prefix_docs::{PrefixDocs, WordsAndNumbers};
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::by_field::{ByField, Fields, bitmap_bytes, unite};
+use crate::postings::by_field::{ByField, ByFieldBuilder, bitmap_bytes, unite};
 use crate::postings::list_reader::{ListReader, WHOLE};
 use crate::postings::side::Side;
 use crate::store::{DocidSet, schema};
@@ -19,17 +19,17 @@ impl Segment<'_> {
     /// Live documents of a postings list of `text`.
     pub(crate) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
         let key = Key::Word(text.into(), field);
-        let kept = self.kept(&self.cache.docs, key, bitmap_bytes, || {
+        let cached = self.cached(&self.cache.docs, key, bitmap_bytes, || {
             let mut docs = self.view.docid_set();
             self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
             Ok(docs.finish())
         })?;
-        Ok(self.masked(kept))
+        Ok(self.masked(cached))
     }
 
     /// Live documents whose `field` holds exactly `words` stored words.
     pub(crate) fn length_docs(&self, lengths: Field, field: FieldId, words: usize) -> Result<Docs> {
-        let kept = self.kept(&self.cache.docs, Key::Length(words, field), bitmap_bytes, || {
+        let cached = self.cached(&self.cache.docs, Key::Length(words, field), bitmap_bytes, || {
             let index = self.view.reader.inverted_index(lengths)?;
             let mut docs = self.view.docid_set();
             if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
@@ -38,12 +38,12 @@ impl Segment<'_> {
             }
             Ok(docs.finish())
         })?;
-        Ok(self.masked(kept))
+        Ok(self.masked(cached))
     }
 
     /// Live documents of all words that begin with `prefix`, field by field.
     pub(crate) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
-        let kept = self.kept(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
+        let cached = self.cached(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
             let parts = match self.initials(prefix) {
                 Some(initial) => vec![self.initial_docs(initial)?],
                 None => self.listed_docs(&Side::Prefix(prefix.into()))?,
@@ -61,16 +61,19 @@ impl Segment<'_> {
             Ok(PrefixDocs { all, without_numbers: Some(words) })
         })?;
         let fields = |fields: &ByField<RoaringBitmap>| -> ByField<RoaringBitmap> {
-            fields.iter().map(|(field, docs)| (*field, self.mask(kept.lost, docs).into_owned())).collect()
+            fields
+                .iter()
+                .map(|(field, docs)| (*field, self.mask(cached.deleted, docs).into_owned()))
+                .collect()
         };
-        let PrefixDocs { all, without_numbers } = &kept.value;
+        let PrefixDocs { all, without_numbers } = &cached.value;
         Ok(PrefixDocs { all: fields(all), without_numbers: without_numbers.as_ref().map(fields) })
     }
 
     /// Documents of the words of a side and of those that are numbers, field by field, in several parts.
     fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
         self.read_lists(&self.lists(side)?, SHARED_POSTINGS_MIN, |lists| {
-            let (mut words, mut numbers) = (Fields::default(), Fields::default());
+            let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
             let mut reader = self.reader();
             for list in lists {
                 let sets = if list.is_numeric { &mut numbers } else { &mut words };

@@ -6,14 +6,14 @@ use std::ops::Range;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
-use super::lists::{List, SHARED_POSITIONS_MIN, frequency};
+use super::lists::{ListRange, SHARED_POSITIONS_MIN, frequency};
 use super::prefix_docs::WordsAndNumbers;
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::by_distance::{ByDistance, DISTANCE_MAX, NearSets, near_sets, unite_near};
-use crate::postings::by_field::{ByField, Fields};
-use crate::postings::position_docs::{PositionDocs, PositionSets};
+use crate::postings::by_field::{ByField, ByFieldBuilder};
+use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder};
 use crate::postings::side::Side;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
 use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPosting, InitialPostings, Initials, Words};
@@ -35,15 +35,15 @@ impl Segment<'_> {
 
     /// Live documents of words with an initial and of those that are numbers, field by field.
     pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
-        if let Some(places) = self.view.initial_places() {
-            let (mut words, mut numbers) = (Fields::default(), Fields::default());
-            self.each_place(places, initial, |place| {
-                let docs = if place.is_number { &mut numbers } else { &mut words };
-                *docs.of(place.field, RoaringBitmap::new) |= place.docs;
+        if let Some(postings) = self.view.initial_postings() {
+            let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
+            self.each_posting(postings, initial, |posting| {
+                let docs = if posting.is_number { &mut numbers } else { &mut words };
+                *docs.of(posting.field, RoaringBitmap::new) |= posting.docs;
             })?;
             return Ok([words.finish(|docs| docs), numbers.finish(|docs| docs)]);
         }
-        let (mut words, mut numbers) = (Fields::default(), Fields::default());
+        let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
         let empty = || self.view.docid_set();
         self.each_live(initials, |docid, field, attribute| {
             let has = attribute.have(initial);
@@ -63,23 +63,23 @@ impl Segment<'_> {
         &self,
         (initials, initial): (&Initials, Initial),
     ) -> Result<ByField<PositionDocs>> {
-        if let Some(places) = self.view.initial_places() {
-            let mut found: Fields<PositionDocs> = Fields::default();
-            self.each_place(places, initial, |place| {
-                found.of(place.field, PositionDocs::default).unite(BUCKETS[place.bucket], place.docs);
+        if let Some(postings) = self.view.initial_postings() {
+            let mut found: ByFieldBuilder<PositionDocs> = ByFieldBuilder::default();
+            self.each_posting(postings, initial, |posting| {
+                found.of(posting.field, PositionDocs::default).unite(BUCKETS[posting.bucket], posting.docs);
             })?;
             return Ok(found.finish(|positions| positions));
         }
-        let mut sets: Fields<PositionSets> = Fields::default();
+        let mut sets: ByFieldBuilder<PositionDocsBuilder> = ByFieldBuilder::default();
         let mut positions = Vec::new();
         self.each_live(initials, |docid, field, attribute| {
             attribute.positions(initial, EXACT_POSITIONS, &mut positions);
             if !positions.is_empty() {
-                let sets = sets.of(field, PositionSets::default);
+                let sets = sets.of(field, PositionDocsBuilder::default);
                 sets.add(docid, &positions, || self.view.docid_set());
             }
         })?;
-        Ok(sets.finish(PositionSets::finish))
+        Ok(sets.finish(PositionDocsBuilder::finish))
     }
 
     /// Calls `visit` with docids, attributes and positions of words with an initial in documents of `universe`.
@@ -108,14 +108,14 @@ impl Segment<'_> {
     /// distance in a field.
     pub(super) fn near_initial(
         &self,
-        lists: &[List],
+        lists: &[ListRange],
         (initials, initial): (&Initials, Initial),
         first: bool,
     ) -> Result<ByField<ByDistance>> {
         let beside = if first { Beside::After } else { Beside::Before };
         let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
         let parts = in_parallel(&parts, |part| {
-            let mut sets: Fields<NearSets> = Fields::default();
+            let mut sets: ByFieldBuilder<NearSets> = ByFieldBuilder::default();
             let (mut reader, mut cursor) = (self.reader(), initials.cursor());
             let mut outcome = Ok(());
             let wanted = |doc: DocId| self.view.docids[doc as usize] != DELETED;
@@ -167,18 +167,18 @@ impl Segment<'_> {
     }
 
     /// Calls `take` with the places of an initial in live documents.
-    fn each_place(
+    fn each_posting(
         &self,
-        places: &InitialPostings,
+        postings: &InitialPostings,
         initial: Initial,
         mut take: impl FnMut(InitialPosting),
     ) -> Result<()> {
-        places.each(initial, |mut place| {
-            if place.bucket < BUCKETS.len() && !self.budget.stops_after(place.docs.len() as usize) {
+        postings.each(initial, |mut posting| {
+            if posting.bucket < BUCKETS.len() && !self.budget.stops_after(posting.docs.len() as usize) {
                 if self.view.has_deletes() {
-                    place.docs &= &*self.view.live;
+                    posting.docs &= &*self.view.live;
                 }
-                take(place);
+                take(posting);
             }
         })
     }

@@ -9,7 +9,7 @@ use crate::fields::FieldId;
 
 /// A postings list of one of the words asked for, or a part of it.
 #[derive(Clone)]
-pub(in crate::postings) struct List {
+pub(super) struct ListRange {
     pub(super) field: FieldId,
     pub(super) is_numeric: bool,
     pub(super) info: TermInfo,
@@ -19,7 +19,7 @@ pub(in crate::postings) struct List {
 
 /// Cuts the reading of lists into about equal shares: between lists, and where one is long also in its middle, taking
 /// its documents to be spread evenly over `0..end`.
-pub(super) fn share_out(lists: &[List], threads: usize, end: DocId) -> Vec<Vec<List>> {
+pub(super) fn share_out(lists: &[ListRange], threads: usize, end: DocId) -> Vec<Vec<ListRange>> {
     let all = frequency(lists);
     let border = |shares: usize| all * shares as u64 / threads as u64;
     let (mut shares, mut share, mut before) = (Vec::with_capacity(threads), Vec::new(), 0);
@@ -29,7 +29,7 @@ pub(super) fn share_out(lists: &[List], threads: usize, end: DocId) -> Vec<Vec<L
             if postings >= CUT_POSTINGS_MIN {
                 let here = border(shares.len() + 1).saturating_sub(before);
                 let cut = (u64::from(end) * here / postings) as DocId;
-                share.push(List { within: rest.within.start..cut, ..rest.clone() });
+                share.push(ListRange { within: rest.within.start..cut, ..rest.clone() });
                 rest.within.start = cut;
             }
             shares.push(std::mem::take(&mut share));
@@ -42,7 +42,7 @@ pub(super) fn share_out(lists: &[List], threads: usize, end: DocId) -> Vec<Vec<L
 }
 
 /// Postings of all lists.
-pub(super) fn frequency(lists: &[List]) -> u64 {
+pub(super) fn frequency(lists: &[ListRange]) -> u64 {
     lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
 }
 

@@ -7,11 +7,11 @@
 mod cache;
 mod docs;
 mod first_letters;
-mod laid_out;
 mod lists;
 mod nearness;
 mod occurrences;
 mod positions;
+mod positions_by_doc;
 mod prefix_docs;
 mod reader;
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
-use super::cache::Kept;
-use super::laid_out::LaidOut;
-use super::lists::{List, SHARED_POSITIONS_MIN, frequency};
+use super::cache::Cached;
+use super::lists::{ListRange, SHARED_POSITIONS_MIN, frequency};
+use super::positions_by_doc::PositionsByDoc;
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::by_distance::{ByDistance, NearSets, near_bytes, near_sets, unite_near};
-use crate::postings::by_field::{ByField, Fields};
+use crate::postings::by_field::{ByField, ByFieldBuilder};
 use crate::postings::side::{Orders, Side};
 use crate::store::{DELETED, DocidSet};
 
@@ -32,36 +32,36 @@ impl Segment<'_> {
         orders: Orders,
         mut take: impl FnMut(FieldId, usize, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        let kept = self.kept_near(left, right, orders)?;
-        for (field, near) in &kept.value {
-            near.iter().enumerate().for_each(|(at, docs)| take(*field, at, self.mask(kept.lost, docs)));
+        let cached = self.cached_near(left, right, orders)?;
+        for (field, near) in &cached.value {
+            near.iter().enumerate().for_each(|(at, docs)| take(*field, at, self.mask(cached.deleted, docs)));
         }
         Ok(())
     }
 
     /// What [`Segment::near`] speaks of, deleted documents included.
-    pub(crate) fn kept_near(
+    pub(crate) fn cached_near(
         &self,
         left: &Side,
         right: &Side,
         orders: Orders,
-    ) -> Result<Arc<Kept<ByField<ByDistance>>>> {
-        let keep = |left: &Side, right: &Side, work_out: &dyn Fn() -> Result<ByField<ByDistance>>| {
-            self.kept(&self.cache.near, (left.clone(), right.clone()), near_bytes, work_out)
+    ) -> Result<Arc<Cached<ByField<ByDistance>>>> {
+        let cached = |left: &Side, right: &Side, compute: &dyn Fn() -> Result<ByField<ByDistance>>| {
+            self.cached(&self.cache.near, (left.clone(), right.clone()), near_bytes, compute)
         };
-        keep(left, right, &|| {
-            let mut near = self.work_out_near(left, right, orders)?.into_iter();
+        cached(left, right, &|| {
+            let mut near = self.compute_near(left, right, orders)?.into_iter();
             let forward = near.next().unwrap_or_default();
             if let Some(backward) = near.next() {
                 let backward = RefCell::new(backward);
-                keep(right, left, &|| Ok(backward.take()))?;
+                cached(right, left, &|| Ok(backward.take()))?;
             }
             Ok(forward)
         })
     }
 
     /// The shorter side is laid out by document, the other one only read past it.
-    fn work_out_near(&self, left: &Side, right: &Side, orders: Orders) -> Result<NearByOrder> {
+    fn compute_near(&self, left: &Side, right: &Side, orders: Orders) -> Result<NearByOrder> {
         for (side, other, other_is_left) in [(right, left, true), (left, right, false)] {
             if let Some(initial) = self.initial_of(side) {
                 let lists = self.lists(other)?;
@@ -71,23 +71,23 @@ impl Segment<'_> {
             }
         }
         let (lefts, rights) = (self.lists(left)?, self.lists(right)?);
-        let left_is_laid = frequency(&lefts) <= frequency(&rights);
-        let (short, long) = if left_is_laid { (lefts, rights) } else { (rights, lefts) };
-        let mut laid: BTreeMap<FieldId, LaidOut> = BTreeMap::new();
+        let left_is_by_doc = frequency(&lefts) <= frequency(&rights);
+        let (short, long) = if left_is_by_doc { (lefts, rights) } else { (rights, lefts) };
+        let mut by_doc: BTreeMap<FieldId, PositionsByDoc> = BTreeMap::new();
         for lists in short.chunk_by(|a, b| a.field == b.field) {
-            laid.insert(lists[0].field, self.lay_out(lists)?);
+            by_doc.insert(lists[0].field, self.positions_by_doc(lists)?);
         }
         let parts = self.read_lists(&long, SHARED_POSITIONS_MIN, |lists| {
-            let mut by_order: Vec<Fields<NearSets>> =
-                orders.left_comes_first().iter().map(|_| Fields::default()).collect();
+            let mut by_order: Vec<ByFieldBuilder<NearSets>> =
+                orders.left_comes_first().iter().map(|_| ByFieldBuilder::default()).collect();
             let mut reader = self.reader();
             for list in lists {
-                let Some(laid) = laid.get(&list.field) else { continue };
+                let Some(by_doc) = by_doc.get(&list.field) else { continue };
                 let in_field =
                     by_order.iter_mut().map(|fields| fields.of(list.field, || near_sets(self.view)));
                 let mut in_orders: Vec<_> = orders.left_comes_first().iter().zip(in_field).collect();
                 let wanted =
-                    |doc: DocId| self.view.docids[doc as usize] != DELETED && !laid.at(doc).is_empty();
+                    |doc: DocId| self.view.docids[doc as usize] != DELETED && !by_doc.at(doc).is_empty();
                 reader.each_doc_with_positions(
                     &list.info,
                     &list.within,
@@ -95,15 +95,16 @@ impl Segment<'_> {
                     wanted,
                     |doc, positions| {
                         for (left_first, sets) in &mut in_orders {
-                            let laid_first = left_is_laid == **left_first;
-                            if let Some(distance) = laid.least_distance(doc, positions, laid_first) {
+                            let by_doc_first = left_is_by_doc == **left_first;
+                            if let Some(distance) = by_doc.least_distance(doc, positions, by_doc_first) {
                                 sets[usize::from(distance) - 1].add(self.view.docids[doc as usize]);
                             }
                         }
                     },
                 )?;
             }
-            let finished = |fields: Fields<NearSets>| fields.finish(|sets| sets.map(DocidSet::finish));
+            let finished =
+                |fields: ByFieldBuilder<NearSets>| fields.finish(|sets| sets.map(DocidSet::finish));
             Ok(by_order.into_iter().map(finished).collect::<NearByOrder>())
         })?;
         let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
@@ -112,8 +113,8 @@ impl Segment<'_> {
     }
 
     /// Positions of lists of one field by segment docid.
-    fn lay_out(&self, lists: &[List]) -> Result<LaidOut> {
-        let mut places = Vec::with_capacity(frequency(lists) as usize);
+    fn positions_by_doc(&self, lists: &[ListRange]) -> Result<PositionsByDoc> {
+        let mut positions_of_docs = Vec::with_capacity(frequency(lists) as usize);
         let mut reader = self.reader();
         for list in lists {
             reader.each_doc_with_positions(
@@ -122,10 +123,10 @@ impl Segment<'_> {
                 self.positions,
                 |_| true,
                 |doc, positions| {
-                    places.extend(positions.iter().map(|&position| (doc, position as u16)));
+                    positions_of_docs.extend(positions.iter().map(|&position| (doc, position as u16)));
                 },
             )?;
         }
-        Ok(LaidOut::new(places, self.view.reader.max_doc()))
+        Ok(PositionsByDoc::new(positions_of_docs, self.view.reader.max_doc()))
     }
 }

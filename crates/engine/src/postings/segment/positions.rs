@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::cache::{Kept, Key};
+use super::cache::{Cached, Key};
 use super::lists::SHARED_POSITIONS_MIN;
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::by_field::{ByField, Fields};
-use crate::postings::position_docs::{PositionDocs, PositionSets, positions_bytes, unite_positions};
+use crate::postings::by_field::{ByField, ByFieldBuilder};
+use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder, positions_bytes, unite_positions};
 use crate::postings::side::Side;
 
 impl Segment<'_> {
@@ -21,13 +21,13 @@ impl Segment<'_> {
         text: &str,
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        self.each_position_set(&*self.kept_word_positions(text)?, &mut take);
+        self.each_position_set(&*self.cached_word_positions(text)?, &mut take);
         Ok(())
     }
 
     /// What [`Segment::word_positions`] speaks of, deleted documents included.
-    pub(crate) fn kept_word_positions(&self, text: &str) -> Result<Arc<Kept<ByField<PositionDocs>>>> {
-        self.kept(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
+    pub(crate) fn cached_word_positions(&self, text: &str) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
+        self.cached(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
             self.positions_of(&Side::Word(text.into()))
         })
     }
@@ -40,18 +40,18 @@ impl Segment<'_> {
         all: bool,
         mut take: impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) -> Result<()> {
-        self.each_position_set(&*self.kept_prefix_positions(prefix, all)?, &mut take);
+        self.each_position_set(&*self.cached_prefix_positions(prefix, all)?, &mut take);
         Ok(())
     }
 
     /// What [`Segment::prefix_positions`] speaks of, deleted documents included.
-    pub(crate) fn kept_prefix_positions(
+    pub(crate) fn cached_prefix_positions(
         &self,
         prefix: &str,
         all: bool,
-    ) -> Result<Arc<Kept<ByField<PositionDocs>>>> {
+    ) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
         let key = if all { Key::Prefix(prefix.into()) } else { Key::FirstOfPrefix(prefix.into()) };
-        self.kept(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
+        self.cached(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
             Some(initial) if !all => self.initial_positions(initial),
             _ => self.positions_of(&Side::Prefix(prefix.into())),
         })
@@ -59,27 +59,27 @@ impl Segment<'_> {
 
     fn positions_of(&self, side: &Side) -> Result<ByField<PositionDocs>> {
         let parts = self.read_lists(&self.lists(side)?, SHARED_POSITIONS_MIN, |lists| {
-            let mut sets: Fields<PositionSets> = Fields::default();
+            let mut sets: ByFieldBuilder<PositionDocsBuilder> = ByFieldBuilder::default();
             let mut reader = self.reader();
             for list in lists {
-                let sets = sets.of(list.field, PositionSets::default);
+                let sets = sets.of(list.field, PositionDocsBuilder::default);
                 self.each_docid_with_positions(&mut reader, list, |docid, positions| {
                     sets.add(docid, positions, || self.view.docid_set());
                 })?;
             }
-            Ok(sets.finish(PositionSets::finish))
+            Ok(sets.finish(PositionDocsBuilder::finish))
         })?;
         Ok(unite_positions(parts))
     }
 
     fn each_position_set(
         &self,
-        kept: &Kept<ByField<PositionDocs>>,
+        cached: &Cached<ByField<PositionDocs>>,
         take: &mut impl FnMut(FieldId, u32, Cow<'_, RoaringBitmap>),
     ) {
-        for (field, sets) in &kept.value {
+        for (field, sets) in &cached.value {
             for (position, docs) in sets.iter() {
-                take(*field, position, self.mask(kept.lost, docs));
+                take(*field, position, self.mask(cached.deleted, docs));
             }
         }
     }

@@ -10,8 +10,8 @@ use tantivy::directory::FileSlice;
 use tantivy::postings::TermInfo;
 use tantivy::{DocId, InvertedIndexReader};
 
-use super::cache::{Docs, Kept, SegmentCache};
-use super::lists::{List, frequency, share_out};
+use super::cache::{Cached, Docs, SegmentCache};
+use super::lists::{ListRange, frequency, share_out};
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::generation_cache::GenerationCache;
@@ -33,7 +33,7 @@ pub(crate) struct Segment<'a> {
     pub(super) index: &'a InvertedIndexReader,
     pub(super) positions: &'a FileSlice,
     pub(super) cache: Arc<SegmentCache>,
-    pub(super) lost: u32,
+    pub(super) deleted: u32,
     pub(super) budget: &'a Budget,
     /// That share what is to be read.
     pub(super) threads: usize,
@@ -47,13 +47,13 @@ impl<'a> Segment<'a> {
         positions: &'a FileSlice,
         budget: &'a Budget,
     ) -> Self {
-        let lost = view.reader.max_doc() - view.live.len() as u32;
+        let deleted = view.reader.max_doc() - view.live.len() as u32;
         Self {
             view,
             index,
             positions,
             cache: view.attachments().get(),
-            lost,
+            deleted,
             budget,
             threads: threads::for_a_search(),
         }
@@ -65,10 +65,10 @@ impl<'a> Segment<'a> {
     }
 
     /// Postings lists of a side by field.
-    pub(super) fn lists(&self, side: &Side) -> Result<Vec<List>> {
+    pub(super) fn lists(&self, side: &Side) -> Result<Vec<ListRange>> {
         let mut lists = Vec::new();
         let mut take = |word: &str, field, info: &TermInfo| {
-            lists.push(List { field, is_numeric: is_numeric(word), info: info.clone(), within: WHOLE });
+            lists.push(ListRange { field, is_numeric: is_numeric(word), info: info.clone(), within: WHOLE });
             Ok(())
         };
         match side {
@@ -85,9 +85,9 @@ impl<'a> Segment<'a> {
     /// Has `read` read the lists, in several parts at once if they have `shared_from` postings.
     pub(super) fn read_lists<T: Send>(
         &self,
-        lists: &[List],
+        lists: &[ListRange],
         shared_from: u64,
-        read: impl Fn(&[List]) -> Result<T> + Sync,
+        read: impl Fn(&[ListRange]) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let threads = if frequency(lists) < shared_from { 1 } else { self.threads };
         if threads == 1 {
@@ -147,7 +147,7 @@ impl<'a> Segment<'a> {
     pub(super) fn each_docid_with_positions(
         &self,
         reader: &mut ListReader,
-        list: &List,
+        list: &ListRange,
         mut take: impl FnMut(u32, &[u32]),
     ) -> Result<()> {
         let docids = &*self.view.docids;
@@ -157,27 +157,31 @@ impl<'a> Segment<'a> {
         })
     }
 
-    pub(super) fn mask<'d>(&self, lost: u32, docs: &'d RoaringBitmap) -> Cow<'d, RoaringBitmap> {
-        if lost == self.lost { Cow::Borrowed(docs) } else { Cow::Owned(docs & &*self.view.live) }
+    pub(super) fn mask<'d>(&self, deleted: u32, docs: &'d RoaringBitmap) -> Cow<'d, RoaringBitmap> {
+        if deleted == self.deleted { Cow::Borrowed(docs) } else { Cow::Owned(docs & &*self.view.live) }
     }
 
-    pub(super) fn masked(&self, kept: Arc<Kept<RoaringBitmap>>) -> Docs {
-        if kept.lost == self.lost { Docs::Kept(kept) } else { Docs::Masked(&kept.value & &*self.view.live) }
+    pub(super) fn masked(&self, cached: Arc<Cached<RoaringBitmap>>) -> Docs {
+        if cached.deleted == self.deleted {
+            Docs::Cached(cached)
+        } else {
+            Docs::Masked(&cached.value & &*self.view.live)
+        }
     }
 
-    pub(super) fn kept<K: Hash + Eq, T>(
+    pub(super) fn cached<K: Hash + Eq, T>(
         &self,
-        cache: &GenerationCache<K, Kept<T>>,
+        cache: &GenerationCache<K, Cached<T>>,
         key: K,
         bytes: fn(&T) -> usize,
         make: impl FnOnce() -> Result<T>,
-    ) -> Result<Arc<Kept<T>>> {
+    ) -> Result<Arc<Cached<T>>> {
         let known = cache.get(&key);
-        let by_newer = known.as_ref().is_some_and(|known| known.lost > self.lost);
-        if let Some(known) = known.filter(|known| known.lost <= self.lost) {
+        let by_newer = known.as_ref().is_some_and(|known| known.deleted > self.deleted);
+        if let Some(known) = known.filter(|known| known.deleted <= self.deleted) {
             return Ok(known);
         }
-        let made = Arc::new(Kept { lost: self.lost, value: make()? });
+        let made = Arc::new(Cached { deleted: self.deleted, value: make()? });
         // A list that was cut short answers no other search, so it is not cached.
         if !by_newer && !self.budget.is_overdrawn() {
             let bytes_max = BYTES_MAX + self.view.reader.max_doc() as usize * BYTES_PER_DOCUMENT;

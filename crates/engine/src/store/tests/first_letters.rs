@@ -84,7 +84,7 @@ fn an_initial_says_what_the_words_that_begin_with_it_say() {
     let holed = with(&whole, whole.segments().iter().map(|segment| segment.without(&gone)).collect());
     let again = merged(&holed);
     for (name, snapshot) in [("two segments", &whole), ("with deletions", &holed), ("merged", &again)] {
-        let places = snapshot.segments().iter().filter(|segment| segment.initial_places().is_some());
+        let places = snapshot.segments().iter().filter(|segment| segment.initial_postings().is_some());
         assert_eq!(places.count(), 1, "{name}");
         for initial in INITIALS {
             check(snapshot, initial, &format!("{initial:?}, {name}"));

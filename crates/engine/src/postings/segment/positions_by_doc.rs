@@ -5,23 +5,23 @@ use tantivy::DocId;
 use crate::postings::by_distance::DISTANCE_MAX;
 
 /// Positions in one attribute of the documents of a segment.
-pub(super) struct LaidOut {
+pub(super) struct PositionsByDoc {
     /// By segment docid, where its positions begin; one more at the end.
     starts: Vec<u32>,
     /// Ascending for each document.
     positions: Vec<u16>,
 }
 
-impl LaidOut {
+impl PositionsByDoc {
     /// `places` may come in any order and repeat; their documents lie below `documents`.
-    pub(super) fn new(mut places: Vec<(DocId, u16)>, documents: DocId) -> Self {
+    pub(super) fn new(mut postings: Vec<(DocId, u16)>, documents: DocId) -> Self {
         // Lists of words come one after another, each in order: runs a stable sort merges.
-        if !places.is_sorted() {
-            places.sort();
+        if !postings.is_sorted() {
+            postings.sort();
         }
-        places.dedup();
+        postings.dedup();
         let mut starts = vec![0u32; documents as usize + 1];
-        for (doc, _) in &places {
+        for (doc, _) in &postings {
             starts[*doc as usize + 1] += 1;
         }
         let mut before = 0;
@@ -29,7 +29,7 @@ impl LaidOut {
             before += *start;
             *start = before;
         }
-        Self { starts, positions: places.into_iter().map(|(_, position)| position).collect() }
+        Self { starts, positions: postings.into_iter().map(|(_, position)| position).collect() }
     }
 
     /// Positions of a document.
@@ -39,10 +39,10 @@ impl LaidOut {
 
     /// The least distance, 1 to [`DISTANCE_MAX`], between its positions and `others`, both ascending, where
     /// those laid out come first, or else the others do. None if it is greater.
-    pub(super) fn least_distance(&self, doc: DocId, others: &[u32], laid_first: bool) -> Option<u8> {
-        let mut laid = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
+    pub(super) fn least_distance(&self, doc: DocId, others: &[u32], by_doc_first: bool) -> Option<u8> {
+        let mut own = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
         let mut others = others.iter().copied().peekable();
-        let least = if laid_first { least(&mut laid, others) } else { least(&mut others, laid) };
+        let least = if by_doc_first { least(&mut own, others) } else { least(&mut others, own) };
         least.filter(|&distance| distance <= u32::from(DISTANCE_MAX)).map(|distance| distance as u8)
     }
 }
@@ -78,23 +78,23 @@ mod tests {
     proptest! {
         #[test]
         fn the_least_distance_of_a_document_is_found(
-            places in proptest::collection::vec((0u32..4, 0u16..30), 0..40),
+            postings in proptest::collection::vec((0u32..4, 0u16..30), 0..40),
             others in proptest::collection::btree_set(0u32..30, 0..20),
         ) {
-            let laid = LaidOut::new(places.clone(), 4);
+            let by_doc = PositionsByDoc::new(postings.clone(), 4);
             let others: Vec<u32> = others.into_iter().collect();
             for doc in 0..4 {
-                for laid_first in [true, false] {
-                    let here = places.iter().filter(|place| place.0 == doc).map(|place| u32::from(place.1));
-                    let pairs = here.flat_map(|place| others.iter().map(move |&other| (place, other)));
-                    let distances = pairs.map(|(laid, other)| if laid_first {
-                        other.checked_sub(laid)
+                for by_doc_first in [true, false] {
+                    let here = postings.iter().filter(|posting| posting.0 == doc).map(|posting| u32::from(posting.1));
+                    let pairs = here.flat_map(|own| others.iter().map(move |&other| (own, other)));
+                    let distances = pairs.map(|(own, other)| if by_doc_first {
+                        other.checked_sub(own)
                     } else {
-                        laid.checked_sub(other)
+                        own.checked_sub(other)
                     });
                     let near = distances.flatten().filter(|distance| (1..=3).contains(distance));
                     let least = near.min().map(|distance| distance as u8);
-                    prop_assert_eq!(laid.least_distance(doc, &others, laid_first), least);
+                    prop_assert_eq!(by_doc.least_distance(doc, &others, by_doc_first), least);
                 }
             }
         }
