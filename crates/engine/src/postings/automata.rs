@@ -7,16 +7,16 @@ use tantivy_fst::Automaton;
 
 use super::budget::Budget;
 
-/// Accepts the terms of words within a distance of a query word.
+/// Accepts the terms of words within a Levenshtein distance of a query word.
 ///
-/// The distance counts an adjacent transposition as one edit. For an unfinished word it is the least over
-/// all beginnings of the candidate.
+/// An adjacent transposition counts as one edit. The distance of an unfinished word is the least over all
+/// prefixes of the candidate.
 pub(super) struct Near<'b> {
     dfa: DFA,
     budget: &'b Budget,
 }
 
-/// Either still inside the word, or past it.
+/// Where in a term the automaton is: in its word, past a word within the distance, or past one that is not.
 #[derive(Clone, Copy)]
 pub(super) enum State {
     Word(u32),
@@ -25,7 +25,7 @@ pub(super) enum State {
 }
 
 impl<'b> Near<'b> {
-    /// `typos`: 1 or 2. Accepts nothing more once `budget` says to stop.
+    /// `typos` is 1 or 2. Once `budget` stops the search, no further term matches.
     pub(super) fn new(word: &str, typos: u8, unfinished: bool, budget: &'b Budget) -> Self {
         static ONE: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
         static TWO: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
@@ -35,7 +35,7 @@ impl<'b> Near<'b> {
         Self { dfa, budget }
     }
 
-    /// The distance to `word`, if it is within reach.
+    /// The distance to `word`; `None` if it exceeds the allowed typos.
     pub(super) fn distance(&self, word: &str) -> Option<u8> {
         match self.dfa.eval(word) {
             Distance::Exact(distance) => Some(distance),

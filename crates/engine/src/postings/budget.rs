@@ -1,12 +1,13 @@
-//! How long may a search go on?
+//! How long may a search read and rank?
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time of one search.
+/// The time that one search may take.
 ///
-/// Past its deadline nothing more is ranked, but what matches is still worked out as it should be. Only when
-/// that takes [`OVERDRAFT`] longer reading stops where it is: then some of what matches may be missing.
+/// Past the deadline no further documents are ranked, but the set of matching documents is still computed in
+/// full. Only when that takes [`OVERDRAFT`] longer, reading stops, and some of the matching documents may be
+/// missing.
 pub struct Budget {
     deadline: Instant,
     clock: Box<dyn Fn() -> Instant + Send + Sync>,
@@ -15,25 +16,26 @@ pub struct Budget {
     steps: AtomicU32,
 }
 
-/// Time past the deadline in which to finish the documents that match.
+/// Time past the deadline in which the set of matching documents may be completed.
 pub const OVERDRAFT: Duration = Duration::from_millis(40);
 
-/// Steps (a posting, a term, a node of a dictionary) between two looks at the clock: microseconds.
+/// Steps (a posting, a term, a node of a dictionary) between two readings of the clock: they take
+/// microseconds.
 const STEPS_PER_LOOK: u32 = 256;
 
 impl Budget {
-    /// Time until `deadline`.
+    /// A budget that ends at `deadline` by the system clock.
     pub fn until(deadline: Instant) -> Self {
         Self::by(deadline, Instant::now)
     }
 
-    /// Time until `clock` says `deadline`.
+    /// A budget that ends when `clock` reaches `deadline`.
     pub fn by(deadline: Instant, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         let no = || AtomicBool::new(false);
         Self { deadline, clock: Box::new(clock), spent: no(), overdrawn: no(), steps: AtomicU32::new(0) }
     }
 
-    /// Whether the deadline has passed. Stays so: the clock is not asked again.
+    /// Whether the deadline has passed. A budget once spent stays spent: the clock is not read again.
     pub fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) || self.is_overdrawn() || {
             let spent = (self.clock)() >= self.deadline;
@@ -42,19 +44,19 @@ impl Budget {
         }
     }
 
-    /// Whether reading has stopped. Stays so.
+    /// Whether reading has stopped, which is final.
     pub fn is_overdrawn(&self) -> bool {
         self.overdrawn.load(Ordering::Relaxed)
     }
 
-    /// Counts a step; whether to stop reading.
+    /// Counts a step; returns whether reading has to stop.
     pub fn stops(&self) -> bool {
         self.stops_after(1)
     }
 
-    /// Counts several steps, done or to be done before the next call; whether to stop reading.
+    /// Counts several steps, already taken or about to be taken; returns whether reading has to stop.
     pub fn stops_after(&self, steps: usize) -> bool {
-        // Of what is refused nothing is done: then the question alone is a step.
+        // An overdrawn budget refuses the steps, so only this call counts as one.
         let taken = if self.is_overdrawn() { 1 } else { steps as u32 };
         let before = self.steps.load(Ordering::Relaxed);
         let after = before.wrapping_add(taken);

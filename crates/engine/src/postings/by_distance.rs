@@ -1,4 +1,4 @@
-//! Documents by how near two words stand in them.
+//! Documents by the distance between two words in them.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use super::by_field::{ByField, bitmap_bytes};
 use crate::fields::FieldId;
 use crate::store::{DocidSet, SegmentView};
 
-/// Words further apart than this count as apart. Source: search §3.3.
+/// Words at a greater distance count as unrelated. Source: search §3.3.
 pub const DISTANCE_MAX: u8 = 3;
 
-/// Documents by the least distance, 1 first, from one word forward to another in the same attribute.
+/// Documents by the least distance from one word forward to another in the same attribute; index 0 is
+/// distance 1.
 pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
 
-/// Documents by distance; both ascend.
+/// Sorts documents and their least distances, given by ascending docid, into one bitmap per distance.
 pub(super) fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
     let mut docids: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
     for (docid, distance) in nearest {
@@ -23,10 +24,10 @@ pub(super) fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
     docids.map(|docids| docids.into_iter().collect())
 }
 
-/// Documents of one field by least distance, on their way.
+/// Collects the documents of one field by distance.
 pub(super) type NearSets = [DocidSet; DISTANCE_MAX as usize];
 
-/// What several threads found, together.
+/// The union of what several threads found.
 pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -> ByField<ByDistance> {
     let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
     for (field, near) in parts.into_iter().flatten() {
@@ -36,7 +37,7 @@ pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -
     found.into_iter().collect()
 }
 
-/// No documents yet.
+/// Empty sets for docids of the segment `view`.
 pub(super) fn near_sets(view: &SegmentView) -> NearSets {
     std::array::from_fn(|_| view.docid_set())
 }

@@ -1,13 +1,14 @@
-//! One value for each of some fields.
+//! Values by field, for the fields that have one.
 
 use roaring::RoaringBitmap;
 
 use crate::fields::FieldId;
 
-/// By ascending field.
+/// Values with their fields, by ascending field.
 pub(super) type ByField<T> = Vec<(FieldId, T)>;
 
-/// Something on its way, field by field. Many documents have few fields, so each is found by its number.
+/// Collects one value per field. A vector indexed by field id: an index has few fields, so this is faster
+/// than a map.
 pub(super) struct ByFieldBuilder<T>(Vec<Option<T>>);
 
 impl<T> Default for ByFieldBuilder<T> {
@@ -25,14 +26,14 @@ impl<T> ByFieldBuilder<T> {
         self.0[at].get_or_insert_with(empty)
     }
 
-    /// Finished one by one.
+    /// Applies `finish` to each collected value.
     pub(super) fn finish<R>(self, mut finish: impl FnMut(T) -> R) -> ByField<R> {
         let fields = (0..).zip(self.0);
         fields.filter_map(|(field, building)| Some((field, finish(building?)))).collect()
     }
 }
 
-/// Adds documents to those of a field.
+/// Adds `docs` to the documents of `field`.
 pub(super) fn unite(fields: &mut ByField<RoaringBitmap>, field: FieldId, docs: &RoaringBitmap) {
     match fields.binary_search_by_key(&field, |(known, _)| *known) {
         Ok(at) => fields[at].1 |= docs,

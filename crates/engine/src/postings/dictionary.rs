@@ -34,16 +34,17 @@ impl Postings {
         prefix: &str,
         visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        // No text has a byte 0xff, so this is above all that begin with the prefix.
+        // UTF-8 has no byte 0xff, so this is above all words that begin with the prefix.
         let high = [prefix.as_bytes(), &[0xff]].concat();
         self.walk(prefix.as_bytes(), &high, visit)
     }
 
-    /// Visits the words at most `typos` (1 or 2) edits away from `text` that begin like it, in byte order,
-    /// with their distance. With `unfinished`, the distance is that of the closest beginning.
+    /// Visits the words at most `typos` (1 or 2) edits away from `text` that begin with the same letter, in
+    /// byte order, with their distance. With `unfinished`, the distance is that of the closest prefix of the
+    /// word.
     ///
-    /// With two edits allowed, words that begin otherwise come too if one edit reaches them; they count as
-    /// two away. Source: search §5.2.
+    /// With two edits allowed, words with another first letter that are one edit away come too, counted as
+    /// two edits away. Source: search §5.2.
     pub fn near(
         &self,
         text: &str,
@@ -76,8 +77,9 @@ impl Postings {
         if typos < 2 {
             return walk(&same_letter, &low, &high, true).map(drop);
         }
-        // In byte order, so that bounds are used up in that order: other first letters below, the same one,
-        // others above. Walking those with a distance of one only is what keeps this quick.
+        // Words come in byte order, so that callers with a bound take the first ones: those with a lower
+        // first letter, with the same one, with a higher one. A walk over other first letters allows only one
+        // edit, because two edits would visit most of the dictionary.
         let other_letter = Near::new(text, 1, unfinished, &self.budget);
         let _ = walk(&other_letter, &[], &low, false)?
             && walk(&same_letter, &low, &high, true)?
@@ -100,7 +102,7 @@ impl Postings {
         self.merge(streams, visit)
     }
 
-    /// Merges sorted streams, one per segment, into words that have a live document.
+    /// Merges sorted streams, one per segment, into words that a live document holds.
     fn merge<A: Automaton>(
         &self,
         streams: Vec<TermStreamer<'_, A>>,
@@ -136,7 +138,7 @@ impl Postings {
         Ok(())
     }
 
-    /// Whether a live document holds the word where typos are forgiven.
+    /// Whether a live document holds the word in a field that forgives typos.
     pub fn forgives(&self, word: &Word) -> Result<bool> {
         if !self.searchable.word_forgives(&word.text) {
             return Ok(false);
@@ -145,7 +147,7 @@ impl Postings {
         self.is_any_live(word.lists.iter().filter(forgiving))
     }
 
-    /// Whether any document that holds the word is still there.
+    /// Whether a live document holds the word in a searchable field.
     fn is_live(&self, word: &Word) -> Result<bool> {
         self.is_any_live(word.lists.iter())
     }
@@ -171,7 +173,7 @@ impl Postings {
     }
 }
 
-/// Where the walk stands in one segment.
+/// The term stream of one segment and its current term.
 struct Head<'a, A: Automaton> {
     segment: usize,
     stream: TermStreamer<'a, A>,
@@ -183,13 +185,13 @@ impl<A: Automaton> Head<'_, A> {
         self.more = self.stream.advance();
     }
 
-    /// The word it stands at.
+    /// The word of the current term; `None` at the end.
     fn token(&self) -> Option<&[u8]> {
         let key = self.stream.key();
         self.more.then(|| &key[..key.len().saturating_sub(TERM_TAIL_BYTES)])
     }
 
-    /// Takes all attributes of `token`, if it stands there.
+    /// Calls `take` for each attribute of `token`, if `token` is the current word.
     fn drain(&mut self, token: &[u8], mut take: impl FnMut(FieldId, usize, &TermInfo)) {
         while self.token() == Some(token) {
             if let Some((_, field)) = parse_term(self.stream.key()) {
@@ -200,5 +202,5 @@ impl<A: Automaton> Head<'_, A> {
     }
 }
 
-/// Bytes of a term after its word: a zero and the attribute.
+/// Bytes of a term after its word: a zero byte and the field suffix.
 const TERM_TAIL_BYTES: usize = 4;

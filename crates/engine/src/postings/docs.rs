@@ -19,7 +19,7 @@ impl Postings {
     /// Documents of any of `words`, over the whole index.
     pub fn docs<'w>(&self, words: impl Iterator<Item = &'w Word> + Clone) -> Result<FieldDocs> {
         let all = self.by_field(words.clone().flat_map(|word| &word.lists))?;
-        // Callers leave out fields that never forgive typos; words that forgive none are left out here.
+        // `FieldDocs` leaves out fields that never forgive typos; words that forgive none are left out here.
         let unforgiving = |word: &&Word| !self.searchable.word_forgives(&word.text);
         let forgiving = if words.clone().any(|word| unforgiving(&word)) {
             Some(self.by_field(words.filter(|word| !unforgiving(word)).flat_map(|word| &word.lists))?)
@@ -84,5 +84,5 @@ impl Postings {
     }
 }
 
-/// Lists of fewer documents are not kept by segments: decoding them anew is as quick.
+/// Lists of fewer documents are not cached by segment: decoding them again is as fast.
 const CACHED_FREQUENCY_MIN: u64 = 256;

@@ -5,21 +5,22 @@ use roaring::RoaringBitmap;
 use super::searchable::Searchable;
 use crate::fields::FieldId;
 
-/// Documents of a set of words.
+/// Documents that hold any word of a set, by field.
 #[derive(Debug, Default, Clone)]
 pub struct FieldDocs {
-    /// By ascending field: documents that hold any of the words there.
+    /// Documents of all words of the set.
     all: Vec<(FieldId, RoaringBitmap)>,
-    /// The same, without what forgives no typo. None if it leaves out whole fields and nothing else.
+    /// Documents of those words of the set that forgive typos. `None` if all words forgive typos, so that
+    /// forgiving depends on the field only.
     forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
 }
 
-/// How a query looks at an attribute.
+/// Which fields and words of a set a query may match.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reading<'a> {
-    /// Only where a typo would be forgiven: what misspelt words and joined words may match.
+    /// Only words and fields that forgive typos: misspelt and concatenated words match nothing else.
     pub forgiving: bool,
-    /// Only in these fields (ascending); None: in every searchable one.
+    /// Only these fields (ascending); `None`: every searchable one.
     pub within: Option<&'a [FieldId]>,
 }
 
@@ -30,7 +31,7 @@ impl Reading<'_> {
 }
 
 impl FieldDocs {
-    /// By ascending field, fields without documents left out.
+    /// `all` and `forgiving` are by ascending field; fields of `all` without documents are left out.
     pub(super) fn new(
         mut all: Vec<(FieldId, RoaringBitmap)>,
         forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
@@ -66,18 +67,18 @@ impl FieldDocs {
         admitted.map(|(_, docs)| docs)
     }
 
-    /// Fields that hold the words, ascending, with their documents. Forgiving or not is the same here.
+    /// Fields that hold any of the words, ascending, with their documents, whether they forgive typos or not.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, &RoaringBitmap)> {
         self.all.iter().map(|(field, docs)| (*field, docs))
     }
 
-    /// Documents that hold the words in `field`.
+    /// Documents that hold any of the words in `field`.
     pub fn in_field(&self, field: FieldId) -> Option<&RoaringBitmap> {
         let at = self.all.binary_search_by_key(&field, |(field, _)| *field).ok()?;
         Some(&self.all[at].1)
     }
 
-    /// About how much memory this takes.
+    /// Approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let bytes = |fields: &[(FieldId, RoaringBitmap)]| -> usize {
             fields

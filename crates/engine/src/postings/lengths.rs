@@ -1,4 +1,4 @@
-//! Which documents have an attribute of just so many words?
+//! Which documents have an attribute of exactly so many words?
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::fields::FieldId;
 use crate::store::schema;
 
 impl Postings {
-    /// Documents whose `field` holds exactly `words` stored words. None are known to beyond
-    /// [`schema::LENGTH_MAX`].
+    /// Documents whose `field` holds exactly `words` stored words. The index does not count beyond
+    /// [`schema::LENGTH_MAX`], so above it the set is empty.
     pub fn field_length_docs(&self, field: FieldId, words: usize) -> Result<Arc<RoaringBitmap>> {
         if words > schema::LENGTH_MAX {
             return Ok(Arc::default());

@@ -1,7 +1,7 @@
-//! Reads postings lists from end to end, a block of documents at a time.
+//! Reads whole postings lists, a block of documents at a time.
 //!
-//! tantivy's own cursor finds the positions of one document by adding up what lies before them in its block,
-//! for each document anew. A reader of a whole list takes the positions of a block in one go.
+//! tantivy's cursor finds the positions of a document by summing the frequencies before it in its block,
+//! again for each document. A reader of a whole list decodes the positions of a block at once.
 
 use std::ops::Range;
 
@@ -14,29 +14,29 @@ use tantivy::{DocId, InvertedIndexReader};
 use super::budget::Budget;
 use crate::error::{Error, Result};
 
-/// All documents of a segment.
+/// The range of all documents of a segment.
 pub(super) const WHOLE: Range<DocId> = 0..DocId::MAX;
 
-/// Reads one list after another without making room for each anew.
+/// Reads postings lists of a segment one after another, reusing its buffers.
 pub(super) struct ListReader<'a> {
     index: &'a InvertedIndexReader,
     budget: &'a Budget,
     documents: Option<BlockSegmentPostings>,
     with_counts: Option<BlockSegmentPostings>,
-    /// Positions of a block: differences first, then themselves.
+    /// Positions of a block: first as differences, then decoded in place.
     positions: Vec<u32>,
 }
 
-/// Bits of a position take none of its own if all of a block are 0, but a byte for the block.
+/// A block of 128 positions that are all 0 takes one byte, its bit width; no encoding is denser.
 const POSITIONS_PER_BYTE_MAX: usize = 128;
 
 impl<'a> ListReader<'a> {
-    /// For lists of `index`.
+    /// A reader of lists of `index`.
     pub(super) fn new(index: &'a InvertedIndexReader, budget: &'a Budget) -> Self {
         Self { index, budget, documents: None, with_counts: None, positions: Vec::new() }
     }
 
-    /// Calls `take` with the documents of a list that are `within`, ascending.
+    /// Calls `take` with the documents of a list inside `within`, ascending.
     pub(super) fn each_doc(
         &mut self,
         info: &TermInfo,
@@ -55,11 +55,11 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    /// Calls `take` with the wanted documents of a list that are `within`, ascending, and the ascending positions of
-    /// each. `positions` is where all of `index` lie.
+    /// Calls `take` with the documents of a list inside `within` that `wanted` accepts, ascending, with the
+    /// ascending positions of each. `positions` is the positions file of `index`.
     ///
     /// # Errors
-    /// Internal if there are more positions than can be.
+    /// Internal if the list counts more positions than its bytes can encode.
     pub(super) fn each_doc_with_positions(
         &mut self,
         info: &TermInfo,
@@ -105,12 +105,12 @@ impl<'a> ListReader<'a> {
     }
 }
 
-/// Whether there is more of a list before `end`.
+/// Whether the current block begins before the document `end`.
 fn begins_before(block: &BlockSegmentPostings, end: DocId) -> bool {
     block.docs().first().is_some_and(|&doc| doc < end)
 }
 
-/// The first block of a list, in the place of one read before.
+/// Opens the first block of a list, in the buffers of the list read before.
 fn open<'b>(
     index: &InvertedIndexReader,
     block: &'b mut Option<BlockSegmentPostings>,

@@ -1,4 +1,4 @@
-//! Which words of the index may be meant by a misspelt one?
+//! Which words of the index may a misspelt word stand for?
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use super::reader::Postings;
 use super::word::Word;
 use crate::error::Result;
 
-/// Words that stand where typos are forgiven, by how far they are from a query word.
+/// Words near a query word that some field forgives typos in, by distance.
 #[derive(Default)]
 pub struct Misspellings {
     /// One edit away.
@@ -16,15 +16,15 @@ pub struct Misspellings {
 }
 
 impl Misspellings {
-    /// About how much memory this takes.
+    /// Approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.one_typo.iter().chain(&self.two_typos).map(Word::bytes).sum()
     }
 }
 
 impl Postings {
-    /// The first words near `text`, in byte order: at most so many one edit away, and so many two, if as many `typos` are
-    /// forgiven. If it is `unfinished`, any beginning of a word may be near.
+    /// The first words near `text` in byte order: at most `one_max` at one edit and, if `typos` is 2, at most
+    /// `two_max` at two. With `unfinished`, the distance is that of the closest prefix of a word.
     pub fn misspellings(
         &self,
         text: &str,
@@ -35,7 +35,8 @@ impl Postings {
     ) -> Result<Misspellings> {
         let mut found = Misspellings::default();
         self.near(text, typos, unfinished, |word, typos_here| {
-            // Words that stand only where nothing is forgiven are of no use, and use up no bound.
+            // Words found only in fields that forgive no typos cannot match, so they do not count towards the
+            // bounds.
             if !self.forgives(&word)? {
                 return Ok(ControlFlow::Continue(()));
             }

@@ -1,10 +1,9 @@
 //! Here is a word: which documents hold it, in which attribute, and where?
 //!
-//! Words come out of the term dictionaries of all segments as one list ([`Postings::word`],
-//! [`Postings::starting_with`], [`Postings::near`]); a [`Word`] knows where its postings lie, and the
-//! other calls decode them, once for a segment where it is much (`segment`). Answers are docids of live
-//! documents and speak of searchable attributes only, so they depend neither on how documents are spread over
-//! segments nor on what a merge has removed.
+//! [`Postings`] reads the words of one commit: its methods merge the term dictionaries of all segments
+//! ([`Postings::word`], [`Postings::starting_with`], [`Postings::near`]) and decode postings, whole segments
+//! at once where that pays and is cached (`segment`). Answers are docids of live documents in searchable
+//! attributes, so they depend neither on how documents are distributed over segments nor on merges.
 
 mod automata;
 mod budget;

@@ -1,4 +1,4 @@
-//! Do these words stand near one another, and in which order?
+//! How near do two words stand, and in which order?
 
 use std::sync::Arc;
 
@@ -13,23 +13,25 @@ use super::word::Word;
 use crate::error::Result;
 use crate::settings::ProximityPrecision;
 
-/// Documents that hold both words, from which distances are worked out for the whole index and kept.
+/// With as many documents that hold both words, distances are computed for the whole index and cached.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
-/// Documents read, from which it is looked at how many hold both words.
+/// With as many documents read for a pair, the number of documents that hold both words is counted.
 const READ_DOCUMENTS_MIN: u64 = 32;
 
-/// What is kept of two words is worked out of their documents once one in so many of those was read.
+/// The distances of a pair are computed and cached once one in so many of the documents that hold both words
+/// was read.
 const READ_SHARE: u64 = 4;
 
 impl Postings {
-    /// Whether nearness means no more than sharing an attribute.
+    /// Whether words count as near if they share an attribute, whatever their positions.
     pub fn nearness_is_by_attribute(&self) -> bool {
         self.snapshot.settings().proximity_precision == ProximityPrecision::ByAttribute
     }
 
-    /// Documents of the index where `right` follows `left`: the first level a document is in tells its least
-    /// distance. Worked out once; meant for frequent words. With [`Orders::Both`] the other order is soon known too.
+    /// Documents of the index where `right` follows `left`; the first distance at which a document comes is
+    /// its least. Computed once and cached; meant for frequent words. With [`Orders::Both`] the other order
+    /// is cached as well.
     pub fn near_docs(&self, left: &Side, right: &Side, orders: Orders) -> Result<Arc<ByDistance>> {
         let key = (left.clone(), right.clone());
         if let Some(known) = self.cache.near.get(&key) {
@@ -47,8 +49,8 @@ impl Postings {
         Ok(self.cache_near(key, near))
     }
 
-    /// The same, if it is known, or quickly worked out beside what it took to read some of the documents that hold
-    /// both: until now, and the `asked` ones of this time.
+    /// As [`Postings::near_docs`], but only if the result is cached, or if computing it costs little compared
+    /// with the documents of the pair that callers have read so far, `asked` of them this time.
     pub fn near_docs_if_cheap(
         &self,
         left: &Side,
@@ -61,7 +63,7 @@ impl Postings {
             return Ok(Some(known));
         }
         let read = self.cache.near_read.count(&key, asked);
-        // How many hold both is looked at each time that number has doubled.
+        // Counting the documents that hold both is repeated only when the number read has doubled.
         if read < READ_DOCUMENTS_MIN || read.ilog2() == (read - asked).max(1).ilog2() {
             return Ok(None);
         }
@@ -86,7 +88,7 @@ impl Postings {
         near
     }
 
-    /// Documents of which one searchable attribute holds both.
+    /// Documents with a searchable attribute that holds both sides.
     fn docs_with_both(&self, left: &Side, right: &Side) -> Result<RoaringBitmap> {
         let (Some(lefts), Some(rights)) = (self.side_docs(left)?, self.side_docs(right)?) else {
             return Ok(RoaringBitmap::new());
@@ -109,8 +111,8 @@ impl Postings {
         }
     }
 
-    /// Documents of `universe` where `right` follows `left`, by least distance. With nearness by
-    /// attribute, those that hold both in one attribute are at every distance.
+    /// Documents of `universe` where `right` follows `left`, by least distance. With proximity by attribute,
+    /// documents that hold both in one attribute come at every distance.
     pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
         let (left_docs, right_docs) = (self.word_docs(left)?, self.word_docs(right)?);
         if self.nearness_is_by_attribute() {
@@ -135,11 +137,12 @@ impl Postings {
         Ok(by_distance(lefts.distances_to(&rights)))
     }
 
-    /// Documents of `universe` where the words of a phrase stand together; a gap stands for any one word.
+    /// Documents of `universe` where the words of a phrase stand together; `None` in `slots` stands for any
+    /// one word.
     ///
-    /// Looks at three slots at a time: neighbours must follow one another, words with one slot between them
-    /// must be at most two apart. It does not check that all pairs come from the same place.
-    /// Source: search §5.5.
+    /// Three slots are checked at a time: neighbours must be adjacent, words with one slot between them at
+    /// most two apart. Pairs of one phrase may match at different positions of a document. Source: search
+    /// §5.5.
     pub fn phrase_docs(
         &self,
         slots: &[Option<&str>],

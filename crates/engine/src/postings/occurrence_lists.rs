@@ -1,4 +1,4 @@
-//! Reads where words stand in some documents, whichever way takes least time.
+//! Reads the occurrences of words in some documents, in the way that takes least time.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::fields::FieldId;
 use crate::store::DELETED;
 
 impl Postings {
-    /// Places in documents of `universe` of all words that begin with `prefix`.
+    /// Occurrences of all words that begin with `prefix`, in documents of `universe`.
     pub fn prefix_occurrences(&self, prefix: &str, universe: &RoaringBitmap) -> Result<Occurrences> {
         let mut packed = Vec::new();
         let searched = |packed: &u64| self.searchable.weight(unpack(*packed).1).is_some();
@@ -53,7 +53,7 @@ impl Postings {
         Ok(Occurrences::new(packed))
     }
 
-    /// Places of any of `words` in documents of `universe`.
+    /// Occurrences of any of `words`, in documents of `universe`.
     pub fn occurrences<'w>(
         &self,
         words: impl Iterator<Item = &'w Word>,
@@ -67,7 +67,8 @@ impl Postings {
     }
 
     /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each
-    /// document of `universe`, in no particular order; perhaps several times with some of the positions each.
+    /// document of `universe`, in no particular order. The positions of a word in an attribute may come in
+    /// several calls.
     pub fn visit_positions<'w>(
         &self,
         words: impl Iterator<Item = &'w Word>,
@@ -84,7 +85,8 @@ impl Postings {
         self.visit_lists(lists.into_iter(), universe, visit)
     }
 
-    /// All places of a word, read once; None while reading those in `universe` is as quick, or if it is a frequent one.
+    /// All occurrences of a word, cached. `None` for frequent words, and as long as reading only those in
+    /// `universe` has taken less time in all.
     fn word_occurrences(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
         let frequency = word.frequency_bound();
         if frequency > OCCURRENCES_FREQUENCY_MAX {
@@ -154,7 +156,7 @@ impl Postings {
                 }
                 continue;
             }
-            // Looking few postings up beats marking many documents.
+            // Looking up each posting of a short list takes less time than marking many documents.
             let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
             let marks: &[u64] = if is_short { &[] } else { targets.marks() };
             let marked = |docid: u32| {
@@ -177,7 +179,8 @@ impl Postings {
     }
 }
 
-/// The documents to look at, in the two forms a list may be read with. Each is built when first needed.
+/// The documents whose positions are read, in the two forms that reading a list needs. Each form is built
+/// when first needed.
 struct Targets<'a> {
     postings: &'a Postings,
     universe: &'a RoaringBitmap,
@@ -215,11 +218,13 @@ impl Targets<'_> {
     }
 }
 
-/// Places of words in more documents are read anew each time: a list of them is long to look through.
+/// Occurrences of more frequent words are not cached: finding a few documents in a long list takes as long as
+/// reading their postings.
 const OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 
-/// Bytes of kept places of words in one generation; there are at most two.
+/// Bytes of one generation of cached occurrences of words; there are at most two generations.
 const OCCURRENCES_BYTES_MAX: usize = 4 << 20;
 
-/// Postings read one after another in the time of one skip; a guess, confirmed on the films.
+/// Postings that are read one after another in the time of one skip. An estimate, confirmed by measurements
+/// on the films corpus.
 const SKIP_COST: u64 = 8;

@@ -1,21 +1,21 @@
-//! Where in some documents do some words stand, and how near are others to them?
+//! Occurrences of words, and the distances between them.
 
 use roaring::RoaringBitmap;
 
 use super::by_distance::DISTANCE_MAX;
 use crate::fields::FieldId;
 
-/// Places of words, ordered by document, attribute and position.
+/// Occurrences of words, ordered by document, attribute and position.
 #[derive(Debug, Default, Clone)]
 pub struct Occurrences {
-    /// docid ‖ field ‖ position, packed so that numbers compare as places do.
+    /// docid ‖ field ‖ position in one integer, so that integers compare as occurrences do.
     packed: Vec<u64>,
 }
 
 impl Occurrences {
-    /// Orders places that were pushed in any order and may repeat.
+    /// Sorts packed occurrences, which may come in any order and repeat.
     pub(super) fn new(mut packed: Vec<u64>) -> Self {
-        // Lists of words come one after another, each in order: runs a stable sort merges.
+        // Lists are read one after another, each in order: sorted runs, which a stable sort merges.
         if !packed.is_sorted() {
             packed.sort();
         }
@@ -23,14 +23,14 @@ impl Occurrences {
         Self { packed }
     }
 
-    /// docid, field and position of each, in any order; positions below 65536.
+    /// From docids, fields and positions in any order; positions are below 65536.
     pub fn at(occurrences: impl IntoIterator<Item = (u32, FieldId, u32)>) -> Self {
         Self::new(
             occurrences.into_iter().map(|(docid, field, position)| pack(docid, field, position)).collect(),
         )
     }
 
-    /// All places of both.
+    /// The union of both.
     pub fn merged(mut self, other: &Self) -> Self {
         if self.packed.is_empty() {
             return other.clone();
@@ -39,29 +39,30 @@ impl Occurrences {
         Self::new(self.packed)
     }
 
-    /// How many places these are.
+    /// Number of occurrences.
     pub fn len(&self) -> usize {
         self.packed.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no occurrence.
     pub fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }
 
-    /// docid, field and position of each, in order.
+    /// docid, field and position of each occurrence, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, FieldId, u32)> + '_ {
         self.packed.iter().map(|&occurrence| unpack(occurrence))
     }
 
-    /// Those in documents of `universe`.
+    /// The occurrences in documents of `universe`.
     pub fn within(&self, universe: &RoaringBitmap) -> Self {
         let mut found = Vec::new();
         self.each_within(universe, |occurrences| found.extend_from_slice(occurrences));
         Self { packed: found }
     }
 
-    /// Calls `visit(docid, field, positions)` for each of those in documents of `universe`, one position at a time.
+    /// Calls `visit(docid, field, positions)` for each occurrence in documents of `universe`, one position at
+    /// a time.
     pub fn visit_within(&self, universe: &RoaringBitmap, mut visit: impl FnMut(u32, FieldId, &[u32])) {
         self.each_within(universe, |occurrences| {
             for (docid, field, position) in occurrences.iter().map(|&occurrence| unpack(occurrence)) {
@@ -70,7 +71,7 @@ impl Occurrences {
         });
     }
 
-    /// Calls `take` with the places in each document of `universe`.
+    /// Calls `take` with the packed occurrences of each document of `universe`.
     fn each_within(&self, universe: &RoaringBitmap, mut take: impl FnMut(&[u64])) {
         let of_one_document = |a: &u64, b: &u64| a >> 32 == b >> 32;
         if (self.packed.len() as u64) < universe.len() {
@@ -81,7 +82,8 @@ impl Occurrences {
         }
         let mut left = self.packed.as_slice();
         for docid in universe {
-            // Few documents skip over most places, so the next one is looked for in growing steps.
+            // With few documents most occurrences are skipped, so the next document is searched in growing
+            // steps.
             let starts_before = |occurrence: &u64| *occurrence < u64::from(docid) << 32;
             let mut reach = 1;
             while left.get(reach).is_some_and(starts_before) {
@@ -100,7 +102,7 @@ impl Occurrences {
         }
     }
 
-    /// What they take in memory.
+    /// Size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.packed.as_slice())
     }
@@ -113,8 +115,8 @@ impl Occurrences {
         &self.packed
     }
 
-    /// Documents where some place of `right` follows one of `self` in the same attribute, with the least
-    /// distance (1 to [`DISTANCE_MAX`]) between two such places, by ascending docid.
+    /// Documents where an occurrence of `right` follows one of `self` in the same attribute, with the least
+    /// distance (1 to [`DISTANCE_MAX`]) between two such occurrences, by ascending docid.
     pub fn distances_to(&self, right: &Self) -> Vec<(u32, u8)> {
         let mut nearest: Vec<(u32, u8)> = Vec::new();
         self.each_distance_to(right, |docid, _, distance| match nearest.last_mut() {
@@ -124,8 +126,9 @@ impl Occurrences {
         nearest
     }
 
-    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from a place of `self`
-    /// to one of `right`; a document and attribute may come several times, but once with its least.
+    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from an occurrence of
+    /// `self` to one of `right`. A document and attribute may come several times; one of these is its least
+    /// distance.
     pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
         let mut lefts = self.packed().iter().copied().peekable();
         let mut before = None;
@@ -134,7 +137,7 @@ impl Occurrences {
                 before = Some(left);
             }
             let Some(left) = before else { continue };
-            // Places of one attribute of one document differ in their lowest 16 bits alone.
+            // Occurrences in one attribute of one document differ in their lowest 16 bits alone.
             let same_attribute = left >> 16 == occurrence >> 16;
             let distance = occurrence - left;
             if same_attribute && distance <= u64::from(DISTANCE_MAX) {
@@ -159,13 +162,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_survives_packing() {
+    fn an_occurrence_survives_packing() {
         for occurrence in [(0, 0, 0), (7, 3, 15), (u32::MAX - 1, u16::MAX, 65_535)] {
             assert_eq!(unpack(pack(occurrence.0, occurrence.1, occurrence.2)), occurrence);
         }
     }
 
-    /// The distance of every pair, looked up one by one.
+    /// Computes the least distance of each document from all pairs of occurrences.
     fn slowly(left: &[(u8, u8, u8)], right: &[(u8, u8, u8)]) -> Vec<(u32, u8)> {
         let mut found = std::collections::BTreeMap::new();
         for l in left {
@@ -180,9 +183,9 @@ mod tests {
         found.into_iter().collect()
     }
 
-    fn occurrences(places: &[(u8, u8, u8)]) -> Occurrences {
+    fn occurrences(triples: &[(u8, u8, u8)]) -> Occurrences {
         Occurrences::at(
-            places
+            triples
                 .iter()
                 .map(|&(docid, field, position)| (u32::from(docid), u16::from(field), u32::from(position))),
         )

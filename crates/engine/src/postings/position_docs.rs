@@ -1,4 +1,4 @@
-//! Documents by the positions of words, as ranking rules see them.
+//! Documents by the positions of words, coarsened as ranking rules compare them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::fields::FieldId;
 use crate::store::DocidSet;
 use crate::store::buckets::{BUCKETS, bucket_of};
 
-/// Documents by the bucketed positions of a word, or of all words with one beginning, in any attribute.
+/// Documents by the bucketed positions of a word, or of all words with one prefix, in any attribute.
 #[derive(Debug, Default)]
 pub struct PositionDocs {
     pub(super) buckets: Vec<(u32, RoaringBitmap)>,
@@ -35,7 +35,7 @@ impl PositionDocs {
         }
     }
 
-    /// Takes the sets out.
+    /// The bucketed positions, ascending, with their documents.
     pub(super) fn into_buckets(self) -> Vec<(u32, RoaringBitmap)> {
         self.buckets
     }
@@ -45,10 +45,10 @@ impl PositionDocs {
     }
 }
 
-/// [`PositionDocs`] on their way.
+/// Collects [`PositionDocs`] document by document.
 #[derive(Default)]
 pub(super) struct PositionDocsBuilder {
-    /// By [`BUCKETS`].
+    /// By index of [`BUCKETS`].
     sets: Vec<Option<DocidSet>>,
 }
 
@@ -74,7 +74,7 @@ impl PositionDocsBuilder {
     }
 }
 
-/// Positions of several parts, field by field.
+/// The union of positions that several threads read, field by field.
 pub(super) fn unite_positions(parts: Vec<ByField<PositionDocs>>) -> ByField<PositionDocs> {
     let mut found: BTreeMap<FieldId, PositionDocs> = BTreeMap::new();
     for (field, positions) in parts.into_iter().flatten() {

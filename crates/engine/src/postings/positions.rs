@@ -1,4 +1,4 @@
-//! Which documents hold a word where? By positions as ranking rules see them.
+//! Which documents hold a word at which position, coarsened as ranking rules compare positions?
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,18 +14,20 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::EXACT_POSITIONS;
 
-/// Documents of which is told all at once where they have an initial in the time in which one is looked up. A guess on
-/// the safe side: looking up takes 0.2 µs, telling of a million a few milliseconds.
+/// Documents whose first letters are read as a whole in the time in which those of one document are looked
+/// up. A low estimate: a look-up takes 0.2 µs, reading a million documents a few milliseconds.
 const LOOK_UP_COST: u64 = 64;
 
-/// Postings of a list read from end to end in the time in which the positions of one document are looked up.
+/// Postings of a list that are read one after another in the time in which the positions of one document are
+/// looked up.
 const READ_COST: u64 = 16;
 
-/// Words in fewer documents are read anew each time.
+/// Positions of words in fewer documents are not cached.
 const CACHED_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
-    /// Positions of a frequent word, worked out once; None while reading its postings is as quick.
+    /// Positions of a frequent word, computed once and cached. `None` as long as reading the postings of the
+    /// documents of `universe` has taken less time in all.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
         if frequency < CACHED_FREQUENCY_MIN {
@@ -49,18 +51,18 @@ impl Postings {
         Ok(Some(found))
     }
 
-    /// Positions of all words that begin with `prefix`, worked out once. Meant for short beginnings.
+    /// Positions of all words that begin with `prefix`, computed once and cached. Meant for short prefixes.
     ///
-    /// Enough of them to tell how near any is to the position `expected`: an attribute that has one further on than
-    /// that may have more beyond it that are left out. None if looking into the documents of `universe` one by one, see
-    /// [`Postings::visit_prefix`], is as quick.
+    /// They suffice to tell the least distance to the position `expected`: of the positions of an attribute
+    /// beyond it, all but the first may be left out. `None` if looking up the documents of `universe` one by
+    /// one with [`Postings::visit_prefix`] takes less time.
     pub fn prefix_positions(
         &self,
         prefix: &str,
         expected: u32,
         universe: &RoaringBitmap,
     ) -> Result<Option<Arc<PositionDocs>>> {
-        // Up to there one answer serves all that may be expected.
+        // Below [`EXACT_POSITIONS`] one result serves all expected positions.
         let all = expected >= EXACT_POSITIONS;
         let key: Box<str> = if all { format!("{prefix}**") } else { format!("{prefix}*") }.into();
         if let Some(known) = self.cache.positions.get(&key) {
@@ -98,7 +100,7 @@ impl Postings {
         Ok(())
     }
 
-    /// Unites what segments say of positions in searchable fields.
+    /// The union of the positions that `each` reports for searchable fields.
     fn united_positions(
         &self,
         each: impl FnOnce(&mut dyn FnMut(FieldId, u32, Cow<'_, RoaringBitmap>)) -> Result<()>,

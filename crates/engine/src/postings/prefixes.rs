@@ -1,4 +1,4 @@
-//! Which documents hold words with this beginning, and are those words many?
+//! Which documents hold words with a prefix, and are those words many?
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::segment::PrefixDocs;
 use crate::error::Result;
 
 impl Postings {
-    /// Whether at least `words_min` words that begin with `prefix` stand where typos are forgiven.
+    /// Whether at least `words_min` words that begin with `prefix` occur in fields that forgive typos.
     pub fn is_common_prefix(&self, prefix: &str, words_min: usize) -> Result<bool> {
         let key: Box<str> = prefix.into();
         if let Some(known) = self.cache.common.get(&key) {
@@ -26,8 +26,8 @@ impl Postings {
         Ok(is_common)
     }
 
-    /// Documents of all words that begin with `prefix`, itself included, over the whole index. Worked out
-    /// once; meant for beginnings of frequent words.
+    /// Documents of all words that begin with `prefix`, itself included, over the whole index. Computed once
+    /// and cached; meant for prefixes of frequent words.
     pub fn prefix_docs(&self, prefix: &str) -> Result<Arc<FieldDocs>> {
         let key: Box<str> = prefix.into();
         if let Some(known) = self.cache.prefixes.get(&key) {

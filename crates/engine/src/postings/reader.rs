@@ -15,15 +15,15 @@ use crate::generation_cache::GenerationCache;
 use crate::store::Snapshot;
 use crate::threads::{in_parallel, shared_out};
 
-/// Segments of fewer documents are no work for a thread.
+/// Segments of fewer documents are read without a thread of their own: starting it takes longer.
 const SHARED_DOCUMENTS_MIN: u32 = 1 << 14;
 
 /// The words of one commit.
 pub struct Postings {
     pub(super) snapshot: Snapshot,
-    /// Of the `text` field, one per segment.
+    /// Inverted indexes of the field `text`, by segment.
     pub(super) indexes: Vec<Arc<InvertedIndexReader>>,
-    /// Of the same, where positions lie.
+    /// Positions files of the field `text`, by segment.
     pub(super) positions: Vec<FileSlice>,
     pub(super) searchable: Searchable,
     pub(super) cache: Arc<Cache>,
@@ -31,8 +31,8 @@ pub struct Postings {
 }
 
 impl Postings {
-    /// Opens the dictionaries of every segment; cheap, tantivy keeps them mapped. Reading stops when
-    /// `budget` says so.
+    /// Opens the term dictionaries of every segment, which tantivy keeps mapped: cheap. Reading stops when
+    /// `budget` is overdrawn.
     pub fn open(snapshot: &Snapshot, budget: Arc<Budget>) -> Result<Self> {
         let text = snapshot.schema().text;
         let segments = snapshot.segments().iter();
@@ -56,7 +56,7 @@ impl Postings {
         &self.snapshot
     }
 
-    /// Keeps what was worked out for the commit, unless it was cut short.
+    /// Caches a value computed for the commit, unless the budget ended the computation early.
     pub(super) fn cache_value<K: Hash + Eq, V>(
         &self,
         cache: &GenerationCache<K, V>,
@@ -67,7 +67,7 @@ impl Postings {
         self.cache_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
     }
 
-    /// The same where a generation takes at most `bytes_max`.
+    /// As [`Self::cache_value`], for a cache whose generations take at most `bytes_max`.
     pub(super) fn cache_within<K: Hash + Eq, V>(
         &self,
         bytes_max: usize,
@@ -91,8 +91,8 @@ impl Postings {
         (0..self.indexes.len()).map(|segment| self.segment(segment))
     }
 
-    /// Has several threads do `work` on a segment each, if there are several large ones. What segments work out they
-    /// keep, so it is there for who asks them in turn.
+    /// Calls `read` for each large segment on several threads, if there are several such segments. Segments
+    /// cache what is read, so a later pass over them finds it.
     pub(super) fn share_segments(&self, read: impl Fn(&Segment<'_>) -> Result<()> + Sync) -> Result<()> {
         let documents = self.snapshot.segments().iter().map(|segment| segment.reader.max_doc());
         let large: Vec<(u32, usize)> =
@@ -104,7 +104,7 @@ impl Postings {
         in_parallel(&shared_out(large), |share| share.iter().try_for_each(read_segment)).into_iter().collect()
     }
 
-    /// How long reading may go on.
+    /// How long reading may take.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }

@@ -1,24 +1,24 @@
-//! Which attributes are searched, how much each weighs, and which forgive no typo.
+//! Which attributes are searched, with which weight, and which forgive no typos?
 
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::settings::Settings;
 use crate::store::schema::is_numeric;
 
-/// Fields that hold no text, whatever the settings say. Source: search §1.
+/// Fields that are never searched as text, whatever the settings say. Source: search §1.
 const NEVER_SEARCHABLE: [&str; 3] = ["_vectors", "_geo", "_geojson"];
 
-/// What the settings of an index say about searching its fields.
+/// The settings of an index about searching its fields, by field id.
 pub struct Searchable {
-    /// By field id; None: not searchable.
+    /// By field id; `None`: not searchable.
     weights: Vec<Option<u16>>,
-    /// By field id: words there match only as they are written.
+    /// By field id: whether the field forgives no typos.
     exact: Vec<bool>,
     weight_max: u16,
     numbers_are_exact: bool,
 }
 
 impl Searchable {
-    /// Reads the settings once for all fields.
+    /// Resolves the settings for all fields.
     pub fn new(fields: &FieldMap, settings: &Settings) -> Self {
         let everything = settings.searches_everything();
         let mut entries: Vec<&str> = Vec::new();
@@ -42,7 +42,7 @@ impl Searchable {
         }
     }
 
-    /// Place of the attribute among the searchable ones, 0 the most important; None: not searchable.
+    /// Rank of the attribute among the searchable ones, 0 the most important; `None`: not searchable.
     pub fn weight(&self, field: FieldId) -> Option<u16> {
         self.weights.get(usize::from(field)).copied().flatten()
     }
@@ -57,7 +57,7 @@ impl Searchable {
         (0..self.weights.len() as FieldId).filter(|&field| self.weight(field).is_some())
     }
 
-    /// Whether words in `field` may stand for misspelt ones.
+    /// Whether words in `field` may match misspelt query words.
     pub fn field_forgives(&self, field: FieldId) -> bool {
         !self.exact.get(usize::from(field)).copied().unwrap_or(false)
     }
@@ -67,7 +67,7 @@ impl Searchable {
         self.numbers_are_exact
     }
 
-    /// Whether `word` may stand for a misspelt one.
+    /// Whether `word` may match a misspelt query word.
     pub fn word_forgives(&self, word: &str) -> bool {
         !(self.numbers_are_exact && is_numeric(word))
     }

@@ -1,25 +1,25 @@
-//! What is looked for near what: the two sides of a pair of words, and their order.
+//! The two sides of a pair of words whose distance is asked for, and their order.
 
-/// A word, or all words with one beginning.
+/// One side of a pair: a word, or all words with one prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The word itself.
     Word(Box<str>),
-    /// What begins with it.
+    /// All words that begin with it.
     Prefix(Box<str>),
 }
 
-/// In which orders two sides are looked for. A caller that needs both orders reads the lists once.
+/// In which orders two sides are compared. A caller that needs both orders reads the lists once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orders {
-    /// The left one before the right one.
+    /// The left side before the right one.
     Forward,
-    /// The other way round as well.
+    /// The left side before the right one, and the right one before the left one.
     Both,
 }
 
 impl Orders {
-    /// Whether the left side comes first, in each of them.
+    /// For each order, whether the left side comes first.
     pub(super) fn left_comes_first(self) -> &'static [bool] {
         match self {
             Self::Forward => &[true],

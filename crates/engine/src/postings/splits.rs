@@ -1,4 +1,4 @@
-//! Where is a word best cut in two?
+//! Where is a word best split in two?
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use super::reader::Postings;
 use crate::error::Result;
 
 impl Postings {
-    /// The two halves of `text` that follow one another in the most documents of the index; of equals the
-    /// one with the shorter first half. None if no cut gives two words that ever do, or if it is the one at `but`
-    /// bytes. Worked out once.
+    /// The two halves of `text` that are adjacent in the most documents of the index; of equals those with
+    /// the shorter first half. `None` if no split gives two adjacent words, or if the best one is at byte
+    /// `but`. Computed once and cached.
     pub fn best_split(&self, text: &str, but: Option<usize>) -> Result<Option<(String, String)>> {
         let key = (text.into(), but);
         let cut = match self.cache.splits.get(&key) {
@@ -28,11 +28,12 @@ impl Postings {
         for (at, _) in text.char_indices().skip(1) {
             let Some(left) = self.word(&text[..at])? else { continue };
             let Some(right) = self.word(&text[at..])? else { continue };
-            // No more documents can hold both than hold the rarer half.
+            // At most as many documents hold both halves as hold the rarer one.
             let bound = left.frequency_bound().min(right.frequency_bound());
             cuts.push((bound, at, left, right));
         }
-        // One that is not wanted comes last: it may only spoil another, so where there is none it need not be read.
+        // The split at `but` comes last: it is needed only to tell whether it beats another one, so without
+        // another it is not read.
         cuts.sort_by_key(|(bound, at, ..)| (Some(*at) == but, std::cmp::Reverse(*bound), *at));
         let mut best: Option<(u64, usize)> = None;
         for (bound, at, left, right) in cuts {

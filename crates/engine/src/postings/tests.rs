@@ -8,7 +8,8 @@ use super::{Budget, Orders, Postings, Side, bucketed};
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
-/// Common words and a rarer one; the first after so many fillers that positions differ.
+/// Words of a document: frequent ones and a rarer one, after a varying number of fillers so that positions
+/// differ.
 fn words_of(docid: usize) -> Vec<&'static str> {
     let mut words = vec!["x"; docid * 7 % 40];
     words.push(if docid.is_multiple_of(5) { "tide" } else { "the" });
@@ -52,8 +53,8 @@ fn expected_near(documents: usize, is_left: impl Fn(&str) -> bool, is_right: imp
 }
 
 #[test]
-fn what_threads_read_together_is_what_there_is() {
-    // A segment so large that its lists are cut, and two that are shared by whole segments.
+fn positions_and_distances_read_by_threads_match_the_documents() {
+    // One segment so large that its lists are split, and two segments that threads share whole.
     const SEGMENTS: [usize; 2] = [21_000, 17_000];
     let all: usize = SEGMENTS.iter().sum();
     let documents: Vec<Json> = (0..all).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
@@ -72,7 +73,7 @@ fn what_threads_read_together_is_what_there_is() {
         let found: Found = found.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
         assert_eq!(found, expected_positions(all, |word| word.starts_with('t')));
 
-        // Each pair is read once, the second time its other order is known.
+        // Each pair is read in one order; its other order then comes from the cache.
         let pairs = [("the", "sea"), ("t", "song"), ("the", "s"), ("the", "the")];
         for (left, right) in pairs.into_iter().flat_map(|(left, right)| [(left, right), (right, left)]) {
             let side = |text: &str| match text.len() {
@@ -96,9 +97,9 @@ fn what_threads_read_together_is_what_there_is() {
     }
 }
 
-/// Few documents at a time are read one by one, but not for ever.
+/// Reads of few documents at a time are counted until the whole is computed and cached.
 #[test]
-fn what_is_read_again_and_again_is_kept_and_says_the_same() {
+fn values_cached_after_many_reads_match_the_documents() {
     const DOCUMENTS: usize = 3_000;
     let documents: Vec<Json> =
         (0..DOCUMENTS).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
@@ -109,8 +110,8 @@ fn what_is_read_again_and_again_is_kept_and_says_the_same() {
 
     let word = postings.word("the").unwrap().unwrap();
     assert!(postings.word_positions(&word, &few).unwrap().is_none(), "a few are sooner read");
-    let kept = (0..DOCUMENTS).find_map(|_| postings.word_positions(&word, &few).unwrap()).unwrap();
-    let found: Found = kept.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
+    let cached = (0..DOCUMENTS).find_map(|_| postings.word_positions(&word, &few).unwrap()).unwrap();
+    let found: Found = cached.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
     assert_eq!(found, expected_positions(DOCUMENTS, |word| word == "the"));
 
     for (left, right) in [("the", "sea"), ("tide", "song")] {

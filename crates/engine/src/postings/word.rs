@@ -7,12 +7,12 @@ use crate::fields::FieldId;
 /// A word of the index, and where its postings lie.
 #[derive(Clone)]
 pub struct Word {
-    /// As analysed.
+    /// The word as analysis left it.
     pub text: Box<str>,
     pub(super) lists: Vec<TermList>,
 }
 
-/// The postings of a word in one attribute of one segment.
+/// The postings list of a word in one attribute of one segment.
 #[derive(Clone)]
 pub(super) struct TermList {
     pub(super) segment: usize,
@@ -21,12 +21,13 @@ pub(super) struct TermList {
 }
 
 impl Word {
-    /// About how much memory this takes.
+    /// Approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<TermList>()
     }
 
-    /// An upper bound of the documents that hold the word: deleted ones and repeats count.
+    /// An upper bound of the number of documents that hold the word: deleted documents count, and documents
+    /// count once per attribute.
     pub fn frequency_bound(&self) -> u64 {
         self.lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
     }

@@ -1,4 +1,4 @@
-//! What is kept of a segment.
+//! Values cached with a segment, and borrowed from there.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::postings::occurrences::Occurrences;
 use crate::postings::position_docs::PositionDocs;
 use crate::postings::side::Side;
 
-/// What is kept of a segment.
+/// Values computed from a segment, shared by all searches and commits that read it.
 #[derive(Default)]
 pub(super) struct SegmentCache {
     pub(super) docs: GenerationCache<Key, Cached<RoaringBitmap>>,
@@ -27,21 +27,23 @@ pub(super) struct SegmentCache {
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Word(Box<str>, FieldId),
-    /// All fields.
+    /// A word in all fields.
     AnyField(Box<str>),
     Prefix(Box<str>),
-    /// As far as is told apart, and the first after that.
+    /// A prefix at positions below `EXACT_POSITIONS`, and at the first one beyond them.
     FirstOfPrefix(Box<str>),
     Length(usize, FieldId),
 }
 
-/// Something worked out when the segment had deleted so many documents.
+/// A value computed when the segment had this many deleted documents. Later deletions are masked when it is
+/// read.
 pub(crate) struct Cached<T> {
     pub(crate) deleted: u32,
     pub(crate) value: T,
 }
 
-/// Documents, borrowed from what is kept unless some had to be masked.
+/// Live documents: the cached bitmap itself, or a masked copy if documents were deleted since it was
+/// computed.
 pub(crate) enum Docs {
     Cached(Arc<Cached<RoaringBitmap>>),
     Masked(RoaringBitmap),

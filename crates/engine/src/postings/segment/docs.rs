@@ -1,4 +1,4 @@
-//! Which documents of a segment hold a word, words with one beginning, or so many words?
+//! Which documents of a segment hold a word, words with one prefix, or a number of words?
 
 use roaring::RoaringBitmap;
 use tantivy::postings::TermInfo;
@@ -16,7 +16,7 @@ use crate::postings::side::Side;
 use crate::store::{DocidSet, schema};
 
 impl Segment<'_> {
-    /// Live documents of a postings list of `text`.
+    /// Live documents of the postings list of `text` in `field`.
     pub(crate) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
         let key = Key::Word(text.into(), field);
         let cached = self.cached(&self.cache.docs, key, bitmap_bytes, || {
@@ -70,7 +70,7 @@ impl Segment<'_> {
         Ok(PrefixDocs { all: fields(all), without_numbers: without_numbers.as_ref().map(fields) })
     }
 
-    /// Documents of the words of a side and of those that are numbers, field by field, in several parts.
+    /// Documents of the words of a side, numbers apart from other words, by field; one entry per thread.
     fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
         self.read_lists(&self.lists(side)?, SHARED_POSTINGS_MIN, |lists| {
             let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());

@@ -1,5 +1,7 @@
-//! Which documents of a segment hold words that begin with one letter, and where? Read from the initials kept with
-//! the segment, not from the thousands of lists of those words.
+//! Which documents of a segment hold words that begin with one letter, and where?
+//!
+//! They are read from the first letters stored with the segment, instead of the thousands of postings lists
+//! of those words.
 
 use std::ops::Range;
 
@@ -20,12 +22,12 @@ use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPosting, InitialPo
 use crate::threads::in_parallel;
 
 impl Segment<'_> {
-    /// The initials of the segment, if `prefix` is one of them.
+    /// The stored initials of the segment, if it has them and `prefix` is a single initial.
     pub(crate) fn initials(&self, prefix: &str) -> Option<(&Initials, Initial)> {
         Some((self.view.initials()?, Initial::of(prefix)?))
     }
 
-    /// The same of a side.
+    /// As [`Self::initials`], for a side.
     pub(super) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
         match side {
             Side::Prefix(prefix) => self.initials(prefix),
@@ -33,7 +35,7 @@ impl Segment<'_> {
         }
     }
 
-    /// Live documents of words with an initial and of those that are numbers, field by field.
+    /// Live documents of words with an initial, numbers apart from other words, by field.
     pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
         if let Some(postings) = self.view.initial_postings() {
             let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
@@ -57,8 +59,8 @@ impl Segment<'_> {
         Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
     }
 
-    /// Live documents by position of words with an initial, field by field: all of the first [`EXACT_POSITIONS`], and
-    /// of the others the first.
+    /// Live documents by position of words with an initial, by field: all positions below
+    /// [`EXACT_POSITIONS`], and the first one beyond them.
     pub(super) fn initial_positions(
         &self,
         (initials, initial): (&Initials, Initial),
@@ -82,7 +84,8 @@ impl Segment<'_> {
         Ok(sets.finish(PositionDocsBuilder::finish))
     }
 
-    /// Calls `visit` with docids, attributes and positions of words with an initial in documents of `universe`.
+    /// Calls `visit` with docid, attribute and positions of words with an initial, for each document of
+    /// `universe`.
     pub(crate) fn visit_initial(
         &self,
         (initials, initial): (&Initials, Initial),
@@ -104,7 +107,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Documents where words of `lists` follow ones with an initial or, if they are `first`, go before them, by least
+    /// Documents where a word of `lists` stands before (if `first`) or after a word with an initial, by least
     /// distance in a field.
     pub(super) fn near_initial(
         &self,
@@ -149,14 +152,14 @@ impl Segment<'_> {
         Ok(unite_near(parts.into_iter().collect::<Result<Vec<_>>>()?))
     }
 
-    /// Documents of the segment in so many parts.
+    /// The documents of the segment as `count` ranges of equal length.
     fn parts(&self, count: usize) -> Vec<Range<DocId>> {
         let documents = self.view.docids.len() as DocId;
         let length = documents.div_ceil(count as DocId).max(1);
         (0..documents).step_by(length as usize).map(|start| start..(start + length).min(documents)).collect()
     }
 
-    /// Calls `take` with docids and attributes of all live documents.
+    /// Calls `take` with docid, attribute and initials for each attribute of each live document.
     fn each_live(&self, initials: &Initials, mut take: impl FnMut(u32, FieldId, Words<'_>)) -> Result<()> {
         initials.each(|doc, field, words| {
             let docid = self.view.docids[doc as usize];
@@ -166,7 +169,7 @@ impl Segment<'_> {
         })
     }
 
-    /// Calls `take` with the places of an initial in live documents.
+    /// Calls `take` with the postings of an initial, deleted documents left out.
     fn each_posting(
         &self,
         postings: &InitialPostings,

@@ -7,18 +7,18 @@ use tantivy::postings::TermInfo;
 
 use crate::fields::FieldId;
 
-/// A postings list of one of the words asked for, or a part of it.
+/// The part of a postings list that one thread reads.
 #[derive(Clone)]
 pub(super) struct ListRange {
     pub(super) field: FieldId,
     pub(super) is_numeric: bool,
     pub(super) info: TermInfo,
-    /// Documents that are read of it.
+    /// The documents that are read.
     pub(super) within: Range<DocId>,
 }
 
-/// Cuts the reading of lists into about equal shares: between lists, and where one is long also in its middle, taking
-/// its documents to be spread evenly over `0..end`.
+/// Splits lists into shares of about equal length, one per thread: between lists, and long lists also inside,
+/// as if their documents were spread evenly over `0..end`.
 pub(super) fn share_out(lists: &[ListRange], threads: usize, end: DocId) -> Vec<Vec<ListRange>> {
     let all = frequency(lists);
     let border = |shares: usize| all * shares as u64 / threads as u64;
@@ -41,17 +41,18 @@ pub(super) fn share_out(lists: &[ListRange], threads: usize, end: DocId) -> Vec<
     shares
 }
 
-/// Postings of all lists.
+/// Number of postings of all lists.
 pub(super) fn frequency(lists: &[ListRange]) -> u64 {
     lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
 }
 
-/// Postings from which several threads share the reading: it takes a millisecond then, a thread 0.05.
+/// With as many postings, several threads share the reading: it takes a millisecond, starting a thread 0.05.
 pub(super) const SHARED_POSTINGS_MIN: u64 = 1 << 17;
 
-/// The same where positions are read too: a millisecond and more.
+/// With as many postings whose positions are read, several threads share the reading: it takes more than a
+/// millisecond.
 pub(crate) const SHARED_POSITIONS_MIN: u64 = 1 << 14;
 
-/// Postings of one list from which threads share it. To find where the positions of its second half begin, the counts
-/// of its first are read, a tenth of the work.
+/// Only lists of as many postings are split. A thread that begins inside a list has to read the frequencies
+/// before it to find its positions, which takes a tenth of the time of reading those.
 const CUT_POSTINGS_MIN: u64 = 1 << 14;

@@ -1,8 +1,8 @@
-//! Here is a segment: which documents hold a word of it, or any word with one beginning, and where?
+//! Here is a segment: which documents hold a word, or any word with a prefix, and where?
 //!
-//! Answers speak of all fields, searchable or not, and are kept with the segment from commit to commit. A
-//! document deleted since they were worked out is masked; an older reader than they were made for, who would
-//! miss it, works them out for itself.
+//! Answers cover all fields, searchable or not, and are cached with the segment across commits. Documents
+//! deleted after a value was computed are masked; a reader of an older commit, for which the value lacks
+//! documents, computes it again.
 
 mod cache;
 mod docs;

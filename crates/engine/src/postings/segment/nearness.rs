@@ -1,4 +1,4 @@
-//! Where in a segment do words of two sides stand near one another?
+//! In which documents of a segment do two words stand near one another?
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,12 +19,13 @@ use crate::postings::by_field::{ByField, ByFieldBuilder};
 use crate::postings::side::{Orders, Side};
 use crate::store::{DELETED, DocidSet};
 
-/// Documents by least distance, field by field, for each of some [`Orders`].
+/// For each order of [`Orders`], documents by least distance, by field.
 type NearByOrder = Vec<ByField<ByDistance>>;
 
 impl Segment<'_> {
-    /// Live documents where `right` follows `left`, by least distance in a field. A document may come at
-    /// several distances. What is found in another order is kept.
+    /// Calls `take` with live documents where `right` follows `left`, by field and index of [`ByDistance`]. A
+    /// document may come at several distances; its least distance in the field is among them. The results of
+    /// the other order are cached.
     pub(crate) fn near(
         &self,
         left: &Side,
@@ -39,7 +40,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// What [`Segment::near`] speaks of, deleted documents included.
+    /// The cached value behind [`Segment::near`], deleted documents included.
     pub(crate) fn cached_near(
         &self,
         left: &Side,
@@ -60,7 +61,7 @@ impl Segment<'_> {
         })
     }
 
-    /// The shorter side is laid out by document, the other one only read past it.
+    /// Reads the shorter side into positions by document, then streams the longer one past them.
     fn compute_near(&self, left: &Side, right: &Side, orders: Orders) -> Result<NearByOrder> {
         for (side, other, other_is_left) in [(right, left, true), (left, right, false)] {
             if let Some(initial) = self.initial_of(side) {
@@ -112,7 +113,7 @@ impl Segment<'_> {
         Ok(orders.left_comes_first().iter().map(of_next_order).collect())
     }
 
-    /// Positions of lists of one field by segment docid.
+    /// Positions of the lists of one field, by segment docid.
     fn positions_by_doc(&self, lists: &[ListRange]) -> Result<PositionsByDoc> {
         let mut positions_of_docs = Vec::with_capacity(frequency(lists) as usize);
         let mut reader = self.reader();

@@ -1,4 +1,4 @@
-//! Where in the documents of a segment do words with one beginning stand?
+//! Where in the documents of a segment do words with one prefix occur?
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::postings::occurrences::{Occurrences, pack};
 use crate::postings::side::Side;
 
-/// Postings of a beginning up to which its places are worked out for the whole segment.
+/// Occurrences of a prefix are cached only up to this many postings.
 const OCCURRENCES_POSTINGS_MAX: u64 = 1 << 20;
 
 impl Segment<'_> {
-    /// Places of all words that begin with `prefix`, in all fields, documents deleted since included. None
-    /// if they are very many.
+    /// Occurrences of all words that begin with `prefix`, in all fields, deleted documents included. `None`
+    /// beyond [`OCCURRENCES_POSTINGS_MAX`] postings.
     pub(crate) fn prefix_occurrences(&self, prefix: &str) -> Result<Option<Arc<Cached<Occurrences>>>> {
         let mut lists = Vec::new();
         let known = self.cache.occurrences.get(&prefix.into()).filter(|known| known.deleted <= self.deleted);

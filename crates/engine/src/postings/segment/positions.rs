@@ -1,4 +1,4 @@
-//! Which documents of a segment hold a word, or words with one beginning, at which positions?
+//! Which documents of a segment hold a word, or words with one prefix, at which positions?
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder, position
 use crate::postings::side::Side;
 
 impl Segment<'_> {
-    /// Live documents by position of a word.
+    /// Calls `take` with the live documents of a word by field and bucketed position.
     pub(crate) fn word_positions(
         &self,
         text: &str,
@@ -25,15 +25,16 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// What [`Segment::word_positions`] speaks of, deleted documents included.
+    /// The cached value behind [`Segment::word_positions`], deleted documents included.
     pub(crate) fn cached_word_positions(&self, text: &str) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
         self.cached(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
             self.positions_of(&Side::Word(text.into()))
         })
     }
 
-    /// Live documents by position of all words that begin with `prefix`; unless `all` is asked for, of those that lie
-    /// further on than is told apart perhaps only the first of an attribute.
+    /// Calls `take` with the live documents of all words that begin with `prefix`, by field and bucketed
+    /// position. Without `all`, positions of a field from `EXACT_POSITIONS` on may be left out, except the
+    /// first of them.
     pub(crate) fn prefix_positions(
         &self,
         prefix: &str,
@@ -44,7 +45,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// What [`Segment::prefix_positions`] speaks of, deleted documents included.
+    /// The cached value behind [`Segment::prefix_positions`], deleted documents included.
     pub(crate) fn cached_prefix_positions(
         &self,
         prefix: &str,

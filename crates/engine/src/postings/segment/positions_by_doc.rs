@@ -1,21 +1,21 @@
-//! Here is a document of a segment: where in one of its attributes do these words stand?
+//! Here is a document of a segment: at which positions of one attribute do some words occur?
 
 use tantivy::DocId;
 
 use crate::postings::by_distance::DISTANCE_MAX;
 
-/// Positions in one attribute of the documents of a segment.
+/// Positions of words in one attribute, by segment docid.
 pub(super) struct PositionsByDoc {
-    /// By segment docid, where its positions begin; one more at the end.
+    /// By segment docid, the index of its first position; one more at the end.
     starts: Vec<u32>,
     /// Ascending for each document.
     positions: Vec<u16>,
 }
 
 impl PositionsByDoc {
-    /// `places` may come in any order and repeat; their documents lie below `documents`.
+    /// `postings` may come in any order and repeat; their documents are below `documents`.
     pub(super) fn new(mut postings: Vec<(DocId, u16)>, documents: DocId) -> Self {
-        // Lists of words come one after another, each in order: runs a stable sort merges.
+        // Lists are read one after another, each in order: sorted runs, which a stable sort merges.
         if !postings.is_sorted() {
             postings.sort();
         }
@@ -37,8 +37,9 @@ impl PositionsByDoc {
         &self.positions[self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize]
     }
 
-    /// The least distance, 1 to [`DISTANCE_MAX`], between its positions and `others`, both ascending, where
-    /// those laid out come first, or else the others do. None if it is greater.
+    /// The least distance, 1 to [`DISTANCE_MAX`], between the positions of `doc` and `others`, both
+    /// ascending: from a position of `doc` forward to one of `others` if `by_doc_first`, else the other way.
+    /// `None` if it is greater.
     pub(super) fn least_distance(&self, doc: DocId, others: &[u32], by_doc_first: bool) -> Option<u8> {
         let mut own = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
         let mut others = others.iter().copied().peekable();
@@ -47,7 +48,7 @@ impl PositionsByDoc {
     }
 }
 
-/// The least distance from one of `lefts` forward to one of `rights`.
+/// The least distance from one of `lefts` forward to one of `rights`, both ascending.
 fn least(
     lefts: &mut std::iter::Peekable<impl Iterator<Item = u32>>,
     rights: impl Iterator<Item = u32>,

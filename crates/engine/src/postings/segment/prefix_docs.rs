@@ -1,13 +1,13 @@
-//! Documents of all words with one beginning.
+//! Documents of all words with one prefix.
 
 use roaring::RoaringBitmap;
 
 use crate::postings::by_field::{ByField, bitmap_bytes};
 
-/// Documents of all words with one beginning.
+/// Documents of all words with one prefix.
 pub(crate) struct PrefixDocs {
     pub(crate) all: ByField<RoaringBitmap>,
-    /// The same without words that are numbers; None if there are none.
+    /// Documents of the words that are not numbers; `None` if no word is a number.
     pub(crate) without_numbers: Option<ByField<RoaringBitmap>>,
 }
 
@@ -20,5 +20,5 @@ impl PrefixDocs {
     }
 }
 
-/// Documents of words and of those that are numbers.
+/// Documents of words that are not numbers, then of those that are.
 pub(super) type WordsAndNumbers = [ByField<RoaringBitmap>; 2];

@@ -1,4 +1,4 @@
-//! The words of one segment, opened for one search, and what is kept of them.
+//! The words of one segment, opened for one search, with the values cached for the segment.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -22,12 +22,12 @@ use crate::store::schema::{is_numeric, parse_term};
 use crate::store::{DELETED, SegmentView};
 use crate::threads::{self, in_parallel};
 
-/// Memory for what is kept of a segment, per generation of each kind: so much, and so much for a document.
+/// Bytes of one generation of each cache of a segment: a base, plus [`BYTES_PER_DOCUMENT`].
 const BYTES_MAX: usize = 6 << 20;
 /// See [`BYTES_MAX`].
 const BYTES_PER_DOCUMENT: usize = 8;
 
-/// A segment and what is known of it.
+/// Reads the words of one segment and caches what is expensive to compute.
 pub(crate) struct Segment<'a> {
     pub(super) view: &'a SegmentView,
     pub(super) index: &'a InvertedIndexReader,
@@ -35,12 +35,12 @@ pub(crate) struct Segment<'a> {
     pub(super) cache: Arc<SegmentCache>,
     pub(super) deleted: u32,
     pub(super) budget: &'a Budget,
-    /// That share what is to be read.
+    /// Number of threads that share the reading of lists.
     pub(super) threads: usize,
 }
 
 impl<'a> Segment<'a> {
-    /// `index` and `positions`: the field `text` of the segment.
+    /// `index` and `positions` are those of the field `text` of the segment.
     pub(crate) fn new(
         view: &'a SegmentView,
         index: &'a InvertedIndexReader,
@@ -59,12 +59,12 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// For a thread that shares work by whole segments.
+    /// A reader that starts no threads, for callers that already read several segments at once.
     pub(crate) fn on_one_thread(self) -> Self {
         Self { threads: 1, ..self }
     }
 
-    /// Postings lists of a side by field.
+    /// Postings lists of a side, ordered by field.
     pub(super) fn lists(&self, side: &Side) -> Result<Vec<ListRange>> {
         let mut lists = Vec::new();
         let mut take = |word: &str, field, info: &TermInfo| {
@@ -82,7 +82,8 @@ impl<'a> Segment<'a> {
         Ok(lists)
     }
 
-    /// Has `read` read the lists, in several parts at once if they have `shared_from` postings.
+    /// Calls `read` with all lists, or with parts of them on several threads if they have at least
+    /// `shared_from` postings.
     pub(super) fn read_lists<T: Send>(
         &self,
         lists: &[ListRange],
@@ -98,13 +99,13 @@ impl<'a> Segment<'a> {
             .collect()
     }
 
-    /// Visits all words that begin with `prefix`, attribute by attribute.
+    /// Calls `take` with each term whose word begins with `prefix`.
     pub(crate) fn each_term(
         &self,
         prefix: &str,
         take: impl FnMut(&str, FieldId, &TermInfo) -> Result<()>,
     ) -> Result<()> {
-        // No text has a byte 0xff, so this is above all that begin with the prefix.
+        // UTF-8 has no byte 0xff, so this is above all words that begin with the prefix.
         let high = [prefix.as_bytes(), &[0xff]].concat();
         self.each_term_between(prefix.as_bytes(), &high, take)
     }
@@ -128,7 +129,7 @@ impl<'a> Segment<'a> {
         ListReader::new(self.index, self.budget)
     }
 
-    /// Visits live documents of a list.
+    /// Calls `take` with the docids of live documents of a list.
     pub(super) fn each_docid(
         &self,
         reader: &mut ListReader,
@@ -182,7 +183,7 @@ impl<'a> Segment<'a> {
             return Ok(known);
         }
         let made = Arc::new(Cached { deleted: self.deleted, value: make()? });
-        // A list that was cut short answers no other search, so it is not cached.
+        // A value cut short by the budget serves no other search, so it is not cached.
         if !by_newer && !self.budget.is_overdrawn() {
             let bytes_max = BYTES_MAX + self.view.reader.max_doc() as usize * BYTES_PER_DOCUMENT;
             cache.insert(key, Arc::clone(&made), bytes(&made.value), bytes_max);
