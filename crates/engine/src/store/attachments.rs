@@ -9,19 +9,19 @@ use rustc_hash::FxHashMap;
 /// is its bound.
 #[derive(Default)]
 pub struct Attachments {
-    kept: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    values: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Attachments {
     /// The value of type `T`, made now if there is none.
     pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::downcast(Arc::clone(value)).expect("a value lies under its own type")
     }
 
     /// Puts a value where [`Attachments::get`] finds it.
     pub fn put<T: Send + Sync + 'static>(&self, value: Arc<T>) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<T>(), value);
+        self.values.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<T>(), value);
     }
 }

@@ -11,12 +11,13 @@ use roaring::RoaringBitmap;
 use tantivy::directory::{FileSlice, OwnedBytes};
 
 use super::commit_file::{self, CommitWriter};
-use super::disk::{Disk, Folder, KeptFile};
+use super::disk::{Disk, Folder};
+use super::index_file::IndexFile;
 use super::layout::Layout;
 use super::manifest::{Blob, CommitRecord, Manifest, SegmentEntry};
 use super::merge::{self, Effort, Weight};
-use super::pieces::{PIECE_PREFIX, Piece, Pieces, Spill};
 use super::segment::{NewSegment, SegmentView};
+use super::segment_files::{SEGMENT_FILE_PREFIX, SegmentFile, SegmentFiles, Spill};
 use super::snapshot::{Snapshot, SnapshotParts};
 use crate::error::{Context, Error, Result};
 use crate::fields::FieldMap;
@@ -30,7 +31,7 @@ pub struct IndexDirectory {
     /// The number the next commit gets.
     next: AtomicU64,
     /// Files the newest commit names, mapped.
-    files: Mutex<HashMap<String, Arc<KeptFile>>>,
+    files: Mutex<HashMap<String, Arc<IndexFile>>>,
     /// Files of ours that the newest commit did not name when the directory was opened.
     leftovers: Mutex<Vec<String>>,
 }
@@ -44,7 +45,7 @@ pub struct Committed {
     pub snapshot: Snapshot,
     manifest: Arc<Manifest>,
     /// Everything it names, so that nothing of it goes while it is read.
-    files: Arc<[Arc<KeptFile>]>,
+    files: Arc<[Arc<IndexFile>]>,
 }
 
 /// How a commit differs from the one before.
@@ -134,7 +135,7 @@ impl IndexDirectory {
         let name = commit_file::name_of(newest);
         let file = directory.file(&name)?;
         let manifest = commit_file::read_manifest(&directory.path_of(&name), file.bytes())?;
-        let mut keep = manifest.files();
+        let mut keep = manifest.file_names();
         keep.insert(&name);
         directory.leave(&names, &keep);
         directory.disk.read_ahead(&keep);
@@ -161,23 +162,23 @@ impl IndexDirectory {
         self.path().join(name).display().to_string()
     }
 
-    fn files(&self) -> MutexGuard<'_, HashMap<String, Arc<KeptFile>>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Arc<IndexFile>>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, name: &str) -> Result<Arc<KeptFile>> {
+    fn file(&self, name: &str) -> Result<Arc<IndexFile>> {
         if let Some(file) = self.files().get(name) {
             return Ok(Arc::clone(file));
         }
         let context = || format!("{} could not be read", self.path_of(name));
-        let file = Arc::new(KeptFile::open(&self.disk, name).context(context())?);
+        let file = Arc::new(IndexFile::open(&self.disk, name).context(context())?);
         self.files().insert(name.to_owned(), Arc::clone(&file));
         Ok(file)
     }
 
     /// Notes the files of ours that no commit needs.
     fn leave(&self, names: &[String], keep: &BTreeSet<&str>) {
-        let ours = |name: &str| name.starts_with(PIECE_PREFIX) || commit_file::is_ours(name);
+        let ours = |name: &str| name.starts_with(SEGMENT_FILE_PREFIX) || commit_file::is_ours(name);
         let left = names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())).cloned();
         *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner) = left.collect();
     }
@@ -190,7 +191,7 @@ impl IndexDirectory {
     }
 
     /// The bytes of a blob, mapped, and the file they lie in.
-    fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<KeptFile>)> {
+    fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<IndexFile>)> {
         let file = self.file(&blob.file)?;
         let slice = commit_file::slice_of(blob, file.bytes());
         Ok((slice.context(format!("{} is damaged", self.path_of(&blob.file)))?, file))
@@ -232,7 +233,7 @@ impl IndexDirectory {
     }
 
     fn committed(&self, manifest: Manifest, name: &str, snapshot: Snapshot) -> Result<Committed> {
-        let mut names = manifest.files();
+        let mut names = manifest.file_names();
         names.insert(name);
         let files = names.into_iter().map(|name| self.file(name)).collect::<Result<_>>()?;
         Ok(Committed { record: manifest.record.clone(), snapshot, manifest: Arc::new(manifest), files })
@@ -240,19 +241,19 @@ impl IndexDirectory {
 
     /// Opens a segment that was written. `like`: the same, before it was.
     fn open_segment(&self, entry: &SegmentEntry, like: Option<&SegmentView>) -> Result<SegmentView> {
-        let (mut pieces, mut files) = (Vec::new(), BTreeMap::new());
-        for (extension, blob) in &entry.pieces {
+        let (mut files, mut index_files) = (Vec::new(), BTreeMap::new());
+        for (extension, blob) in &entry.files {
             if like.is_none() && blob.length <= CHECKED_BYTES_MAX {
                 self.blob_bytes(blob)?;
             }
             let (bytes, file) = self.blob(blob)?;
-            files.insert(blob.file.clone(), Arc::clone(&file));
-            pieces.push((extension.clone(), Piece { bytes, checksum: blob.checksum, own: None }));
+            index_files.insert(blob.file.clone(), Arc::clone(&file));
+            files.push((extension.clone(), SegmentFile { bytes, checksum: blob.checksum, own: None }));
         }
-        let pieces = Pieces::of(&entry.id, pieces);
-        let files = files.into_values().collect();
+        let files = SegmentFiles::of(&entry.id, files);
+        let index_files = index_files.into_values().collect();
         // tantivy may panic over bytes that are not what it wrote.
-        let open = || SegmentView::open(&self.layout, entry.clone(), pieces, files, like);
+        let open = || SegmentView::open(&self.layout, entry.clone(), files, index_files, like);
         let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open))
             .unwrap_or_else(|_| Err(Error::internal("a segment could not be opened", "it does not decode")))
             .map_err(|error| self.blame(entry, error))?;
@@ -271,7 +272,7 @@ impl IndexDirectory {
 
     /// Names the files of a segment that does not open.
     fn blame(&self, entry: &SegmentEntry, error: Error) -> Error {
-        let files: BTreeSet<&str> = entry.pieces.values().map(|blob| blob.file.as_str()).collect();
+        let files: BTreeSet<&str> = entry.files.values().map(|blob| blob.file.as_str()).collect();
         let files: Vec<String> = files.into_iter().map(|file| self.path_of(file)).collect();
         Error::internal(format!("{} could not be read", files.join(" or ")), error)
     }
@@ -297,10 +298,10 @@ impl IndexDirectory {
             segments.push(SegmentView::of(added)?);
         }
         segments.retain(|segment| !segment.live.is_empty());
-        if let Some(places) = merge::choose(&weights(&segments), Effort::Small) {
-            let chosen: Vec<&SegmentView> = places.iter().map(|&at| &segments[at]).collect();
-            let merged = merge::merge(&self.layout, &chosen, None)?;
-            replace(&mut segments, &places, merged)?;
+        if let Some(chosen) = merge::choose(&weights(&segments), Effort::Small) {
+            let inputs: Vec<&SegmentView> = chosen.iter().map(|&at| &segments[at]).collect();
+            let merged = merge::merge(&self.layout, &inputs, None)?;
+            replace(&mut segments, &chosen, merged)?;
         }
         self.write(previous, segments, parts, record)
     }
@@ -309,8 +310,8 @@ impl IndexDirectory {
     /// [`IndexDirectory::commit_merge`]; None if all is well.
     pub fn merge(&self, committed: &Committed, stop: &Arc<AtomicBool>) -> Result<Option<Merge>> {
         let segments = committed.snapshot.segments();
-        let Some(places) = merge::choose(&weights(segments), Effort::Any) else { return Ok(None) };
-        let inputs: Vec<SegmentView> = places.iter().map(|&at| segments[at].clone()).collect();
+        let Some(chosen) = merge::choose(&weights(segments), Effort::Any) else { return Ok(None) };
+        let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
         // Only the commit that follows waits for it.
         let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
@@ -323,21 +324,21 @@ impl IndexDirectory {
     pub fn commit_merge(&self, newest: &Committed, merge: Merge) -> Result<Option<Committed>> {
         let mut segments = newest.snapshot.segments().to_vec();
         let mut gone = RoaringBitmap::new();
-        let mut places = Vec::new();
+        let mut replaced = Vec::new();
         for input in &merge.inputs {
             match segments.iter().position(|segment| segment.core.entry.id == input.core.entry.id) {
                 Some(at) => {
                     gone |= &*input.live - &*segments[at].live;
-                    places.push(at);
+                    replaced.push(at);
                 }
                 // All its documents were deleted meanwhile.
                 None => gone |= &*input.live,
             }
         }
-        if places.is_empty() {
+        if replaced.is_empty() {
             return Ok(None);
         }
-        let at = replace(&mut segments, &places, merge.merged)?;
+        let at = replace(&mut segments, &replaced, merge.merged)?;
         if let Some(at) = at {
             segments[at] = segments[at].without(&gone);
         }
@@ -365,24 +366,24 @@ impl IndexDirectory {
             entries.push(write_segment(&mut file, segment, &mut own).context(context())?);
         }
         let mut manifest = Manifest { record, settings: None, fields: None, segments: entries };
-        let needed: BTreeSet<String> = manifest.files().into_iter().map(str::to_owned).collect();
+        let needed: BTreeSet<String> = manifest.file_names().into_iter().map(str::to_owned).collect();
         // A blob that did not change stays where it is, unless it alone would keep its file.
-        let kept = |blob: Option<&Blob>| blob.filter(|blob| needed.contains(&blob.file)).cloned();
+        let unchanged = |blob: Option<&Blob>| blob.filter(|blob| needed.contains(&blob.file)).cloned();
         let before = previous.map(|previous| (previous.snapshot.parts(), &*previous.manifest));
         let same = before.filter(|(old, _)| old.settings.raw == parts.settings.raw);
-        manifest.settings = match kept(same.and_then(|(_, manifest)| manifest.settings.as_ref())) {
+        manifest.settings = match unchanged(same.and_then(|(_, manifest)| manifest.settings.as_ref())) {
             None if !parts.settings.raw.is_empty() => {
                 Some(file.blob(parts.settings.raw.as_bytes()).context(context())?)
             }
-            kept => kept,
+            unchanged => unchanged,
         };
         let same = before.filter(|(old, _)| old.fields.len() == parts.fields.len());
-        manifest.fields = match kept(same.and_then(|(_, manifest)| manifest.fields.as_ref())) {
+        manifest.fields = match unchanged(same.and_then(|(_, manifest)| manifest.fields.as_ref())) {
             None if !parts.fields.is_empty() => {
                 let names: Vec<&str> = parts.fields.names().collect();
                 Some(file.blob(&serde_json::to_vec(&names).context(context())?).context(context())?)
             }
-            kept => kept,
+            unchanged => unchanged,
         };
         if !own.is_empty() {
             // Else the commit might survive a crash that its segments' names do not.
@@ -415,7 +416,7 @@ impl IndexDirectory {
         name: String,
     ) -> Result<Committed> {
         let open = |(segment, entry): (SegmentView, &SegmentEntry)| {
-            if segment.core.entry.pieces.is_empty() {
+            if segment.core.entry.files.is_empty() {
                 return self.open_segment(entry, Some(&segment));
             }
             Ok(SegmentView { deleted_blob: entry.deleted.clone(), ..segment })
@@ -478,7 +479,7 @@ impl IndexDirectory {
     pub fn sizes(&self, committed: &Committed) -> Result<(u64, u64)> {
         let files = self.disk.list().context("the index directory cannot be listed")?;
         let all = files.iter().map(|(_, bytes)| bytes).sum();
-        let stores = committed.manifest.segments.iter().filter_map(|segment| segment.pieces.get("store"));
+        let stores = committed.manifest.segments.iter().filter_map(|segment| segment.files.get("store"));
         Ok((all, stores.map(|blob| blob.length).sum()))
     }
 }
@@ -497,8 +498,8 @@ pub struct Merge {
 
 fn weights(segments: &[SegmentView]) -> Vec<Weight> {
     let weigh = |segment: &SegmentView| {
-        let pieces = segment.core.pieces.list();
-        let bytes = pieces.iter().map(|(_, piece)| tantivy::HasLen::len(&piece.bytes) as u64).sum();
+        let files = segment.core.files.list();
+        let bytes = files.iter().map(|(_, file)| tantivy::HasLen::len(&file.bytes) as u64).sum();
         Weight { live: segment.live.len(), documents: u64::from(segment.core.entry.documents), bytes }
     };
     segments.iter().map(weigh).collect()
@@ -507,36 +508,36 @@ fn weights(segments: &[SegmentView]) -> Vec<Weight> {
 /// Puts a merged segment at the first of `places`, and gives its place.
 fn replace(
     segments: &mut Vec<SegmentView>,
-    places: &[usize],
+    replaced: &[usize],
     merged: Option<NewSegment>,
 ) -> Result<Option<usize>> {
     let mut at = 0..;
-    segments.retain(|_| !places.contains(&at.next().expect("it has no end")));
+    segments.retain(|_| !replaced.contains(&at.next().expect("it has no end")));
     let Some(merged) = merged else { return Ok(None) };
-    let first = places.iter().copied().min().unwrap_or(0);
+    let first = replaced.iter().copied().min().unwrap_or(0);
     segments.insert(first, SegmentView::of(merged)?);
     Ok(Some(first))
 }
 
 /// Writes what of a segment is not on disk yet. Files of its own are added to `own`.
 fn write_segment(
-    file: &mut CommitWriter,
+    commit: &mut CommitWriter,
     segment: &SegmentView,
-    own: &mut Vec<Arc<KeptFile>>,
+    own: &mut Vec<Arc<IndexFile>>,
 ) -> std::io::Result<SegmentEntry> {
     let mut entry = segment.core.entry.clone();
-    if entry.pieces.is_empty() {
-        for (extension, piece) in segment.core.pieces.list() {
-            let bytes = piece.bytes.read_bytes()?;
-            let blob = match piece.own {
-                Some(kept) => {
-                    let (name, length) = (kept.name().to_owned(), bytes.len() as u64);
-                    own.push(kept);
-                    Blob { file: name, offset: 0, length, checksum: piece.checksum }
+    if entry.files.is_empty() {
+        for (extension, file) in segment.core.files.list() {
+            let bytes = file.bytes.read_bytes()?;
+            let blob = match file.own {
+                Some(index_file) => {
+                    let (name, length) = (index_file.name().to_owned(), bytes.len() as u64);
+                    own.push(index_file);
+                    Blob { file: name, offset: 0, length, checksum: file.checksum }
                 }
-                None => file.blob(&bytes)?,
+                None => commit.blob(&bytes)?,
             };
-            entry.pieces.insert(extension, blob);
+            entry.files.insert(extension, blob);
         }
     }
     entry.deleted = match (&segment.deleted_blob, segment.deleted.is_empty()) {
@@ -545,7 +546,7 @@ fn write_segment(
         (None, false) => {
             let mut bytes = Vec::with_capacity(segment.deleted.serialized_size());
             segment.deleted.serialize_into(&mut bytes)?;
-            Some(file.blob(&bytes)?)
+            Some(commit.blob(&bytes)?)
         }
     };
     Ok(entry)

@@ -28,7 +28,8 @@ pub struct SegmentEntry {
     /// Documents, deleted ones included.
     pub documents: u32,
     /// Its files by extension.
-    pub pieces: BTreeMap<String, Blob>,
+    #[serde(rename = "pieces")]
+    pub files: BTreeMap<String, Blob>,
     /// A bitmap of segment docids in roaring's portable format; None: nothing is deleted.
     pub deleted: Option<Blob>,
 }
@@ -36,7 +37,7 @@ pub struct SegmentEntry {
 impl SegmentEntry {
     /// One of which nothing is on disk.
     pub fn new(id: String, documents: u32) -> Self {
-        Self { id, documents, pieces: BTreeMap::new(), deleted: None }
+        Self { id, documents, files: BTreeMap::new(), deleted: None }
     }
 }
 
@@ -83,12 +84,12 @@ impl Manifest {
     /// Everything it refers to.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         let of_segments =
-            self.segments.iter().flat_map(|segment| segment.pieces.values().chain(&segment.deleted));
+            self.segments.iter().flat_map(|segment| segment.files.values().chain(&segment.deleted));
         of_segments.chain(&self.settings).chain(&self.fields)
     }
 
     /// Names of all files it needs, beside its own.
-    pub fn files(&self) -> BTreeSet<&str> {
+    pub fn file_names(&self) -> BTreeSet<&str> {
         self.blobs().map(|blob| blob.file.as_str()).collect()
     }
 }

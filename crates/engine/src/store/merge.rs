@@ -7,8 +7,8 @@ use tantivy::{BitSet, Segment};
 
 use super::docids::DELETED;
 use super::layout::Layout;
-use super::pieces::{Pieces, Spill};
 use super::segment::{NewSegment, SegmentView};
+use super::segment_files::{SegmentFiles, Spill};
 use crate::error::Result;
 
 /// What one segment weighs when it is decided what to merge.
@@ -82,16 +82,16 @@ pub fn merge(layout: &Layout, segments: &[&SegmentView], spill: Option<Spill>) -
     if segments.is_empty() {
         return Ok(None);
     }
-    let pieces = Pieces::new(spill);
+    let files = SegmentFiles::new(spill);
     let sources: Vec<Segment> = segments.iter().map(|segment| segment.core.segment.clone()).collect();
     let alive = segments.iter().map(|segment| alive_of(segment)).collect::<Result<_>>()?;
-    let merged = merge_filtered_segments(&sources, layout.settings(), alive, pieces.clone())?;
+    let merged = merge_filtered_segments(&sources, layout.settings(), alive, files.clone())?;
     let metas = merged.searchable_segment_metas()?;
     let segment = metas.first().map(|meta| NewSegment {
         layout: layout.clone(),
         id: meta.id().uuid_string(),
         documents: meta.max_doc(),
-        pieces,
+        files,
     });
     Ok(segment)
 }
@@ -153,10 +153,10 @@ mod tests {
         let (mut segments, mut written) = (Vec::new(), 0);
         for _ in 0..100_000 {
             segments.push(weight(2_000));
-            while let Some(places) = choose(&segments, Effort::Any) {
-                let bytes = places.iter().map(|&at| segments[at].bytes).sum();
+            while let Some(chosen) = choose(&segments, Effort::Any) {
+                let bytes = chosen.iter().map(|&at| segments[at].bytes).sum();
                 let mut at = 0..;
-                segments.retain(|_| !places.contains(&at.next().expect("it has no end")));
+                segments.retain(|_| !chosen.contains(&at.next().expect("it has no end")));
                 segments.push(weight(bytes));
                 written += bytes;
             }

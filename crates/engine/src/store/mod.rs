@@ -8,15 +8,16 @@ mod disk;
 mod docid_set;
 mod docids;
 mod document;
+mod document_cache;
 mod first_letters;
+mod index_file;
 mod layout;
 mod manifest;
 mod merge;
 mod packed;
-mod pieces;
 pub mod schema;
 mod segment;
-mod shown;
+mod segment_files;
 mod snapshot;
 
 pub use attachments::Attachments;
@@ -29,8 +30,8 @@ pub use first_letters::{Beside, Initial, InitialPosting, InitialPostings, Initia
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};
-pub use pieces::Spill;
 pub use segment::{NewSegment, SegmentBuilder, SegmentView};
+pub use segment_files::Spill;
 pub use snapshot::{Snapshot, SnapshotParts};
 
 #[cfg(test)]

@@ -13,21 +13,21 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMINATED, Term};
 
 use super::attachments::Attachments;
-use super::disk::KeptFile;
 use super::docid_set::{DocidSet, ascending};
 use super::docids::{DELETED, read_docids};
+use super::document_cache;
 use super::first_letters::{InitialPostings, Initials};
+use super::index_file::IndexFile;
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
-use super::pieces::{Pieces, Spill};
 use super::schema::{self, Fields, Presence};
-use super::shown;
+use super::segment_files::{SegmentFiles, Spill};
 use crate::error::{Context, Error, Result};
 
 /// Collects documents for one segment.
 pub struct SegmentBuilder {
     layout: Layout,
-    pieces: Pieces,
+    files: SegmentFiles,
     segment: Segment,
     writer: SegmentWriter,
 }
@@ -37,16 +37,16 @@ pub struct NewSegment {
     pub(super) layout: Layout,
     pub(super) id: String,
     pub(super) documents: u32,
-    pub(super) pieces: Pieces,
+    pub(super) files: SegmentFiles,
 }
 
 impl SegmentBuilder {
     /// `memory_bytes` is what it may grow to; `spill` takes what need not stay in memory, None: nothing.
     pub fn new(layout: &Layout, spill: Option<Spill>, memory_bytes: usize) -> Result<Self> {
-        let pieces = Pieces::new(spill);
-        let segment = layout.index(pieces.clone())?.new_segment();
+        let files = SegmentFiles::new(spill);
+        let segment = layout.index(files.clone())?.new_segment();
         let writer = SegmentWriter::for_segment(memory_bytes.max(BUILDER_BYTES_MIN), segment.clone())?;
-        Ok(Self { layout: layout.clone(), pieces, segment, writer })
+        Ok(Self { layout: layout.clone(), files, segment, writer })
     }
 
     /// Adds a document. Docids should ascend: then looking one up takes no table.
@@ -67,7 +67,7 @@ impl SegmentBuilder {
         }
         self.writer.finalize()?;
         let id = self.segment.id().uuid_string();
-        Ok(Some(NewSegment { layout: self.layout, id, documents, pieces: self.pieces }))
+        Ok(Some(NewSegment { layout: self.layout, id, documents, files: self.files }))
     }
 }
 
@@ -78,7 +78,7 @@ const BUILDER_BYTES_MIN: usize = 1 << 20;
 pub(super) struct SegmentCore {
     pub(super) entry: SegmentEntry,
     pub(super) segment: Segment,
-    pub(super) pieces: Pieces,
+    pub(super) files: SegmentFiles,
     /// Docids, deleted documents included.
     docids: Arc<Vec<u32>>,
     /// Segment docids by ascending docid; None if they already are.
@@ -93,7 +93,7 @@ pub(super) struct SegmentCore {
     initials: Option<Initials>,
     initial_postings: Option<InitialPostings>,
     /// Files its pieces lie in, none if they are in memory: they stay as long as a reader is open.
-    _files: Vec<Arc<KeptFile>>,
+    _index_files: Vec<Arc<IndexFile>>,
 }
 
 /// One segment of a snapshot.
@@ -116,18 +116,18 @@ impl SegmentView {
     /// Opens a segment that no commit names yet.
     pub fn of(segment: NewSegment) -> Result<Self> {
         let entry = SegmentEntry::new(segment.id, segment.documents);
-        Self::open(&segment.layout, entry, segment.pieces, Vec::new(), None)
+        Self::open(&segment.layout, entry, segment.files, Vec::new(), None)
     }
 
     /// Opens the pieces of a segment. `like` is the same segment opened from elsewhere.
     pub(super) fn open(
         layout: &Layout,
         entry: SegmentEntry,
-        pieces: Pieces,
-        files: Vec<Arc<KeptFile>>,
+        files: SegmentFiles,
+        index_files: Vec<Arc<IndexFile>>,
         like: Option<&Self>,
     ) -> Result<Self> {
-        let index = layout.index(pieces.clone())?;
+        let index = layout.index(files.clone())?;
         let id = tantivy::index::SegmentId::from_uuid_string(&entry.id).map_err(|_| {
             Error::internal("a segment could not be opened", format!("{:?} is no id", entry.id))
         })?;
@@ -139,7 +139,7 @@ impl SegmentView {
             let core = SegmentCore {
                 entry,
                 segment,
-                pieces,
+                files,
                 docids: Arc::clone(&like.core.docids),
                 order: like.core.order.clone(),
                 unique: like.core.unique,
@@ -149,7 +149,7 @@ impl SegmentView {
                 positions: OnceLock::new(),
                 initials,
                 initial_postings,
-                _files: files,
+                _index_files: index_files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
         }
@@ -166,7 +166,7 @@ impl SegmentView {
         let core = SegmentCore {
             entry,
             segment,
-            pieces,
+            files,
             docids: Arc::clone(&docids),
             order,
             unique,
@@ -176,7 +176,7 @@ impl SegmentView {
             positions: OnceLock::new(),
             initials,
             initial_postings,
-            _files: files,
+            _index_files: index_files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
     }
@@ -190,10 +190,10 @@ impl SegmentView {
     }
 
     /// The same without the documents at these places.
-    pub(super) fn mask(&self, places: impl IntoIterator<Item = DocId>) -> Self {
+    pub(super) fn mask(&self, docs: impl IntoIterator<Item = DocId>) -> Self {
         let (mut docids, mut live) = (self.docids.as_ref().clone(), self.live.as_ref().clone());
         let mut deleted = self.deleted.as_ref().clone();
-        for doc in places {
+        for doc in docs {
             live.remove(docids[doc as usize]);
             docids[doc as usize] = DELETED;
             deleted.insert(doc);
@@ -239,7 +239,7 @@ impl SegmentView {
         if !self.live.contains(docid) {
             return None;
         }
-        self.core.places_of(docid).find(|&doc| self.docids[doc as usize] == docid)
+        self.core.segment_docids(docid).find(|&doc| self.docids[doc as usize] == docid)
     }
 
     /// Where the live documents among `docids` lie, by ascending docid.
@@ -308,8 +308,8 @@ impl SegmentView {
     }
 
     /// The same as text, kept in memory if it is shown often.
-    pub(super) fn shown(&self, schema: &Fields, doc: DocId) -> Result<Arc<str>> {
-        shown::text(self.core.segment.id(), doc, || {
+    pub(super) fn cached_source(&self, schema: &Fields, doc: DocId) -> Result<Arc<str>> {
+        document_cache::text(self.core.segment.id(), doc, || {
             let text = String::from_utf8(self.source(schema, doc)?);
             Ok(text.map_err(|error| Error::internal("a stored document is not text", error))?.into())
         })
@@ -350,7 +350,7 @@ impl SegmentView {
 }
 
 impl SegmentCore {
-    fn places_of(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
+    fn segment_docids(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
         let at = |rank: usize| self.order.as_ref().map_or(rank as DocId, |order| order[rank]);
         let docid_at = move |rank: usize| self.docids[at(rank) as usize];
         let (mut low, mut high) = (0, self.docids.len());

@@ -115,9 +115,9 @@ impl Snapshot {
     }
 
     /// The same as text, for documents that are shown: those shown often are kept in memory.
-    pub fn shown(&self, docid: u32) -> Result<Option<Arc<str>>> {
+    pub fn cached_source(&self, docid: u32) -> Result<Option<Arc<str>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
-        segment.shown(&self.inner.schema, doc).map(Some)
+        segment.cached_source(&self.inner.schema, doc).map(Some)
     }
 
     /// The document, parsed; None if there is no such document.

@@ -13,7 +13,7 @@ use tantivy::{DocId, Segment, SegmentReader, TantivyError};
 
 use super::files::create;
 use super::forward::{self, Initials, InitialsEncoder};
-use super::postings::{self, InitialPostings, Places, Source, has_postings};
+use super::postings::{self, InitialPostings, InitialPostingsBuilder, Source, has_postings};
 use crate::error::{Error, Result};
 use crate::store::docids::read_docids;
 use crate::store::document::WrittenDocument;
@@ -34,8 +34,8 @@ impl SegmentPlugin for InitialsPlugin {
         if context.doc_id_mapping.mapping_type() == MappingType::Shuffled {
             return Err(order_changed());
         }
-        let mut initials = create(context.target_segment, forward::EXTENSION)?;
-        let mut places = create(context.target_segment, postings::EXTENSION)?;
+        let mut forward_file = create(context.target_segment, forward::EXTENSION)?;
+        let mut postings_file = create(context.target_segment, postings::EXTENSION)?;
         let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
         // If one is of an older version nothing is known of the whole, which empty files say.
         if let Some(sources) = sources.map_err(failed)? {
@@ -43,36 +43,37 @@ impl SegmentPlugin for InitialsPlugin {
             for (reader, source) in context.readers.iter().zip(&sources) {
                 let mut source = source.cursor();
                 for doc in reader.doc_ids_alive() {
-                    writer.add(source.written(doc).map_err(failed)?, &mut initials)?;
+                    writer.add(source.written(doc).map_err(failed)?, &mut forward_file)?;
                 }
             }
-            writer.finish(&mut initials)?;
+            writer.finish(&mut forward_file)?;
             if has_postings(context.readers.iter().map(SegmentReader::num_docs).sum()) {
                 let sources = context.readers.iter().zip(&sources);
-                let sources: Result<_> = sources.map(|(reader, source)| places_of(reader, source)).collect();
-                postings::merge(sources.map_err(failed)?, &mut places).map_err(failed)?;
+                let sources: Result<_> =
+                    sources.map(|(reader, source)| postings_of(reader, source)).collect();
+                postings::merge(sources.map_err(failed)?, &mut postings_file).map_err(failed)?;
             }
         }
-        initials.terminate()?;
-        Ok(places.terminate()?)
+        forward_file.terminate()?;
+        Ok(postings_file.terminate()?)
     }
 }
 
 /// The places of what lives of a segment.
-fn places_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
+fn postings_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
     let docids = read_docids(reader)?;
     let set = |docids: &mut dyn Iterator<Item = u32>| docids.collect::<RoaringBitmap>();
     let live = set(&mut reader.doc_ids_alive().map(|doc| docids[doc as usize]));
     // A docid that died in the segment and came back into it means two documents: then only those tell.
     let each_once = set(&mut docids.iter().copied()).len() == docids.len() as u64;
-    if let Some(places) = InitialPostings::open(reader)?.filter(|_| each_once) {
-        return Ok(Source::Written { places, live, next: 0 });
+    if let Some(postings) = InitialPostings::open(reader)?.filter(|_| each_once) {
+        return Ok(Source::Written { postings, live, next: 0 });
     }
-    let (mut places, mut initials) = (Places::default(), initials.cursor());
+    let (mut builder, mut initials) = (InitialPostingsBuilder::default(), initials.cursor());
     for doc in reader.doc_ids_alive() {
-        places.add(docids[doc as usize], initials.written(doc)?)?;
+        builder.add(docids[doc as usize], initials.written(doc)?)?;
     }
-    Ok(Source::collected(places))
+    Ok(Source::collected(builder))
 }
 
 fn order_changed() -> TantivyError {
@@ -86,7 +87,7 @@ fn failed(error: Error) -> TantivyError {
 /// Collects the initials of a new segment.
 #[derive(Default)]
 struct InitialsWriter {
-    scribe: InitialsEncoder,
+    encoder: InitialsEncoder,
     /// One after another, each with its length.
     documents: Vec<u8>,
     docids: Vec<u32>,
@@ -97,7 +98,7 @@ impl PluginWriter for InitialsWriter {
         let Some(document) = document.as_any().downcast_ref::<WrittenDocument>() else {
             return Err(TantivyError::InternalError("only documents of ours are written".to_owned()));
         };
-        self.scribe.write(document.text().initials(), &mut self.documents);
+        self.encoder.write(document.text().initials(), &mut self.documents);
         self.docids.push(document.docid());
         Ok(())
     }
@@ -106,24 +107,24 @@ impl PluginWriter for InitialsWriter {
         if order.is_some() {
             return Err(order_changed());
         }
-        let mut initials = create(segment, forward::EXTENSION)?;
-        let mut file = create(segment, postings::EXTENSION)?;
-        let (mut writer, mut places) = (forward::Writer::default(), Places::default());
+        let mut forward_file = create(segment, forward::EXTENSION)?;
+        let mut postings_file = create(segment, postings::EXTENSION)?;
+        let (mut writer, mut builder) = (forward::Writer::default(), InitialPostingsBuilder::default());
         let has_postings = has_postings(self.docids.len() as DocId);
         let mut rest = self.documents.as_slice();
         for &docid in &self.docids {
             let document = forward::next_written(&mut rest).map_err(failed)?;
-            writer.add(document, &mut initials)?;
+            writer.add(document, &mut forward_file)?;
             if has_postings {
-                places.add(docid, document).map_err(failed)?;
+                builder.add(docid, document).map_err(failed)?;
             }
         }
-        writer.finish(&mut initials)?;
+        writer.finish(&mut forward_file)?;
         if has_postings {
-            places.write(&mut file).map_err(failed)?;
+            builder.write(&mut postings_file).map_err(failed)?;
         }
-        initials.terminate()?;
-        Ok(file.terminate()?)
+        forward_file.terminate()?;
+        Ok(postings_file.terminate()?)
     }
 
     fn mem_usage(&self) -> usize {

@@ -117,7 +117,7 @@ impl InitialPostings {
 
 /// Places of a segment on their way.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct InitialPostingsBuilder {
     /// Where each key is in `docs`. As many as letters at places of attributes, of which most come again and again.
     known: FxHashMap<u32, usize>,
     docs: Vec<Collected>,
@@ -150,7 +150,7 @@ impl Collected {
     }
 }
 
-impl Places {
+impl InitialPostingsBuilder {
     /// Adds a document as [`super::forward::InitialsEncoder::write`] gives it.
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
@@ -165,14 +165,14 @@ impl Places {
                 if is_further_on {
                     further_on[of] |= bit;
                 }
-                let place = *self
+                let at = *self
                     .known
                     .entry(u32::from_be_bytes([code, high, low, bucket_of(position) as u8]))
                     .or_insert_with(|| {
                         self.docs.push(Collected::default());
                         self.docs.len() - 1
                     });
-                self.docs[place].push(docid);
+                self.docs[at].push(docid);
             });
         })
     }
@@ -185,8 +185,8 @@ impl Places {
     fn into_sorted(mut self) -> Vec<(Key, RoaringBitmap)> {
         let mut sorted: Vec<(u32, usize)> = self.known.into_iter().collect();
         sorted.sort_unstable();
-        let take = |(key, place): (u32, usize)| {
-            let collected = &mut self.docs[place];
+        let take = |(key, at): (u32, usize)| {
+            let collected = &mut self.docs[at];
             collected.flush();
             (key.to_be_bytes(), std::mem::take(&mut collected.docs))
         };
@@ -197,34 +197,34 @@ impl Places {
 /// Places of a segment that is merged, and which of its docids go on.
 pub(super) enum Source {
     /// Those that lie in a file.
-    Written { places: InitialPostings, live: RoaringBitmap, next: usize },
+    Written { postings: InitialPostings, live: RoaringBitmap, next: usize },
     /// Those of documents that all go on.
     Collected(std::iter::Peekable<std::vec::IntoIter<(Key, RoaringBitmap)>>),
 }
 
 impl Source {
     /// Places that were collected from documents.
-    pub(super) fn collected(places: Places) -> Self {
-        Self::Collected(places.into_sorted().into_iter().peekable())
+    pub(super) fn collected(builder: InitialPostingsBuilder) -> Self {
+        Self::Collected(builder.into_sorted().into_iter().peekable())
     }
 
     fn next_key(&mut self) -> Option<Key> {
         match self {
-            Self::Written { places, next, .. } => {
-                let entry = places.entries().get(*next)?;
+            Self::Written { postings, next, .. } => {
+                let entry = postings.entries().get(*next)?;
                 entry.first_chunk().copied()
             }
-            Self::Collected(places) => places.peek().map(|(key, _)| *key),
+            Self::Collected(postings) => postings.peek().map(|(key, _)| *key),
         }
     }
 
     fn take(&mut self) -> Result<RoaringBitmap> {
         match self {
-            Self::Written { places, live, next } => {
+            Self::Written { postings, live, next } => {
                 *next += 1;
-                Ok(places.at(*next - 1)?.1 & &*live)
+                Ok(postings.at(*next - 1)?.1 & &*live)
             }
-            Self::Collected(places) => Ok(places.next().map(|(_, docs)| docs).unwrap_or_default()),
+            Self::Collected(postings) => Ok(postings.next().map(|(_, docs)| docs).unwrap_or_default()),
         }
     }
 }
@@ -240,11 +240,11 @@ pub(super) fn merge(mut sources: Vec<Source>, file: impl Write) -> Result<()> {
     write(merged, file)
 }
 
-fn write(places: impl Iterator<Item = Result<(Key, RoaringBitmap)>>, mut file: impl Write) -> Result<()> {
+fn write(postings: impl Iterator<Item = Result<(Key, RoaringBitmap)>>, mut file: impl Write) -> Result<()> {
     const COULD_NOT: &str = "places could not be written";
     let (mut entries, mut bitmap, mut written) = (Vec::new(), Vec::new(), 0u64);
-    for place in places {
-        let (key, mut docs) = place?;
+    for posting in postings {
+        let (key, mut docs) = posting?;
         if docs.is_empty() {
             continue;
         }

@@ -69,16 +69,16 @@ fn after_a_crash_at_any_moment_a_whole_commit_opens() {
             let survivor = Arc::new(Forgetful::holding(survivors));
             let (_, found) = IndexDirectory::open_disk(survivor, layout())
                 .unwrap_or_else(|error| panic!("{luck:?} after {steps} steps: {error}"));
-            let kept = promises.iter().take_while(|promise| promise.steps <= steps).count();
-            let acknowledged = kept.checked_sub(1).map(|last| &promises[last]);
+            let count = promises.iter().take_while(|promise| promise.steps <= steps).count();
+            let acknowledged = count.checked_sub(1).map(|last| &promises[last]);
             let Some(found) = found else {
                 assert!(acknowledged.is_none(), "{luck:?} after {steps} steps: nothing is left");
                 continue;
             };
-            let allowed = [acknowledged, promises.get(kept)].into_iter().flatten();
+            let allowed = [acknowledged, promises.get(count)].into_iter().flatten();
             let seen = outline(&found);
             let Some(promise) = allowed.into_iter().find(|promise| promise.outline == seen) else {
-                panic!("{luck:?} after {steps} steps, {kept} commits acknowledged: {seen}");
+                panic!("{luck:?} after {steps} steps, {count} commits acknowledged: {seen}");
             };
             // Reading all documents takes time, so only of the first survivor of each commit, and some.
             if !std::mem::replace(&mut last, seen.clone()).eq(&seen) || steps % 16 == 0 {

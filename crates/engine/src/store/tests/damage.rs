@@ -62,7 +62,7 @@ fn a_turned_bit_is_found_wherever_it_is() {
     let files = files_of(directory.path());
     let extensions = files.iter().filter_map(|file| file.extension()?.to_str());
     let extensions: std::collections::BTreeSet<&str> = extensions.collect();
-    assert!(extensions.len() >= 2, "pieces got files of their own: {extensions:?}");
+    assert!(extensions.len() >= 2, "parts got files of their own: {extensions:?}");
     for file in files {
         let whole = std::fs::read(&file).unwrap();
         let last = whole.len() - 1;

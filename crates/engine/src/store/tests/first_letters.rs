@@ -84,8 +84,8 @@ fn an_initial_says_what_the_words_that_begin_with_it_say() {
     let holed = with(&whole, whole.segments().iter().map(|segment| segment.without(&gone)).collect());
     let again = merged(&holed);
     for (name, snapshot) in [("two segments", &whole), ("with deletions", &holed), ("merged", &again)] {
-        let places = snapshot.segments().iter().filter(|segment| segment.initial_postings().is_some());
-        assert_eq!(places.count(), 1, "{name}");
+        let with_postings = snapshot.segments().iter().filter(|segment| segment.initial_postings().is_some());
+        assert_eq!(with_postings.count(), 1, "{name}");
         for initial in INITIALS {
             check(snapshot, initial, &format!("{initial:?}, {name}"));
         }
@@ -210,9 +210,9 @@ fn damaged_initials_are_an_error_and_no_panic() {
     let mut random = Random(8);
     let snapshot = corpus(&mut random);
     let segment = &snapshot.segments()[0];
-    let pieces = segment.core.pieces.list();
+    let files = segment.core.files.list();
     for extension in ["initials", "places"] {
-        let bytes = pieces.iter().find(|(name, _)| name == extension).unwrap().1.bytes.read_bytes().unwrap();
+        let bytes = files.iter().find(|(name, _)| name == extension).unwrap().1.bytes.read_bytes().unwrap();
         for _ in 0..60 {
             let mut damaged = bytes.to_vec();
             match random.below(3) {
@@ -245,11 +245,11 @@ fn damaged_initials_are_an_error_and_no_panic() {
 
 /// A segment with other bytes in one of its files.
 fn reopened(segment: &SegmentView, extension: &str, bytes: Vec<u8>) -> crate::error::Result<SegmentView> {
-    let pieces = segment.core.pieces.list().into_iter().map(|(name, piece)| match name == extension {
-        true => (name, crate::store::pieces::Piece { bytes: bytes.clone().into(), ..piece }),
-        false => (name, piece),
+    let files = segment.core.files.list().into_iter().map(|(name, file)| match name == extension {
+        true => (name, crate::store::segment_files::SegmentFile { bytes: bytes.clone().into(), ..file }),
+        false => (name, file),
     });
     let entry = segment.core.entry.clone();
-    let pieces = crate::store::pieces::Pieces::of(&entry.id.clone(), pieces);
-    SegmentView::open(&layout(), entry, pieces, Vec::new(), None)
+    let files = crate::store::segment_files::SegmentFiles::of(&entry.id.clone(), files);
+    SegmentView::open(&layout(), entry, files, Vec::new(), None)
 }

@@ -72,12 +72,12 @@ impl State {
         };
         let content = |file: usize| {
             let (all, synced) = (&self.files[file], self.synced[file]);
-            let kept = match luck {
+            let count = match luck {
                 Luck::None | Luck::Names => synced,
                 Luck::Half => synced.midpoint(all.len()),
                 Luck::All => all.len(),
             };
-            all[..kept].to_vec()
+            all[..count].to_vec()
         };
         names.iter().map(|(name, &file)| (name.clone(), content(file))).collect()
     }

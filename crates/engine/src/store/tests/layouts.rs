@@ -33,14 +33,14 @@ fn document(from: &'static [&'static str]) -> impl Strategy<Value = Value> {
         1 => Just(Value::Null),
         1 => tag().prop_map(Value::from),
     ];
-    let place = proptest::option::of((-3..3i32, -3..3i32));
-    (words(from, 5), words(from, 8), proptest::collection::vec(tag(), 0..3), year, place).prop_map(
-        |(title, text, tags, year, place)| {
+    let point = proptest::option::of((-3..3i32, -3..3i32));
+    (words(from, 5), words(from, 8), proptest::collection::vec(tag(), 0..3), year, point).prop_map(
+        |(title, text, tags, year, point)| {
             let mut document = json!({ "title": title, "text": text, "tags": tags, "year": year });
             if !tags.is_empty() {
                 document["a"] = json!({ "b": tags[0] });
             }
-            if let Some((lat, lng)) = place {
+            if let Some((lat, lng)) = point {
                 document["_geo"] = json!({ "lat": lat, "lng": lng });
             }
             document
@@ -151,9 +151,10 @@ impl Growing {
         let options = WriteOptions { threads: 1, memory_bytes: 1_000_000, spill };
         let change = write(&staged, &layout(), &options).unwrap();
         let before = self.snapshot.iter().filter(|_| !change.cleared).flat_map(Snapshot::segments);
-        let kept = before.map(|segment| segment.without(&change.deleted)).collect::<Vec<_>>().into_iter();
+        let unchanged =
+            before.map(|segment| segment.without(&change.deleted)).collect::<Vec<_>>().into_iter();
         let added = change.added.into_iter().map(|segment| SegmentView::of(segment).unwrap());
-        self.snapshot = Some(Snapshot::new(&layout(), staged.parts(), kept.chain(added).collect()));
+        self.snapshot = Some(Snapshot::new(&layout(), staged.parts(), unchanged.chain(added).collect()));
     }
 }
 

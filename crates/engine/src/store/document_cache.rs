@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::generation_cache::GenerationCache;
 
 /// One for the process: its bound holds however many indexes there are.
-static SHOWN: LazyLock<GenerationCache<(SegmentId, DocId), str>> = LazyLock::new(GenerationCache::default);
+static TEXTS: LazyLock<GenerationCache<(SegmentId, DocId), str>> = LazyLock::new(GenerationCache::default);
 
 /// The text of a document, from memory or by `read`.
 ///
@@ -24,11 +24,11 @@ pub(super) fn text(
     read: impl FnOnce() -> Result<Arc<str>>,
 ) -> Result<Arc<str>> {
     let key = (segment, doc);
-    if let Some(text) = SHOWN.get(&key) {
+    if let Some(text) = TEXTS.get(&key) {
         return Ok(text);
     }
     let text = read()?;
-    SHOWN.insert(key, Arc::clone(&text), text.len(), BYTES_MAX);
+    TEXTS.insert(key, Arc::clone(&text), text.len(), BYTES_MAX);
     Ok(text)
 }
 

@@ -16,7 +16,8 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-use super::disk::{Disk, DiskFile, KeptFile};
+use super::disk::{Disk, DiskFile};
+use super::index_file::IndexFile;
 
 /// Longer pieces get a file of their own, in bytes.
 const IN_MEMORY_BYTES_MAX: usize = 256 * 1024;
@@ -32,83 +33,83 @@ pub struct Spill {
 
 /// One file of a segment.
 #[derive(Debug, Clone)]
-pub struct Piece {
+pub struct SegmentFile {
     /// Its content.
     pub bytes: FileSlice,
     /// CRC-32 of its content.
     pub checksum: u32,
     /// The file it has for itself; None: it lies in memory or in a commit's file.
-    pub own: Option<Arc<KeptFile>>,
+    pub own: Option<Arc<IndexFile>>,
 }
 
 /// The pieces of one segment: a directory for tantivy. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Pieces {
+pub struct SegmentFiles {
     inner: Arc<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    pieces: RwLock<BTreeMap<PathBuf, Piece>>,
+    files: RwLock<BTreeMap<PathBuf, SegmentFile>>,
     /// tantivy's list of segments; ours is the commit's, so these never reach a disk.
     lists: Mutex<HashMap<PathBuf, Vec<u8>>>,
     /// None: everything stays in memory.
     spill: Option<Spill>,
 }
 
-impl Pieces {
+impl SegmentFiles {
     /// None yet.
     pub fn new(spill: Option<Spill>) -> Self {
         Self { inner: Arc::new(Inner { spill, ..Inner::default() }) }
     }
 
     /// Those of a segment that was written, by extension.
-    pub fn of(segment: &str, pieces: impl IntoIterator<Item = (String, Piece)>) -> Self {
-        let named = pieces
+    pub fn of(segment: &str, files: impl IntoIterator<Item = (String, SegmentFile)>) -> Self {
+        let named = files
             .into_iter()
-            .map(|(extension, piece)| (PathBuf::from(format!("{segment}.{extension}")), piece));
-        Self { inner: Arc::new(Inner { pieces: RwLock::new(named.collect()), ..Inner::default() }) }
+            .map(|(extension, file)| (PathBuf::from(format!("{segment}.{extension}")), file));
+        Self { inner: Arc::new(Inner { files: RwLock::new(named.collect()), ..Inner::default() }) }
     }
 
     /// All pieces by extension.
-    pub fn list(&self) -> Vec<(String, Piece)> {
-        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
-        let named = pieces.iter().filter_map(|(path, piece)| {
+    pub fn list(&self) -> Vec<(String, SegmentFile)> {
+        let files = self.inner.files.read().unwrap_or_else(PoisonError::into_inner);
+        let named = files.iter().filter_map(|(path, file)| {
             let (_, extension) = path.to_str()?.split_once('.')?;
-            Some((extension.to_owned(), piece.clone()))
+            Some((extension.to_owned(), file.clone()))
         });
         named.collect()
     }
 
-    fn insert(&self, path: &Path, piece: Piece) {
-        self.inner.pieces.write().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), piece);
+    fn insert(&self, path: &Path, file: SegmentFile) {
+        self.inner.files.write().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), file);
     }
 }
 
-impl Directory for Pieces {
+impl Directory for SegmentFiles {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         Ok(Arc::new(self.open_read(path)?))
     }
 
     fn open_read(&self, path: &Path) -> Result<FileSlice, OpenReadError> {
-        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
-        let piece = pieces.get(path).ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
-        Ok(piece.bytes.clone())
+        let files = self.inner.files.read().unwrap_or_else(PoisonError::into_inner);
+        let file = files.get(path).ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))?;
+        Ok(file.bytes.clone())
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        let mut pieces = self.inner.pieces.write().unwrap_or_else(PoisonError::into_inner);
-        pieces.remove(path).map(|_| ()).ok_or_else(|| DeleteError::FileDoesNotExist(path.to_owned()))
+        let mut files = self.inner.files.write().unwrap_or_else(PoisonError::into_inner);
+        files.remove(path).map(|_| ()).ok_or_else(|| DeleteError::FileDoesNotExist(path.to_owned()))
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
         let lists = self.inner.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let pieces = self.inner.pieces.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(lists.contains_key(path) || pieces.contains_key(path))
+        let files = self.inner.files.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(lists.contains_key(path) || files.contains_key(path))
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let writer = PieceWriter {
+        let writer = SegmentFileWriter {
             of: self.clone(),
             path: path.to_owned(),
             hasher: Hasher::new(),
@@ -143,8 +144,8 @@ impl Directory for Pieces {
     }
 }
 
-struct PieceWriter {
-    of: Pieces,
+struct SegmentFileWriter {
+    of: SegmentFiles,
     path: PathBuf,
     hasher: Hasher,
     memory: Vec<u8>,
@@ -168,16 +169,16 @@ impl Drop for Spilled {
 }
 
 /// Files of pieces start with it, so that leftovers are known as ours.
-pub const PIECE_PREFIX: &str = "segment-";
+pub const SEGMENT_FILE_PREFIX: &str = "segment-";
 
-impl PieceWriter {
+impl SegmentFileWriter {
     fn file(&mut self) -> io::Result<Option<&mut Spilled>> {
         let Some(spill) = &self.of.inner.spill else { return Ok(None) };
         if spill.stop.load(Ordering::Relaxed) {
             return Err(io::Error::other("it was abandoned"));
         }
         if self.file.is_none() && self.memory.len() > IN_MEMORY_BYTES_MAX {
-            let name = format!("{PIECE_PREFIX}{}", self.path.display());
+            let name = format!("{SEGMENT_FILE_PREFIX}{}", self.path.display());
             let file = spill.disk.create(&name)?;
             let mut spilled = Spilled { name, file, disk: Arc::clone(&spill.disk), done: false };
             spilled.file.write_all(&self.memory)?;
@@ -188,7 +189,7 @@ impl PieceWriter {
     }
 }
 
-impl Write for PieceWriter {
+impl Write for SegmentFileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match self.file()? {
             Some(spilled) => spilled.file.write(bytes)?,
@@ -206,19 +207,19 @@ impl Write for PieceWriter {
     }
 }
 
-impl TerminatingWrite for PieceWriter {
+impl TerminatingWrite for SegmentFileWriter {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
         let (bytes, own) = match self.file.take() {
             None => (FileSlice::from(std::mem::take(&mut self.memory)), None),
             Some(mut spilled) => {
                 spilled.file.sync()?;
-                let own = KeptFile::open_uncommitted(&spilled.disk, &spilled.name)?;
+                let own = IndexFile::open_uncommitted(&spilled.disk, &spilled.name)?;
                 spilled.done = true;
                 (own.bytes().clone(), Some(Arc::new(own)))
             }
         };
         let checksum = std::mem::take(&mut self.hasher).finalize();
-        self.of.insert(&self.path, Piece { bytes, checksum, own });
+        self.of.insert(&self.path, SegmentFile { bytes, checksum, own });
         Ok(())
     }
 }

@@ -1,0 +1,59 @@
+//! A file of an index that is removed once neither a commit nor a reader needs it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tantivy::directory::FileSlice;
+
+use super::disk::Disk;
+
+/// A file that lives as long as a reader has it open or a commit names it.
+#[derive(Debug)]
+pub struct IndexFile {
+    disk: Arc<dyn Disk>,
+    name: String,
+    bytes: FileSlice,
+    /// No commit names it.
+    obsolete: AtomicBool,
+}
+
+impl IndexFile {
+    /// Maps a file that a commit names.
+    pub fn open(disk: &Arc<dyn Disk>, name: &str) -> io::Result<Self> {
+        let bytes = disk.open(name)?;
+        Ok(Self { disk: Arc::clone(disk), name: name.to_owned(), bytes, obsolete: AtomicBool::new(false) })
+    }
+
+    /// Maps a file that no commit names yet: it goes if none ever does.
+    pub fn open_uncommitted(disk: &Arc<dyn Disk>, name: &str) -> io::Result<Self> {
+        let file = Self::open(disk, name)?;
+        file.set_obsolete(true);
+        Ok(file)
+    }
+
+    /// Its name in the directory.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its content.
+    pub fn bytes(&self) -> &FileSlice {
+        &self.bytes
+    }
+
+    /// Says whether it goes with its last reader.
+    pub fn set_obsolete(&self, obsolete: bool) {
+        self.obsolete.store(obsolete, Ordering::Relaxed);
+    }
+}
+
+impl Drop for IndexFile {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Relaxed) {
+            // What cannot be removed now goes with the first commit after the index is opened again.
+            self.bytes = FileSlice::empty();
+            let _ = self.disk.remove(&self.name);
+        }
+    }
+}
