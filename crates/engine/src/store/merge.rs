@@ -7,7 +7,8 @@ use tantivy::{BitSet, Segment};
 
 use super::docids::DELETED;
 use super::layout::Layout;
-use super::segment::{NewSegment, SegmentView};
+use super::segment::SegmentView;
+use super::segment_builder::NewSegment;
 use super::segment_files::{SegmentFiles, Spill};
 use crate::error::Result;
 
@@ -109,6 +110,30 @@ fn alive_of(segment: &SegmentView) -> Result<Option<AliveBitSet>> {
     let mut bytes = Vec::new();
     write_alive_bitset(&alive, &mut bytes)?;
     Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
+}
+
+/// The weights of segments, in their order.
+pub fn weights(segments: &[SegmentView]) -> Vec<Weight> {
+    let weigh = |segment: &SegmentView| {
+        let files = segment.core.files.list();
+        let bytes = files.iter().map(|(_, file)| tantivy::HasLen::len(&file.bytes) as u64).sum();
+        Weight { live: segment.live.len(), documents: u64::from(segment.core.entry.documents), bytes }
+    };
+    segments.iter().map(weigh).collect()
+}
+
+/// Puts a merged segment at the first of `places`, and gives its place.
+pub fn replace(
+    segments: &mut Vec<SegmentView>,
+    replaced: &[usize],
+    merged: Option<NewSegment>,
+) -> Result<Option<usize>> {
+    let mut at = 0..;
+    segments.retain(|_| !replaced.contains(&at.next().expect("it has no end")));
+    let Some(merged) = merged else { return Ok(None) };
+    let first = replaced.iter().copied().min().unwrap_or(0);
+    segments.insert(first, SegmentView::of(merged)?);
+    Ok(Some(first))
 }
 
 #[cfg(test)]

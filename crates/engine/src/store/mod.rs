@@ -1,8 +1,12 @@
 //! Here is a directory, give me its newest commit; here is a commit, make it durable.
 
 mod attachments;
+mod background_merge;
 pub mod buckets;
+mod commit;
 mod commit_file;
+mod committed;
+mod copy;
 mod directory;
 mod disk;
 mod docid_set;
@@ -17,11 +21,17 @@ mod merge;
 mod packed;
 pub mod schema;
 mod segment;
+mod segment_builder;
 mod segment_files;
 mod snapshot;
+mod undo;
+mod verify;
 
 pub use attachments::Attachments;
-pub use directory::{Change, Committed, IndexDirectory, Merge};
+pub use background_merge::Merge;
+pub use commit::Change;
+pub use committed::Committed;
+pub use directory::IndexDirectory;
 pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
 pub use docid_set::{DocidSet, ascending};
 pub use docids::DELETED;
@@ -30,7 +40,8 @@ pub use first_letters::{Beside, Initial, InitialPosting, InitialPostings, Initia
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use packed::{PackedText, PackedTokenizer};
-pub use segment::{NewSegment, SegmentBuilder, SegmentView};
+pub use segment::SegmentView;
+pub use segment_builder::{NewSegment, SegmentBuilder};
 pub use segment_files::Spill;
 pub use snapshot::{Snapshot, SnapshotParts};
 

@@ -1,13 +1,11 @@
-//! One segment: built in memory, then part of commits until it is merged away.
+//! One segment as a commit sees it.
 
 use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
 use tantivy::directory::{CompositeFile, FileSlice};
 use tantivy::index::SegmentComponent;
-use tantivy::indexer::{AddOperation, SegmentWriter};
 use tantivy::postings::TermInfo;
-use tantivy::schema::document::Document;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMINATED, Term};
@@ -21,58 +19,9 @@ use super::index_file::IndexFile;
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::schema::{self, Fields, Presence};
-use super::segment_files::{SegmentFiles, Spill};
+use super::segment_builder::NewSegment;
+use super::segment_files::SegmentFiles;
 use crate::error::{Context, Error, Result};
-
-/// Collects documents for one segment.
-pub struct SegmentBuilder {
-    layout: Layout,
-    files: SegmentFiles,
-    segment: Segment,
-    writer: SegmentWriter,
-}
-
-/// A segment no commit names yet. Dropping it leaves no trace.
-pub struct NewSegment {
-    pub(super) layout: Layout,
-    pub(super) id: String,
-    pub(super) documents: u32,
-    pub(super) files: SegmentFiles,
-}
-
-impl SegmentBuilder {
-    /// `memory_bytes` is what it may grow to; `spill` takes what need not stay in memory, None: nothing.
-    pub fn new(layout: &Layout, spill: Option<Spill>, memory_bytes: usize) -> Result<Self> {
-        let files = SegmentFiles::new(spill);
-        let segment = layout.index(files.clone())?.new_segment();
-        let writer = SegmentWriter::for_segment(memory_bytes.max(BUILDER_BYTES_MIN), segment.clone())?;
-        Ok(Self { layout: layout.clone(), files, segment, writer })
-    }
-
-    /// Adds a document. Docids should ascend: then looking one up takes no table.
-    pub fn add<D: Document>(&mut self, document: D) -> Result<()> {
-        Ok(self.writer.add_document(AddOperation { opstamp: 0, document })?)
-    }
-
-    /// What it takes now, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        self.writer.mem_usage()
-    }
-
-    /// The segment; None if nothing was added.
-    pub fn finish(self) -> Result<Option<NewSegment>> {
-        let documents = self.writer.max_doc();
-        if documents == 0 {
-            return Ok(None);
-        }
-        self.writer.finalize()?;
-        let id = self.segment.id().uuid_string();
-        Ok(Some(NewSegment { layout: self.layout, id, documents, files: self.files }))
-    }
-}
-
-/// tantivy's tables do not get smaller than this.
-const BUILDER_BYTES_MIN: usize = 1 << 20;
 
 /// What stays the same about a segment from commit to commit.
 pub(super) struct SegmentCore {

@@ -25,6 +25,9 @@ const LETTERS: [(char, char); 5] = [
 /// Codes are below this.
 pub(super) const CODES: u8 = 0xe0;
 
+/// Codes from here on pass over positions without a word: the first over one.
+pub(super) const GAP: u8 = CODES;
+
 const _: () = {
     let (mut code, mut at) = (FIRST_LETTER as u32, 0);
     while at < LETTERS.len() {

@@ -7,11 +7,14 @@
 mod codes;
 mod files;
 mod forward;
+mod forward_writer;
 mod plugin;
 mod postings;
 pub(super) mod word_initial;
+mod words;
 
 pub use codes::Initial;
-pub use forward::{Beside, Initials, Words};
+pub use forward::Initials;
 pub(super) use plugin::InitialsPlugin;
 pub use postings::{InitialPosting, InitialPostings};
+pub use words::{Beside, Words};

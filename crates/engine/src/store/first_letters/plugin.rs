@@ -12,7 +12,8 @@ use tantivy::schema::document::ErasedDocument;
 use tantivy::{DocId, Segment, SegmentReader, TantivyError};
 
 use super::files::create;
-use super::forward::{self, Initials, InitialsEncoder};
+use super::forward::{self, Initials};
+use super::forward_writer::{ForwardWriter, InitialsEncoder};
 use super::postings::{self, InitialPostings, InitialPostingsBuilder, Source, has_postings};
 use crate::error::{Error, Result};
 use crate::store::docids::read_docids;
@@ -39,7 +40,7 @@ impl SegmentPlugin for InitialsPlugin {
         let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
         // If one is of an older version nothing is known of the whole, which empty files say.
         if let Some(sources) = sources.map_err(failed)? {
-            let mut writer = forward::Writer::default();
+            let mut writer = ForwardWriter::default();
             for (reader, source) in context.readers.iter().zip(&sources) {
                 let mut source = source.cursor();
                 for doc in reader.doc_ids_alive() {
@@ -109,7 +110,7 @@ impl PluginWriter for InitialsWriter {
         }
         let mut forward_file = create(segment, forward::EXTENSION)?;
         let mut postings_file = create(segment, postings::EXTENSION)?;
-        let (mut writer, mut builder) = (forward::Writer::default(), InitialPostingsBuilder::default());
+        let (mut writer, mut builder) = (ForwardWriter::default(), InitialPostingsBuilder::default());
         let has_postings = has_postings(self.docids.len() as DocId);
         let mut rest = self.documents.as_slice();
         for &docid in &self.docids {

@@ -151,7 +151,7 @@ impl Collected {
 }
 
 impl InitialPostingsBuilder {
-    /// Adds a document as [`super::forward::InitialsEncoder::write`] gives it.
+    /// Adds a document as [`super::forward_writer::InitialsEncoder::write`] gives it.
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
             let mut further_on = [0u64; 4];

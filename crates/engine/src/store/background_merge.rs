@@ -1,0 +1,63 @@
+//! Merges segments of a commit, beside the commits that go on meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use roaring::RoaringBitmap;
+
+use super::committed::Committed;
+use super::directory::IndexDirectory;
+use super::merge::{self, Effort};
+use super::segment::SegmentView;
+use super::segment_builder::NewSegment;
+use crate::error::{Context, Result};
+use crate::threads;
+
+/// Segments merged but not yet visible.
+pub struct Merge {
+    inputs: Vec<SegmentView>,
+    merged: Option<NewSegment>,
+}
+
+impl IndexDirectory {
+    /// Merges segments of `committed`, if there are too many. Gives what to hand to
+    /// [`IndexDirectory::commit_merge`]; None if all is well.
+    pub fn merge(&self, committed: &Committed, stop: &Arc<AtomicBool>) -> Result<Option<Merge>> {
+        let segments = committed.snapshot.segments();
+        let Some(chosen) = merge::choose(&merge::weights(segments), Effort::Any) else { return Ok(None) };
+        let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
+        let refs: Vec<&SegmentView> = inputs.iter().collect();
+        // Only the commit that follows waits for it.
+        let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
+            .context(format!("{} could not be merged", self.path().display()))??;
+        Ok(Some(Merge { inputs, merged }))
+    }
+
+    /// Makes a merge visible, as a commit of its own that changes no document. `newest` may be a later
+    /// commit than the one merged; None if it no longer has those segments.
+    pub fn commit_merge(&self, newest: &Committed, merge: Merge) -> Result<Option<Committed>> {
+        let mut segments = newest.snapshot.segments().to_vec();
+        let mut gone = RoaringBitmap::new();
+        let mut replaced = Vec::new();
+        for input in &merge.inputs {
+            match segments.iter().position(|segment| segment.core.entry.id == input.core.entry.id) {
+                Some(at) => {
+                    gone |= &*input.live - &*segments[at].live;
+                    replaced.push(at);
+                }
+                // All its documents were deleted meanwhile.
+                None => gone |= &*input.live,
+            }
+        }
+        if replaced.is_empty() {
+            return Ok(None);
+        }
+        let at = merge::replace(&mut segments, &replaced, merge.merged)?;
+        if let Some(at) = at {
+            segments[at] = segments[at].without(&gone);
+        }
+        segments.retain(|segment| !segment.live.is_empty());
+        let parts = newest.snapshot.parts().clone();
+        self.write(Some(newest), segments, parts, newest.record.clone()).map(Some)
+    }
+}

@@ -1,0 +1,93 @@
+//! Writes the initials of documents, attribute by attribute; see [`super::forward`].
+
+use std::io::{self, Write};
+
+use tantivy::DocId;
+
+use super::codes::GAP;
+use super::forward::STRIDE;
+use super::word_initial::WordInitial;
+
+/// Puts a file together.
+#[derive(Default)]
+pub(super) struct ForwardWriter {
+    starts: Vec<u8>,
+    count: DocId,
+    written: u64,
+}
+
+impl ForwardWriter {
+    /// Adds a document as [`InitialsEncoder::write`] gives it.
+    pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
+        if self.count.is_multiple_of(STRIDE) {
+            self.starts.extend_from_slice(&self.written.to_le_bytes());
+        }
+        self.count += 1;
+        self.written += document.len() as u64;
+        file.write_all(document)
+    }
+
+    /// Writes what follows the documents.
+    pub(super) fn finish(self, file: &mut impl Write) -> io::Result<()> {
+        file.write_all(&self.starts)
+    }
+}
+
+/// Encodes the initials of documents as they lie in the file.
+#[derive(Default)]
+pub(super) struct InitialsEncoder {
+    /// Words of the document being written, where they have to be sorted.
+    words: Vec<WordInitial>,
+    /// Codes of an attribute; all attributes of a document.
+    attribute: Vec<u8>,
+    document: Vec<u8>,
+}
+
+impl InitialsEncoder {
+    /// Appends a document with its length.
+    pub(super) fn write(&mut self, words: &[WordInitial], written: &mut Vec<u8>) {
+        // Words come as they lie in the document, in which a field of objects in an array comes again and again.
+        let words = if words.is_sorted() {
+            words
+        } else {
+            self.words.clear();
+            self.words.extend_from_slice(words);
+            // Stable because that is quick with stretches that are in order.
+            self.words.sort();
+            &self.words
+        };
+        self.document.clear();
+        for words in words.chunk_by(|a, b| a.field() == b.field()) {
+            self.attribute.clear();
+            let mut next = 0;
+            for word in words {
+                debug_assert!(word.position() >= next, "two words at one place");
+                push_gap(&mut self.attribute, word.position().saturating_sub(next));
+                self.attribute.push(word.code());
+                next = word.position() + 1;
+            }
+            push_number(&mut self.document, usize::from(words[0].field()));
+            push_number(&mut self.document, self.attribute.len());
+            self.document.extend_from_slice(&self.attribute);
+        }
+        push_number(written, self.document.len());
+        written.extend_from_slice(&self.document);
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, mut number: usize) {
+    while number > 0x7f {
+        bytes.push((number & 0x7f) as u8);
+        number >>= 7;
+    }
+    bytes.push(number as u8 | 0x80);
+}
+
+fn push_gap(codes: &mut Vec<u8>, mut positions: u32) {
+    let longest = u32::from(u8::MAX - GAP) + 1;
+    while positions > 0 {
+        let here = positions.min(longest);
+        codes.push(GAP + (here - 1) as u8);
+        positions -= here;
+    }
+}

@@ -1,0 +1,39 @@
+//! Does a commit read as it was written?
+
+use std::collections::BTreeMap;
+
+use super::commit_file;
+use super::committed::Committed;
+use super::directory::{BAD_CHECKSUM, IndexDirectory};
+use super::manifest::Blob;
+use crate::error::Error;
+
+impl IndexDirectory {
+    /// Files whose content is not what was written, and why.
+    pub fn damages(&self, committed: &Committed) -> Vec<(String, String)> {
+        let mut damages = BTreeMap::new();
+        // Mapped anew: what is in memory may be older than what is on disk.
+        let mut look = |blob: &Blob| {
+            let intact = self.disk.open(&blob.file).and_then(|file| commit_file::is_intact(blob, &file));
+            let reason = match intact {
+                Ok(true) => return,
+                Ok(false) => BAD_CHECKSUM.to_owned(),
+                Err(error) => error.to_string(),
+            };
+            damages.entry(self.path_of(&blob.file)).or_insert(reason);
+        };
+        committed.manifest.blobs().for_each(&mut look);
+        let mut unreadable = Vec::new();
+        for file in committed.files.iter().filter(|file| commit_file::is_ours(file.name())) {
+            let path = self.path_of(file.name());
+            let manifest = self.disk.open(file.name()).map_err(Error::from);
+            match manifest.and_then(|file| commit_file::read_manifest(&path, &file)) {
+                // Other files in it that no commit names any more.
+                Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut look),
+                Err(error) => unreadable.push((path, error.to_string())),
+            }
+        }
+        damages.extend(unreadable);
+        damages.into_iter().collect()
+    }
+}
