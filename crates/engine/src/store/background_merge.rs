@@ -1,4 +1,4 @@
-//! Merges segments of a commit, beside the commits that go on meanwhile.
+//! Merges segments of a commit while later commits are made.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,28 +13,28 @@ use super::segment_builder::NewSegment;
 use crate::error::{Context, Result};
 use crate::threads;
 
-/// Segments merged but not yet visible.
+/// A merged segment that no commit names yet, and the segments it replaces.
 pub struct Merge {
     inputs: Vec<SegmentView>,
     merged: Option<NewSegment>,
 }
 
 impl IndexDirectory {
-    /// Merges segments of `committed`, if there are too many. Gives what to hand to
-    /// [`IndexDirectory::commit_merge`]; None if all is well.
+    /// Merges segments of `committed` if there are too many. The result is for
+    /// [`IndexDirectory::commit_merge`]; `None` if nothing has to be merged.
     pub fn merge(&self, committed: &Committed, stop: &Arc<AtomicBool>) -> Result<Option<Merge>> {
         let segments = committed.snapshot.segments();
         let Some(chosen) = merge::choose(&merge::weights(segments), Effort::Any) else { return Ok(None) };
         let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
-        // Only the commit that follows waits for it.
+        // Searches and batches go first: only the commit of the merge waits for it.
         let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
             .context(format!("{} could not be merged", self.path().display()))??;
         Ok(Some(Merge { inputs, merged }))
     }
 
-    /// Makes a merge visible, as a commit of its own that changes no document. `newest` may be a later
-    /// commit than the one merged; None if it no longer has those segments.
+    /// Makes a merge visible, as a commit of its own that changes no document. `newest` may be later than the
+    /// commit that was merged; `None` if it no longer has the merged segments.
     pub fn commit_merge(&self, newest: &Committed, merge: Merge) -> Result<Option<Committed>> {
         let mut segments = newest.snapshot.segments().to_vec();
         let mut gone = RoaringBitmap::new();
@@ -45,7 +45,7 @@ impl IndexDirectory {
                     gone |= &*input.live - &*segments[at].live;
                     replaced.push(at);
                 }
-                // All its documents were deleted meanwhile.
+                // All documents of the segment were deleted during the merge.
                 None => gone |= &*input.live,
             }
         }

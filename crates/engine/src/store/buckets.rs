@@ -1,9 +1,9 @@
-//! Positions as ranking rules see them: exact at the start of an attribute, coarser further on.
+//! Positions as ranking rules compare them: exact at the start of an attribute, coarser further on.
 
-/// Positions below are told apart.
+/// Positions below this one have a bucket of their own.
 pub const EXACT_POSITIONS: u32 = 16;
 
-/// Bucketed positions there are: positions are below 65536.
+/// The bucketed positions; positions are below 65536.
 pub const BUCKETS: [u32; 29] = {
     let mut buckets = [0; 29];
     let mut at = 0;
@@ -18,7 +18,7 @@ pub const BUCKETS: [u32; 29] = {
     buckets
 };
 
-/// What [`bucket_of`] says of the positions most words have.
+/// [`bucket_of`] for the positions that most words have.
 const NEAR: [u8; 256] = {
     let mut buckets = [0; 256];
     let mut position = 0;
@@ -29,7 +29,7 @@ const NEAR: [u8; 256] = {
     buckets
 };
 
-/// Which of [`BUCKETS`] a position falls in.
+/// The index in [`BUCKETS`] of the bucket of a position.
 #[inline]
 pub fn bucket_of(position: u32) -> usize {
     match NEAR.get(position as usize) {

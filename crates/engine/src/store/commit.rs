@@ -1,4 +1,5 @@
-//! Makes a commit: what changed since the one before it, written so that a crash shows the one or the other.
+//! Makes a commit: the changes since the previous one, written so that a crash shows either the previous
+//! commit or the new one.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -20,9 +21,9 @@ use crate::error::{Context, Result};
 /// How a commit differs from the one before.
 #[derive(Default)]
 pub struct Change {
-    /// All documents are gone, before anything is added.
+    /// Whether all documents are deleted before segments are added.
     pub cleared: bool,
-    /// Docids of documents that are gone, before anything is added.
+    /// Docids of documents that are deleted before segments are added.
     pub deleted: RoaringBitmap,
     /// New segments, those with the lowest docids first.
     pub added: Vec<NewSegment>,
@@ -32,7 +33,7 @@ impl IndexDirectory {
     /// Makes a commit of `previous` and `change`. Once it returns, a crash does not undo it.
     ///
     /// # Errors
-    /// Internal; then the commit did not happen.
+    /// Internal; the index then stays at `previous`.
     pub fn commit(
         &self,
         previous: Option<&Committed>,
@@ -78,7 +79,7 @@ impl IndexDirectory {
         }
         let mut manifest = Manifest { record, settings: None, fields: None, segments: entries };
         let needed: BTreeSet<String> = manifest.file_names().into_iter().map(str::to_owned).collect();
-        // A blob that did not change stays where it is, unless it alone would keep its file.
+        // An unchanged blob stays in its file, unless no other blob of the commit needs that file.
         let unchanged = |blob: Option<&Blob>| blob.filter(|blob| needed.contains(&blob.file)).cloned();
         let before = previous.map(|previous| (previous.snapshot.parts(), &*previous.manifest));
         let same = before.filter(|(old, _)| old.settings.raw == parts.settings.raw);
@@ -97,16 +98,17 @@ impl IndexDirectory {
             unchanged => unchanged,
         };
         if !own.is_empty() {
-            // Else the commit might survive a crash that its segments' names do not.
+            // Without this sync, the commit might survive a crash that the names of its segment files do not.
             self.disk.sync_names().context(context())?;
         }
         let name = file.finish(&manifest).context(context())?;
         if let Err(error) = self.disk.sync_names() {
-            // It is told as failed, so it must not turn up later.
+            // The caller is told that the commit failed, so a restart must not show it.
             let gone = self.disk.remove(&name).and_then(|()| self.disk.sync_names());
             if gone.is_err() {
-                // It may turn up all the same, and has to be whole then: a merge changes no document, any other commit
-                // is taken back before the index is opened again, see `undo`.
+                // If the removal fails, a restart may show the commit, so its files have to stay: a merge
+                // changes no document, and any other commit is taken back before the index is opened again,
+                // see `undo`.
                 own.iter().for_each(|file| file.set_obsolete(false));
             }
             return Err(error).context(context());
@@ -118,7 +120,7 @@ impl IndexDirectory {
         self.adopt(segments, parts, manifest, name)
     }
 
-    /// Opens what was just written, and lets go of what it no longer names.
+    /// Opens the files just written, and marks those that the new commit no longer names as obsolete.
     fn adopt(
         &self,
         segments: Vec<SegmentView>,
@@ -146,7 +148,8 @@ impl IndexDirectory {
     }
 }
 
-/// Writes what of a segment is not on disk yet. Files of its own are added to `own`.
+/// Writes the parts of a segment that are not on disk yet. Segment files that lie outside the commit file are
+/// added to `own`.
 fn write_segment(
     commit: &mut CommitWriter,
     segment: &SegmentView,

@@ -28,10 +28,10 @@ const MAGIC: &[u8; 8] = b"siftd\0\r\n";
 const HEADER_BYTES: usize = MAGIC.len() + 4;
 const TRAILER_BYTES: usize = 8 + 8 + 4 + MAGIC.len();
 
-/// Files of commits start with it; a number of 20 digits follows.
+/// Prefix of the names of commit files; a number of 20 digits follows.
 const PREFIX: &str = "commit-";
 
-/// Commits on their way end with it.
+/// Suffix of the names of commit files that are being written.
 const UNFINISHED: &str = ".tmp";
 
 /// Name of a commit's file.
@@ -39,18 +39,18 @@ pub fn name_of(number: u64) -> String {
     format!("{PREFIX}{number:020}")
 }
 
-/// The number of a commit's file; None if it is something else.
+/// The number of a commit file; `None` for any other file.
 pub fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX)?;
     digits.parse().ok().filter(|&number| name_of(number) == name)
 }
 
-/// Whether it is a commit's file, finished or not.
+/// Whether `name` is that of a commit file, finished or not.
 pub fn is_ours(name: &str) -> bool {
     number_of(name.strip_suffix(UNFINISHED).unwrap_or(name)).is_some()
 }
 
-/// Whether it is the file of a commit that was not finished.
+/// Whether `name` is that of a commit file that was not finished.
 pub fn is_unfinished(name: &str) -> bool {
     is_ours(name) && name.ends_with(UNFINISHED)
 }
@@ -65,7 +65,7 @@ pub struct CommitWriter {
 }
 
 impl CommitWriter {
-    /// Begins the file of that number.
+    /// Begins the commit file with that number.
     pub fn create(disk: &Arc<dyn Disk>, number: u64) -> io::Result<Self> {
         let name = name_of(number);
         let file = disk.create(&format!("{name}{UNFINISHED}"))?;
@@ -91,7 +91,7 @@ impl CommitWriter {
     /// Ends the file, makes it the newest commit and returns its name, which has yet to be synced.
     ///
     /// # Errors
-    /// Then it is not the newest commit.
+    /// If writing fails; the file is then not the newest commit.
     pub fn finish(mut self, manifest: &Manifest) -> io::Result<String> {
         let json = serde_json::to_vec(manifest)?;
         let offset = self.offset;
@@ -118,10 +118,10 @@ impl Drop for CommitWriter {
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads the manifest of a commit's file. `path` is for messages.
+/// Reads the manifest of a commit file. `path` is for messages.
 ///
 /// # Errors
-/// Internal, naming `path`, if it is damaged or its format is a newer one.
+/// Internal, naming `path`, if the file is damaged or of a newer format.
 pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     let damaged = |reason: &str| Error::internal(format!("{path} is damaged"), reason.to_owned());
     let bytes = file.read_bytes().context(format!("{path} could not be read"))?;
@@ -156,7 +156,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Whether the bytes of a blob are those that were written.
+/// Whether the bytes of a blob match its checksum.
 pub fn is_intact(blob: &Blob, file: &FileSlice) -> io::Result<bool> {
     Ok(crc32fast::hash(&slice_of(blob, file)?.read_bytes()?) == blob.checksum)
 }

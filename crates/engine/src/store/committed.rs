@@ -6,14 +6,14 @@ use super::index_file::IndexFile;
 use super::manifest::{CommitRecord, Manifest};
 use super::snapshot::Snapshot;
 
-/// A commit: what it says, and what readers see of it. Cheap to clone.
+/// A commit: its record, and the snapshot that readers see. Cheap to clone.
 #[derive(Clone)]
 pub struct Committed {
-    /// What it carries.
+    /// The record stored with the commit.
     pub record: CommitRecord,
-    /// Its documents.
+    /// The documents of the commit.
     pub snapshot: Snapshot,
     pub(super) manifest: Arc<Manifest>,
-    /// Everything it names, so that nothing of it goes while it is read.
+    /// All files the manifest names, held open so that none is removed while it is read.
     pub(super) files: Arc<[Arc<IndexFile>]>,
 }

@@ -1,4 +1,5 @@
-//! One index on disk: files that never change, and the newest commit that says which of them count.
+//! One index on disk: files that never change, and the newest commit, which names those that belong to the
+//! index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -22,15 +23,15 @@ use crate::error::{Context, Error, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
 
-/// The directory of one index, open.
+/// The open directory of one index.
 pub struct IndexDirectory {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) layout: Layout,
-    /// The number the next commit gets.
+    /// The number of the next commit.
     pub(super) next: AtomicU64,
-    /// Files the newest commit names, mapped.
+    /// The files that the newest commit names, mapped.
     files: Mutex<HashMap<String, Arc<IndexFile>>>,
-    /// Files of ours that the newest commit did not name when the directory was opened.
+    /// Files of this format that the newest commit did not name when the directory was opened.
     pub(super) leftovers: Mutex<Vec<String>>,
 }
 
@@ -42,24 +43,24 @@ impl IndexDirectory {
         names.into_iter().any(|name| commit_file::number_of(&name).is_some())
     }
 
-    /// A directory of this machine without a commit, created if need be.
+    /// A local directory without a commit, created if necessary.
     pub fn create(path: &Path, layout: Layout) -> Result<Self> {
         let folder = Folder::create(path).context(format!("{} could not be created", path.display()))?;
         Ok(Self::open_disk(Arc::new(folder), layout)?.0)
     }
 
-    /// Opens a directory of this machine; gives its newest commit too, if there is one.
+    /// Opens a local directory, with its newest commit if there is one.
     ///
     /// # Errors
-    /// Internal, naming the path, if something is damaged or written by another version.
+    /// Internal, naming the path, if a file is damaged or of another version.
     pub fn open(path: &Path, layout: Layout) -> Result<(Self, Option<Committed>)> {
         let folder = Folder::open(path).context(format!("{} could not be opened", path.display()))?;
         Self::open_disk(Arc::new(folder), layout)
     }
 
-    /// The same on any disk. Changes nothing but the files of unfinished commits: what else a crash left behind goes
-    /// with the next commit, since a newest commit that turns out to be damaged, or that of another index, does not tell
-    /// which files the documents of this index lie in.
+    /// As [`Self::open`], on any disk. Removes only the files of unfinished commits. Other files that a crash
+    /// left are removed by the next commit: a newest commit that proves to be damaged, or to belong to
+    /// another index, does not tell which files the documents of this index need.
     pub fn open_disk(disk: Arc<dyn Disk>, layout: Layout) -> Result<(Self, Option<Committed>)> {
         let context = || format!("{} could not be opened", disk.path().display());
         let names: Vec<String> = disk.list().context(context())?.into_iter().map(|(name, _)| name).collect();
@@ -83,17 +84,18 @@ impl IndexDirectory {
         Ok((directory, Some(committed)))
     }
 
-    /// Where it lies.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         self.disk.path()
     }
 
-    /// What its segments are made of.
+    /// Schema and settings of its segments.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Where segments being written put what they need not hold in memory. Once `stop` is set, they fail.
+    /// The place outside memory for large files of segments being written. Once `stop` is set, writing them
+    /// fails.
     pub fn spill(&self, stop: &Arc<AtomicBool>) -> Spill {
         Spill { disk: Arc::clone(&self.disk), stop: Arc::clone(stop) }
     }
@@ -116,21 +118,21 @@ impl IndexDirectory {
         Ok(file)
     }
 
-    /// Notes the files of ours that no commit needs.
+    /// Remembers the files of this format that are not in `keep`, for the next commit to remove.
     fn leave(&self, names: &[String], keep: &BTreeSet<&str>) {
         let ours = |name: &str| name.starts_with(SEGMENT_FILE_PREFIX) || commit_file::is_ours(name);
         let left = names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())).cloned();
         *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner) = left.collect();
     }
 
-    /// Removes files. Those that cannot be removed are left for the next process.
+    /// Removes files. Those that cannot be removed stay until the index is opened again.
     pub(super) fn remove<'n>(&self, names: impl Iterator<Item = &'n String>) {
         for name in names {
             let _ = self.disk.remove(name);
         }
     }
 
-    /// The bytes of a blob, mapped, and the file they lie in.
+    /// The mapped bytes of a blob, and the file that contains them.
     fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<IndexFile>)> {
         let file = self.file(&blob.file)?;
         let slice = commit_file::slice_of(blob, file.bytes());
@@ -179,7 +181,7 @@ impl IndexDirectory {
         Ok(Committed { record: manifest.record.clone(), snapshot, manifest: Arc::new(manifest), files })
     }
 
-    /// Opens a segment that was written. `like`: the same, before it was.
+    /// Opens a segment from disk. `like` is the same segment as it was opened from memory.
     pub(super) fn open_segment(
         &self,
         entry: &SegmentEntry,
@@ -214,7 +216,7 @@ impl IndexDirectory {
         Ok(SegmentView { deleted_blob: Some(blob.clone()), ..view.mask(&deleted) })
     }
 
-    /// Names the files of a segment that does not open.
+    /// An error about a segment that cannot be opened, which names its files.
     fn blame(&self, entry: &SegmentEntry, error: Error) -> Error {
         let files: BTreeSet<&str> = entry.files.values().map(|blob| blob.file.as_str()).collect();
         let files: Vec<String> = files.into_iter().map(|file| self.path_of(file)).collect();
@@ -230,8 +232,8 @@ impl IndexDirectory {
     }
 }
 
-/// Smaller pieces are checked when an index is opened, in bytes: that takes a millisecond or two. Checking
-/// everything is what `verify` is for.
+/// Segment files up to this many bytes are checked when an index is opened, which takes a millisecond or two;
+/// `verify` checks all of them.
 const CHECKED_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) const BAD_CHECKSUM: &str = "its checksum does not match its content";

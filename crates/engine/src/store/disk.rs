@@ -1,4 +1,4 @@
-//! The few things the store asks of a file system, so that a test can forget what was not synced.
+//! The operations that the store needs of a file system, as a trait, so that tests can simulate crashes.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -11,23 +11,23 @@ use tantivy::directory::{Directory as _, FileSlice, MmapDirectory};
 
 /// A directory of files that are written once and never changed.
 pub trait Disk: Debug + Send + Sync {
-    /// Where it lies, for messages.
+    /// Path of the directory, for messages.
     fn path(&self) -> &Path;
 
-    /// A new file.
+    /// Creates a file.
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// The bytes of a file, mapped.
     fn open(&self, name: &str) -> io::Result<FileSlice>;
 
-    /// Files that are opened next, whose beginnings and ends are read then. A disk that is told of all takes hardly longer
-    /// than for one.
+    /// Announces the files that are opened next, so that their beginnings and ends are read in the
+    /// background. Announcing all of them at once takes hardly longer than one.
     fn read_ahead(&self, _names: &BTreeSet<&str>) {}
 
-    /// Takes the place of a file of that name.
+    /// Renames a file; an existing file `to` is replaced.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. Who has it open goes on reading.
+    /// Removes a file. A reader that has it open goes on reading.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// Makes new, renamed and removed names survive a crash.
@@ -43,7 +43,7 @@ pub trait DiskFile: Write + Send + Sync {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A directory of this machine.
+/// A local directory.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -74,14 +74,15 @@ impl Disk for Folder {
     }
 
     fn open(&self, name: &str) -> io::Result<FileSlice> {
-        // A directory of its own each time: it would remember the name of every file it ever mapped.
+        // Each call opens its own `MmapDirectory`, which otherwise remembers the name of every file it ever
+        // mapped.
         let maps = MmapDirectory::open(&self.path).map_err(io::Error::other)?;
         maps.open_read(Path::new(name)).map_err(io::Error::other)
     }
 
     fn read_ahead(&self, names: &BTreeSet<&str>) {
         for name in names {
-            // What cannot be opened is reported when it is read.
+            // A file that cannot be opened is reported when it is read.
             let Ok(file) = File::open(self.path.join(name)) else { continue };
             let bytes = file.metadata().map_or(0, |metadata| metadata.len());
             will_need(&file, 0..READ_AHEAD_BYTES);
@@ -105,7 +106,7 @@ impl Disk for Folder {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            // A file may go while they are listed.
+            // A file may be removed while the directory is listed.
             let Ok(metadata) = entry.metadata() else { continue };
             if let (true, Ok(name)) = (metadata.is_file(), entry.file_name().into_string()) {
                 files.push((name, metadata.len()));
@@ -121,7 +122,8 @@ impl DiskFile for File {
     }
 }
 
-/// What [`Disk::read_ahead`] has read of either end of a file: where its parts lie, and the docids of a small segment.
+/// Bytes that [`Disk::read_ahead`] reads at either end of a file: they hold the offsets of its parts, and the
+/// docids of a small segment.
 const READ_AHEAD_BYTES: u64 = 128 * 1024;
 
 /// Has the system read a part of a file in the background.
@@ -130,15 +132,16 @@ fn will_need(file: &File, part: Range<u64>) {
     use std::os::fd::AsRawFd as _;
     let offset = libc::off_t::try_from(part.start).unwrap_or(libc::off_t::MAX);
     let length = libc::off_t::try_from(part.end - part.start).unwrap_or(libc::off_t::MAX);
-    // SAFETY: the descriptor is open as long as `file`. A hint: what comes of it, or that it is refused, changes nothing.
+    // SAFETY: the descriptor is open as long as `file` lives. The call is a hint, so its outcome does not
+    // matter.
     let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), offset, length, libc::POSIX_FADV_WILLNEED) };
 }
 
 #[cfg(not(target_os = "linux"))]
 fn will_need(_file: &File, _part: Range<u64>) {}
 
-/// Makes new and renamed names in a directory survive a crash. Elsewhere than on Unix, directories cannot be
-/// opened and the file system sees to it.
+/// Makes new and renamed names in a directory survive a crash. Only Unix can open directories; other file
+/// systems persist names on their own.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

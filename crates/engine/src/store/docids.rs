@@ -1,14 +1,14 @@
-//! Here is a segment: which docid has each of its documents?
+//! Here is a segment: what are the docids of its documents?
 
 use tantivy::SegmentReader;
 
 use super::schema;
 use crate::error::{Error, Result};
 
-/// Marks the place of a deleted document in [`SegmentView::docids`](super::SegmentView::docids).
+/// The entry of a deleted document in [`SegmentView::docids`](super::SegmentView::docids).
 pub const DELETED: u32 = u32::MAX;
 
-/// Docids by place in a segment, of deleted documents too.
+/// Docids by segment docid, deleted documents included.
 pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     let damaged = |reason: String| {
         Error::internal(format!("segment {} is damaged", reader.segment_id().uuid_string()), reason)
@@ -18,7 +18,7 @@ pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     if values.num_vals() != reader.max_doc() {
         return Err(damaged(format!("{} docids for {} documents", values.num_vals(), reader.max_doc())));
     }
-    // As many at a time as cost little memory: they take twice the room until they are narrow.
+    // Docids are read in blocks: a whole column as 64-bit numbers takes twice the memory of the result.
     let mut wide = vec![0; DOCIDS_AT_ONCE.min(reader.max_doc() as usize)];
     let mut docids = Vec::with_capacity(reader.max_doc() as usize);
     while docids.len() < reader.max_doc() as usize {
@@ -33,5 +33,5 @@ pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     Ok(docids)
 }
 
-/// Docids of a segment that are read in one go.
+/// Docids that are read at a time.
 const DOCIDS_AT_ONCE: usize = 1 << 14;

@@ -1,4 +1,4 @@
-//! A document as it is written, without passing through tantivy's own.
+//! A document as it is written, without a copy in tantivy's own document type.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Va
 use super::packed::PackedText;
 use super::schema::Fields;
 
-/// Everything that is written about one document.
+/// All data that is written for one document.
 #[derive(Debug, Clone)]
 pub struct IndexedDocument {
-    /// Our docid.
+    /// The docid.
     pub docid: u32,
     /// Primary key as text.
     pub id: String,
@@ -37,13 +37,13 @@ pub enum ColumnValue {
 }
 
 impl IndexedDocument {
-    /// Readies it for tantivy.
+    /// Combines the document with the fields that tantivy writes it to.
     pub fn with_fields(self, fields: Fields) -> WrittenDocument {
         WrittenDocument { document: self, fields }
     }
 }
 
-/// What tantivy is given: a document and the fields its parts go to.
+/// A document and the fields that its parts are written to: the form that tantivy takes.
 pub struct WrittenDocument {
     document: IndexedDocument,
     fields: Fields,
@@ -79,7 +79,7 @@ impl<'a> Value<'a> for WrittenValue<'a> {
     }
 }
 
-/// Columns as the object tantivy expects.
+/// The columns as the iterator of an object, as tantivy reads them.
 pub struct Columns<'a> {
     rest: std::slice::Iter<'a, (Arc<str>, ColumnValue)>,
 }
@@ -99,7 +99,7 @@ impl<'a> Iterator for Columns<'a> {
 }
 
 impl WrittenDocument {
-    /// Our docid.
+    /// The docid.
     pub(super) fn docid(&self) -> u32 {
         self.document.docid
     }

@@ -1,7 +1,7 @@
-//! Which documents do searches show again and again? Their text, kept decompressed.
+//! The text of documents that searches show repeatedly, decompressed.
 //!
-//! Most of what a short search costs is decompressing the blocks of its twenty hits. A segment never changes,
-//! so what is kept never becomes wrong; documents deleted since are not asked for.
+//! Most of the time of a short search goes into decompressing the blocks of its twenty hits. A segment never
+//! changes, so cached texts never become wrong; deleted documents are not asked for.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,13 +11,13 @@ use tantivy::index::SegmentId;
 use crate::error::Result;
 use crate::generation_cache::GenerationCache;
 
-/// One for the process: its bound holds however many indexes there are.
+/// One cache for the process, whose bound holds for all indexes together.
 static TEXTS: LazyLock<GenerationCache<(SegmentId, DocId), str>> = LazyLock::new(GenerationCache::default);
 
-/// The text of a document, from memory or by `read`.
+/// The text of a document, from the cache or from `read`.
 ///
 /// # Errors
-/// Those of `read`; nothing is kept then.
+/// Those of `read`; nothing is cached then.
 pub(super) fn text(
     segment: SegmentId,
     doc: DocId,
@@ -32,5 +32,5 @@ pub(super) fn text(
     Ok(text)
 }
 
-/// Bytes of texts in one of the two generations.
+/// Bytes of one generation; there are two.
 const BYTES_MAX: usize = 16 << 20;

@@ -8,13 +8,13 @@ use tantivy::directory::FileSlice;
 
 use super::disk::Disk;
 
-/// A file that lives as long as a reader has it open or a commit names it.
+/// A file that is removed with its last reader, unless a commit names it.
 #[derive(Debug)]
 pub struct IndexFile {
     disk: Arc<dyn Disk>,
     name: String,
     bytes: FileSlice,
-    /// No commit names it.
+    /// Whether no commit names the file.
     obsolete: AtomicBool,
 }
 
@@ -25,7 +25,8 @@ impl IndexFile {
         Ok(Self { disk: Arc::clone(disk), name: name.to_owned(), bytes, obsolete: AtomicBool::new(false) })
     }
 
-    /// Maps a file that no commit names yet: it goes if none ever does.
+    /// Maps a file that no commit names yet; it is removed with its last reader unless a commit names it
+    /// before.
     pub fn open_uncommitted(disk: &Arc<dyn Disk>, name: &str) -> io::Result<Self> {
         let file = Self::open(disk, name)?;
         file.set_obsolete(true);
@@ -42,7 +43,7 @@ impl IndexFile {
         &self.bytes
     }
 
-    /// Says whether it goes with its last reader.
+    /// Sets whether the file is removed with its last reader.
     pub fn set_obsolete(&self, obsolete: bool) {
         self.obsolete.store(obsolete, Ordering::Relaxed);
     }
@@ -51,7 +52,8 @@ impl IndexFile {
 impl Drop for IndexFile {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Relaxed) {
-            // What cannot be removed now goes with the first commit after the index is opened again.
+            // A file that cannot be removed now is removed by the first commit after the index is opened
+            // again.
             self.bytes = FileSlice::empty();
             let _ = self.disk.remove(&self.name);
         }

@@ -1,4 +1,4 @@
-//! What tantivy has to know to write or read a segment of ours.
+//! Schema and settings with which tantivy reads and writes segments.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
 use crate::error::Result;
 
-/// Schema, store settings and files of every segment. Cheap to clone.
+/// Schema, store settings and plugins of every segment. Cheap to clone.
 #[derive(Clone)]
 pub struct Layout {
     schema: Schema,
@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// That of the newest format.
+    /// The layout of the newest format.
     pub fn newest() -> Self {
         let (schema, fields) = schema::build();
         let tokenizers = TokenizerManager::default();
@@ -30,7 +30,7 @@ impl Layout {
         Self { schema, fields, tokenizers }
     }
 
-    /// tantivy's fields.
+    /// The fields of the schema.
     pub fn fields(&self) -> Fields {
         self.fields
     }
@@ -38,14 +38,14 @@ impl Layout {
     pub(super) fn settings(&self) -> IndexSettings {
         IndexSettings {
             docstore_compression: Compressor::Zstd(ZstdCompressor { compression_level: Some(STORE_LEVEL) }),
-            // A thread per segment costs a small commit more than it saves a large one.
+            // A thread per segment costs small commits more time than it saves large ones.
             docstore_compress_dedicated_thread: false,
             docstore_blocksize: STORE_BLOCK_BYTES,
             ..IndexSettings::default()
         }
     }
 
-    /// The segments in `directory`, or none if it is empty.
+    /// The tantivy index of the segments in `directory`; an empty one if it has none.
     pub(super) fn index(&self, directory: impl Directory) -> Result<Index> {
         let builder = IndexBuilder::new()
             .schema(self.schema.clone())
@@ -55,7 +55,7 @@ impl Layout {
     }
 }
 
-/// Bytes of documents compressed together. Each hit costs the decompression of a block.
+/// Bytes of documents compressed together. Reading a hit decompresses one block.
 const STORE_BLOCK_BYTES: usize = 8 << 10;
 
 /// zstd's level for stored documents.

@@ -1,4 +1,4 @@
-//! What a commit says: which segments count, what is deleted in them, and what came of its batch.
+//! The content of a commit: its segments, the documents deleted in them, and the outcome of its batch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub struct Blob {
     /// Name in the index's directory.
     pub file: String,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
@@ -35,17 +35,17 @@ pub struct SegmentEntry {
 }
 
 impl SegmentEntry {
-    /// One of which nothing is on disk.
+    /// A segment without any file on disk.
     pub fn new(id: String, documents: u32) -> Self {
         Self { id, documents, files: BTreeMap::new(), deleted: None }
     }
 }
 
-/// What a commit carries beside documents, fields and settings.
+/// The data of a commit beside documents, fields and settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitRecord {
-    /// Outcome of the batch, as `indexing` wrote it.
+    /// Outcome of the batch, as `indexing` reports it.
     pub report: Value,
     /// None until known.
     pub primary_key: Option<String>,
@@ -54,12 +54,12 @@ pub struct CommitRecord {
     pub vectors: BTreeMap<String, VectorLog>,
 }
 
-/// A log of vectors as far as it counts.
+/// A log of vectors, up to the bytes that belong to the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VectorLog {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
-    /// Bytes that count.
+    /// Length of the log; bytes after it belong to no commit.
     pub bytes: u64,
     /// Number of the next record.
     pub sequence: u64,
@@ -69,26 +69,26 @@ pub struct VectorLog {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// What the commit carries.
+    /// The data of the commit beside documents, fields and settings.
     #[serde(flatten)]
     pub record: CommitRecord,
     /// Complete settings as JSON; None: never set.
     pub settings: Option<Blob>,
     /// Names of all fields in id order, a JSON array; None: there are none.
     pub fields: Option<Blob>,
-    /// In order.
+    /// The segments, in their order.
     pub segments: Vec<SegmentEntry>,
 }
 
 impl Manifest {
-    /// Everything it refers to.
+    /// All blobs that the manifest refers to.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         let of_segments =
             self.segments.iter().flat_map(|segment| segment.files.values().chain(&segment.deleted));
         of_segments.chain(&self.settings).chain(&self.fields)
     }
 
-    /// Names of all files it needs, beside its own.
+    /// Names of all files that the commit needs beside its own.
     pub fn file_names(&self) -> BTreeSet<&str> {
         self.blobs().map(|blob| blob.file.as_str()).collect()
     }

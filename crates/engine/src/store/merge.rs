@@ -1,4 +1,4 @@
-//! Several segments become one, without what was deleted.
+//! Chooses segments to merge, and writes several segments as one without their deleted documents.
 
 use tantivy::directory::OwnedBytes;
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
@@ -12,10 +12,10 @@ use super::segment_builder::NewSegment;
 use super::segment_files::{SegmentFiles, Spill};
 use crate::error::Result;
 
-/// What one segment weighs when it is decided what to merge.
+/// The size of a segment, by which the segments to merge are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weight {
-    /// Documents that are still there.
+    /// Live documents.
     pub live: u64,
     /// Documents, deleted ones included.
     pub documents: u64,
@@ -23,33 +23,34 @@ pub struct Weight {
     pub bytes: u64,
 }
 
-/// Which merges are meant.
+/// Which merges may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Those that take a few milliseconds and so can be part of the commit that makes them necessary.
+    /// Merges of a few milliseconds, which can be part of the commit that makes them necessary.
     Small,
-    /// All.
+    /// All merges.
     Any,
 }
 
-/// So many segments of one level are too many.
+/// Number of segments of one level from which they are merged.
 const LEVEL_SEGMENTS_MAX: usize = 8;
 
-/// Segments up to here are one level, in bytes of live documents: merging eight of them takes about ten
+/// Segments of up to this many bytes of live documents are one level: merging eight of them takes about ten
 /// milliseconds.
 const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
-/// Segments of more live documents are left alone: merging them holds too much for too little.
+/// Segments of more live documents are never merged: a merge would block too much memory and time for the
+/// little it saves.
 const MERGED_DOCUMENTS_MAX: u64 = 10_000_000;
 
-/// A larger segment of which more than a third is deleted is written again.
+/// A larger segment with a greater share of deleted documents is rewritten.
 const DELETED_SHARE_MAX: f64 = 1.0 / 3.0;
 
-/// Places of the segments that should become one; None if all is well.
+/// Indexes of the segments that should become one; `None` if there are none.
 ///
-/// Segments fall into levels, each of segments eight times as large as those of the level below. As soon as
-/// a level holds eight, they and everything smaller become one: so a document is written again about once
-/// per level, and there are at most seven segments per level.
+/// Segments fall into levels, each of segments eight times as large as those of the level below. As soon as a
+/// level has eight segments, they and all smaller ones become one: so a document is rewritten about once per
+/// level, and a level has at most seven segments.
 pub fn choose(segments: &[Weight], effort: Effort) -> Option<Vec<usize>> {
     let top = match effort {
         Effort::Small => 0,
@@ -74,8 +75,8 @@ fn level(weight: &Weight) -> u32 {
     if bytes <= SMALL_BYTES_MAX { 0 } else { 1 + (bytes / SMALL_BYTES_MAX).ilog(LEVEL_SEGMENTS_MAX as u64) }
 }
 
-/// Writes the live documents of `segments` as one segment; None if there are none. Documents lie as their
-/// segments do, those with the lowest docids first.
+/// Writes the live documents of `segments` as one segment; `None` if there are none. Segments come in the
+/// order of their lowest docids.
 pub fn merge(layout: &Layout, segments: &[&SegmentView], spill: Option<Spill>) -> Result<Option<NewSegment>> {
     let mut segments: Vec<&SegmentView> =
         segments.iter().copied().filter(|segment| !segment.live.is_empty()).collect();
@@ -122,7 +123,8 @@ pub fn weights(segments: &[SegmentView]) -> Vec<Weight> {
     segments.iter().map(weigh).collect()
 }
 
-/// Puts a merged segment at the first of `places`, and gives its place.
+/// Replaces the segments at the indexes `replaced` by the merged one, at the first of them. Returns its
+/// index; `None` if `merged` is.
 pub fn replace(
     segments: &mut Vec<SegmentView>,
     replaced: &[usize],
@@ -187,7 +189,7 @@ mod tests {
             }
             assert!(segments.len() < 40);
         }
-        // Small segments are one level whatever they hold, so they are written five times on average.
+        // All small segments are one level, so documents are rewritten five times on average.
         assert!(written < 100_000 * 2_000 * 12, "{}", written / (100_000 * 2_000));
     }
 }

@@ -1,4 +1,4 @@
-//! Terms and positions of a document, packed into the one string tantivy takes.
+//! Terms and positions of a document, packed into the single string that tantivy takes.
 //!
 //! ```text
 //! text   = word*
@@ -6,8 +6,8 @@
 //! length   = 2 bytes, position = 3 bytes: 0x30 + six bits each, most significant first
 //! ```
 //!
-//! The analysis happened before: this only carries its outcome through tantivy's tokenizer interface,
-//! which would otherwise clone every token.
+//! Analysis is over when words are packed: the string only carries them through tantivy's tokenizer
+//! interface, which would otherwise clone every token.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -20,22 +20,22 @@ use crate::fields::FieldId;
 const LENGTH_BYTES: usize = 2;
 const POSITION_BYTES: usize = 3;
 const HEAD_BYTES: usize = LENGTH_BYTES + POSITION_BYTES;
-/// A zero and the suffix.
+/// Bytes of a term after its word: a zero byte and the field suffix.
 const TAIL_BYTES: usize = 4;
 
-/// About what a word takes.
+/// Typical bytes of a word.
 const WORD_BYTES_MEAN: usize = 4;
 
 /// Collects the words of one document.
 #[derive(Debug, Clone, Default)]
 pub struct PackedText {
     packed: String,
-    /// One for each word.
+    /// One per word.
     initials: Vec<WordInitial>,
 }
 
 impl PackedText {
-    /// None yet; `bytes` is what they will most likely take.
+    /// An empty text, with capacity for `bytes` of packed words.
     pub fn with_capacity(bytes: usize) -> Self {
         let words = bytes / (HEAD_BYTES + WORD_BYTES_MEAN + TAIL_BYTES);
         Self { packed: String::with_capacity(bytes), initials: Vec::with_capacity(words) }
@@ -57,17 +57,17 @@ impl PackedText {
         self.packed.push_str(std::str::from_utf8(&tail).expect("a suffix is ASCII"));
     }
 
-    /// What tantivy is given.
+    /// The packed string.
     pub fn as_str(&self) -> &str {
         &self.packed
     }
 
-    /// The initials of the words, as they were pushed.
+    /// The initials of the words, in the order they were pushed.
     pub(super) fn initials(&self) -> &[WordInitial] {
         &self.initials
     }
 
-    /// Words, fields and positions that were pushed.
+    /// The words, fields and positions that were pushed.
     #[cfg(test)]
     pub(crate) fn words(&self) -> Vec<(String, FieldId, u32)> {
         let (mut words, mut rest) = (Vec::new(), self.packed.as_str());
@@ -79,7 +79,7 @@ impl PackedText {
     }
 }
 
-/// Cuts off the next word: its position and term.
+/// Splits off the next word: its position and term.
 fn next_word<'a>(rest: &mut &'a str) -> Option<(usize, &'a str)> {
     let (head, others) = rest.split_at_checked(HEAD_BYTES)?;
     let (length, position) = head.as_bytes().split_at(LENGTH_BYTES);
@@ -98,13 +98,13 @@ fn read_digits(digits: &[u8]) -> usize {
     digits.iter().fold(0, |number, digit| number << 6 | usize::from(digit.wrapping_sub(0x30) & 0x3f))
 }
 
-/// Unpacks what [`PackedText`] packed.
+/// Unpacks the string of a [`PackedText`].
 #[derive(Debug, Clone, Default)]
 pub struct PackedTokenizer {
     token: Token,
 }
 
-/// Words of one document.
+/// The words of one document.
 pub struct PackedStream<'a> {
     rest: &'a str,
     token: &'a mut Token,

@@ -1,4 +1,4 @@
-//! What lies in which tantivy field.
+//! The tantivy fields of an index, and the terms in them.
 //!
 //! ```text
 //! text      term = token ‖ 0x00 ‖ suffix      positions of the word in that attribute
@@ -9,8 +9,8 @@
 //! columns   string = normalised ‖ 0x00 ‖ original
 //! ```
 //!
-//! A zero byte sorts before any other, so all attributes of one token lie side by side and tokens keep
-//! their order; the suffix has no zero byte and a fixed length, so a term is cut from its end.
+//! A zero byte sorts before any other, so all attributes of one token are adjacent and tokens keep their
+//! order; the suffix has no zero byte and a fixed length, so a term is split from its end.
 
 use tantivy::schema::{
     BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
@@ -19,10 +19,10 @@ use tantivy::schema::{
 
 use crate::fields::FieldId;
 
-/// Version of everything the engine keeps on disk. A newer one is refused, an older one upgraded.
+/// Version of the files that the engine writes. A newer one is refused, an older one upgraded.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The oldest that is still read: its segments have no initials.
+/// The oldest version that is still read: its segments have no initials.
 pub const FORMAT_VERSION_MIN: u32 = 1;
 
 /// Name of the tokenizer that unpacks terms written by `indexing`.
@@ -47,7 +47,7 @@ const SUFFIX_BYTES: usize = 3;
 pub struct Fields {
     /// Primary key as text.
     pub id: Field,
-    /// Our docid.
+    /// The docid.
     pub docid: Field,
     /// The document's JSON bytes.
     pub source: Field,
@@ -108,13 +108,13 @@ pub fn build() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// How an attribute is written at the end of a term: three bytes without a zero among them.
+/// The encoding of an attribute at the end of a term: three bytes other than zero.
 pub fn attribute_suffix(field: FieldId) -> [u8; SUFFIX_BYTES] {
     let bits = |shift: u32| 0x30 + ((u32::from(field) >> shift) & 0x3f) as u8;
     [bits(12), bits(6), bits(0)]
 }
 
-/// The attribute an [`attribute_suffix`] stands for.
+/// The attribute that an [`attribute_suffix`] encodes.
 pub fn parse_suffix(suffix: [u8; SUFFIX_BYTES]) -> Option<FieldId> {
     let bits = suffix.map(|byte| u32::from(byte.wrapping_sub(0x30)));
     if bits.iter().any(|&six| six > 0x3f) {
@@ -132,22 +132,22 @@ pub fn term(token: &str, field: FieldId) -> Vec<u8> {
     term
 }
 
-/// Takes a term of `text` or `lengths` apart. None if it is not one of ours.
+/// Splits a term of `text` or `lengths` into word and attribute; `None` if it is no such term.
 pub fn parse_term(term: &[u8]) -> Option<(&str, FieldId)> {
     let (rest, suffix) = term.split_last_chunk::<SUFFIX_BYTES>()?;
     let (&0, token) = rest.split_last()? else { return None };
     Some((std::str::from_utf8(token).ok()?, parse_suffix(*suffix)?))
 }
 
-/// A word of digits and ASCII punctuation alone.
+/// Whether a word consists of digits and ASCII punctuation alone.
 pub fn is_numeric(word: &str) -> bool {
     word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
 }
 
-/// What `presence` says about a path.
+/// A property of a path in a document, recorded in `presence`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Presence {
-    /// The path leads to something, be it null or a parent of nested keys.
+    /// The path leads to a value, which may be null or a parent of nested keys.
     Exists,
     /// The value itself is null.
     Null,
@@ -155,10 +155,10 @@ pub enum Presence {
     Empty,
     /// A key of the document itself, whatever its value.
     TopLevel,
-    /// A reserved field whose value makes no sense. It does no harm until a setting gives the field its
-    /// meaning; then this spares reading every document.
+    /// The value of a reserved field is malformed. That is an error only once a setting gives the field a
+    /// meaning; this term then saves reading every document.
     Malformed,
-    /// Some string there was too long to be written to a column with its document.
+    /// A string at the path was too long to be written to a column with its document.
     Deferred,
 }
 

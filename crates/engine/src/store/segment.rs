@@ -23,14 +23,14 @@ use super::segment_builder::NewSegment;
 use super::segment_files::SegmentFiles;
 use crate::error::{Context, Error, Result};
 
-/// What stays the same about a segment from commit to commit.
+/// The parts of a segment that are the same in every commit.
 pub(super) struct SegmentCore {
     pub(super) entry: SegmentEntry,
     pub(super) segment: Segment,
     pub(super) files: SegmentFiles,
     /// Docids, deleted documents included.
     docids: Arc<Vec<u32>>,
-    /// Segment docids by ascending docid; None if they already are.
+    /// Segment docids by ascending docid; `None` if the documents already are in that order.
     order: Option<Vec<DocId>>,
     /// Whether no docid comes twice.
     unique: bool,
@@ -41,23 +41,24 @@ pub(super) struct SegmentCore {
     positions: OnceLock<FileSlice>,
     initials: Option<Initials>,
     initial_postings: Option<InitialPostings>,
-    /// Files its pieces lie in, none if they are in memory: they stay as long as a reader is open.
+    /// Files that contain the segment, none if it is in memory: held so that they stay as long as a reader is
+    /// open.
     _index_files: Vec<Arc<IndexFile>>,
 }
 
 /// One segment of a snapshot.
 #[derive(Clone)]
 pub struct SegmentView {
-    /// Postings, columns and store of the segment. Knows nothing of deletions.
+    /// Postings, columns and store of the segment, deleted documents included.
     pub reader: SegmentReader,
-    /// segment docid → docid; [`DELETED`] for documents that are gone.
+    /// By segment docid: the docid, or [`DELETED`].
     pub docids: Arc<Vec<u32>>,
-    /// docids of live documents only.
+    /// Docids of live documents.
     pub live: Arc<RoaringBitmap>,
     pub(super) core: Arc<SegmentCore>,
-    /// Segment docids of documents that are gone.
+    /// Segment docids of deleted documents.
     pub(super) deleted: Arc<RoaringBitmap>,
-    /// Where `deleted` is written; None: nowhere yet.
+    /// The blob that holds `deleted`; `None` if it is not written yet.
     pub(super) deleted_blob: Option<Blob>,
 }
 
@@ -68,7 +69,7 @@ impl SegmentView {
         Self::open(&segment.layout, entry, segment.files, Vec::new(), None)
     }
 
-    /// Opens the pieces of a segment. `like` is the same segment opened from elsewhere.
+    /// Opens the files of a segment. `like` is the same segment opened from other files.
     pub(super) fn open(
         layout: &Layout,
         entry: SegmentEntry,
@@ -130,7 +131,8 @@ impl SegmentView {
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
     }
 
-    /// The same without documents, given by docid; others' docids do nothing.
+    /// The same segment without the documents `gone`, given by docid; docids of other segments have no
+    /// effect.
     pub fn without(&self, gone: &RoaringBitmap) -> Self {
         if self.live.is_disjoint(gone) {
             return self.clone();
@@ -138,7 +140,7 @@ impl SegmentView {
         self.mask(self.segment_docids(gone))
     }
 
-    /// The same without the documents at these places.
+    /// The same segment without the documents `docs`.
     pub(super) fn mask(&self, docs: impl IntoIterator<Item = DocId>) -> Self {
         let (mut docids, mut live) = (self.docids.as_ref().clone(), self.live.as_ref().clone());
         let mut deleted = self.deleted.as_ref().clone();
@@ -156,12 +158,12 @@ impl SegmentView {
         }
     }
 
-    /// Whether any of its documents is gone.
+    /// Whether any document of the segment is deleted.
     pub fn has_deletes(&self) -> bool {
         !self.deleted.is_empty()
     }
 
-    /// Stored documents of the segment, with the blocks read last.
+    /// The document store, which caches the blocks read last.
     pub(super) fn store(&self) -> Result<&StoreReader> {
         if let Some(store) = self.core.store.get() {
             return Ok(store);
@@ -170,20 +172,20 @@ impl SegmentView {
         Ok(self.core.store.get_or_init(|| store))
     }
 
-    /// Live documents among those of `term`: all of them, less those that were deleted.
+    /// Number of live documents of `term`: all of its documents, less the deleted ones.
     pub(super) fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
         let deleted = self.deleted.len() as u32;
         if term.doc_freq == self.reader.max_doc() || deleted == 0 {
             return Ok(term.doc_freq - deleted);
         }
         let mut postings = index.read_postings_from_terminfo(term, IndexRecordOption::Basic)?;
-        // They are few: a segment of which much is deleted is written again.
+        // Deleted documents are few: a segment with many is rewritten.
         let is_there =
             |&doc: &DocId| postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc);
         Ok(term.doc_freq - self.deleted.iter().filter(is_there).count() as u32)
     }
 
-    /// Where the live document `docid` lies in this segment, if it does.
+    /// The segment docid of the live document `docid`; `None` if the segment has no such document.
     pub fn segment_docid(&self, docid: u32) -> Option<DocId> {
         if !self.live.contains(docid) {
             return None;
@@ -191,7 +193,7 @@ impl SegmentView {
         self.core.segment_docids(docid).find(|&doc| self.docids[doc as usize] == docid)
     }
 
-    /// Where the live documents among `docids` lie, by ascending docid.
+    /// Segment docids of the live documents among `docids`, by ascending docid.
     pub fn segment_docids(&self, docids: &RoaringBitmap) -> Vec<DocId> {
         let live = docids & &*self.live;
         let all = &self.core.docids;
@@ -203,7 +205,7 @@ impl SegmentView {
             docs.iter_mut().for_each(|docid| *docid -= first);
             return docs;
         }
-        // Looking each up beats walking the segment if they are few.
+        // Looking up a few docids takes less time than a pass over the segment.
         if live.len() * 16 < self.docids.len() as u64 {
             return live.iter().filter_map(|docid| self.segment_docid(docid)).collect();
         }
@@ -219,19 +221,19 @@ impl SegmentView {
         found
     }
 
-    /// What rooms keep about this segment, from commit to commit, deleted documents included.
+    /// Values that other modules cache with this segment across commits, deleted documents included.
     pub fn attachments(&self) -> &Attachments {
         &self.core.attachments
     }
 
-    /// Docids of ascending segment docids, deleted documents included; masked by `live` they are those of
-    /// any later commit too. None if one docid stands for several documents of the segment.
+    /// Docids of ascending segment docids, deleted documents included; masked by `live` they are those of any
+    /// later commit too. `None` if one docid belongs to several documents of the segment.
     pub fn all_docids(&self, docs: &[DocId]) -> Option<RoaringBitmap> {
         let all = docs.iter().map(|&doc| self.core.docids[doc as usize]);
         self.core.unique.then(|| collect(self.core.span, all))
     }
 
-    /// Segment docids of which `presence` says this, deleted documents included.
+    /// Segment docids of the documents with this property at `path`, deleted documents included.
     pub fn presence_docs(&self, schema: &Fields, kind: Presence, path: &str) -> Result<Vec<DocId>> {
         let term = Term::from_field_text(schema.presence, &schema::presence_term(kind, path));
         let index = self.reader.inverted_index(schema.presence)?;
@@ -256,7 +258,7 @@ impl SegmentView {
         }
     }
 
-    /// The same as text, kept in memory if it is shown often.
+    /// As [`Self::source`], as text, from the document cache.
     pub(super) fn cached_source(&self, schema: &Fields, doc: DocId) -> Result<Arc<str>> {
         document_cache::text(self.core.segment.id(), doc, || {
             let text = String::from_utf8(self.source(schema, doc)?);
@@ -270,23 +272,23 @@ impl SegmentView {
         collect(self.core.span, live)
     }
 
-    /// For docids of this segment on their way to a bitmap.
+    /// An empty set for docids of this segment.
     pub fn docid_set(&self) -> DocidSet {
         DocidSet::new(self.core.span.0, self.core.span.1)
     }
 
-    /// With which letters words begin; None if the segment was written by a version that did not say.
+    /// The initials of words by document; `None` if the segment was written by a version without them.
     pub fn initials(&self) -> Option<&Initials> {
         self.core.initials.as_ref()
     }
 
-    /// Where initials stand; None if that is to be read document by document, because they are few or because a docid
-    /// stands for several.
+    /// The postings of initials; `None` if initials are to be read document by document, because the segment
+    /// is small or because one docid belongs to several of its documents.
     pub fn initial_postings(&self) -> Option<&InitialPostings> {
         self.core.initial_postings.as_ref().filter(|_| self.core.unique)
     }
 
-    /// Positions of all words of the field `text`, as tantivy wrote them.
+    /// The positions file of the field `text`, as tantivy wrote it.
     pub fn positions_file(&self, schema: &Fields) -> Result<FileSlice> {
         if let Some(file) = self.core.positions.get() {
             return Ok(file.clone());
@@ -307,18 +309,18 @@ impl SegmentCore {
             let middle = low.midpoint(high);
             if docid_at(middle) < docid { low = middle + 1 } else { high = middle }
         }
-        // A docid may lie in a segment twice: once deleted, once reused.
+        // A docid may occur twice in a segment: first deleted, then used again.
         (low..self.docids.len()).take_while(move |&rank| docid_at(rank) == docid).map(at)
     }
 }
 
-/// Docids between those of `span` as a bitmap.
+/// A bitmap of docids within `span`.
 fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap {
     let mut set = DocidSet::new(span.0, span.1);
     docids.for_each(|docid| set.add(docid));
     set.finish()
 }
 
-/// Blocks of decompressed documents a segment keeps, see `STORE_BLOCK_BYTES`: a megabyte, with which all of 50,000 short
-/// documents are found decompressed.
+/// Decompressed blocks (see `STORE_BLOCK_BYTES`) that a segment caches: a megabyte, which holds all of 50,000
+/// short documents.
 const STORE_BLOCKS_CACHED: usize = 128;

@@ -16,7 +16,7 @@ pub struct SegmentBuilder {
     writer: SegmentWriter,
 }
 
-/// A segment no commit names yet. Dropping it leaves no trace.
+/// A segment that no commit names yet. Dropping it removes its files.
 pub struct NewSegment {
     pub(super) layout: Layout,
     pub(super) id: String,
@@ -25,7 +25,8 @@ pub struct NewSegment {
 }
 
 impl SegmentBuilder {
-    /// `memory_bytes` is what it may grow to; `spill` takes what need not stay in memory, None: nothing.
+    /// `memory_bytes` is the memory that the builder may use. `spill` takes large files; `None`: they stay in
+    /// memory.
     pub fn new(layout: &Layout, spill: Option<Spill>, memory_bytes: usize) -> Result<Self> {
         let files = SegmentFiles::new(spill);
         let segment = layout.index(files.clone())?.new_segment();
@@ -33,17 +34,17 @@ impl SegmentBuilder {
         Ok(Self { layout: layout.clone(), files, segment, writer })
     }
 
-    /// Adds a document. Docids should ascend: then looking one up takes no table.
+    /// Adds a document. If docids ascend, finding one later needs no table.
     pub fn add<D: Document>(&mut self, document: D) -> Result<()> {
         Ok(self.writer.add_document(AddOperation { opstamp: 0, document })?)
     }
 
-    /// What it takes now, in bytes.
+    /// Bytes in use.
     pub fn memory_bytes(&self) -> usize {
         self.writer.mem_usage()
     }
 
-    /// The segment; None if nothing was added.
+    /// Finishes the segment; `None` if it has no documents.
     pub fn finish(self) -> Result<Option<NewSegment>> {
         let documents = self.writer.max_doc();
         if documents == 0 {
@@ -55,5 +56,5 @@ impl SegmentBuilder {
     }
 }
 
-/// tantivy's tables do not get smaller than this.
+/// The least memory that tantivy's writer works with.
 const BUILDER_BYTES_MIN: usize = 1 << 20;

@@ -1,7 +1,7 @@
-//! The files of one segment, as tantivy sees them.
+//! The files of one segment, as the directory that tantivy reads and writes.
 //!
-//! A piece stays in memory until it is too long for that; then it goes to a file of its own. What stayed is
-//! written into the commit's file later, so that a small commit is one file.
+//! A file stays in memory until it is too long for that; then it moves to disk under a name of its own. Files
+//! that stayed in memory are written into the commit file later, so that a small commit is one file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
@@ -19,13 +19,13 @@ use tantivy::directory::{
 use super::disk::{Disk, DiskFile};
 use super::index_file::IndexFile;
 
-/// Longer pieces get a file of their own, in bytes.
+/// Longer files move to disk.
 const IN_MEMORY_BYTES_MAX: usize = 256 * 1024;
 
-/// Where pieces go that are too long for memory, and who may stop them.
+/// A disk for files that are too long for memory, and a flag that stops writing.
 #[derive(Debug, Clone)]
 pub struct Spill {
-    /// The index's directory.
+    /// The directory of the index.
     pub disk: Arc<dyn Disk>,
     /// Once set, writing fails.
     pub stop: Arc<AtomicBool>,
@@ -38,11 +38,11 @@ pub struct SegmentFile {
     pub bytes: FileSlice,
     /// CRC-32 of its content.
     pub checksum: u32,
-    /// The file it has for itself; None: it lies in memory or in a commit's file.
+    /// The file on disk that holds only this one; `None`: it is in memory or in a commit file.
     pub own: Option<Arc<IndexFile>>,
 }
 
-/// The pieces of one segment: a directory for tantivy. Clones share them.
+/// The files of one segment, as a tantivy directory. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentFiles {
     inner: Arc<Inner>,
@@ -51,19 +51,19 @@ pub struct SegmentFiles {
 #[derive(Debug, Default)]
 struct Inner {
     files: RwLock<BTreeMap<PathBuf, SegmentFile>>,
-    /// tantivy's list of segments; ours is the commit's, so these never reach a disk.
+    /// tantivy's lists of segments. Commits have their own list, so these never reach a disk.
     lists: Mutex<HashMap<PathBuf, Vec<u8>>>,
-    /// None: everything stays in memory.
+    /// `None`: all files stay in memory.
     spill: Option<Spill>,
 }
 
 impl SegmentFiles {
-    /// None yet.
+    /// A segment without files.
     pub fn new(spill: Option<Spill>) -> Self {
         Self { inner: Arc::new(Inner { spill, ..Inner::default() }) }
     }
 
-    /// Those of a segment that was written, by extension.
+    /// The files of a segment on disk, by extension.
     pub fn of(segment: &str, files: impl IntoIterator<Item = (String, SegmentFile)>) -> Self {
         let named = files
             .into_iter()
@@ -71,7 +71,7 @@ impl SegmentFiles {
         Self { inner: Arc::new(Inner { files: RwLock::new(named.collect()), ..Inner::default() }) }
     }
 
-    /// All pieces by extension.
+    /// All files by extension.
     pub fn list(&self) -> Vec<(String, SegmentFile)> {
         let files = self.inner.files.read().unwrap_or_else(PoisonError::into_inner);
         let named = files.iter().filter_map(|(path, file)| {
@@ -134,7 +134,7 @@ impl Directory for SegmentFiles {
         Ok(())
     }
 
-    /// Only this writer changes the segment.
+    /// Only one writer changes a segment, so no lock is needed.
     fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }
@@ -152,7 +152,7 @@ struct SegmentFileWriter {
     file: Option<Spilled>,
 }
 
-/// A piece on its way to a file of its own.
+/// A file that is being written to disk; removed if it is not completed.
 struct Spilled {
     name: String,
     file: Box<dyn DiskFile>,
@@ -168,7 +168,7 @@ impl Drop for Spilled {
     }
 }
 
-/// Files of pieces start with it, so that leftovers are known as ours.
+/// Prefix of the names of segment files, by which files left by a crash are recognised.
 pub const SEGMENT_FILE_PREFIX: &str = "segment-";
 
 impl SegmentFileWriter {

@@ -32,16 +32,16 @@ struct Inner {
     attachments: Attachments,
 }
 
-/// What a commit knows beside its segments.
+/// Properties of a commit beside its segments.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotParts {
-    /// All fields any document ever had.
+    /// All fields that any document ever had.
     pub fields: Arc<FieldMap>,
     /// Complete settings.
     pub settings: Arc<Settings>,
-    /// None until known.
+    /// The primary key; `None` until known.
     pub primary_key: Option<String>,
-    /// Where the commit lies; None in memory.
+    /// Path of the index; `None` in memory.
     pub directory: Option<Arc<Path>>,
 }
 
@@ -68,12 +68,12 @@ impl Snapshot {
         &self.inner.documents
     }
 
-    /// The same, to be held on to.
+    /// As [`Self::documents`], shared.
     pub fn shared_documents(&self) -> Arc<RoaringBitmap> {
         Arc::clone(&self.inner.documents)
     }
 
-    /// All fields any document ever had.
+    /// All fields that any document ever had.
     pub fn fields(&self) -> &FieldMap {
         &self.inner.parts.fields
     }
@@ -88,17 +88,17 @@ impl Snapshot {
         self.inner.parts.primary_key.as_deref()
     }
 
-    /// What the commit knows beside its segments.
+    /// Properties of the commit beside its segments.
     pub fn parts(&self) -> &SnapshotParts {
         &self.inner.parts
     }
 
-    /// What rooms keep about this commit.
+    /// Values that other modules cache with this commit.
     pub fn attachments(&self) -> &Attachments {
         &self.inner.attachments
     }
 
-    /// tantivy's fields.
+    /// The fields of the schema.
     pub fn schema(&self) -> &Fields {
         &self.inner.schema
     }
@@ -114,7 +114,7 @@ impl Snapshot {
         segment.source(&self.inner.schema, doc).map(Some)
     }
 
-    /// The same as text, for documents that are shown: those shown often are kept in memory.
+    /// As [`Self::source`], as text, from the cache of documents shown often.
     pub fn cached_source(&self, docid: u32) -> Result<Option<Arc<str>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
         segment.cached_source(&self.inner.schema, doc).map(Some)
@@ -128,7 +128,7 @@ impl Snapshot {
             .transpose()
     }
 
-    /// Paths of which `presence` says this, with the number of documents; sorted, none with zero.
+    /// Number of documents with this property, by path; sorted, none with zero.
     pub fn presence_counts(&self, kind: Presence) -> Result<BTreeMap<String, u64>> {
         let prefix = schema::presence_prefix(kind);
         let mut counts = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Takes back commits that were acknowledged to no one.
+//! Takes back commits whose batches were reported as failed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::disk::{Disk, Folder};
 use crate::error::{Context, Result};
 
 impl IndexDirectory {
-    /// Takes back the newest commits of a directory of this machine that is not open; see [`Self::undo_on`].
+    /// Takes back the newest commits of a local directory that is not open; see [`Self::undo_on`].
     ///
     /// # Errors
     /// Internal, naming the path.
@@ -19,12 +19,12 @@ impl IndexDirectory {
         Self::undo_on(&(Arc::new(folder) as Arc<dyn Disk>), batch_uids)
     }
 
-    /// Takes back the newest commits as long as they are of these batches. What the commit before them needs is still
-    /// there: only a later commit removes what the newest one does not need. Names are synced
-    /// even if there is no such commit: its file may have been removed without that.
+    /// Takes back the newest commits as long as they belong to `batch_uids`. The files of the commit before
+    /// them still exist: only a later commit removes files that the newest one does not name. Names are
+    /// synced even if no commit is removed, because an earlier call may have removed one without syncing.
     ///
     /// # Errors
-    /// Internal, naming the path, if the newest commit does not decode, or cannot be removed for good.
+    /// Internal, naming the path, if the newest commit does not decode, or cannot be removed durably.
     pub fn undo_on(disk: &Arc<dyn Disk>, batch_uids: &BTreeSet<u64>) -> Result<()> {
         let context = |path: &Path| format!("{} could not be undone", path.display());
         let files = disk.list().context(context(disk.path()))?;

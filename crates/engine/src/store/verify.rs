@@ -9,10 +9,10 @@ use super::manifest::Blob;
 use crate::error::Error;
 
 impl IndexDirectory {
-    /// Files whose content is not what was written, and why.
+    /// Paths of files whose content does not match its checksum, each with a reason.
     pub fn damages(&self, committed: &Committed) -> Vec<(String, String)> {
         let mut damages = BTreeMap::new();
-        // Mapped anew: what is in memory may be older than what is on disk.
+        // Files are mapped again: pages in memory may differ from the disk.
         let mut look = |blob: &Blob| {
             let intact = self.disk.open(&blob.file).and_then(|file| commit_file::is_intact(blob, &file));
             let reason = match intact {
@@ -28,7 +28,7 @@ impl IndexDirectory {
             let path = self.path_of(file.name());
             let manifest = self.disk.open(file.name()).map_err(Error::from);
             match manifest.and_then(|file| commit_file::read_manifest(&path, &file)) {
-                // Other files in it that no commit names any more.
+                // A commit file may hold blobs of other commits too, which the newest manifest does not name.
                 Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut look),
                 Err(error) => unreadable.push((path, error.to_string())),
             }

@@ -1,11 +1,11 @@
-//! Which initials are told apart.
+//! Codes of the initials that are distinguished.
 
 use crate::store::schema::is_numeric;
 
-/// A word that begins with none of [`LETTERS`].
+/// Code of words that begin with none of [`LETTERS`].
 pub(super) const OTHER: u8 = 0;
 
-/// Codes of words that begin with a digit; [`NUMBERS`] later those that are nothing but a number.
+/// First code of words that begin with a digit; the codes of plain numbers are [`NUMBERS`] higher.
 const DIGITS: u8 = 1;
 
 const NUMBERS: u8 = 10;
@@ -22,10 +22,10 @@ const LETTERS: [(char, char); 5] = [
     ('\u{620}', '\u{64a}'),
 ];
 
-/// Codes are below this.
+/// The least number that is not a code.
 pub(super) const CODES: u8 = 0xe0;
 
-/// Codes from here on pass over positions without a word: the first over one.
+/// Bytes from here on skip positions without a word: this one skips one position, the next one two.
 pub(super) const GAP: u8 = CODES;
 
 const _: () = {
@@ -40,14 +40,15 @@ const _: () = {
 /// The initial that a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Initial {
-    /// Its code before words.
+    /// Its code for words that are not numbers.
     pub(super) word: u8,
-    /// Its code before numbers, if it is a digit; otherwise the same.
+    /// Its code for numbers if it is a digit, otherwise equal to `word`.
     pub(super) number: u8,
 }
 
 impl Initial {
-    /// The initial `text` is; None if it is longer, empty, or has no code.
+    /// The initial that `text` consists of; `None` if `text` is longer or empty, or if its letter has no
+    /// code.
     pub fn of(text: &str) -> Option<Self> {
         let mut letters = text.chars();
         let (Some(letter), None) = (letters.next(), letters.next()) else { return None };

@@ -1,4 +1,4 @@
-//! The files of initials that lie beside tantivy's own files of a segment.
+//! The files of initials, which tantivy keeps beside its own files of a segment.
 
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{OwnedBytes, WritePtr};
@@ -7,7 +7,7 @@ use tantivy::{Segment, SegmentReader};
 
 use crate::error::{Context as _, Error, Result};
 
-/// The bytes of a file of a segment; None if there is none, or nothing in it.
+/// The bytes of a file of a segment; `None` if the file is missing or empty.
 pub(super) fn read_file(reader: &SegmentReader, extension: &str) -> Result<Option<OwnedBytes>> {
     let could_not = || format!("{extension} of a segment could not be read");
     let file = match reader.open_read(SegmentComponent::Custom(extension.to_owned())) {
@@ -19,7 +19,7 @@ pub(super) fn read_file(reader: &SegmentReader, extension: &str) -> Result<Optio
     Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
 }
 
-/// A new file of a segment.
+/// Creates a file of a segment.
 pub(super) fn create(segment: &Segment, extension: &str) -> tantivy::Result<WritePtr> {
     Ok(segment.clone().open_write(SegmentComponent::Custom(extension.to_owned()))?)
 }

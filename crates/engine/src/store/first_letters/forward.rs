@@ -21,15 +21,15 @@ use super::words::Words;
 use crate::error::{Error, Result};
 use crate::fields::FieldId;
 
-/// Ending of the file.
+/// Extension of the file.
 pub(super) const EXTENSION: &str = "initials";
 
-/// Documents from one that is known where it begins to the next.
+/// Number of documents from one known start to the next.
 pub(super) const STRIDE: DocId = 16;
 
 const START_BYTES: usize = 8;
 
-/// The initials of a segment.
+/// Reads the initials of a segment, document by document.
 #[derive(Debug, Clone)]
 pub struct Initials {
     documents: OwnedBytes,
@@ -38,7 +38,7 @@ pub struct Initials {
 }
 
 impl Initials {
-    /// Those of a segment; None if it has none.
+    /// The initials of a segment; `None` if it has none.
     ///
     /// # Errors
     /// Internal, if the file cannot be read.
@@ -51,7 +51,7 @@ impl Initials {
         Ok(Some(Self { documents, starts, count }))
     }
 
-    /// Reads documents one by one.
+    /// A reader of single documents.
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor { initials: self, doc: 0, rest: &self.documents }
     }
@@ -68,7 +68,7 @@ impl Initials {
         Ok(())
     }
 
-    /// Documents from a multiple of [`STRIDE`] on.
+    /// The bytes from the document `stride * STRIDE` on.
     fn from(&self, stride: DocId) -> Result<&[u8]> {
         let at = stride as usize * START_BYTES;
         let start = self.starts.get(at..at + START_BYTES).and_then(|bytes| bytes.try_into().ok());
@@ -77,10 +77,10 @@ impl Initials {
     }
 }
 
-/// Reads documents in any order; quicker if they ascend.
+/// Reads single documents in any order; ascending order is fastest.
 pub struct Cursor<'a> {
     initials: &'a Initials,
-    /// What `rest` begins with.
+    /// The document that `rest` begins with.
     doc: DocId,
     rest: &'a [u8],
 }
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
         each_attribute(self.go_to(doc)?, take)
     }
 
-    /// One attribute of a document; None if it has no words.
+    /// The initials of one attribute of a document; `None` if it has no words.
     ///
     /// # Errors
     /// Internal, if the file is damaged.
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         Ok(None)
     }
 
-    /// A document as [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) gave it.
+    /// A document as [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) encoded it.
     pub(super) fn written(&mut self, doc: DocId) -> Result<&'a [u8]> {
         self.pass_to(doc)?;
         self.doc += 1;
@@ -143,7 +143,7 @@ pub(super) fn damaged() -> Error {
 
 #[inline(always)]
 fn number(rest: &mut &[u8]) -> Result<usize> {
-    // Most are below 128, which is one byte.
+    // Most numbers are below 128, which take one byte.
     if let [byte @ 0x80..=0xff, others @ ..] = *rest {
         *rest = others;
         return Ok(usize::from(byte & 0x7f));
@@ -168,10 +168,10 @@ fn long_number(rest: &mut &[u8]) -> Result<usize> {
     Err(damaged())
 }
 
-/// No document takes more bytes than such a number says.
+/// Bits of the greatest length that is accepted; no document is longer.
 const NUMBER_BITS_MAX: u32 = 28;
 
-/// Cuts off what a length goes before.
+/// Splits off a part and the length before it.
 #[inline(always)]
 fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = number(rest)?;
@@ -180,14 +180,15 @@ fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(part)
 }
 
-/// Cuts off the next document, its length included.
+/// Splits off the next document, its length included.
 pub(super) fn next_written<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let all = *rest;
     part(rest)?;
     Ok(&all[..all.len() - rest.len()])
 }
 
-/// Calls `take` with the attributes of a document as [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) gives it.
+/// Calls `take` with the attributes of a document that
+/// [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) encoded.
 pub(super) fn each_written(mut document: &[u8], take: impl FnMut(FieldId, Words<'_>)) -> Result<()> {
     each_attribute(part(&mut document)?, take)
 }

@@ -8,7 +8,7 @@ use super::codes::GAP;
 use super::forward::STRIDE;
 use super::word_initial::WordInitial;
 
-/// Puts a file together.
+/// Writes the file of a segment.
 #[derive(Default)]
 pub(super) struct ForwardWriter {
     starts: Vec<u8>,
@@ -17,7 +17,7 @@ pub(super) struct ForwardWriter {
 }
 
 impl ForwardWriter {
-    /// Adds a document as [`InitialsEncoder::write`] gives it.
+    /// Adds a document that [`InitialsEncoder::write`] encoded.
     pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
         if self.count.is_multiple_of(STRIDE) {
             self.starts.extend_from_slice(&self.written.to_le_bytes());
@@ -27,7 +27,7 @@ impl ForwardWriter {
         file.write_all(document)
     }
 
-    /// Writes what follows the documents.
+    /// Writes the starts, which follow the documents.
     pub(super) fn finish(self, file: &mut impl Write) -> io::Result<()> {
         file.write_all(&self.starts)
     }
@@ -36,23 +36,24 @@ impl ForwardWriter {
 /// Encodes the initials of documents as they lie in the file.
 #[derive(Default)]
 pub(super) struct InitialsEncoder {
-    /// Words of the document being written, where they have to be sorted.
+    /// Buffer for sorting the words of a document.
     words: Vec<WordInitial>,
-    /// Codes of an attribute; all attributes of a document.
+    /// Buffer for the codes of an attribute.
     attribute: Vec<u8>,
+    /// Buffer for all attributes of a document.
     document: Vec<u8>,
 }
 
 impl InitialsEncoder {
     /// Appends a document with its length.
     pub(super) fn write(&mut self, words: &[WordInitial], written: &mut Vec<u8>) {
-        // Words come as they lie in the document, in which a field of objects in an array comes again and again.
+        // Words come in the order of the document, in which the field of objects in an array recurs.
         let words = if words.is_sorted() {
             words
         } else {
             self.words.clear();
             self.words.extend_from_slice(words);
-            // Stable because that is quick with stretches that are in order.
+            // A stable sort is fast with runs that are in order.
             self.words.sort();
             &self.words
         };

@@ -1,8 +1,9 @@
 //! With which letter does each word of a document begin?
 //!
-//! A query of one letter means a tenth of all words: thousands of lists. So each segment keeps initials beside its
-//! words, in two files of its own that no setting touches: document by document ([`Initials`], ending `initials`), for
-//! who has few documents, and letter by letter ([`InitialPostings`], ending `places`), for who has none yet.
+//! A query of one letter matches a tenth of all words: thousands of postings lists. So each segment stores
+//! the initials of its words in two files that no setting affects: by document ([`Initials`], extension
+//! `initials`), for readers that know the documents they need, and by letter ([`InitialPostings`], extension
+//! `places`), for readers that look for documents.
 
 mod codes;
 mod files;

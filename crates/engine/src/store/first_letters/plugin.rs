@@ -1,4 +1,4 @@
-//! Writes initials with a segment, and merges them.
+//! Writes initials with a segment, and merges them, as a plugin of tantivy.
 
 use std::any::Any;
 
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::store::docids::read_docids;
 use crate::store::document::WrittenDocument;
 
-/// Both files of a segment.
+/// Writes and merges the two files of initials of a segment.
 pub struct InitialsPlugin;
 
 impl SegmentPlugin for InitialsPlugin {
@@ -38,7 +38,8 @@ impl SegmentPlugin for InitialsPlugin {
         let mut forward_file = create(context.target_segment, forward::EXTENSION)?;
         let mut postings_file = create(context.target_segment, postings::EXTENSION)?;
         let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
-        // If one is of an older version nothing is known of the whole, which empty files say.
+        // If one segment is of a version without initials, the merged segment has none either, which empty
+        // files say.
         if let Some(sources) = sources.map_err(failed)? {
             let mut writer = ForwardWriter::default();
             for (reader, source) in context.readers.iter().zip(&sources) {
@@ -60,12 +61,13 @@ impl SegmentPlugin for InitialsPlugin {
     }
 }
 
-/// The places of what lives of a segment.
+/// The postings of the live documents of a segment.
 fn postings_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
     let docids = read_docids(reader)?;
     let set = |docids: &mut dyn Iterator<Item = u32>| docids.collect::<RoaringBitmap>();
     let live = set(&mut reader.doc_ids_alive().map(|doc| docids[doc as usize]));
-    // A docid that died in the segment and came back into it means two documents: then only those tell.
+    // If a docid was deleted in the segment and used again there, the postings mix two documents; then they
+    // are built again from the documents.
     let each_once = set(&mut docids.iter().copied()).len() == docids.len() as u64;
     if let Some(postings) = InitialPostings::open(reader)?.filter(|_| each_once) {
         return Ok(Source::Written { postings, live, next: 0 });
@@ -89,7 +91,7 @@ fn failed(error: Error) -> TantivyError {
 #[derive(Default)]
 struct InitialsWriter {
     encoder: InitialsEncoder,
-    /// One after another, each with its length.
+    /// Encoded documents, one after another.
     documents: Vec<u8>,
     docids: Vec<u32>,
 }

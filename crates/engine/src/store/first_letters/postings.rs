@@ -5,10 +5,10 @@
 //! entry  = code:1 field:2 bucket:1 end:8        by code, field and bucket; end: where its bitmap ends in the file
 //! ```
 //!
-//! A bitmap holds the docids, in roaring's portable format, of documents that have the initial at a place that falls
-//! into the bucket. Of places beyond [`EXACT_POSITIONS`] only the first of an attribute is counted. Codes, fields and
-//! numbers are most significant byte first, so that entries are in the order of their bytes. Segments of few documents
-//! have an empty file: reading them document by document is as quick.
+//! A bitmap holds the docids, in roaring's portable format, of documents that have the initial at a position
+//! of the bucket. Of positions from [`EXACT_POSITIONS`] on, only the first one in an attribute counts. Codes,
+//! fields and numbers are most significant byte first, so that entries are in the order of their bytes.
+//! Segments of few documents have an empty file: reading them document by document is as fast.
 
 use std::io::Write;
 
@@ -24,10 +24,10 @@ use crate::error::{Context as _, Result};
 use crate::fields::FieldId;
 use crate::store::buckets::{EXACT_POSITIONS, bucket_of};
 
-/// Ending of the file.
+/// Extension of the file.
 pub(super) const EXTENSION: &str = "places";
 
-/// Fewer documents are read one by one in a millisecond or two.
+/// Fewer documents are read one by one within a millisecond or two.
 const DOCUMENTS_MIN: DocId = 4096;
 
 /// Code, field and bucket.
@@ -37,32 +37,32 @@ const KEY_BYTES: usize = size_of::<Key>();
 const ENTRY_BYTES: usize = KEY_BYTES + size_of::<u64>();
 const COUNT_BYTES: usize = 4;
 
-/// Whether a segment of so many documents has places.
+/// Whether a segment of so many documents has postings of initials.
 pub(super) fn has_postings(documents: DocId) -> bool {
     documents >= DOCUMENTS_MIN
 }
 
-/// Where initials stand in a segment, documents deleted since included.
+/// Reads the postings of initials of a segment, deleted documents included.
 #[derive(Debug, Clone)]
 pub struct InitialPostings {
     bytes: OwnedBytes,
     count: usize,
 }
 
-/// The documents that have an initial at some places of an attribute.
+/// The documents that have an initial at the positions of one bucket of an attribute.
 pub struct InitialPosting {
-    /// Whether all words that begin so are numbers.
+    /// Whether the posting is that of numbers.
     pub is_number: bool,
     /// The attribute.
     pub field: FieldId,
-    /// Which of [`crate::store::buckets::BUCKETS`].
+    /// Index in [`crate::store::buckets::BUCKETS`].
     pub bucket: usize,
     /// Docids.
     pub docs: RoaringBitmap,
 }
 
 impl InitialPostings {
-    /// Those of a segment; None if it has none.
+    /// The postings of a segment; `None` if it has none.
     ///
     /// # Errors
     /// Internal, if the file cannot be read.
@@ -75,7 +75,7 @@ impl InitialPostings {
         Ok(Some(Self { bytes, count }))
     }
 
-    /// Calls `take` with all places of an initial.
+    /// Calls `take` with all postings of an initial.
     ///
     /// # Errors
     /// Internal, if the file is damaged.
@@ -115,22 +115,23 @@ impl InitialPostings {
     }
 }
 
-/// Places of a segment on their way.
+/// Collects the postings of a new segment.
 #[derive(Default)]
 pub(super) struct InitialPostingsBuilder {
-    /// Where each key is in `docs`. As many as letters at places of attributes, of which most come again and again.
+    /// Index in `docs` of each key. Keys are few: combinations of letter, attribute and bucket, most of which
+    /// recur.
     known: FxHashMap<u32, usize>,
     docs: Vec<Collected>,
 }
 
-/// Docids, the last of them not yet in their bitmap: into a bitmap many go quicker than one by one.
+/// Docids of which the last ones are not in the bitmap yet: adding many at once is faster.
 #[derive(Default)]
 struct Collected {
     docs: RoaringBitmap,
     last: Vec<u32>,
 }
 
-/// Docids go into their bitmap in stretches of this many.
+/// Number of docids that are added to a bitmap at once.
 const STRETCH: usize = 64;
 
 impl Collected {
@@ -142,7 +143,7 @@ impl Collected {
     }
 
     fn flush(&mut self) {
-        // Most come in order, for which this is quicker.
+        // Appending is faster and works for docids in order, as most are.
         if self.docs.append(self.last.iter().copied()).is_err() {
             self.docs.extend(&self.last);
         }
@@ -151,7 +152,7 @@ impl Collected {
 }
 
 impl InitialPostingsBuilder {
-    /// Adds a document as [`super::forward_writer::InitialsEncoder::write`] gives it.
+    /// Adds a document that [`super::forward_writer::InitialsEncoder::write`] encoded.
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
             let mut further_on = [0u64; 4];
@@ -177,7 +178,7 @@ impl InitialPostingsBuilder {
         })
     }
 
-    /// Writes them.
+    /// Writes the file.
     pub(super) fn write(self, file: impl Write) -> Result<()> {
         write(self.into_sorted().into_iter().map(Ok), file)
     }
@@ -194,16 +195,16 @@ impl InitialPostingsBuilder {
     }
 }
 
-/// Places of a segment that is merged, and which of its docids go on.
+/// Postings of a segment that is merged.
 pub(super) enum Source {
-    /// Those that lie in a file.
+    /// Postings in a file, of which the docids in `live` go into the merged segment.
     Written { postings: InitialPostings, live: RoaringBitmap, next: usize },
-    /// Those of documents that all go on.
+    /// Postings collected from live documents.
     Collected(std::iter::Peekable<std::vec::IntoIter<(Key, RoaringBitmap)>>),
 }
 
 impl Source {
-    /// Places that were collected from documents.
+    /// Postings that were collected from documents.
     pub(super) fn collected(builder: InitialPostingsBuilder) -> Self {
         Self::Collected(builder.into_sorted().into_iter().peekable())
     }
@@ -229,7 +230,7 @@ impl Source {
     }
 }
 
-/// Writes the places of several segments as those of one, one bitmap at a time.
+/// Writes the postings of several segments as those of one, one bitmap at a time.
 pub(super) fn merge(mut sources: Vec<Source>, file: impl Write) -> Result<()> {
     let merged = std::iter::from_fn(|| {
         let key = sources.iter_mut().filter_map(Source::next_key).min()?;

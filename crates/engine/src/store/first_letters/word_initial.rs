@@ -1,9 +1,9 @@
-//! The initial of one word of a document that is written.
+//! The initial of one word of a document that is being written.
 
 use super::codes::code_of;
 use crate::fields::FieldId;
 
-/// A word of a document being written, as one number that sorts by field and position.
+/// The initial of a word with its field and position, as one integer that sorts by field and position.
 ///
 /// field · 2³² + position · 2⁸ + code; positions are below 2²⁴.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! The initials of the words of one attribute of a document: which are there, where, and how near to a word?
+//! The initials of one attribute of a document: which ones, at which positions, and how near to a word?
 
 use super::codes::{GAP, Initial, OTHER};
 
@@ -8,17 +8,17 @@ pub struct Words<'a> {
     codes: &'a [u8],
 }
 
-/// What begins with an initial.
+/// Which kinds of words begin with an initial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Have {
-    /// Words that are more than a number.
+    /// Whether words other than numbers begin with it.
     pub words: bool,
-    /// Numbers.
+    /// Whether numbers begin with it.
     pub numbers: bool,
 }
 
 impl<'a> Words<'a> {
-    /// `codes` as they lie in the file.
+    /// `codes` as the file holds them.
     pub(super) fn new(codes: &'a [u8]) -> Self {
         Self { codes }
     }
@@ -34,14 +34,14 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What begins so.
+    /// Which kinds of words begin with `initial`.
     pub fn have(self, initial: Initial) -> Have {
         let numbers = initial.number != initial.word && self.codes.contains(&initial.number);
         Have { words: self.codes.contains(&initial.word), numbers }
     }
 
-    /// Puts the ascending positions of words that begin so in the place of `positions`, up to the first that is not
-    /// below `enough`.
+    /// Replaces `positions` by the ascending positions of words that begin with `initial`, up to the first
+    /// one that is at least `enough`.
     pub fn positions(self, initial: Initial, enough: u32, positions: &mut Vec<u32>) {
         positions.clear();
         let mut first = 0;
@@ -68,8 +68,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The least distance, up to `most`, which is 8 at most, from one of `positions`, which hold words and ascend, to a
-    /// word that begins so on that side of it.
+    /// The least distance, up to `most` (at most 8), from one of `positions` to a word that begins with
+    /// `initial` on the side `beside` of it. `positions` ascend and are positions of words.
     pub fn distance(self, initial: Initial, positions: &[u32], beside: Beside, most: u32) -> Option<u32> {
         let (mut at, mut passed) = (0, 0);
         let mut least = None;
@@ -89,8 +89,9 @@ impl<'a> Words<'a> {
         least
     }
 
-    /// Where the code of the word at `position` lies, looked for from the code `at` on, before which gaps `passed` over
-    /// so many positions more than there are codes. The end if there is none.
+    /// The index of the code of the word at `position`, searched from the index `at` on; the number of codes
+    /// if there is none. `passed` is the number of positions that gaps before `at` skip beyond their own
+    /// index.
     fn go_on(self, mut at: usize, passed: &mut usize, position: usize) -> usize {
         while at < self.codes.len() {
             let mut gaps = gaps(eight(&self.codes[at..]));
@@ -111,7 +112,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The first eight codes, or all of them and then [`OTHER`].
+/// The first eight codes; fewer are filled up with [`OTHER`].
 fn eight(codes: &[u8]) -> u64 {
     if let Some(eight) = codes.first_chunk() {
         return u64::from_le_bytes(*eight);
@@ -119,7 +120,7 @@ fn eight(codes: &[u8]) -> u64 {
     codes.iter().rev().fold(u64::from(OTHER), |eight, &code| eight << 8 | u64::from(code))
 }
 
-/// The last eight codes, or all of them and then [`OTHER`], the last one first.
+/// The last eight codes in reverse order; fewer are filled up with [`OTHER`].
 fn last_eight(codes: &[u8]) -> u64 {
     if let Some(eight) = codes.last_chunk() {
         return u64::from_be_bytes(*eight);
@@ -127,7 +128,8 @@ fn last_eight(codes: &[u8]) -> u64 {
     codes.iter().fold(u64::from(OTHER), |eight, &code| eight << 8 | u64::from(code))
 }
 
-/// How far the first of eight codes that is an initial lies from the word they stand beside, if `within` so many positions.
+/// The distance from a word to the first of the eight codes beside it that is `initial`; `None` if it exceeds
+/// `within`.
 fn distance(eight: u64, initial: Initial, within: u32) -> Option<u32> {
     let wanted = initial.among(eight);
     let (mut marks, mut distance) = (wanted | gaps(eight), 1);
@@ -146,19 +148,19 @@ fn distance(eight: u64, initial: Initial, within: u32) -> Option<u32> {
 }
 
 impl Initial {
-    /// The highest bit of each of eight codes that is this initial.
+    /// The highest bit of each byte of `eight` that is a code of this initial.
     fn among(self, eight: u64) -> u64 {
         let is = |code: u8| zero_bytes(eight ^ (EACH_BYTE * u64::from(code)));
         is(self.word) | is(self.number)
     }
 }
 
-/// On which side of a word.
+/// A side of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
-    /// Where words come that are read before it.
+    /// The side of the words that are read before it.
     Before,
-    /// Where words follow.
+    /// The side of the words that follow.
     After,
 }
 

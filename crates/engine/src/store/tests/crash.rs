@@ -9,7 +9,7 @@ use super::{Batches, commit, content, noise, outline};
 use crate::indexing::layout;
 use crate::store::{Committed, IndexDirectory};
 
-/// What was promised to the caller once the disk had taken so many steps.
+/// The commit that was acknowledged once the disk had executed so many steps.
 struct Promise {
     steps: usize,
     outline: Value,
@@ -22,7 +22,7 @@ impl Promise {
     }
 }
 
-/// Carries out a workload that needs files of its own, small commits, small merges and a large one.
+/// Runs a workload that needs segment files of their own, small commits, small merges and a large one.
 fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
     let (directory, none) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
     assert!(none.is_none());
@@ -80,7 +80,8 @@ fn after_a_crash_at_any_moment_a_whole_commit_opens() {
             let Some(promise) = allowed.into_iter().find(|promise| promise.outline == seen) else {
                 panic!("{luck:?} after {steps} steps, {count} commits acknowledged: {seen}");
             };
-            // Reading all documents takes time, so only of the first survivor of each commit, and some.
+            // Reading all documents takes time, so it is done only for the first survivor of each commit, and
+            // a sample of others.
             if !std::mem::replace(&mut last, seen.clone()).eq(&seen) || steps % 16 == 0 {
                 assert_eq!(content(&found), promise.content, "{luck:?} after {steps} steps");
             }

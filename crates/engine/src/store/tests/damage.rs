@@ -1,4 +1,4 @@
-//! Files cut short or with a bit turned over.
+//! Files that are truncated or have a flipped bit.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ fn apply(index: &Index, batch: &Value) {
     index.commit(ticket).unwrap();
 }
 
-/// An index with every kind of file: pieces of their own, small ones inside a commit, deletions, settings.
+/// An index with every kind of file: segment files of their own and inside a commit file, deletions,
+/// settings.
 fn index_in(path: &Path) -> Index {
     let mut batches = Batches::new(path);
     let index = Index::open(&path.join("index"), LIMITS).unwrap();
@@ -34,7 +35,7 @@ fn index_in(path: &Path) -> Index {
     index
 }
 
-/// Late columns are left out: they repeat what documents say, and a damaged one is written again.
+/// Deferred columns are left out: they repeat stored documents, and a damaged one is rewritten.
 fn files_of(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path.join("index")).unwrap().map(|entry| entry.unwrap());
     let own = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with("late-"));
@@ -43,7 +44,7 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Either the index does not open and says which file is to blame, or `verify` names it.
+/// Opening the index fails and names the damaged file, or `verify` names it.
 fn assert_blamed(path: &Path, file: &Path, what: &str) {
     let name = file.display().to_string();
     match Index::open(&path.join("index"), LIMITS) {
@@ -98,7 +99,7 @@ fn another_format_is_refused_with_path_and_versions() {
     let newest = files_of(directory.path()).into_iter().rfind(|file| file.extension().is_none()).unwrap();
     let mut bytes = std::fs::read(&newest).unwrap();
     bytes[8..12].copy_from_slice(&99u32.to_le_bytes());
-    // Whatever else a newer version changes, these twelve bytes stay.
+    // A newer version never changes these twelve bytes.
     bytes.truncate(60);
     std::fs::write(&newest, bytes).unwrap();
     let error =
@@ -115,7 +116,7 @@ fn a_newest_commit_of_another_index_removes_no_file_when_it_is_opened() {
     {
         let index = Index::open(&other.path().join("index"), LIMITS).unwrap();
         let mut batches = Batches::new(other.path());
-        // So many that the number of the last commit is the highest of both directories.
+        // As many commits as it takes for the last one to have the highest number of both directories.
         for _ in 0..9 {
             let one = batches.put(json!([{ "id": 1, "text": "whole in one file" }]));
             apply(&index, &batches.batch(one));

@@ -21,7 +21,8 @@ struct Failed {
 fn failed(batches: &mut Batches) -> Failed {
     let disk = Forgetful::default();
     let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
-    // Large enough for files of its own, and a second segment that the failed commit merges into one.
+    // Documents large enough for segment files of their own, and a second segment that the failed commit
+    // merges into one.
     let many: Value = (0..160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
     let mut operations = vec![batches.put(many)];
     operations.extend((0..7).map(|id| batches.put(json!([{ "id": id, "text": "small" }]))));
@@ -50,7 +51,7 @@ fn a_failed_commit_is_taken_back_before_the_index_is_opened() {
     for luck in [Luck::None, Luck::Names, Luck::All] {
         let survivors = disk.crashes(luck).last().unwrap();
         let there = reopened(Forgetful::holding(survivors.clone()));
-        // Names that were renamed last are lost with the power, or not.
+        // After a power failure, the names renamed last are lost, or they are not.
         assert_eq!(there.record.report["batchUid"] == uid, !matches!(luck, Luck::None), "{luck:?}");
 
         let disk = Forgetful::holding(survivors);

@@ -1,4 +1,4 @@
-//! What initials say is what the lists of all words that begin so say.
+//! Stored initials agree with the postings lists of all words that begin with them.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ const WORDS: [&str; 18] = [
 
 const INITIALS: [&str; 9] = ["s", "a", "1", "x", "ж", "ω", "ש", "東", "q"];
 
-/// The same numbers every time: a linear congruential generator, of which the upper half is used.
+/// A linear congruential generator, of which the upper half is used: the same numbers in every run.
 struct Random(u64);
 
 impl Random {
@@ -48,7 +48,7 @@ impl Random {
     }
 }
 
-/// More documents than a segment may have without places, and a few more in a second one.
+/// More documents than a segment without postings of initials may have, and a few more in a second segment.
 fn corpus(random: &mut Random) -> Snapshot {
     let mut text = |most: usize| {
         let count = random.below(most + 1);
@@ -133,7 +133,7 @@ fn check(snapshot: &Snapshot, initial: &str, what: &str) {
     }
 }
 
-/// Names the first documents that differ.
+/// Fails with the first documents that differ.
 #[track_caller]
 fn same<T: PartialEq + std::fmt::Debug>(found: &BTreeMap<u32, T>, expected: &BTreeMap<u32, T>, what: &str) {
     let docids: std::collections::BTreeSet<u32> = found.keys().chain(expected.keys()).copied().collect();
@@ -143,7 +143,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &BTreeMap<u32, T>, expected: &BTr
     assert!(differing.is_empty(), "{what}: {differing:?}");
 }
 
-/// How far the nearest of `words` is from a position, document by document.
+/// The distance from a position to the nearest of `words`, document by document.
 fn offsets(
     postings: &Postings,
     words: &[Word],

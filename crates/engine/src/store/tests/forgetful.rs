@@ -1,4 +1,4 @@
-//! A disk in memory that remembers what was done to it in which order, and what a crash would leave.
+//! A disk in memory that records the order of its operations, and computes what a crash leaves.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use tantivy::directory::FileSlice;
 
 use crate::store::{Disk, DiskFile};
 
-/// One thing done to the disk. Files are known by number, as an inode would be.
+/// One operation on the disk. Files are known by number, like inodes.
 #[derive(Debug, Clone)]
 enum Step {
     Create { name: String, file: usize },
@@ -21,20 +21,20 @@ enum Step {
     SyncNames,
 }
 
-/// What survives a crash of what was not synced. A disk may do any of these.
+/// Which unsynced data survives a crash. A disk may behave in any of these ways.
 #[derive(Debug, Clone, Copy)]
 pub enum Luck {
-    /// Nothing.
+    /// No unsynced data.
     None,
-    /// Names, but not what is in the files.
+    /// Names, but not the content of files.
     Names,
-    /// Names, and the first half of what was written to each file.
+    /// Names, and the first half of the unsynced content of each file.
     Half,
-    /// Everything, as if only the process had died.
+    /// All data, as if only the process had ended.
     All,
 }
 
-/// Content and names, as they are or as they were synced.
+/// Content and names, current and as last synced.
 #[derive(Debug, Default)]
 struct State {
     files: Vec<Vec<u8>>,
@@ -87,12 +87,12 @@ impl State {
 #[derive(Debug, Clone, Default)]
 pub struct Forgetful {
     inner: Arc<Mutex<(State, Vec<Step>)>>,
-    /// No name is synced or removed any more.
+    /// Whether syncing and removing names fails.
     fails: Arc<AtomicBool>,
 }
 
 impl Forgetful {
-    /// A disk with these files on it, all of them safe.
+    /// A disk with these files on it, all of them synced.
     pub fn holding(files: BTreeMap<String, Vec<u8>>) -> Self {
         let disk = Self::default();
         for (name, bytes) in files {
@@ -104,7 +104,7 @@ impl Forgetful {
         disk
     }
 
-    /// Says whether names can be neither synced nor removed.
+    /// Sets whether syncing and removing names fails.
     pub fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::Relaxed);
     }
@@ -113,12 +113,12 @@ impl Forgetful {
         if self.fails.load(Ordering::Relaxed) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
     }
 
-    /// How much was done to it so far.
+    /// Number of operations so far.
     pub fn steps(&self) -> usize {
         self.inner.lock().unwrap().1.len()
     }
 
-    /// The files there would be after a crash behind each step, the first none.
+    /// The files after a crash behind each operation; the first entry is before any.
     pub fn crashes(&self, luck: Luck) -> impl Iterator<Item = BTreeMap<String, Vec<u8>>> {
         let steps = self.inner.lock().unwrap().1.clone();
         let mut state = State::default();

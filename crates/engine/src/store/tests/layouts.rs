@@ -1,4 +1,5 @@
-//! The same documents in one segment, in ten of which every one has lost some, and in what these were merged to.
+//! The same documents in one segment, in ten segments that all have deleted documents, and in the segments
+//! that these are merged to.
 
 use std::time::Instant;
 
@@ -13,13 +14,13 @@ use crate::search::tests::request;
 use crate::store::schema::Presence;
 use crate::store::{IndexDirectory, SegmentView, Snapshot, merge};
 
-/// Few and alike, so that they stand for each other's misspellings, beginnings and halves.
+/// Few similar words, so that they are misspellings, prefixes and halves of each other.
 const WORDS: &[&str] = &[
     "lamp", "lamps", "lampe", "lapm", "lamppost", "post", "posts", "broken", "brocken", "break", "a", "al",
     "new", "york", "newyork", "12", "125",
 ];
 
-/// Stands only in documents that are gone in the end.
+/// A word that only deleted documents hold.
 const GONE: &[&str] = &["lampa", "lampb", "lampc", "brokem", "postal", "ape", "newer"];
 
 fn words(from: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
@@ -91,9 +92,9 @@ fn search() -> impl Strategy<Value = Value> {
 
 #[derive(Debug, Clone)]
 struct Case {
-    /// Documents, and what those had before that were changed.
+    /// Documents, with their earlier content if they were changed.
     documents: Vec<(Value, Option<Value>)>,
-    /// Documents that came and went.
+    /// Documents that were added and deleted.
     gone: Vec<Value>,
     searches: Vec<Value>,
 }
@@ -108,7 +109,7 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(documents, gone, searches)| Case { documents, gone, searches })
 }
 
-/// Index without merges: a batch, a segment.
+/// An index without merges: one segment per batch.
 struct Growing {
     directory: IndexDirectory,
     batches: Batches,
@@ -129,7 +130,8 @@ impl Growing {
             },
         });
         growing.batch(json!({ "kind": "settings", "settings": settings.to_string() }));
-        // Attributes are known in the order of their first document, which must not be left to chance.
+        // Attribute ids follow the first document that has them, so one document with all of them comes
+        // first.
         let all = json!({ "id": 0, "title": "", "text": "", "tags": [], "year": 0, "a": { "b": "" }, "_geo": null });
         growing.put(vec![all]);
         growing
@@ -170,8 +172,8 @@ fn at_once(home: &std::path::Path, case: &Case) -> Snapshot {
     growing.snapshot.unwrap()
 }
 
-/// Documents come in five parts, some with another content; then that is put right, part by part, while others
-/// come, all of which go in the end.
+/// Documents come in five batches, some with other content at first. That is corrected batch by batch while
+/// other documents are added, all of which are deleted in the end.
 fn bit_by_bit(home: &std::path::Path, case: &Case) -> Snapshot {
     let mut growing = Growing::new(home, "many");
     let named: Vec<(String, &(Value, Option<Value>))> =
@@ -201,7 +203,7 @@ fn merged(snapshot: &Snapshot) -> Snapshot {
     Snapshot::new(&layout(), snapshot.parts().clone(), vec![SegmentView::of(merged).unwrap()])
 }
 
-/// Everything an answer says but how long it took.
+/// An answer without its processing time.
 fn answer(snapshot: &Snapshot, search: &Value) -> Value {
     let body = serde_json::to_vec(&request(search)).unwrap();
     let answer = search::run(snapshot, &body, Instant::now()).unwrap();

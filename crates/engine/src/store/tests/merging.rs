@@ -1,4 +1,4 @@
-//! Segments come and go; documents do not.
+//! Merging segments changes no document.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn many_small_commits_leave_few_segments_and_files() {
     let mut batches = Batches::new(home.path());
     let mut newest: Option<Committed> = None;
     for number in 0..200u64 {
-        // Half of them new, half of them changes.
+        // Half of the documents are new, half are changes.
         let documents = json!([{ "id": number % 100, "text": noise(number, 2), "number": number }]);
         let operation = batches.put(documents);
         newest = Some(commit(&directory, newest.as_ref(), &batches.batch(operation)));
@@ -53,7 +53,7 @@ fn what_changed_while_segments_were_merged_stays_changed() {
     let before = newest.unwrap();
     let old = content(&before);
     let merge = directory.merge(&before, &Arc::default()).unwrap().expect("eight of a size are too many");
-    // Docid 5 goes and comes back as another document while the merge is under way.
+    // Docid 5 is deleted and used again for another document while the merge runs.
     let gone = batches.batch(json!({ "kind": "deleteByIds", "ids": ["5", "700"] }));
     let after = commit(&directory, Some(&before), &gone);
     let operation = batches.put(json!([{ "id": 9000, "text": "five" }, { "id": 8, "text": "eight" }]));

@@ -1,9 +1,7 @@
 //! 1. After a crash at any moment an index opens with a whole commit: the last acknowledged one or the one
-//!    that was on its way.
-//!    One that failed is none, whatever the disk has done of it.
-//! 2. A damaged file is named, whatever the damage, and never taken for something else.
-//! 3. What is in the index does not depend on when segments were merged, nor on who was reading meanwhile;
-//!    nor do the answers of searches, whole as they are.
+//!    being made. A commit that failed is never shown, whatever of it has reached the disk.
+//! 2. A damaged file is named, whatever the damage, and never taken for a valid one.
+//! 3. Neither merges nor concurrent readers change the content of the index or any answer of a search.
 
 mod crash;
 mod damage;
@@ -21,7 +19,7 @@ use crate::error::Result;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, IndexDirectory};
 
-/// Words that hardly compress, so that a few documents fill a file of their own.
+/// Words that hardly compress, so that a few documents fill a segment file of their own.
 fn noise(seed: u64, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut word = || {
@@ -33,7 +31,7 @@ fn noise(seed: u64, words: usize) -> String {
     (0..words).map(|_| word()).collect::<Vec<_>>().join(" ")
 }
 
-/// Operations as the engine's caller would send them, with their bodies in a directory.
+/// Builds operations as the engine's caller sends them, with their bodies in a directory.
 struct Batches {
     directory: PathBuf,
     bodies: u64,
@@ -60,12 +58,12 @@ impl Batches {
     }
 }
 
-/// One commit, as `Index` makes it, on any disk.
+/// Makes one commit as `Index` does, on any disk.
 fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Committed {
     try_commit(directory, previous, batch).unwrap()
 }
 
-/// The same on a disk that may fail.
+/// As [`commit`], on a disk that may fail.
 fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Result<Committed> {
     let batch: Batch = serde_json::from_value(batch.clone()).unwrap();
     let mut staged =
@@ -84,13 +82,13 @@ fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &
     directory.commit(previous, change, parts, record)
 }
 
-/// What tells commits apart, without reading documents.
+/// Properties that distinguish commits, without reading documents.
 fn outline(committed: &Committed) -> Value {
     let documents: Vec<u32> = committed.snapshot.documents().iter().collect();
     json!([committed.record.report, committed.snapshot.segments().len(), documents])
 }
 
-/// Everything a reader can see of a commit's documents and settings.
+/// All that a reader can see of the documents and settings of a commit.
 fn content(committed: &Committed) -> Value {
     let snapshot = &committed.snapshot;
     let document = |docid| json!([docid, snapshot.document(docid).unwrap().unwrap()]);
