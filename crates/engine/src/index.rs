@@ -223,7 +223,7 @@ impl Index {
     /// Internal, if it is not the one prepared.
     pub fn work_count(&self, ticket: u32) -> Result<u64> {
         Ok(match self.writing().get(ticket)? {
-            Prepared::StagedBatch(staged) => staged.vectors.work_count(),
+            Prepared::StagedBatch(staged) => staged.vectors.pending_count(),
             Prepared::Done(_) => 0,
         })
     }
@@ -247,7 +247,7 @@ impl Index {
     /// Internal.
     pub fn fulfil(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
         match self.writing().get(ticket)? {
-            Prepared::StagedBatch(staged) => staged.vectors.fulfil(vectors),
+            Prepared::StagedBatch(staged) => staged.vectors.add_page(vectors),
             Prepared::Done(_) => Ok(()),
         }
     }

@@ -125,7 +125,7 @@ impl StagedBatch {
         }
         let standing = |name: &str| {
             let staged = earlier.and_then(|staged| staged.get(name)).map(CurrentVectors::from);
-            staged.or_else(|| self.vectors.standing(name, docid?))
+            staged.or_else(|| self.vectors.current(name, docid?))
         };
         let is_new = docid.is_none() && earlier.is_none();
         let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&standing) };

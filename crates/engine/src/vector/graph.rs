@@ -22,8 +22,8 @@ use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 use super::bounds::Bounds;
 use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
-use super::set::VectorSet;
-use super::table::Slot;
+use super::vector_locations::VectorLocation;
+use super::vector_set::VectorSet;
 use super::walk::{Near, Walkable};
 use crate::error::{Context, Error, Result};
 
@@ -72,12 +72,12 @@ impl Graph {
     pub fn build(
         set: &VectorSet,
         covers: Range<u64>,
-        places: &[(u32, Slot)],
+        locations: &[(u32, VectorLocation)],
         onto: Option<&Self>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>> {
         let dimensions = set.shape().dimensions;
-        let vectors: usize = places.iter().map(|(_, place)| place.count()).sum();
+        let vectors: usize = locations.iter().map(|(_, location)| location.count()).sum();
         let index = empty(dimensions)?;
         if let Some(graph) = onto {
             index.load_from_buffer(&graph.bytes[HEADER_BYTES..]).context(FAILED)?;
@@ -85,12 +85,12 @@ impl Graph {
         let mut keys = onto.map_or(0, |graph| graph.keys);
         let index = comparing(index, dimensions)?;
         index.reserve_capacity_and_threads((keys as usize + vectors).max(1), 1).context(FAILED)?;
-        for (docid, place) in places {
+        for (docid, location) in locations {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            for (slot, code) in set.codes(*place).enumerate().filter(|(_, code)| has_direction(code)) {
-                let key = Key::new(*docid, slot, place.sequence());
+            for (slot, code) in set.codes(*location).enumerate().filter(|(_, code)| has_direction(code)) {
+                let key = Key::new(*docid, slot, location.sequence());
                 index.add(key.0, code).context(FAILED)?;
                 keys += 1;
             }

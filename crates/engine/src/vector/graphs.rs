@@ -16,8 +16,8 @@ use super::graph::Graph;
 use super::limits::{
     GRAPH_BYTES_MAX, GRAPH_VECTORS_MAX, SEAL_BYTES_MAX, SEAL_SHARE, SEAL_VECTORS, SEAL_VECTORS_MAX,
 };
-use super::set::VectorSet;
-use super::table::Slot;
+use super::vector_locations::VectorLocation;
+use super::vector_set::VectorSet;
 use crate::error::Result;
 
 /// Graphs that follow each other without a gap, oldest first.
@@ -36,7 +36,7 @@ pub struct Graphs {
     /// What to look after: the newest commit's vectors.
     newest: Mutex<Weak<VectorSet>>,
     busy: AtomicBool,
-    read: AtomicBool,
+    files_read: AtomicBool,
     stop: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ pub struct Graphs {
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The longest pause that a thread takes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Names of graphs end with it.
 pub const GRAPH_SUFFIX: &str = ".graph";
@@ -58,7 +58,7 @@ impl Graphs {
             sealed: RwLock::default(),
             newest: Mutex::default(),
             busy: AtomicBool::new(false),
-            read: AtomicBool::new(false),
+            files_read: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         })
     }
@@ -82,13 +82,13 @@ impl Graphs {
             return;
         }
         let graphs = Arc::clone(self);
-        let work = move || {
+        let build = move || {
             // A failure leaves the scan to answer; the next commit or search tries again.
-            let done = graphs.work(Self::wait_for_a_pause);
+            let done = graphs.build_due(Self::wait_for_a_pause);
             graphs.busy.store(false, Ordering::Release);
             done
         };
-        if std::thread::Builder::new().name("siftd-vectors".to_owned()).spawn(work).is_err() {
+        if std::thread::Builder::new().name("siftd-vectors".to_owned()).spawn(build).is_err() {
             self.busy.store(false, Ordering::Release);
         }
     }
@@ -99,19 +99,19 @@ impl Graphs {
     /// Internal, if memory or room does not suffice.
     pub fn tend_now(&self, set: &Arc<VectorSet>) -> Result<()> {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
-        self.work(|_| ())
+        self.build_due(|_| ())
     }
 
     /// `wait` comes before each look at what there is to build.
-    fn work(&self, wait: impl Fn(&Self)) -> Result<()> {
-        if !self.read.swap(true, Ordering::AcqRel) {
+    fn build_due(&self, wait: impl Fn(&Self)) -> Result<()> {
+        if !self.files_read.swap(true, Ordering::AcqRel) {
             self.read_files();
         }
         wait(self);
         while let Some(set) = self.newest() {
             let Some(step) = next_step(&set, &self.sealed()) else { break };
-            let Step { covers, places, onto } = step;
-            let Some(graph) = Graph::build(&set, covers, &places, onto.as_deref(), &self.stop)? else {
+            let Step { covers, locations, onto } = step;
+            let Some(graph) = Graph::build(&set, covers, &locations, onto.as_deref(), &self.stop)? else {
                 break;
             };
             // One that cannot be written serves as long as the process lives.
@@ -128,7 +128,7 @@ impl Graphs {
     fn wait_for_a_pause(&self) {
         let reached = || self.newest().map(|set| set.sequence());
         let (began, mut quiet_since, mut seen) = (Instant::now(), Instant::now(), reached());
-        while seen.is_some() && quiet_since.elapsed() < PAUSE && began.elapsed() < PATIENCE {
+        while seen.is_some() && quiet_since.elapsed() < PAUSE && began.elapsed() < PAUSE_WAIT_MAX {
             std::thread::sleep(PAUSE / 10);
             let now = reached();
             if now != seen {
@@ -153,11 +153,11 @@ impl Graphs {
         let covers = graph.covers().clone();
         let mut sealed = self.sealed.write().unwrap_or_else(PoisonError::into_inner);
         let within = |old: &Range<u64>| covers.start <= old.start && old.end <= covers.end;
-        let (replaced, mut kept): (Vec<_>, Vec<_>) =
+        let (replaced, mut graphs): (Vec<_>, Vec<_>) =
             sealed.iter().cloned().partition(|old| within(old.covers()));
-        kept.push(Arc::new(graph));
-        kept.sort_by_key(|graph| graph.covers().start);
-        *sealed = Arc::new(kept);
+        graphs.push(Arc::new(graph));
+        graphs.sort_by_key(|graph| graph.covers().start);
+        *sealed = Arc::new(graphs);
         for old in replaced.iter().filter(|old| *old.covers() != covers) {
             let _ = fs::remove_file(self.path_of(old.covers()));
         }
@@ -198,7 +198,7 @@ impl Graphs {
 struct Step {
     covers: Range<u64>,
     /// Of the records it takes in, in the order they were written.
-    places: Vec<(u32, Slot)>,
+    locations: Vec<(u32, VectorLocation)>,
     /// Holds all before them.
     onto: Option<Arc<Graph>>,
 }
@@ -213,7 +213,7 @@ fn is_due(set: &VectorSet, open: u64, onto: Option<&Arc<Graph>>) -> bool {
 /// Whether all is well, as far as counts tell that are kept at hand: most commits change little.
 fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     let Some(least) = sealed.iter().map(|graph| graph.keys()).min() else { return false };
-    let open: u64 = set.since(reached(sealed)).iter().map(|docid| set.place(docid).count() as u64).sum();
+    let open: u64 = set.since(reached(sealed)).iter().map(|docid| set.location(docid).count() as u64).sum();
     let keys: u64 = sealed.iter().map(|graph| graph.keys()).sum();
     let dead = keys.saturating_sub(set.vectors() - open);
     dead * 4 <= least && !is_due(set, open, sealed.last())
@@ -226,11 +226,15 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
     }
     let bytes = code_bytes(set.shape().dimensions) as u64;
     let most = GRAPH_VECTORS_MAX.min(GRAPH_BYTES_MAX / bytes).max(1);
-    let places = set.places();
-    let count = |covers: &Range<u64>| -> u64 { counted(within(&places, covers)) };
+    let locations = set.locations();
+    let count = |covers: &Range<u64>| -> u64 { counted(within(&locations, covers)) };
     let step = |covers: Range<u64>, onto: Option<&Arc<Graph>>| {
         let from = onto.map_or(covers.start, |graph| graph.covers().end);
-        Some(Step { places: within(&places, &(from..covers.end)).to_vec(), covers, onto: onto.cloned() })
+        Some(Step {
+            locations: within(&locations, &(from..covers.end)).to_vec(),
+            covers,
+            onto: onto.cloned(),
+        })
     };
     let end = set.sequence();
     // More dead than a quarter: made anew, the last one with all that came since.
@@ -249,22 +253,22 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
         return step(graph.covers().start..end, Some(graph));
     }
     let mut taken = 0;
-    let next = within(&places, &(from..end)).iter().find(|(_, place)| {
-        taken += place.count() as u64;
+    let next = within(&locations, &(from..end)).iter().find(|(_, location)| {
+        taken += location.count() as u64;
         taken > most
     });
     // At least one record, however many vectors it has.
-    step(from..next.map_or(end, |(_, place)| place.sequence().max(from + 1)), None)
+    step(from..next.map_or(end, |(_, location)| location.sequence().max(from + 1)), None)
 }
 
 /// Those of `places`, which are in the order they were written, whose records are in `covers`.
-fn within<'p>(places: &'p [(u32, Slot)], covers: &Range<u64>) -> &'p [(u32, Slot)] {
-    let before = |end: u64| places.partition_point(|(_, place)| place.sequence() < end);
-    &places[before(covers.start)..before(covers.end)]
+fn within<'p>(locations: &'p [(u32, VectorLocation)], covers: &Range<u64>) -> &'p [(u32, VectorLocation)] {
+    let before = |end: u64| locations.partition_point(|(_, location)| location.sequence() < end);
+    &locations[before(covers.start)..before(covers.end)]
 }
 
-fn counted(places: &[(u32, Slot)]) -> u64 {
-    places.iter().map(|(_, place)| place.count() as u64).sum()
+fn counted(locations: &[(u32, VectorLocation)]) -> u64 {
+    locations.iter().map(|(_, location)| location.count() as u64).sum()
 }
 
 /// What all logs that one is rewritten to have in common.

@@ -17,10 +17,10 @@ mod pending_embeddings;
 mod readback;
 mod recent;
 mod sent;
-mod set;
 mod staged_vectors;
-mod table;
 mod vector_index;
+mod vector_locations;
+mod vector_set;
 mod vectors;
 mod walk;
 
@@ -34,11 +34,11 @@ pub use nearest::{Nearest, Neighbours, Path};
 pub use pending_embeddings::{Asked, VectorPage, Want};
 pub use readback::shown;
 pub use sent::DocumentVectors;
-pub use set::VectorSet;
 pub use staged_vectors::{
     ChangedVectors, CurrentVectors, CurrentVectorsOf, Reading, Reconfiguration, Remake, StagedVectors,
 };
 pub use vector_index::VectorIndex;
+pub use vector_set::VectorSet;
 pub use vectors::{DIRECTORY, Vectors};
 
 #[cfg(test)]

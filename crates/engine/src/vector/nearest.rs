@@ -19,8 +19,8 @@ use super::limits::{
     EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX,
     SHARED_SCAN_MIN, VECTORS_PER_LOOK, WALK_COST,
 };
-use super::set::VectorSet;
 use super::vector_index::VectorIndex;
+use super::vector_set::VectorSet;
 use crate::error::Result;
 use crate::store::ascending;
 use crate::threads::{self, in_parallel};
@@ -197,7 +197,7 @@ impl Nearest {
         let outside = set.since(reached(sealed));
         let mut proposed = Vec::new();
         for graph in sealed.iter() {
-            let alive = |key: Key| key.is_of(set.place(key.docid()).sequence());
+            let alive = |key: Key| key.is_of(set.location(key.docid()).sequence());
             let is_whole = outside.is_empty() && graph.keys() == set.vectors();
             for code in &self.codes {
                 proposed.extend(match (is_whole, docids.len() == embedded.len()) {

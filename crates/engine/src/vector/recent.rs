@@ -10,10 +10,10 @@ pub(super) struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
 
 impl Recent {
     pub(super) fn get(&self, from: u64, find: impl FnOnce() -> RoaringBitmap) -> Arc<RoaringBitmap> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*kept {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*cached {
             Some((known, documents)) if *known == from => Arc::clone(documents),
-            _ => Arc::clone(&kept.insert((from, Arc::new(find()))).1),
+            _ => Arc::clone(&cached.insert((from, Arc::new(find()))).1),
         }
     }
 

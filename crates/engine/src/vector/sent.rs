@@ -50,7 +50,7 @@ pub fn vectors_in<'d>(document: &'d Map<String, Value>, id: &str) -> Result<Opti
 ///
 /// # Errors
 /// `invalid_vectors_type`.
-pub fn kept_raw(id: &str, name: &str, value: &Value) -> Result<Value> {
+pub fn stored_entry(id: &str, name: &str, value: &Value) -> Result<Value> {
     match value {
         Value::Null => Ok(Value::Array(Vec::new())),
         Value::Array(_) => Ok(value.clone()),

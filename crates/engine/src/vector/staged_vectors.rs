@@ -22,10 +22,10 @@ use super::log::{LogWriter, Record, Shape};
 use super::missing_vectors::MissingVectors;
 use super::pending_embeddings::{Asked, NO_FRAGMENT, VectorPage, Want};
 use super::readback::entry;
-use super::sent::{DocumentVectors, Sent, kept_raw, read_sent, vectors_in};
-use super::set::VectorSet;
+use super::sent::{DocumentVectors, Sent, read_sent, stored_entry, vectors_in};
 use super::vector_index::VectorIndex;
-use super::vectors::{DIRECTORY, Kept, LOG_SUFFIX, Vectors};
+use super::vector_set::VectorSet;
+use super::vectors::{DIRECTORY, EmbedderVectors, LOG_SUFFIX, Vectors};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
@@ -140,7 +140,7 @@ impl StagedVectors {
     }
 
     /// What is known of a document under an embedder.
-    pub fn standing(&self, name: &str, docid: u32) -> Option<CurrentVectors> {
+    pub fn current(&self, name: &str, docid: u32) -> Option<CurrentVectors> {
         let staged = self.embedders.get(name)?;
         match staged.changes.get(&docid) {
             Some(changed) => changed.as_ref().map(CurrentVectors::from),
@@ -171,7 +171,7 @@ impl StagedVectors {
     ) {
         let mut of = None;
         for (at, staged) in self.embedders.values_mut().enumerate() {
-            let Some((_, asked)) = asked.iter().find(|(place, _)| usize::from(*place) == at) else {
+            let Some((_, asked)) = asked.iter().find(|(index, _)| usize::from(*index) == at) else {
                 continue;
             };
             match asked {
@@ -187,13 +187,13 @@ impl StagedVectors {
     }
 
     /// Documents that the server has to embed before the batch can be committed, once for each embedder.
-    pub fn work_count(&self) -> u64 {
+    pub fn pending_count(&self) -> u64 {
         self.embedders.values().map(|staged| staged.wants.len() as u64).sum()
     }
 
     /// What is wanted of the embedder at a place among all, from a docid on; None after the last embedder.
-    pub fn wants(&self, place: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
-        let (name, staged) = self.embedders.iter().nth(place)?;
+    pub fn wants(&self, at: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
+        let (name, staged) = self.embedders.iter().nth(at)?;
         Some((name, staged.wants.range(from..).map(|(docid, want)| (*docid, want))))
     }
 
@@ -210,7 +210,7 @@ impl StagedVectors {
     ///
     /// # Errors
     /// Internal, if a page contradicts itself or the embedder.
-    pub fn fulfil(&mut self, page: &VectorPage) -> Result<()> {
+    pub fn add_page(&mut self, page: &VectorPage) -> Result<()> {
         let Some(staged) = self.embedders.get_mut(&page.embedder) else { return Ok(()) };
         let dimensions = staged.embedder.dimensions.unwrap_or(0);
         let wrong = || Error::internal("vectors cannot be taken in", "their numbers do not match");
@@ -219,11 +219,11 @@ impl StagedVectors {
             let slots = slot..slot + usize::from(*count);
             slot = slots.end;
             let numbers = page.fragments.get(slots.clone()).ok_or_else(wrong)?;
-            let kept = page.kept.get(slots).ok_or_else(wrong)?;
+            let reused = page.kept.get(slots).ok_or_else(wrong)?;
             let before = staged.state(*docid).unwrap_or_default();
             let mut made = Vec::with_capacity(numbers.len() * dimensions);
-            for (number, kept) in numbers.iter().zip(kept) {
-                let row = if *kept == 1 {
+            for (number, reused) in numbers.iter().zip(reused) {
+                let row = if *reused == 1 {
                     let known = before.fragments.as_deref().unwrap_or_default();
                     let at = known.iter().position(|known| known == number).ok_or_else(wrong)?;
                     before.rows.chunks_exact(dimensions.max(1)).nth(at)
@@ -276,27 +276,27 @@ impl StagedVectors {
         document: &Map<String, Value>,
         id: &str,
         before: Option<CurrentVectorsOf<'_>>,
-        lacking: &mut MissingVectors,
+        missing: &mut MissingVectors,
     ) -> Result<Reading> {
         let vectors = vectors_in(document, id)?;
         let mut reading = Reading::default();
-        for (place, (name, staged)) in (0..=u8::MAX).zip(&self.embedders) {
+        for (index, (name, staged)) in (0..=u8::MAX).zip(&self.embedders) {
             let sent = vectors.and_then(|vectors| vectors.get(name));
             let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
             match state_after(before.map(|before| before(name)), sent, &staged.embedder) {
-                After::MissingVectors => lacking.note(id, &staged.embedder),
+                After::MissingVectors => missing.note(id, &staged.embedder),
                 After::Same => {}
-                After::Anew => reading.asked.push((place, Asked::Anew)),
-                After::Compared => reading.asked.push((place, Asked::Compared)),
+                After::Anew => reading.asked.push((index, Asked::Anew)),
+                After::Compared => reading.asked.push((index, Asked::Compared)),
                 After::Changed(state) => {
-                    reading.asked.push((place, Asked::Nothing));
+                    reading.asked.push((index, Asked::Nothing));
                     reading.staged.insert(name.clone(), state);
                 }
             }
         }
         for (name, value) in vectors.into_iter().flatten() {
             if !self.embedders.contains_key(name) {
-                kept_raw(id, name, value)?;
+                stored_entry(id, name, value)?;
             }
         }
         Ok(reading)
@@ -307,8 +307,8 @@ impl StagedVectors {
         let Some(Value::Object(vectors)) = document.get_mut("_vectors") else { return };
         vectors.retain(|name, _| !self.embedders.contains_key(name));
         for (name, value) in vectors.iter_mut() {
-            if let Ok(kept) = kept_raw("", name, value) {
-                *value = kept;
+            if let Ok(stored) = stored_entry("", name, value) {
+                *value = stored;
             }
         }
         if vectors.is_empty() {
@@ -359,23 +359,23 @@ impl StagedVectors {
             abandoned,
             remakes,
             gone,
-            lacking: MissingVectors::default(),
+            missing: MissingVectors::default(),
         })
     }
 
     /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
     pub fn write(&self, directory: &Path) -> Result<Vectors> {
-        let mut kept = BTreeMap::new();
+        let mut embedders = BTreeMap::new();
         for (name, staged) in &self.embedders {
             let unchanged = staged.changes.is_empty();
             let same_base = staged.base().filter(|base| base.shape() == staged.shape());
-            if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.kept(name)) {
-                kept.insert(name.clone(), Arc::clone(known));
+            if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.of_embedder(name)) {
+                embedders.insert(name.clone(), Arc::clone(known));
             } else if let Some(index) = write_embedder(staged, &directory.join(DIRECTORY))? {
-                kept.insert(name.clone(), Arc::new(Kept::written(index)));
+                embedders.insert(name.clone(), Arc::new(EmbedderVectors::written(index)));
             }
         }
-        Ok(Vectors::written(kept))
+        Ok(Vectors::written(embedders))
     }
 }
 
@@ -454,7 +454,7 @@ enum After {
 /// What a document has after it was sent. `before`: None for a new document.
 fn state_after(before: Option<Option<CurrentVectors>>, sent: Option<Sent>, embedder: &Embedder) -> After {
     let (is_new, known) = (before.is_none(), before.flatten());
-    let skips = known.is_some_and(|standing| standing.skip_regenerate);
+    let skips = known.is_some_and(|current| current.skip_regenerate);
     match sent {
         // What the client once gave stays for an embedder that makes nothing itself.
         None if skips || (known.is_some() && embedder.is_user_provided()) => After::Same,
@@ -532,7 +532,7 @@ pub struct Reconfiguration {
     abandoned: Vec<String>,
     remakes: BTreeMap<String, Remake>,
     gone: Vec<(String, StagedEmbedder)>,
-    lacking: MissingVectors,
+    missing: MissingVectors,
 }
 
 impl Reconfiguration {
@@ -559,7 +559,7 @@ impl Reconfiguration {
             taken |= sent.is_some();
             let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
             match state_after(None, sent, &staged.embedder) {
-                After::MissingVectors => self.lacking.note(id, &staged.embedder),
+                After::MissingVectors => self.missing.note(id, &staged.embedder),
                 After::Same => {}
                 After::Anew | After::Compared => staged.want(docid, Want::Anew),
                 After::Changed(state) => {
@@ -569,7 +569,7 @@ impl Reconfiguration {
         }
         for staged in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
             if !staged.skips(docid) {
-                self.lacking.note(id, &staged.embedder);
+                self.missing.note(id, &staged.embedder);
             }
         }
         Ok(taken)
@@ -611,7 +611,7 @@ impl Reconfiguration {
     /// # Errors
     /// `vector_embedding_error` if documents lack vectors which only their user can provide.
     pub fn finish(self) -> Result<StagedVectors> {
-        self.lacking.check()?;
+        self.missing.check()?;
         Ok(StagedVectors { base: self.base, embedders: self.after })
     }
 }

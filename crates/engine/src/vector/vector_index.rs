@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::graphs::Graphs;
-use super::set::VectorSet;
+use super::vector_set::VectorSet;
 use crate::error::Result;
 
 /// The vectors of one embedder, as one commit sees them, and graphs over them. Cheap to clone.

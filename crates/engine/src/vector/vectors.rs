@@ -10,8 +10,8 @@ use roaring::RoaringBitmap;
 use super::flags::Flags;
 use super::graphs::{GRAPH_SUFFIX, lineage_of};
 use super::log::Log;
-use super::set::VectorSet;
 use super::vector_index::VectorIndex;
+use super::vector_set::VectorSet;
 use crate::error::{Context, Result};
 use crate::store::{Snapshot, VectorLog};
 
@@ -21,19 +21,19 @@ pub const DIRECTORY: &str = "vectors";
 /// The vectors of every embedder that has any.
 #[derive(Default)]
 pub struct Vectors {
-    kept: BTreeMap<String, Arc<Kept>>,
+    embedders: BTreeMap<String, Arc<EmbedderVectors>>,
     /// Of a batch that is not written: takes the place of what was read.
     preview: Option<BTreeMap<String, Flags>>,
 }
 
 /// The vectors of one embedder, read or not.
-pub struct Kept {
+pub struct EmbedderVectors {
     reference: VectorLog,
     path: PathBuf,
     read: OnceLock<VectorIndex>,
 }
 
-impl Kept {
+impl EmbedderVectors {
     /// Vectors that were just written.
     pub fn written(index: VectorIndex) -> Self {
         let set = index.set();
@@ -60,21 +60,24 @@ impl Kept {
 impl Vectors {
     /// Those of a commit in `directory`, unread.
     pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>) -> Self {
-        let kept = |(name, reference): (&String, &VectorLog)| {
+        let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
-            (name.clone(), Arc::new(Kept { reference: reference.clone(), path, read: OnceLock::new() }))
+            (
+                name.clone(),
+                Arc::new(EmbedderVectors { reference: reference.clone(), path, read: OnceLock::new() }),
+            )
         };
-        Self { kept: logs.iter().map(kept).collect(), preview: None }
+        Self { embedders: logs.iter().map(unread).collect(), preview: None }
     }
 
     /// Those of a batch that was just written.
-    pub fn written(kept: BTreeMap<String, Arc<Kept>>) -> Self {
-        Self { kept, preview: None }
+    pub fn written(embedders: BTreeMap<String, Arc<EmbedderVectors>>) -> Self {
+        Self { embedders, preview: None }
     }
 
     /// Those of a batch that is not written, as far as filters look at them.
     pub fn preview(flags: BTreeMap<String, Flags>) -> Self {
-        Self { kept: BTreeMap::new(), preview: Some(flags) }
+        Self { embedders: BTreeMap::new(), preview: Some(flags) }
     }
 
     /// Those of a snapshot.
@@ -84,17 +87,17 @@ impl Vectors {
 
     /// What a commit says of them.
     pub fn logs(&self) -> BTreeMap<String, VectorLog> {
-        self.kept.iter().map(|(name, kept)| (name.clone(), kept.reference.clone())).collect()
+        self.embedders.iter().map(|(name, vectors)| (name.clone(), vectors.reference.clone())).collect()
     }
 
     /// Read or not, to be kept by the next commit.
-    pub fn kept(&self, embedder: &str) -> Option<&Arc<Kept>> {
-        self.kept.get(embedder)
+    pub fn of_embedder(&self, embedder: &str) -> Option<&Arc<EmbedderVectors>> {
+        self.embedders.get(embedder)
     }
 
     /// The vectors of an embedder; None if it has none.
     pub fn index(&self, embedder: &str) -> Result<Option<VectorIndex>> {
-        self.kept.get(embedder).map(|kept| kept.index()).transpose()
+        self.embedders.get(embedder).map(|vectors| vectors.index()).transpose()
     }
 
     /// Which documents have what under an embedder.
@@ -108,8 +111,8 @@ impl Vectors {
     /// Vectors of all embedders, and documents that have any.
     pub fn counts(&self) -> Result<(u64, u64)> {
         let (mut vectors, mut embedded) = (0, RoaringBitmap::new());
-        for kept in self.kept.values() {
-            let index = kept.index()?;
+        for embedder in self.embedders.values() {
+            let index = embedder.index()?;
             let set = index.set();
             vectors += set.vectors();
             embedded |= &set.flags().embedded;
@@ -119,12 +122,12 @@ impl Vectors {
 
     /// Reads every log anew. Gives what does not check out.
     pub fn damages(&self) -> Vec<(PathBuf, String)> {
-        let check = |kept: &Arc<Kept>| {
-            let log = Log::open(&kept.path, kept.reference.bytes);
-            let outcome = log.and_then(|log| VectorSet::read(log, kept.reference.sequence));
-            outcome.err().map(|error| (kept.path.clone(), error.to_string()))
+        let check = |vectors: &Arc<EmbedderVectors>| {
+            let log = Log::open(&vectors.path, vectors.reference.bytes);
+            let outcome = log.and_then(|log| VectorSet::read(log, vectors.reference.sequence));
+            outcome.err().map(|error| (vectors.path.clone(), error.to_string()))
         };
-        self.kept.values().filter_map(check).collect()
+        self.embedders.values().filter_map(check).collect()
     }
 
     /// Bytes that vectors take in the directory of an index.
@@ -136,7 +139,8 @@ impl Vectors {
     /// Removes logs that no commit refers to any more. What cannot be removed is left for the next time.
     pub fn remove_stale(&self, directory: &Path) {
         let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return };
-        let live: HashSet<&str> = self.kept.values().map(|kept| kept.reference.file.as_str()).collect();
+        let live: HashSet<&str> =
+            self.embedders.values().map(|vectors| vectors.reference.file.as_str()).collect();
         let lineages: HashSet<String> = live.iter().map(|name| lineage_of(Path::new(name))).collect();
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -153,27 +157,30 @@ impl Vectors {
 
     /// Sees to the graphs of all vectors that were read.
     pub fn tend(&self) {
-        self.kept.values().filter_map(|kept| kept.read.get()).for_each(VectorIndex::tend);
+        self.embedders.values().filter_map(|vectors| vectors.read.get()).for_each(VectorIndex::tend);
     }
 
     /// Stops what is done in the background, soon and for good.
     pub fn stop(&self) {
-        self.kept.values().filter_map(|kept| kept.read.get()).for_each(|index| index.graphs().stop());
+        self.embedders
+            .values()
+            .filter_map(|vectors| vectors.read.get())
+            .for_each(|index| index.graphs().stop());
     }
 
     /// Copies the logs, as far as they count, and the graphs there are, below `target`.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         let directory = target.join(DIRECTORY);
-        for kept in self.kept.values() {
-            let context = || format!("{} could not be copied", kept.path.display());
+        for vectors in self.embedders.values() {
+            let context = || format!("{} could not be copied", vectors.path.display());
             fs::create_dir_all(&directory).context(context())?;
-            let copy = directory.join(&kept.reference.file);
-            fs::copy(&kept.path, &copy).context(context())?;
+            let copy = directory.join(&vectors.reference.file);
+            fs::copy(&vectors.path, &copy).context(context())?;
             let file = fs::OpenOptions::new().write(true).open(&copy).context(context())?;
             // A commit may have appended while the copy was made.
-            file.set_len(kept.reference.bytes).context(context())?;
+            file.set_len(vectors.reference.bytes).context(context())?;
             file.sync_all().context(context())?;
-            copy_graphs(&kept.path, &directory);
+            copy_graphs(&vectors.path, &directory);
         }
         Ok(())
     }

@@ -235,18 +235,18 @@ fn batch_of(folder: &Path, uid: u64) -> Json {
 
 /// Carries out what was acknowledged, on a map.
 fn oracle(last: u64) -> String {
-    let mut kept: BTreeMap<u64, Json> = BTreeMap::new();
+    let mut expected: BTreeMap<u64, Json> = BTreeMap::new();
     for uid in 2..=last {
         for id in named(uid) {
             match said(uid, id) {
-                Some(v) => kept.insert(id, v),
-                None => kept.remove(&id),
+                Some(v) => expected.insert(id, v),
+                None => expected.remove(&id),
             };
         }
     }
     let float = |it: &Json| json!(it.as_i64().unwrap() as f32);
     let floats = |v: &Json| -> Json { v.as_array().unwrap().iter().map(float).collect() };
-    let told = kept.iter().map(|(id, v)| {
+    let told = expected.iter().map(|(id, v)| {
         let embeddings: Json = v.as_array().unwrap().iter().map(floats).collect();
         json!({"id": id, "_vectors": {"v": {"embeddings": embeddings, "regenerate": false}}}).to_string()
     });

@@ -244,10 +244,10 @@ fn a_mostly_dead_log_is_rewritten_and_says_the_same() {
     }
     let bytes = fs::metadata(log_of(&path)).unwrap().len();
     assert!(bytes < 4 * 200 * 512 * 4, "{bytes} bytes of 200 documents");
-    let kept = stored(&index);
-    assert_eq!(kept[3].1, json!([vector(3 + 49)]));
+    let before = stored(&index);
+    assert_eq!(before[3].1, json!([vector(3 + 49)]));
     drop(index);
-    assert_eq!(stored(&Index::open(&path, LIMITS).unwrap()), kept);
+    assert_eq!(stored(&Index::open(&path, LIMITS).unwrap()), before);
 }
 
 #[test]

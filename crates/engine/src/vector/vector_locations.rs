@@ -8,7 +8,7 @@ const PAGE_ENTRIES: usize = 4096;
 
 /// Where the vectors of a document lie in their log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Slot {
+pub struct VectorLocation {
     /// First byte of the first vector.
     pub offset: u64,
     /// Sequence number of the record, 56 bits, above the number of vectors in it.
@@ -17,7 +17,7 @@ pub struct Slot {
     pub code: u32,
 }
 
-impl Slot {
+impl VectorLocation {
     /// Of `count` vectors written as record `sequence`, with codes from `code` on.
     pub fn new(offset: u64, sequence: u64, count: u8, code: u32) -> Self {
         Self { offset, packed: sequence << 8 | u64::from(count), code }
@@ -45,15 +45,15 @@ struct Page {
 
 /// Places by docid. Cheap to clone; pages are shared until one of them changes.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct VectorLocations {
     pages: Vec<Option<Arc<Page>>>,
 }
 
-impl Table {
+impl VectorLocations {
     /// Nowhere, without vectors, for documents never put.
-    pub fn get(&self, docid: u32) -> Slot {
+    pub fn get(&self, docid: u32) -> VectorLocation {
         let (page, at) = self.page(docid);
-        page.map_or_else(Slot::default, |page| Slot {
+        page.map_or_else(VectorLocation::default, |page| VectorLocation {
             offset: page.offsets[at],
             packed: page.packed[at],
             code: page.codes[at],
@@ -72,7 +72,7 @@ impl Table {
     }
 
     /// Changes one entry.
-    pub fn put(&mut self, docid: u32, place: Slot) {
+    pub fn put(&mut self, docid: u32, location: VectorLocation) {
         let at = docid as usize;
         let page = at / PAGE_ENTRIES;
         if page >= self.pages.len() {
@@ -80,10 +80,10 @@ impl Table {
         }
         let page = Arc::make_mut(self.pages[page].get_or_insert_with(|| Arc::new(Page::default())));
         let at = at % PAGE_ENTRIES;
-        page.offsets[at] = place.offset;
-        page.packed[at] = place.packed;
-        page.codes[at] = place.code;
-        page.counts[at] = place.count() as u8;
+        page.offsets[at] = location.offset;
+        page.packed[at] = location.packed;
+        page.codes[at] = location.code;
+        page.counts[at] = location.count() as u8;
     }
 }
 

@@ -12,7 +12,7 @@ use super::limits::EXACT_MAX;
 use super::log::{Log, Record, Shape};
 use super::recent::Recent;
 use super::sent::DocumentVectors;
-use super::table::{Slot, Table};
+use super::vector_locations::{VectorLocation, VectorLocations};
 use crate::error::Result;
 
 /// The vectors of one embedder. Never changes.
@@ -20,7 +20,7 @@ use crate::error::Result;
 pub struct VectorSet {
     log: Log,
     recent: Recent,
-    table: Table,
+    locations: VectorLocations,
     codes: Codes,
     flags: Flags,
     vectors: u64,
@@ -38,7 +38,7 @@ impl VectorSet {
         Self {
             recent: Recent::default(),
             log,
-            table: Table::default(),
+            locations: VectorLocations::default(),
             codes: Codes::default(),
             flags: Flags::default(),
             vectors: 0,
@@ -71,21 +71,21 @@ impl VectorSet {
 
     fn take(&mut self, record: Record) {
         let docid = record.docid;
-        let before = self.table.get(docid);
+        let before = self.locations.get(docid);
         self.vectors -= before.count() as u64;
-        if before != Slot::default() {
+        if before != VectorLocation::default() {
             self.live_bytes -= self.record_bytes(docid, before.count());
         }
         self.recent.note(docid, record.count > 0);
         let code = self.encode(&record);
-        let place = Slot::new(record.offset, record.sequence, record.count, code);
-        self.table.put(docid, if record.gone { Slot::default() } else { place });
+        let location = VectorLocation::new(record.offset, record.sequence, record.count, code);
+        self.locations.put(docid, if record.gone { VectorLocation::default() } else { location });
         self.vectors += u64::from(record.count);
         self.live_bytes += if record.gone { 0 } else { record.bytes };
         self.flags.put(docid, record.count > 0, record.user_provided, record.skip_regenerate);
         self.flags.put_fragments(docid, self.log.fragments(&record));
         let undirected = !self.shape().binary
-            && (0..usize::from(record.count)).any(|slot| self.has_no_direction(place, slot));
+            && (0..usize::from(record.count)).any(|slot| self.has_no_direction(location, slot));
         if undirected {
             self.undirected.insert(docid)
         } else {
@@ -114,8 +114,8 @@ impl VectorSet {
         Record::bytes_of(self.shape(), count) + fragments as u64
     }
 
-    fn has_no_direction(&self, place: Slot, slot: usize) -> bool {
-        self.log.vector(place.offset, slot)[..4] == 0f32.to_le_bytes()
+    fn has_no_direction(&self, location: VectorLocation, slot: usize) -> bool {
+        self.log.vector(location.offset, slot)[..4] == 0f32.to_le_bytes()
     }
 
     /// How its vectors are written.
@@ -137,7 +137,7 @@ impl VectorSet {
     pub fn since(&self, reached: u64) -> Arc<RoaringBitmap> {
         self.recent.get(reached, || {
             let embedded = self.flags.embedded.iter();
-            embedded.filter(|docid| self.table.get(*docid).sequence() >= reached).collect()
+            embedded.filter(|docid| self.locations.get(*docid).sequence() >= reached).collect()
         })
     }
 
@@ -167,8 +167,8 @@ impl VectorSet {
     }
 
     /// Where the vectors of a document lie.
-    pub fn place(&self, docid: u32) -> Slot {
-        self.table.get(docid)
+    pub fn location(&self, docid: u32) -> VectorLocation {
+        self.locations.get(docid)
     }
 
     /// What is known of a document; None if nothing is.
@@ -179,16 +179,16 @@ impl VectorSet {
             return None;
         }
         let rows = self.stored(docid).flat_map(|vector| self.shape().components(vector)).collect();
-        let place = self.table.get(docid);
+        let location = self.locations.get(docid);
         let fragments = self.flags.is_fragmented(docid);
-        let fragments = fragments.then(|| self.log.fragments_at(place.offset, place.count()).to_vec());
+        let fragments = fragments.then(|| self.log.fragments_at(location.offset, location.count()).to_vec());
         Some(DocumentVectors { user_provided, skip_regenerate, rows, fragments })
     }
 
     /// The vectors of a document in the form they are stored in.
     pub fn stored(&self, docid: u32) -> impl Iterator<Item = &[u8]> {
-        let place = self.table.get(docid);
-        (0..place.count()).map(move |slot| self.log.vector(place.offset, slot))
+        let location = self.locations.get(docid);
+        (0..location.count()).map(move |slot| self.log.vector(location.offset, slot))
     }
 
     /// Has memory fetch the vectors of a document, which are compared soon.
@@ -197,9 +197,9 @@ impl VectorSet {
     }
 
     /// The codes of a document's vectors, if vectors have any.
-    pub fn codes(&self, place: Slot) -> impl Iterator<Item = &[i8]> {
+    pub fn codes(&self, location: VectorLocation) -> impl Iterator<Item = &[i8]> {
         let dimensions = self.shape().dimensions;
-        (0..place.count() as u32).map(move |slot| self.codes.get(place.code + slot, dimensions))
+        (0..location.count() as u32).map(move |slot| self.codes.get(location.code + slot, dimensions))
     }
 
     /// Between which bounds lies, for each of `docids`, the least distance between its vectors and those with codes
@@ -214,7 +214,7 @@ impl VectorSet {
         // Of each code, whose it is among `docids`.
         let mut owners: Vec<(u32, u32)> = Vec::with_capacity(docids.len() + SIDE_BY_SIDE);
         for (at, docid) in docids.iter().enumerate() {
-            owners.extend(self.table.codes(*docid).map(|code| (at as u32, code)));
+            owners.extend(self.locations.codes(*docid).map(|code| (at as u32, code)));
         }
         let Some(any) = owners.first().copied() else { return };
         // What is left over at the end is filled up with one of them.
@@ -255,19 +255,20 @@ impl VectorSet {
     }
 
     /// Documents with vectors, and where those lie, in the order they were written.
-    pub fn places(&self) -> Vec<(u32, Slot)> {
+    pub fn locations(&self) -> Vec<(u32, VectorLocation)> {
         let embedded = self.flags.embedded.iter();
-        let mut places: Vec<(u32, Slot)> = embedded.map(|docid| (docid, self.table.get(docid))).collect();
-        places.sort_unstable_by_key(|(_, place)| place.sequence());
-        places
+        let mut locations: Vec<(u32, VectorLocation)> =
+            embedded.map(|docid| (docid, self.locations.get(docid))).collect();
+        locations.sort_unstable_by_key(|(_, location)| location.sequence());
+        locations
     }
 
     /// Live records in the order they were written.
     pub fn records(&self) -> Result<Vec<Record>> {
         let mut live = Vec::new();
         self.log.each(0, |record| {
-            let place = self.table.get(record.docid);
-            if place != Slot::default() && place.sequence() == record.sequence {
+            let location = self.locations.get(record.docid);
+            if location != VectorLocation::default() && location.sequence() == record.sequence {
                 live.push(record);
             }
         })?;
