@@ -24,7 +24,8 @@ use super::codes::{code_bytes, code_distance, has_direction};
 use super::limits::{CONNECTIVITY, EXPANSION_ADD, LIST_MIN};
 use super::vector_locations::VectorLocation;
 use super::vector_set::VectorSet;
-use super::walk::{Near, Walkable};
+use super::walk::Near;
+use super::walkable::Walkable;
 use crate::error::{Context, Error, Result};
 
 const MAGIC: &[u8; 8] = b"SIFTGRF2";

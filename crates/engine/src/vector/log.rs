@@ -26,6 +26,9 @@ use super::sent::DocumentVectors;
 use crate::error::{Context, Error, Result};
 use crate::store::sync_directory;
 
+/// Names of logs end with it.
+pub const LOG_SUFFIX: &str = ".log";
+
 const MAGIC: &[u8; 8] = b"SIFTVEC1";
 const HEADER_BYTES: u64 = 16;
 const HEAD_BYTES: usize = 20;

@@ -4,26 +4,34 @@
 
 mod bounds;
 mod codes;
+mod current_vectors;
 mod distance;
 mod embedder;
+mod embedder_vectors;
 mod flags;
 mod graph;
 mod graphs;
 mod limits;
 mod log;
+mod log_update;
 mod missing_vectors;
 mod nearest;
 mod pending_embeddings;
 mod readback;
 mod recent;
+mod reconfiguration;
 mod sent;
+mod staged_embedder;
 mod staged_vectors;
+mod state_after;
 mod vector_index;
 mod vector_locations;
 mod vector_set;
 mod vectors;
 mod walk;
+mod walkable;
 
+pub use current_vectors::{CurrentVectors, CurrentVectorsOf};
 pub use distance::similarity;
 pub use embedder::{Embedder, embedders_of};
 pub use flags::Flags;
@@ -33,10 +41,9 @@ pub use missing_vectors::MissingVectors;
 pub use nearest::{Nearest, Neighbours, Path};
 pub use pending_embeddings::{Asked, VectorPage, Want};
 pub use readback::shown;
+pub use reconfiguration::{Reconfiguration, Remake};
 pub use sent::DocumentVectors;
-pub use staged_vectors::{
-    ChangedVectors, CurrentVectors, CurrentVectorsOf, Reading, Reconfiguration, Remake, StagedVectors,
-};
+pub use staged_vectors::{ChangedVectors, Reading, StagedVectors};
 pub use vector_index::VectorIndex;
 pub use vector_set::VectorSet;
 pub use vectors::{DIRECTORY, Vectors};

@@ -11,21 +11,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use roaring::RoaringBitmap;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::embedder::{Embedder, embedders_of};
-use super::flags::Flags;
-use super::graphs::lineage_of;
-use super::log::{LogWriter, Record, Shape};
+use super::current_vectors::{CurrentVectors, CurrentVectorsOf};
+use super::embedder::embedders_of;
+use super::embedder_vectors::EmbedderVectors;
+use super::log_update::write_embedder;
 use super::missing_vectors::MissingVectors;
 use super::pending_embeddings::{Asked, NO_FRAGMENT, VectorPage, Want};
-use super::readback::entry;
-use super::sent::{DocumentVectors, Sent, read_sent, stored_entry, vectors_in};
-use super::vector_index::VectorIndex;
-use super::vector_set::VectorSet;
-use super::vectors::{DIRECTORY, EmbedderVectors, LOG_SUFFIX, Vectors};
+use super::sent::{DocumentVectors, read_sent, stored_entry, vectors_in};
+use super::staged_embedder::StagedEmbedder;
+use super::state_after::{After, state_after};
+use super::vectors::{DIRECTORY, Vectors};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
@@ -41,86 +38,11 @@ pub struct Reading {
     pub asked: Vec<(u8, Asked)>,
 }
 
-/// What the client has said so far of a document's vectors.
-#[derive(Debug, Clone, Copy)]
-pub struct CurrentVectors {
-    /// They are never made anew.
-    pub skip_regenerate: bool,
-}
-
-/// How a document stands with an embedder, by its name; None: it has no vectors of it.
-pub type CurrentVectorsOf<'a> = &'a dyn Fn(&str) -> Option<CurrentVectors>;
-
-impl From<&DocumentVectors> for CurrentVectors {
-    fn from(vectors: &DocumentVectors) -> Self {
-        Self { skip_regenerate: vectors.skip_regenerate }
-    }
-}
-
 /// Embedders and vectors as the batch leaves them.
 #[derive(Clone, Default)]
 pub struct StagedVectors {
-    base: Arc<Vectors>,
-    embedders: BTreeMap<String, StagedEmbedder>,
-}
-
-#[derive(Clone)]
-struct StagedEmbedder {
-    embedder: Embedder,
-    /// None: it starts from nothing.
-    base: Option<VectorIndex>,
-    /// None: the document has nothing any more.
-    changes: BTreeMap<u32, Option<DocumentVectors>>,
-    wants: BTreeMap<u32, Want>,
-}
-
-impl StagedEmbedder {
-    fn new(embedder: Embedder, base: Option<VectorIndex>) -> Self {
-        Self { embedder, base, changes: BTreeMap::new(), wants: BTreeMap::new() }
-    }
-
-    fn base(&self) -> Option<&VectorSet> {
-        self.base.as_ref().map(VectorIndex::set)
-    }
-
-    fn state(&self, docid: u32) -> Option<DocumentVectors> {
-        match self.changes.get(&docid) {
-            Some(changed) => changed.clone(),
-            None => self.base()?.get(docid),
-        }
-    }
-
-    fn flags(&self) -> Flags {
-        let mut flags = self.base().map(|base| base.flags().clone()).unwrap_or_default();
-        for (docid, state) in &self.changes {
-            let state = state.as_ref();
-            let is = |test: fn(&DocumentVectors) -> bool| state.is_some_and(test);
-            flags.put(
-                *docid,
-                is(|state| !state.rows.is_empty()),
-                is(|state| state.user_provided),
-                is(|state| state.skip_regenerate),
-            );
-            flags.put_fragments(*docid, state.and_then(|state| state.fragments.as_deref()));
-        }
-        flags
-    }
-
-    fn skips(&self, docid: u32) -> bool {
-        match self.changes.get(&docid) {
-            Some(changed) => changed.as_ref().is_some_and(|state| state.skip_regenerate),
-            None => self.base().is_some_and(|base| base.flags().skip_regenerate.contains(docid)),
-        }
-    }
-
-    fn want(&mut self, docid: u32, want: Want) {
-        let earlier = self.wants.remove(&docid);
-        self.wants.insert(docid, Want::and(earlier, want));
-    }
-
-    fn shape(&self) -> Shape {
-        Shape { dimensions: self.embedder.dimensions.unwrap_or(0), binary: self.embedder.binary }
-    }
+    pub(super) base: Arc<Vectors>,
+    pub(super) embedders: BTreeMap<String, StagedEmbedder>,
 }
 
 impl StagedVectors {
@@ -321,48 +243,6 @@ impl StagedVectors {
         Vectors::preview(self.embedders.iter().map(|(name, staged)| (name.clone(), staged.flags())).collect())
     }
 
-    /// Begins to move to the embedders of `settings`; `remakes` names those that have to look at their
-    /// documents again.
-    ///
-    /// # Errors
-    /// `invalid_settings_embedders` if vectors of another length are stored.
-    pub fn reconfigure(
-        &self,
-        settings: &Settings,
-        remakes: &BTreeMap<String, Remake>,
-    ) -> Result<Reconfiguration> {
-        let mut after = BTreeMap::new();
-        let (mut fresh, mut abandoned) = (Vec::new(), Vec::new());
-        for (name, embedder) in embedders_of(settings) {
-            let staged = match self.embedders.get(&name) {
-                None => {
-                    fresh.push(name.clone());
-                    StagedEmbedder::new(embedder, None)
-                }
-                Some(old) => {
-                    if embedder.is_user_provided() && old.embedder.source != embedder.source {
-                        abandoned.push(name.clone());
-                    }
-                    changed(old, embedder, remakes.get(&name) == Some(&Remake::All))?
-                }
-            };
-            after.insert(name, staged);
-        }
-        let gone = self.embedders.iter().filter(|(name, _)| !after.contains_key(*name));
-        let gone = gone.map(|(name, staged)| (name.clone(), staged.clone())).collect();
-        let base = Arc::clone(&self.base);
-        let remakes = remakes.clone();
-        Ok(Reconfiguration {
-            base,
-            after,
-            fresh,
-            abandoned,
-            remakes,
-            gone,
-            missing: MissingVectors::default(),
-        })
-    }
-
     /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
     pub fn write(&self, directory: &Path) -> Result<Vectors> {
         let mut embedders = BTreeMap::new();
@@ -376,242 +256,5 @@ impl StagedVectors {
             }
         }
         Ok(Vectors::written(embedders))
-    }
-}
-
-/// Appends to the log there is, or begins one. None if there is nothing to write.
-fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorIndex>> {
-    let shape = staged.shape();
-    let changes = || staged.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
-    let base = match &staged.base {
-        None if changes().next().is_none() => return Ok(None),
-        base => base.as_ref(),
-    };
-    let Some(index) = base else {
-        let mut writer = LogWriter::create(&directory.join(first_name()), shape, 0)?;
-        let records: Vec<Record> =
-            changes().map(|(docid, state)| writer.write(docid, Some(state))).collect::<Result<_>>()?;
-        let (log, sequence) = writer.finish()?;
-        return Ok(Some(VectorIndex::new(VectorSet::new(log, sequence).with(records))));
-    };
-    let base = index.set();
-    if base.shape() == shape && !base.is_mostly_dead() {
-        let mut writer = LogWriter::append(base.log(), base.sequence())?;
-        let records: Vec<Record> = staged
-            .changes
-            .iter()
-            .map(|(docid, state)| writer.write(*docid, state.as_ref()))
-            .collect::<Result<_>>()?;
-        let (log, sequence) = writer.finish()?;
-        return Ok(Some(index.followed_by(base.continued(log, sequence).with(records))));
-    }
-    let mut records = Vec::new();
-    let rewritten = base.shape() == shape;
-    let name = if rewritten { next_name(base.log().path()) } else { first_name() };
-    let mut writer = LogWriter::create(&directory.join(name), shape, base.sequence())?;
-    if rewritten {
-        for record in base.records()?.iter().filter(|record| !staged.changes.contains_key(&record.docid)) {
-            records.push(writer.copy(base.log(), record)?);
-        }
-    } else {
-        for docid in base.flags().known() {
-            if !staged.changes.contains_key(&docid) {
-                records.push(writer.write(docid, base.get(docid).as_ref())?);
-            }
-        }
-    }
-    for (docid, state) in changes() {
-        records.push(writer.write(docid, Some(state))?);
-    }
-    let (log, sequence) = writer.finish()?;
-    let set = VectorSet::new(log, sequence).with(records);
-    // Rewriting keeps sequence numbers, and with them the graphs.
-    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set) }))
-}
-
-/// A log that none came before.
-fn first_name() -> String {
-    format!("{}.0{LOG_SUFFIX}", crate::store::unique_name())
-}
-
-/// The log that one is rewritten to.
-fn next_name(log: &Path) -> String {
-    let serial = log.file_stem().and_then(|stem| stem.to_str()?.rsplit_once('.')?.1.parse::<u64>().ok());
-    format!("{}.{}{LOG_SUFFIX}", lineage_of(log), serial.unwrap_or(0) + 1)
-}
-
-enum After {
-    Same,
-    Changed(DocumentVectors),
-    /// The server makes them, whatever the document was before.
-    Anew,
-    /// The server makes them if the embedder would see another text than before.
-    Compared,
-    /// Only the user can provide them.
-    MissingVectors,
-}
-
-/// What a document has after it was sent. `before`: None for a new document.
-fn state_after(before: Option<Option<CurrentVectors>>, sent: Option<Sent>, embedder: &Embedder) -> After {
-    let (is_new, known) = (before.is_none(), before.flatten());
-    let skips = known.is_some_and(|current| current.skip_regenerate);
-    match sent {
-        // What the client once gave stays for an embedder that makes nothing itself.
-        None if skips || (known.is_some() && embedder.is_user_provided()) => After::Same,
-        Some(Sent { regenerate, rows: Some(rows) }) => After::Changed(DocumentVectors {
-            user_provided: true,
-            skip_regenerate: !regenerate,
-            rows,
-            fragments: None,
-        }),
-        None | Some(Sent { regenerate: true, rows: None }) if embedder.is_user_provided() => {
-            After::MissingVectors
-        }
-        None | Some(Sent { regenerate: true, rows: None }) if is_new || skips => After::Anew,
-        None | Some(Sent { regenerate: true, rows: None }) => After::Compared,
-        Some(Sent { regenerate: false, rows: None }) if known.is_some() => After::Same,
-        Some(Sent { regenerate: false, rows: None }) => {
-            After::Changed(DocumentVectors { skip_regenerate: true, ..DocumentVectors::default() })
-        }
-    }
-}
-
-/// An embedder whose settings changed. `remade`: its vectors are made anew, but those that never are.
-fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
-    if old.embedder.dimensions != embedder.dimensions {
-        return with_other_dimensions(old, embedder, remade);
-    }
-    let mut staged = StagedEmbedder { embedder, ..old.clone() };
-    if staged.embedder.binary && !old.embedder.binary {
-        for state in staged.changes.values_mut().flatten() {
-            state.rows.iter_mut().for_each(|component| *component = f32::from(u8::from(*component > 0.0)));
-        }
-    }
-    Ok(staged)
-}
-
-fn with_other_dimensions(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
-    let flags = old.flags();
-    let stays = if remade { &flags.embedded & &flags.skip_regenerate } else { flags.embedded.clone() };
-    if !stays.is_empty() {
-        let length = |dimensions: Option<usize>| dimensions.map_or("unknown".to_owned(), |it| it.to_string());
-        let message = format!(
-            "`.embedders.{}.dimensions`: vectors of {} dimensions are stored; remove them before changing to {}",
-            embedder.name,
-            length(old.embedder.dimensions),
-            length(embedder.dimensions)
-        );
-        return Err(Error::user("invalid_settings_embedders", message));
-    }
-    // Vectors of the old length go; what was said of documents stays.
-    let said = |docid| DocumentVectors {
-        user_provided: flags.user_provided.contains(docid),
-        skip_regenerate: flags.skip_regenerate.contains(docid),
-        ..DocumentVectors::default()
-    };
-    let changes = flags.known().into_iter().map(|docid| (docid, Some(said(docid)))).collect();
-    Ok(StagedEmbedder { embedder, base: None, changes, wants: old.wants.clone() })
-}
-
-/// Which documents an embedder has to look at again; `Remake` in `ts/settings/remakes.ts`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Remake {
-    /// Every one.
-    All,
-    /// Those that look otherwise under the new settings.
-    Changed,
-}
-
-/// A change of embedders under way: every document may have something to say about it.
-pub struct Reconfiguration {
-    base: Arc<Vectors>,
-    after: BTreeMap<String, StagedEmbedder>,
-    fresh: Vec<String>,
-    /// Their vectors are not made any more.
-    abandoned: Vec<String>,
-    remakes: BTreeMap<String, Remake>,
-    gone: Vec<(String, StagedEmbedder)>,
-    missing: MissingVectors,
-}
-
-impl Reconfiguration {
-    /// Whether [`Reconfiguration::visit`] has to see every document.
-    pub fn concerns_all(&self) -> bool {
-        !self.fresh.is_empty() || !self.abandoned.is_empty()
-    }
-
-    /// Documents that get vectors back.
-    pub fn returning(&self) -> RoaringBitmap {
-        self.gone.iter().fold(RoaringBitmap::new(), |all, (_, staged)| all | staged.flags().skip_regenerate)
-    }
-
-    /// Looks at a document as it is stored. Whether something of it is taken, so that it has to be written.
-    ///
-    /// # Errors
-    /// As [`StagedVectors::read`].
-    pub fn visit(&mut self, docid: u32, id: &str, document: &Map<String, Value>) -> Result<bool> {
-        let vectors = vectors_in(document, id)?;
-        let mut taken = false;
-        for name in &self.fresh {
-            let Some(staged) = self.after.get_mut(name) else { continue };
-            let sent = vectors.and_then(|vectors| vectors.get(name));
-            taken |= sent.is_some();
-            let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
-            match state_after(None, sent, &staged.embedder) {
-                After::MissingVectors => self.missing.note(id, &staged.embedder),
-                After::Same => {}
-                After::Anew | After::Compared => staged.want(docid, Want::Anew),
-                After::Changed(state) => {
-                    staged.changes.insert(docid, Some(state));
-                }
-            }
-        }
-        for staged in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
-            if !staged.skips(docid) {
-                self.missing.note(id, &staged.embedder);
-            }
-        }
-        Ok(taken)
-    }
-
-    /// Whether [`Reconfiguration::remake`] has to be told of every document.
-    pub fn remakes(&self) -> bool {
-        !self.remakes.is_empty()
-    }
-
-    /// Has embedders look at a document again. `settings` are those so far, `of` as in [`Want`].
-    pub fn remake(&mut self, docid: u32, settings: &Arc<Settings>, of: Option<u32>) {
-        for (name, remake) in &self.remakes {
-            let Some(staged) = self.after.get_mut(name).filter(|staged| !staged.skips(docid)) else {
-                continue;
-            };
-            staged.want(
-                docid,
-                match remake {
-                    Remake::All => Want::Anew,
-                    Remake::Changed => Want::Compared { settings: Arc::clone(settings), of },
-                },
-            );
-        }
-    }
-
-    /// What a document gets back under `_vectors`; None: nothing.
-    pub fn give_back(&self, docid: u32) -> Option<Map<String, Value>> {
-        let entries = self.gone.iter().filter_map(|(name, staged)| {
-            let state = staged.state(docid).filter(|state| state.skip_regenerate)?;
-            Some((name.clone(), entry(&state, staged.shape().dimensions)))
-        });
-        let entries: Map<String, Value> = entries.collect();
-        (!entries.is_empty()).then_some(entries)
-    }
-
-    /// The staged batch under the new embedders, once every document was seen.
-    ///
-    /// # Errors
-    /// `vector_embedding_error` if documents lack vectors which only their user can provide.
-    pub fn finish(self) -> Result<StagedVectors> {
-        self.missing.check()?;
-        Ok(StagedVectors { base: self.base, embedders: self.after })
     }
 }

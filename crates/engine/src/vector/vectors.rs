@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringBitmap;
 
+use super::embedder_vectors::EmbedderVectors;
 use super::flags::Flags;
 use super::graphs::{GRAPH_SUFFIX, lineage_of};
-use super::log::Log;
+use super::log::{LOG_SUFFIX, Log};
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
 use crate::error::{Context, Result};
@@ -24,37 +25,6 @@ pub struct Vectors {
     embedders: BTreeMap<String, Arc<EmbedderVectors>>,
     /// Of a batch that is not written: takes the place of what was read.
     preview: Option<BTreeMap<String, Flags>>,
-}
-
-/// The vectors of one embedder, read or not.
-pub struct EmbedderVectors {
-    reference: VectorLog,
-    path: PathBuf,
-    read: OnceLock<VectorIndex>,
-}
-
-impl EmbedderVectors {
-    /// Vectors that were just written.
-    pub fn written(index: VectorIndex) -> Self {
-        let set = index.set();
-        let path = set.log().path().to_owned();
-        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let reference = VectorLog { file, bytes: set.log().end(), sequence: set.sequence() };
-        Self { reference, path, read: OnceLock::from(index) }
-    }
-
-    /// The vectors.
-    ///
-    /// # Errors
-    /// Internal, naming the file, if it is damaged.
-    pub fn index(&self) -> Result<VectorIndex> {
-        if let Some(index) = self.read.get() {
-            return Ok(index.clone());
-        }
-        let log = Log::open(&self.path, self.reference.bytes)?;
-        let index = VectorIndex::new(VectorSet::read(log, self.reference.sequence)?);
-        Ok(self.read.get_or_init(|| index).clone())
-    }
 }
 
 impl Vectors {
@@ -197,6 +167,3 @@ fn copy_graphs(log: &Path, target: &Path) {
         }
     }
 }
-
-/// Names of logs end with it.
-pub const LOG_SUFFIX: &str = ".log";

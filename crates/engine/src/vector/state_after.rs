@@ -1,0 +1,45 @@
+//! What vectors does a document have after it was sent?
+
+use super::current_vectors::CurrentVectors;
+use super::embedder::Embedder;
+use super::sent::{DocumentVectors, Sent};
+
+pub(super) enum After {
+    Same,
+    Changed(DocumentVectors),
+    /// The server makes them, whatever the document was before.
+    Anew,
+    /// The server makes them if the embedder would see another text than before.
+    Compared,
+    /// Only the user can provide them.
+    MissingVectors,
+}
+
+/// What a document has after it was sent. `before`: None for a new document.
+pub(super) fn state_after(
+    before: Option<Option<CurrentVectors>>,
+    sent: Option<Sent>,
+    embedder: &Embedder,
+) -> After {
+    let (is_new, known) = (before.is_none(), before.flatten());
+    let skips = known.is_some_and(|current| current.skip_regenerate);
+    match sent {
+        // What the client once gave stays for an embedder that makes nothing itself.
+        None if skips || (known.is_some() && embedder.is_user_provided()) => After::Same,
+        Some(Sent { regenerate, rows: Some(rows) }) => After::Changed(DocumentVectors {
+            user_provided: true,
+            skip_regenerate: !regenerate,
+            rows,
+            fragments: None,
+        }),
+        None | Some(Sent { regenerate: true, rows: None }) if embedder.is_user_provided() => {
+            After::MissingVectors
+        }
+        None | Some(Sent { regenerate: true, rows: None }) if is_new || skips => After::Anew,
+        None | Some(Sent { regenerate: true, rows: None }) => After::Compared,
+        Some(Sent { regenerate: false, rows: None }) if known.is_some() => After::Same,
+        Some(Sent { regenerate: false, rows: None }) => {
+            After::Changed(DocumentVectors { skip_regenerate: true, ..DocumentVectors::default() })
+        }
+    }
+}
