@@ -1,12 +1,12 @@
-//! Between what the distance of a document lies, as far as codes tell.
+//! Bounds of the distance of a document, as far as codes tell.
 
-/// Between what the distance of a document lies.
+/// Bounds of the distance of one document.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Whose.
+    /// The document.
     pub docid: u32,
-    /// It is not nearer.
+    /// Its least possible distance.
     pub lower: f32,
-    /// It is not further.
+    /// Its greatest possible distance.
     pub upper: f32,
 }

@@ -1,14 +1,15 @@
-//! Here is a vector: what of it suffices to find its neighbours?
+//! Here is a vector: which bytes suffice to find its neighbours?
 //!
-//! A byte for each component, and how far that is from the vector: a quarter of it, so that four are read in the
-//! time of one. Scans and graphs compare codes first; what may be near is compared anew by the vectors of the log,
-//! so that nothing of the rounding is ever seen.
+//! A code has one byte per component, and the error that rounding to bytes made: a quarter of the vector, so
+//! that four are read in the time of one. Scans and graphs compare codes first; candidates are then compared
+//! by the vectors of the log, so rounding never shows in results.
 //!
 //! ```text
 //! code = component:i8* 0* scale:f32 error:f32        components padded to a multiple of 32
 //! ```
 //!
-//! The components times `scale` have the length 1, and end `error` away from where the vector of length 1 ends.
+//! The components times `scale` have the length 1, and end `error` away from the end of the vector scaled to
+//! length 1.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,33 +18,34 @@ use fearless_simd::{Level, Simd, SimdBase as _, SimdIntWiden as _, SimdWiden as 
 /// Components that are compared at a time.
 const LANES: usize = 32;
 
-/// Codes that are compared side by side, so that memory fetches them at the same time: a code is seven lines of it,
-/// far from the one before where a filter keeps few, and waiting for each alone takes five times what comparing does.
+/// Codes that are compared at a time, so that memory fetches them together: a code is seven cache lines, far
+/// from the code before it if a filter leaves few documents, and fetching them one after another takes five
+/// times as long as comparing them.
 pub const SIDE_BY_SIDE: usize = 8;
 
 const TAIL_BYTES: usize = 8;
 
-/// Bytes that memory fetches at a time.
+/// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
 
-/// Codes that are copied where a commit adds to what the one before it shares.
+/// Codes of a part, which is copied when a commit adds to one that the previous commit shares.
 const PART_CODES: usize = 1024;
 
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
-/// Bytes of the code of a vector of so many `dimensions`.
+/// Bytes of the code of a vector of `dimensions`.
 pub fn code_bytes(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES) + TAIL_BYTES
 }
 
-/// The code of a vector; None if it has no direction, or one that floats do not tell.
+/// The code of a vector; `None` if its length is 0 or not finite.
 pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
     let most = vector.iter().fold(0f32, |most, component| most.max(component.abs()));
     if most == 0.0 || !most.is_finite() {
         return None;
     }
-    // In 64 bits: neither the largest nor the smallest float overflows there.
+    // 64-bit arithmetic: neither the largest nor the smallest float overflows.
     let step = 127.0 / f64::from(most);
     let (mut squares, mut code_squares, mut product) = (0f64, 0f64, 0f64);
     let mut code: Vec<i8> = Vec::with_capacity(code_bytes(vector.len()));
@@ -56,7 +58,7 @@ pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
         code.push(rounded);
     }
     let scale = 1.0 / code_squares.sqrt();
-    // The distance of two points on a sphere, by the cosine between them.
+    // The distance of two points on the unit sphere, from the cosine between them.
     let error = (2.0 - 2.0 * product * scale / squares.sqrt()).max(0.0).sqrt();
     code.resize(code_bytes(vector.len()) - TAIL_BYTES, 0);
     code.extend((scale as f32).to_le_bytes().map(|byte| byte as i8));
@@ -64,51 +66,50 @@ pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
     Some(code)
 }
 
-/// How far apart two codes of one length are: 1 less the cosine.
+/// The distance of two codes of equal length: 1 minus the cosine.
 pub fn code_distance(a: &[i8], b: &[i8]) -> f32 {
-    // From front to back, as memory is read fastest: the tails last.
+    // Components first, tails last: memory is read fastest in ascending order.
     let product = dispatch!(*LEVEL, simd => products(simd, a, b)) as f32;
     1.0 - product * tail(a).0 * tail(b).0
 }
 
-/// How far apart a code is from each of others of its length.
+/// The distances of a code to several others of its length.
 pub fn code_distances(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [f32; SIDE_BY_SIDE] {
     let products = dispatch!(*LEVEL, simd => products_side_by_side(simd, probe, codes));
     let scale = tail(probe).0;
     std::array::from_fn(|at| 1.0 - products[at] as f32 * scale * tail(codes[at]).0)
 }
 
-/// Has memory fetch what is read soon. A walk and a scan wait for little else.
+/// Prefetches memory that is read soon, which scans and walks mostly wait for.
 ///
-/// Into the second level of caches: more of it is fetched at a time than into the first.
+/// It goes into the second-level cache, which takes more prefetches at a time than the first.
 #[inline]
 pub fn fetch<T>(soon: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..size_of_val(soon)).step_by(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: it reads nothing and cannot fail, wherever it points to.
+        // SAFETY: a prefetch reads nothing and cannot fail, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(soon.as_ptr().cast::<i8>().wrapping_add(line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = soon;
 }
 
-/// Between which bounds lies the distance, from 0 to 1, of a vector with the code `probe` to each of those with these
-/// codes?
+/// Bounds of the distances, from 0 to 1, of a vector with the code `probe` to vectors with the other codes.
 pub fn code_bounds(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [(f32, f32); SIDE_BY_SIDE] {
     let distances = code_distances(probe, codes);
     std::array::from_fn(|at| bounds_around(distances[at], probe, codes[at]))
 }
 
-/// The same of one code, which is known to be `distance` away from `probe`.
+/// As [`code_bounds`], for one code at a known `distance` from `probe`.
 pub fn bounds_around(distance: f32, probe: &[i8], code: &[i8]) -> (f32, f32) {
-    // What summing up in 32 bits may lose, here and where vectors are compared.
+    // The greatest rounding error of 32-bit sums, here and where vectors are compared.
     let lost = 1e-5 + probe.len() as f32 * 1e-8;
     let error = tail(probe).1 + tail(code).1 + lost;
     ((distance - error) / 2.0, (distance + error) / 2.0)
 }
 
-/// Scale and error; a scale of 0 for a vector without direction, which is near to all.
+/// Scale and error; the scale is 0 for a vector of length 0, which counts as near to all.
 fn tail(code: &[i8]) -> (f32, f32) {
     let float = |bytes: [i8; 4]| f32::from_le_bytes(bytes.map(|byte| byte as u8));
     match code.last_chunk::<TAIL_BYTES>() {
@@ -117,13 +118,13 @@ fn tail(code: &[i8]) -> (f32, f32) {
     }
 }
 
-/// Whether a code is that of a vector with a direction.
+/// Whether a code is that of a vector of non-zero length.
 pub fn has_direction(code: &[i8]) -> bool {
     tail(code).0 != 0.0
 }
 
-// The tail is less than a chunk, and so is left out. Sums of 127² stay below 2³¹ up to 133,000 components, beyond
-// which they are not asked for.
+// The tail is shorter than a chunk, so it is left out. Sums of 127² stay below 2³¹ up to 133,000 components,
+// and longer vectors have no codes.
 #[inline(always)]
 fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     let mut sums = i32x8::splat(simd, 0);
@@ -136,7 +137,7 @@ fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     lanes.into_iter().fold(0, i32::wrapping_add)
 }
 
-// As `products`, of one code with several.
+// As `products`, for one code with several others.
 #[inline(always)]
 fn products_side_by_side<S: Simd>(
     simd: S,
@@ -145,8 +146,8 @@ fn products_side_by_side<S: Simd>(
 ) -> [i32; SIDE_BY_SIDE] {
     let mut sums = [i32x8::splat(simd, 0); SIDE_BY_SIDE];
     let (probe, _) = probe.as_chunks::<LANES>();
-    // Each of a length the compiler knows to be that of `probe`, written out because it is lost in a closure, and
-    // then each step of each code is checked.
+    // The slices get the length of `probe`, so that the compiler checks it once and not at each step; written
+    // out because a closure loses that knowledge.
     let steps = |at: usize| &codes[at].as_chunks::<LANES>().0[..probe.len()];
     let codes = [steps(0), steps(1), steps(2), steps(3), steps(4), steps(5), steps(6), steps(7)];
     for (at, part) in probe.iter().enumerate() {
@@ -159,10 +160,11 @@ fn products_side_by_side<S: Simd>(
     sums.map(|sum| <[i32; 8]>::from(sum).into_iter().fold(0, i32::wrapping_add))
 }
 
-/// Components of a code at most, for its sums not to wrap; longer vectors are always compared themselves.
+/// The greatest number of components for which sums of codes do not overflow; longer vectors are compared
+/// directly.
 pub const CODED_MAX: usize = 130_000;
 
-/// Codes in the order their vectors were written. Cheap to clone: parts are shared until one is added to.
+/// Codes in the order their vectors were written. Cheap to clone: parts are shared until one is extended.
 #[derive(Clone, Default)]
 pub struct Codes {
     parts: Vec<Arc<Vec<i8>>>,
@@ -170,12 +172,12 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Adds the code of a vector, which has as many dimensions as all others. Gives its place.
+    /// Adds the code of a vector, which has as many dimensions as all others. Returns its index.
     pub fn push(&mut self, vector: &[f32]) -> u32 {
         self.push_code(&code_of(vector).unwrap_or_else(|| vec![0; code_bytes(vector.len())]))
     }
 
-    /// Adds a code, as long as all others. Gives its place.
+    /// Adds a code, as long as all others. Returns its index.
     pub fn push_code(&mut self, code: &[i8]) -> u32 {
         if self.count.is_multiple_of(PART_CODES) {
             self.parts.push(Arc::default());
@@ -187,7 +189,7 @@ impl Codes {
         (self.count - 1) as u32
     }
 
-    /// The code at a place, of a vector of so many `dimensions`.
+    /// The code at an index, of a vector of `dimensions`.
     pub fn get(&self, at: u32, dimensions: usize) -> &[i8] {
         let (part, start) = (at as usize / PART_CODES, at as usize % PART_CODES * code_bytes(dimensions));
         &self.parts[part][start..start + code_bytes(dimensions)]

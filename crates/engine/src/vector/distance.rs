@@ -1,7 +1,7 @@
-//! How alike are two vectors?
+//! How similar are two vectors?
 //!
-//! All in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end, so that the fallback, which
-//! counts one by one, prints the same digits, whatever the processor. Source: vectors §6.5.
+//! All arithmetic is in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end, so that the
+//! fallback, which adds one by one, prints the same digits, whatever the processor. Source: vectors §6.5.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use super::embedder::Shift;
 
 const LANES: usize = 16;
 
-/// What the processor can do, asked once.
+/// The vector instructions of the processor, detected once.
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
 /// Sum of products of two vectors of one length.
@@ -19,8 +19,8 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     dispatch!(*LEVEL, simd => dot_in_lanes(simd, a, b))
 }
 
-// Nothing is fused, so that every processor gives the same digits. Written as vectors, because of 16 sums side
-// by side a compiler makes 16 single ones.
+// No multiplication is fused with an addition, so that every processor gives the same digits. Written with
+// explicit vectors, because a compiler turns 16 parallel sums into 16 scalar ones.
 #[inline(always)]
 fn dot_in_lanes<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     let mut sums = f32x16::splat(simd, 0.0);
@@ -47,7 +47,7 @@ pub fn norm(a: &[f32]) -> f32 {
     dot(a, a).sqrt()
 }
 
-/// Half of what the cosine lacks to 1: between 0 and 1. A vector without direction is near to all.
+/// Half of 1 minus the cosine: between 0 and 1. A vector of length 0 is at distance 0 from all.
 fn from_cosine(product: f32, norms: f32) -> f32 {
     if norms == 0.0 {
         return 0.0;
@@ -55,7 +55,7 @@ fn from_cosine(product: f32, norms: f32) -> f32 {
     ((1.0 - product / norms) / 2.0).clamp(0.0, 1.0)
 }
 
-/// Components whose squares no 32-bit float holds are compared in 64 bits.
+/// Vectors whose squares overflow 32-bit floats are compared in 64 bits.
 fn wide_distance(a: &[f32], b: &[f32]) -> f32 {
     let (mut product, mut left, mut right) = (0f64, 0f64, 0f64);
     for (x, y) in a.iter().zip(b) {
@@ -68,17 +68,17 @@ fn wide_distance(a: &[f32], b: &[f32]) -> f32 {
     if norms == 0.0 { 0.0 } else { from_cosine((product / norms) as f32, 1.0) }
 }
 
-/// A vector others are compared with.
+/// A vector of a query, prepared for comparison with stored vectors.
 #[derive(Debug, Clone)]
 pub enum Probe {
-    /// By the angle between them.
+    /// Compared by the angle.
     Floats {
-        /// As given.
+        /// The components as given.
         vector: Vec<f32>,
         /// Its length.
         norm: f32,
     },
-    /// By the bits that differ.
+    /// Compared by the number of bits that differ.
     Bits {
         /// Padded to words of 64.
         bits: Vec<u8>,
@@ -86,7 +86,7 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// Readies `vector` for comparison with vectors kept as floats, or as bits.
+    /// Prepares `vector` for comparison with vectors stored as floats, or as bits.
     pub fn new(vector: &[f32], binary: bool) -> Self {
         if binary {
             return Self::Bits { bits: bits_of(vector) };
@@ -94,7 +94,7 @@ impl Probe {
         Self::Floats { vector: vector.to_vec(), norm: norm(vector) }
     }
 
-    /// Distance, from 0 to 1, to a vector in the form it is stored in: its length and its components, or bits.
+    /// Distance, from 0 to 1, to a stored vector: its length and its components, or bits.
     pub fn distance(&self, stored: &[u8]) -> f32 {
         match self {
             Self::Bits { bits } => {
@@ -117,9 +117,9 @@ impl Probe {
     }
 }
 
-/// Stored bytes as floats; copied only where memory does not allow to look at them in place.
+/// Stored bytes as floats; copied only if they are not aligned.
 pub fn floats(stored: &[u8]) -> std::borrow::Cow<'_, [f32]> {
-    // SAFETY: every bit pattern is a float, and `align_to` sees to alignment and length.
+    // SAFETY: every bit pattern is a float, and `align_to` guarantees alignment and length.
     let (before, middle, after) = unsafe { stored.align_to::<f32>() };
     if cfg!(target_endian = "little") && before.is_empty() && after.is_empty() {
         return middle.into();
@@ -139,13 +139,13 @@ pub fn bits_of(vector: &[f32]) -> Vec<u8> {
     bits
 }
 
-/// The likeness that is shown for a distance: 1 − distance, spread by `shift`.
+/// The similarity that is shown for a distance: 1 − distance, transformed by `shift`.
 pub fn similarity(distance: f32, shift: Option<Shift>) -> f32 {
     let plain = 1.0 - distance;
     let Some(Shift { mean, sigma }) = shift else { return plain };
     let factor = 0.4f32 / sigma;
     let offset = 0.5 - factor * mean;
     let shifted = factor * plain + offset;
-    // Source: vectors §6.5. Even the least alike shows more than a document without vectors.
+    // The least similar document still scores above one without vectors. Source: vectors §6.5.
     if shifted <= 0.0 { f32::EPSILON } else { shifted.min(1.0) }
 }

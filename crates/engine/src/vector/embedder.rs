@@ -1,4 +1,4 @@
-//! What of an embedder's settings decides about its vectors? Source: vectors §2.
+//! The settings of an embedder that determine its vectors. Source: vectors §2.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::settings::Settings;
 
-/// How likenesses are spread before they are shown.
+/// A transformation of similarities before they are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// Shown as 0.5.
+    /// The similarity that is shown as 0.5.
     pub mean: f32,
-    /// This far above or below the mean is shown as 0.9 or 0.1.
+    /// The distance from the mean at which similarities are shown as 0.9 and 0.1.
     pub sigma: f32,
 }
 
@@ -20,15 +20,15 @@ pub struct Shift {
 pub struct Embedder {
     /// Its name.
     pub name: String,
-    /// Who makes its vectors.
+    /// The provider of its vectors.
     pub source: String,
-    /// None until the model has told it.
+    /// `None` until the model has told it.
     pub dimensions: Option<usize>,
-    /// One bit per component is kept.
+    /// Whether vectors are stored as one bit per component.
     pub binary: bool,
-    /// None: likenesses are shown as they are.
+    /// `None`: similarities are shown as they are.
     pub shift: Option<Shift>,
-    /// Its indexing fragments and their numbers; None: it renders documents by a template.
+    /// Its indexing fragments and their numbers; `None`: documents are rendered by a template.
     pub fragments: Option<BTreeMap<String, u8>>,
 }
 
@@ -41,7 +41,7 @@ impl Embedder {
     fn parse(name: &str, fields: &Map<String, Value>) -> Self {
         let (making, asking) = (half(fields, "indexingEmbedder"), half(fields, "searchEmbedder"));
         let (model, asked) = (model_of(making), model_of(asking));
-        // What was found out about it, beside what was set.
+        // Properties that the server has found out, stored beside the settings.
         let known = |key: &str| fields.get("known").and_then(|known| known.get(key));
         let dimensions = making.get("dimensions").or_else(|| known("dimensions")).and_then(Value::as_u64);
         let shift = fields.get("distribution").and_then(|distribution| {
@@ -74,7 +74,7 @@ fn source_of(fields: &Map<String, Value>) -> &str {
     fields.get("source").and_then(Value::as_str).unwrap_or("openAi")
 }
 
-/// One of the two that make up a composite embedder; any other is both in one.
+/// One of the two embedders that make up a composite one; any other embedder serves as both.
 fn half<'f>(fields: &'f Map<String, Value>, key: &str) -> &'f Map<String, Value> {
     let nested = fields.get(key).and_then(Value::as_object);
     nested.filter(|_| source_of(fields) == "composite").unwrap_or(fields)
@@ -93,7 +93,7 @@ fn default_model(source: &str) -> Option<&'static str> {
     }
 }
 
-/// What is known of a model without asking it. Source: vectors §2.3.
+/// Dimensions and default shift of well-known models. Source: vectors §2.3.
 fn known_model(name: &str) -> Option<(usize, Shift)> {
     let (dimensions, mean, sigma) = match name {
         "text-embedding-ada-002" => (1536, 0.9, 0.08),

@@ -9,7 +9,7 @@ use super::vector_set::VectorSet;
 use crate::error::Result;
 use crate::store::VectorLog;
 
-/// The vectors of one embedder, read or not.
+/// The vectors of one embedder, whether read yet or not.
 pub struct EmbedderVectors {
     pub(super) reference: VectorLog,
     pub(super) path: PathBuf,
@@ -26,10 +26,10 @@ impl EmbedderVectors {
         Self { reference, path, read: OnceLock::from(index) }
     }
 
-    /// The vectors.
+    /// The vectors, read from the log when first asked for.
     ///
     /// # Errors
-    /// Internal, naming the file, if it is damaged.
+    /// Internal, naming the file, if the log is damaged.
     pub fn index(&self) -> Result<VectorIndex> {
         if let Some(index) = self.read.get() {
             return Ok(index.clone());

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use roaring::RoaringBitmap;
 
-/// Which documents have what, under one embedder.
+/// Sets of documents under one embedder.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// At least one vector.
+    /// Documents with at least one vector.
     pub embedded: RoaringBitmap,
-    /// What they have, or have not, was said by the client.
+    /// Documents whose vectors, or lack of vectors, the client has set.
     pub user_provided: RoaringBitmap,
-    /// Nothing is made anew.
+    /// Documents whose vectors are never regenerated.
     pub skip_regenerate: RoaringBitmap,
     /// Documents with a vector made from the fragment of that number.
     pub fragments: BTreeMap<u8, RoaringBitmap>,
 }
 
 impl Flags {
-    /// Notes what is known of a document from here on.
+    /// Sets the flags of a document.
     pub fn put(&mut self, docid: u32, embedded: bool, user_provided: bool, skip_regenerate: bool) {
         let set = |bitmap: &mut RoaringBitmap, on: bool| {
             if on {
@@ -32,7 +32,7 @@ impl Flags {
         set(&mut self.skip_regenerate, skip_regenerate);
     }
 
-    /// Notes which fragments a document's vectors are made from, after [`Flags::put`].
+    /// Sets the fragments that the vectors of a document are made from, after [`Flags::put`].
     pub fn put_fragments(&mut self, docid: u32, fragments: Option<&[u8]>) {
         for documents in self.fragments.values_mut() {
             documents.remove(docid);
@@ -47,14 +47,14 @@ impl Flags {
         self.fragments.values().any(|documents| documents.contains(docid))
     }
 
-    /// Whether anything is known of a document.
+    /// Whether a document has vectors or flags.
     pub fn knows(&self, docid: u32) -> bool {
         self.embedded.contains(docid)
             || self.user_provided.contains(docid)
             || self.skip_regenerate.contains(docid)
     }
 
-    /// Documents of which anything is known.
+    /// Documents that have vectors or flags.
     pub fn known(&self) -> RoaringBitmap {
         &self.embedded | &self.user_provided | &self.skip_regenerate
     }

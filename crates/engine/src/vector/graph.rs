@@ -1,15 +1,15 @@
-//! A sealed graph over the vectors of a stretch of a log: it proposes neighbours and never changes.
+//! A sealed graph over the vectors of a range of a log: it proposes neighbours and never changes.
 //!
 //! Keys are docid:32 ‖ slot:8 ‖ the low 24 bits of the record's sequence number. A key whose record was
-//! replaced since is dead and is not proposed; one that seems alive by chance costs a comparison, no more,
-//! because every proposal is compared anew with the vectors of the log.
+//! replaced later is dead and is not proposed; a dead key that passes by chance only costs a comparison,
+//! because every proposal is compared again by the vectors of the log.
 //!
 //! ```text
 //! file   = "SIFTGRF2" dimensions:u32 0:u32 from:u64 to:u64 keys:u64 bytes:u64 crc32:u32 0:u32 graph
 //! ```
 //!
-//! The checksum covers all of the file but itself. A file that does not check out is made anew.
-//! The graph compares codes (`codes.rs`) by a function of ours.
+//! The checksum covers all of the file but itself. A file that does not match it is built again. The graph
+//! compares codes (`codes.rs`) by our own function.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -32,26 +32,26 @@ const MAGIC: &[u8; 8] = b"SIFTGRF2";
 const HEADER_BYTES: usize = 56;
 const CRC_AT: usize = 48;
 
-/// The vectors of the records whose sequence numbers lie in a range.
+/// A graph over the vectors of the records whose sequence numbers lie in a range.
 pub struct Graph {
-    /// As they are in the file.
+    /// The bytes of the file.
     bytes: Vec<u8>,
     walkable: Walkable,
     covers: Range<u64>,
     keys: u64,
 }
 
-/// A key that was proposed, or asked for.
+/// A key of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(u64);
 
 impl Key {
-    /// Of a vector of a record.
+    /// The key of a vector of a record.
     pub fn new(docid: u32, slot: usize, sequence: u64) -> Self {
         Self(u64::from(docid) << 32 | (slot as u64 & 0xff) << 24 | sequence & SEQUENCE_MASK)
     }
 
-    /// Whose vector.
+    /// The document of the vector.
     pub fn docid(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -65,8 +65,8 @@ impl Key {
 const SEQUENCE_MASK: u64 = 0xff_ffff;
 
 impl Graph {
-    /// Builds a graph over the records of `set` that `covers` says. They lie at `places`; `onto` holds those
-    /// before. None if told to stop.
+    /// Builds a graph over the records of `set` in `covers`. `locations` are those that `onto`, a graph over
+    /// the records before them, does not contain yet. `None` if `stop` was set.
     ///
     /// # Errors
     /// Internal, if memory does not suffice.
@@ -114,12 +114,12 @@ impl Graph {
         Ok(Self { bytes, walkable, covers, keys })
     }
 
-    /// Sequence numbers of the records in it.
+    /// Sequence numbers of its records.
     pub fn covers(&self) -> &Range<u64> {
         &self.covers
     }
 
-    /// Vectors in it, dead ones included.
+    /// Number of its vectors, dead ones included.
     pub fn keys(&self) -> u64 {
         self.keys
     }
@@ -129,8 +129,8 @@ impl Graph {
         self.bytes.len() + self.walkable.memory_bytes()
     }
 
-    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit` lets through:
-    /// their documents, and how far away these vectors are.
+    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit`
+    /// accepts, with bounds of their distances.
     ///
     /// # Errors
     /// Internal, if the graph is damaged.
@@ -151,7 +151,7 @@ impl Graph {
         Ok(bounds.collect())
     }
 
-    /// Writes and syncs it under a name of its own, then renames it to `path`.
+    /// Writes and syncs it to a temporary file, then renames that to `path`.
     ///
     /// # Errors
     /// Internal, naming the file, if it cannot be written.
@@ -163,10 +163,10 @@ impl Graph {
         fs::rename(&temporary, path).context(context())
     }
 
-    /// Reads what [`Graph::save`] wrote.
+    /// Reads a file that [`Graph::save`] wrote.
     ///
     /// # Errors
-    /// Internal, naming the file, if it is of another kind or damaged: it is to be made anew.
+    /// Internal, naming the file, if it is of another kind or damaged; the graph then has to be built again.
     pub fn load(path: &Path, dimensions: usize) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
         let bytes = fs::read(path).context(context())?;
@@ -176,7 +176,7 @@ impl Graph {
         }
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-        // Nothing reaches the library that we did not write.
+        // The library reads only bytes that we wrote ourselves.
         if long(40) != bytes.len() as u64 || checksum(&bytes) != short(CRC_AT) {
             return wrong("it does not match its checksum");
         }
@@ -188,7 +188,7 @@ impl Graph {
     }
 }
 
-/// The library's index without vectors.
+/// An empty index of the library.
 fn empty(dimensions: usize) -> Result<Index> {
     let options = IndexOptions {
         dimensions: code_bytes(dimensions),
@@ -202,7 +202,7 @@ fn empty(dimensions: usize) -> Result<Index> {
     Index::new(&options).context(FAILED)
 }
 
-/// Sets the function that compares; reading a graph sets the library's own.
+/// Sets our comparison function; reading a graph sets the library's own.
 fn comparing(mut index: Index, dimensions: usize) -> Result<Index> {
     let bytes = code_bytes(dimensions);
     let distance = move |a: *const i8, b: *const i8| {
@@ -217,7 +217,7 @@ fn comparing(mut index: Index, dimensions: usize) -> Result<Index> {
 
 const FAILED: &str = "a graph of vectors could not be built";
 
-/// The checksum of a file, without the place where it is written.
+/// The checksum of a file, its own bytes left out.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CRC_AT]);

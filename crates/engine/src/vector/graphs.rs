@@ -1,8 +1,8 @@
-//! The graphs over one embedder's vectors: caches beside the log, made and read in the background.
+//! The graphs over one embedder's vectors: caches beside the log, built and read in the background.
 //!
-//! Nothing of a commit depends on them. They are found by name: those of one lineage, which is the log and all
-//! that it is rewritten to, cover stretches of sequence numbers that follow each other. A missing or damaged
-//! file only means that a scan answers until it is made anew.
+//! No commit depends on them. They are found by name: graphs of one lineage, which is a log and all logs it
+//! is rewritten to, cover adjacent ranges of sequence numbers. If a file is missing or damaged, searches scan
+//! all vectors until it is built again.
 
 use std::fs;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::vector_locations::VectorLocation;
 use super::vector_set::VectorSet;
 use crate::error::Result;
 
-/// Graphs that follow each other without a gap, oldest first.
+/// Graphs over adjacent ranges, oldest first.
 pub type Sealed = Arc<Vec<Arc<Graph>>>;
 
 /// Number of the first record that is in no graph of `sealed`.
@@ -33,24 +33,24 @@ pub struct Graphs {
     directory: PathBuf,
     lineage: String,
     sealed: RwLock<Sealed>,
-    /// What to look after: the newest commit's vectors.
+    /// The newest commit's vectors, over which graphs are built.
     newest: Mutex<Weak<VectorSet>>,
     busy: AtomicBool,
     files_read: AtomicBool,
     stop: AtomicBool,
 }
 
-/// No commit for so long counts as a pause.
+/// Graphs are built after a time of this length without a commit.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest pause that a thread takes.
+/// The longest time to wait for such a pause.
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Names of graphs end with it.
+/// Suffix of the names of graph files.
 pub const GRAPH_SUFFIX: &str = ".graph";
 
 impl Graphs {
-    /// Those of the log at `path`; read when a search first needs them.
+    /// The graphs of the log at `path`; their files are read when a search first needs them.
     pub fn of_log(path: &Path) -> Arc<Self> {
         Arc::new(Self {
             directory: path.parent().map(Path::to_owned).unwrap_or_default(),
@@ -63,18 +63,17 @@ impl Graphs {
         })
     }
 
-    /// What there is right now.
+    /// The graphs that are available now.
     pub fn sealed(&self) -> Sealed {
         Arc::clone(&self.sealed.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Stops what is under way, soon.
+    /// Stops reading and building soon.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Sees to it that graphs are read, built and merged as `set` needs them, on a thread that ends when that
-    /// is done.
+    /// Reads, builds and merges the graphs that `set` needs, on a thread that ends afterwards.
     pub fn tend(self: &Arc<Self>, set: &Arc<VectorSet>) {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         if !set.wants_graphs() || self.stop.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::AcqRel)
@@ -83,7 +82,7 @@ impl Graphs {
         }
         let graphs = Arc::clone(self);
         let build = move || {
-            // A failure leaves the scan to answer; the next commit or search tries again.
+            // After a failure searches scan; the next commit or search tries again.
             let done = graphs.build_due(Self::wait_for_a_pause);
             graphs.busy.store(false, Ordering::Release);
             done
@@ -93,16 +92,17 @@ impl Graphs {
         }
     }
 
-    /// Does the same before it returns: for tests and measurements.
+    /// As [`Self::tend`], on this thread: for tests and measurements.
     ///
     /// # Errors
-    /// Internal, if memory or room does not suffice.
+    /// Internal, if memory or disk space does not suffice.
     pub fn tend_now(&self, set: &Arc<VectorSet>) -> Result<()> {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         self.build_due(|_| ())
     }
 
-    /// `wait` comes before each look at what there is to build.
+    /// Reads the files once, then builds all graphs that are due, calling `wait` before each look for the
+    /// next one.
     fn build_due(&self, wait: impl Fn(&Self)) -> Result<()> {
         if !self.files_read.swap(true, Ordering::AcqRel) {
             self.read_files();
@@ -114,7 +114,7 @@ impl Graphs {
             let Some(graph) = Graph::build(&set, covers, &locations, onto.as_deref(), &self.stop)? else {
                 break;
             };
-            // One that cannot be written serves as long as the process lives.
+            // A graph that cannot be written serves until the process ends.
             let saved = graph.save(&self.path_of(graph.covers()));
             self.put(graph);
             saved?;
@@ -123,8 +123,8 @@ impl Graphs {
         Ok(())
     }
 
-    /// Waits until no commit came for a while: a graph that is built in one go costs less than one that is
-    /// added to again and again, and while documents are written their memory is better used for those.
+    /// Waits for a pause between commits: a graph that is built at once costs less than one that is extended
+    /// repeatedly, and while documents are written their memory is better used for those.
     fn wait_for_a_pause(&self) {
         let reached = || self.newest().map(|set| set.sequence());
         let (began, mut quiet_since, mut seen) = (Instant::now(), Instant::now(), reached());
@@ -148,7 +148,7 @@ impl Graphs {
         self.directory.join(format!("{}.{start}-{end}{GRAPH_SUFFIX}", self.lineage))
     }
 
-    /// Takes a graph in, and those out whose stretch it covers.
+    /// Adds a graph and removes those whose range it covers.
     fn put(&self, graph: Graph) {
         let covers = graph.covers().clone();
         let mut sealed = self.sealed.write().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +163,7 @@ impl Graphs {
         }
     }
 
-    /// Reads the longest run of files without a gap; removes the others.
+    /// Reads the longest run of files over adjacent ranges; removes other files.
     fn read_files(&self) {
         let Some(set) = self.newest() else { return };
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
@@ -176,7 +176,7 @@ impl Graphs {
                 Some((start.parse().ok()?..end.parse().ok()?, entry.path()))
             })
             .collect();
-        // Of those that begin alike, the one that reaches furthest.
+        // Of files with the same start, the one with the greatest end comes first.
         files.sort_by_key(|(covers, _)| (covers.start, std::cmp::Reverse(covers.end)));
         let mut reached = 0;
         for (covers, path) in files {
@@ -197,20 +197,20 @@ impl Graphs {
 /// A graph to build.
 struct Step {
     covers: Range<u64>,
-    /// Of the records it takes in, in the order they were written.
+    /// Locations of the records that are added, in the order they were written.
     locations: Vec<(u32, VectorLocation)>,
-    /// Holds all before them.
+    /// The graph over all records before them.
     onto: Option<Arc<Graph>>,
 }
 
-/// Whether `open` vectors outside of every graph should get into one, which may be that of `onto` and more.
+/// Whether `open` vectors in no graph should get into one, which may extend `onto`.
 fn is_due(set: &VectorSet, open: u64, onto: Option<&Arc<Graph>>) -> bool {
     let share = onto.map_or(0, |graph| graph.keys() / SEAL_SHARE).clamp(SEAL_VECTORS, SEAL_VECTORS_MAX);
     let bytes = open * set.shape().bytes() as u64;
     open > 0 && (open >= share || bytes >= SEAL_BYTES_MAX)
 }
 
-/// Whether all is well, as far as counts tell that are kept at hand: most commits change little.
+/// Whether counts alone show that nothing is due. They are cheap, and most commits change little.
 fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     let Some(least) = sealed.iter().map(|graph| graph.keys()).min() else { return false };
     let open: u64 = set.since(reached(sealed)).iter().map(|docid| set.location(docid).count() as u64).sum();
@@ -219,7 +219,7 @@ fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     dead * 4 <= least && !is_due(set, open, sealed.last())
 }
 
-/// What to build next; None if all is well.
+/// The next graph to build; `None` if none is due.
 fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
     if is_settled(set, sealed) {
         return None;
@@ -237,7 +237,7 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
         })
     };
     let end = set.sequence();
-    // More dead than a quarter: made anew, the last one with all that came since.
+    // A graph of which more than a quarter is dead is built again; the last one with all later records.
     if let Some(graph) = sealed.iter().find(|graph| count(graph.covers()) * 4 < graph.keys() * 3) {
         let Range { start, end: sealed_end } = *graph.covers();
         let last = sealed.last().is_some_and(|last| Arc::ptr_eq(last, graph));
@@ -257,11 +257,11 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
         taken += location.count() as u64;
         taken > most
     });
-    // At least one record, however many vectors it has.
+    // A step takes in at least one record, however many vectors it has.
     step(from..next.map_or(end, |(_, location)| location.sequence().max(from + 1)), None)
 }
 
-/// Those of `places`, which are in the order they were written, whose records are in `covers`.
+/// The part of `locations`, in the order they were written, whose records are in `covers`.
 fn within<'p>(locations: &'p [(u32, VectorLocation)], covers: &Range<u64>) -> &'p [(u32, VectorLocation)] {
     let before = |end: u64| locations.partition_point(|(_, location)| location.sequence() < end);
     &locations[before(covers.start)..before(covers.end)]
@@ -271,7 +271,7 @@ fn counted(locations: &[(u32, VectorLocation)]) -> u64 {
     locations.iter().map(|(_, location)| location.count() as u64).sum()
 }
 
-/// What all logs that one is rewritten to have in common.
+/// The part of a name that all logs have in common which one log is rewritten to.
 pub fn lineage_of(log: &Path) -> String {
     let name = log.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.split('.').next().unwrap_or_default().to_owned()

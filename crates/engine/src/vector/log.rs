@@ -1,18 +1,19 @@
-//! Here is a commit's end of a log: which vectors lie before it?
+//! Here is the end of a log as a commit names it: which vectors lie before it?
 //!
-//! The vectors of one embedder, append-only. What counts is what the commit says: bytes after its end never
-//! happened, and the next append overwrites them.
+//! A log holds the vectors of one embedder and is append-only. Bytes after the end that the commit names are
+//! not part of it, and the next append overwrites them.
 //!
 //! ```text
 //! log    = header record*
 //! header = "SIFTVEC1" dimensions:u32 scalar:u32            scalar: 0 floats, 1 bits padded to words of 64
 //! record = bytes:u32 docid:u32 sequence:u64 flags:u8 count:u8 0:u16 vectors fragments? crc32:u32
 //! vector = length:f32 component:f32*, or bits
-//! flags  = 1 came from the client | 2 never made anew | 4 gone: neither vectors nor flags | 8 fragments
+//! flags  = 1 came from the client | 2 never regenerated | 4 gone: neither vectors nor flags | 8 fragments
 //! fragments = number:u8 per vector, of the fragment it was made from
 //! ```
 //!
-//! Numbers are little-endian; `bytes` is that of the whole record, and the checksum covers all before it.
+//! Numbers are little-endian; `bytes` is the length of the whole record, and the checksum covers all bytes
+//! before it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
@@ -26,7 +27,7 @@ use super::sent::DocumentVectors;
 use crate::error::{Context, Error, Result};
 use crate::store::sync_directory;
 
-/// Names of logs end with it.
+/// Suffix of the names of logs.
 pub const LOG_SUFFIX: &str = ".log";
 
 const MAGIC: &[u8; 8] = b"SIFTVEC1";
@@ -39,12 +40,12 @@ const SKIP_REGENERATE: u8 = 2;
 const GONE: u8 = 4;
 const FRAGMENTS: u8 = 8;
 
-/// How the vectors of a log are written.
+/// The format of the vectors of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Components of a vector.
+    /// Number of components of a vector.
     pub dimensions: usize,
-    /// One bit per component.
+    /// Whether a component is one bit.
     pub binary: bool,
 }
 
@@ -54,7 +55,7 @@ impl Shape {
         if self.binary { self.dimensions.div_ceil(64) * 8 } else { 4 + self.dimensions * 4 }
     }
 
-    /// A stored vector as floats; of bits, zeros and ones.
+    /// The components of a stored vector; bits become zeros and ones.
     pub fn components(self, stored: &[u8]) -> Vec<f32> {
         if !self.binary {
             return floats(stored)[1..].to_vec();
@@ -67,21 +68,21 @@ impl Shape {
 /// One record, without its vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
-    /// Whose vectors.
+    /// The document.
     pub docid: u32,
-    /// Grows with every record.
+    /// Number of the record, which grows with every record.
     pub sequence: u64,
-    /// They came from the client.
+    /// Whether the client has set the vectors.
     pub user_provided: bool,
-    /// They are never made anew.
+    /// Whether the vectors are never regenerated.
     pub skip_regenerate: bool,
-    /// The document has neither vectors nor flags any more.
+    /// Whether the document has neither vectors nor flags any more.
     pub gone: bool,
-    /// Vectors.
+    /// Number of vectors.
     pub count: u8,
-    /// It says from which fragments they were made.
+    /// Whether it names the fragments that the vectors were made from.
     pub fragmented: bool,
-    /// Where they begin in the file.
+    /// Offset of the first vector in the file.
     pub offset: u64,
     /// Bytes of the whole record.
     pub bytes: u64,
@@ -104,7 +105,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens what lies before `end`.
+    /// Opens a log up to `end`.
     ///
     /// # Errors
     /// Internal, naming the file, if it is shorter or no log.
@@ -125,28 +126,29 @@ impl Log {
         Ok(Self { path: path.to_owned(), shape, end, map: Arc::new(map) })
     }
 
-    /// How its vectors are written.
+    /// The format of its vectors.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Bytes that count.
+    /// Its length, as the commit names it.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A vector of a record in the form it is stored in.
+    /// A vector of a record, as it is stored.
     pub fn vector(&self, offset: u64, slot: usize) -> &[u8] {
         let start = offset as usize + slot * self.shape.bytes();
         &self.map[start..start + self.shape.bytes()]
     }
 
-    /// The numbers of the fragments that a record's vectors were made from; None: they were not.
+    /// The numbers of the fragments that a record's vectors were made from; `None` if they were not made from
+    /// fragments.
     pub fn fragments(&self, record: &Record) -> Option<&[u8]> {
         record.fragmented.then(|| self.fragments_at(record.offset, usize::from(record.count)))
     }
@@ -157,10 +159,10 @@ impl Log {
         &self.map[start..start + count]
     }
 
-    /// Hands on all records from byte `from` on, or from the first.
+    /// Calls the given function with all records from byte `from` on, or from the first one.
     ///
     /// # Errors
-    /// Internal, naming the file and the place, if a record does not match its checksum.
+    /// Internal, naming the file and the offset, if a record does not match its checksum.
     pub fn each(&self, from: u64, mut take: impl FnMut(Record)) -> Result<()> {
         let mut at = from.max(HEADER_BYTES) as usize;
         while at < self.end as usize {
@@ -199,7 +201,7 @@ impl Log {
     }
 }
 
-/// Bytes of what lies between the head of a record and its checksum.
+/// Bytes between the head of a record and its checksum.
 fn stored_bytes(shape: Shape, flags: u8, count: u8) -> usize {
     let fragments = if flags & FRAGMENTS != 0 { usize::from(count) } else { 0 };
     usize::from(count) * shape.bytes() + fragments
@@ -209,19 +211,19 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes were taken"))
 }
 
-/// Appends to a log. Nothing counts before a commit names the new end.
+/// Appends to a log. No reader sees the records before a commit names the new end.
 pub struct LogWriter {
     path: PathBuf,
     shape: Shape,
     file: BufWriter<File>,
     end: u64,
     sequence: u64,
-    /// It has a name that no commit knew.
+    /// Whether the file is new, so that no commit has synced its name.
     created: bool,
 }
 
 impl LogWriter {
-    /// Begins a log that must not exist.
+    /// Creates a log; the file must not exist.
     pub fn create(path: &Path, shape: Shape, sequence: u64) -> Result<Self> {
         let context = || format!("{} could not be created", path.display());
         if let Some(directory) = path.parent() {
@@ -235,7 +237,7 @@ impl LogWriter {
         Ok(Self { path: path.to_owned(), shape, file, end: HEADER_BYTES, sequence, created: true })
     }
 
-    /// Goes on after the end of a commit; whatever lies behind it is overwritten.
+    /// Continues a log at the end that a commit names; bytes behind it are overwritten.
     pub fn append(log: &Log, sequence: u64) -> Result<Self> {
         let context = || format!("{} could not be opened for writing", log.path.display());
         let mut file = OpenOptions::new().write(true).open(&log.path).context(context())?;
@@ -245,7 +247,7 @@ impl LogWriter {
         Ok(Self { path, shape, file: BufWriter::new(file), end: log.end, sequence, created: false })
     }
 
-    /// Writes what is known of a document from here on; None: nothing any more.
+    /// Writes the vectors and flags of a document; `None`: it has none any more.
     pub fn write(&mut self, docid: u32, vectors: Option<&DocumentVectors>) -> Result<Record> {
         let gone = vectors.is_none();
         let empty = DocumentVectors::default();
@@ -273,7 +275,7 @@ impl LogWriter {
         self.write_stored(docid, sequence, flags, count, &stored)
     }
 
-    /// Copies a record of another log of the same shape, sequence number included.
+    /// Copies a record of another log of the same format, sequence number included.
     pub fn copy(&mut self, from: &Log, record: &Record) -> Result<Record> {
         let start = record.offset as usize;
         let flags = from.map[start - 4];
@@ -318,13 +320,13 @@ impl LogWriter {
         })
     }
 
-    /// Makes everything written survive a crash, and opens it. Gives the next sequence number too.
+    /// Syncs all that was written and opens the log. Returns the next sequence number too.
     pub fn finish(mut self) -> Result<(Log, u64)> {
         let context = || format!("{} could not be synced", self.path.display());
         self.file.flush().context(context())?;
         self.file.get_ref().sync_data().context(context())?;
         if self.created {
-            // Its name, and that of the directory, which may be as new.
+            // The name of the file is synced, and that of its directory, which may be new as well.
             let directories = self.path.ancestors().skip(1).take(2);
             directories.into_iter().try_for_each(sync_directory).context(context())?;
         }

@@ -1,4 +1,4 @@
-//! Writes what a batch changes about the vectors of an embedder: to the end of its log, or to a new one.
+//! Writes the changes of a batch to the vectors of an embedder: to the end of its log, or to a new one.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
 use crate::error::Result;
 
-/// Appends to the log there is, or begins one. None if there is nothing to write.
+/// Appends to the existing log or creates one. `None` if there is nothing to write.
 pub(super) fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorIndex>> {
     let shape = staged.shape();
     let changes = || staged.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
@@ -55,16 +55,16 @@ pub(super) fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Resul
     }
     let (log, sequence) = writer.finish()?;
     let set = VectorSet::new(log, sequence).with(records);
-    // Rewriting keeps sequence numbers, and with them the graphs.
+    // Rewriting preserves sequence numbers, so the graphs stay valid.
     Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set) }))
 }
 
-/// A log that none came before.
+/// Name of a log of a new lineage.
 fn first_name() -> String {
     format!("{}.0{LOG_SUFFIX}", crate::store::unique_name())
 }
 
-/// The log that one is rewritten to.
+/// Name of the log that `log` is rewritten to.
 fn next_name(log: &Path) -> String {
     let serial = log.file_stem().and_then(|stem| stem.to_str()?.rsplit_once('.')?.1.parse::<u64>().ok());
     format!("{}.{}{LOG_SUFFIX}", lineage_of(log), serial.unwrap_or(0) + 1)

@@ -1,10 +1,12 @@
+//! Which documents lack vectors that only the user can provide?
+
 use super::embedder::Embedder;
 use crate::error::{Error, Result};
 
-/// Documents a message names before it only counts them.
+/// Number of documents that a message names; further ones are counted.
 const NAMED_MAX: usize = 10;
 
-/// Documents that lack vectors which only their user can provide.
+/// Documents that lack vectors which only the user can provide.
 #[derive(Default)]
 pub struct MissingVectors {
     embedder: Option<Embedder>,
@@ -13,7 +15,7 @@ pub struct MissingVectors {
 }
 
 impl MissingVectors {
-    /// Notes one; of several embedders the first is told about.
+    /// Notes a document; of several embedders only the first one is reported.
     pub fn note(&mut self, id: &str, embedder: &Embedder) {
         let first = self.embedder.get_or_insert_with(|| embedder.clone());
         if first.name != embedder.name {
@@ -25,8 +27,10 @@ impl MissingVectors {
         }
     }
 
+    /// Checks that no document was noted.
+    ///
     /// # Errors
-    /// `vector_embedding_error`, naming documents, if there are any.
+    /// `vector_embedding_error`, naming documents, if any was.
     pub fn check(&self) -> Result<()> {
         let Some(embedder) = &self.embedder else { return Ok(()) };
         let name = &embedder.name;

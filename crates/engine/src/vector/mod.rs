@@ -1,6 +1,6 @@
-//! Here is a document or a vector: which vectors are its, and which documents are near?
+//! Here is a document or a vector: which vectors does the document have, which documents are near the vector?
 //!
-//! The log of an embedder is the truth; everything else is made from it.
+//! The log of an embedder is the source of truth; graphs, codes and tables are derived from it.
 
 mod bounds;
 mod codes;

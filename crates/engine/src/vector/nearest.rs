@@ -1,7 +1,7 @@
-//! Here is a vector and documents in play: which of them are nearest, in order?
+//! Here are a vector and candidate documents: which of them are nearest, in order?
 //!
-//! Graphs only propose; every document is placed by its distance to the vectors of the log. Where there are
-//! few documents, all are compared. Source: vectors §10.3–10.5.
+//! Graphs only propose; documents are always ordered by their distances to the vectors of the log. If there
+//! are few candidates, all are compared. Source: vectors §10.3–10.5.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,13 +25,13 @@ use crate::error::Result;
 use crate::store::ascending;
 use crate::threads::{self, in_parallel};
 
-/// Vectors that documents are compared with, under one embedder.
+/// The query vectors that documents are compared with, under one embedder.
 #[derive(Debug, Clone)]
 pub struct Nearest {
-    /// None: no document has a vector.
+    /// `None`: no document has a vector.
     index: Option<VectorIndex>,
     probes: Vec<Probe>,
-    /// Their codes; without those that have no direction.
+    /// Codes of the probes; probes of length 0 have none.
     codes: Vec<Vec<i8>>,
     shift: Option<Shift>,
 }
@@ -39,17 +39,17 @@ pub struct Nearest {
 /// How neighbours are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// All documents in play are compared.
+    /// All candidates are compared.
     Scan,
-    /// Graphs propose this many.
+    /// Graphs propose candidates.
     Walk {
-        /// Candidates a walk keeps.
+        /// Candidates that a walk holds.
         list: usize,
     },
 }
 
 impl Path {
-    /// For `wanted` of `in_play` documents, where the embedder has `vectors` in all.
+    /// The way to find `wanted` of `in_play` documents, if the embedder has `vectors` in all.
     pub fn choose(vectors: u64, in_play: u64, wanted: usize) -> Self {
         let list = wanted.saturating_mul(10).clamp(LIST_MIN, LIST_MAX);
         let list = LIST_MIN * list.div_ceil(LIST_MIN).next_power_of_two();
@@ -63,7 +63,7 @@ impl Path {
 }
 
 impl Nearest {
-    /// Compares with `vectors`, each as long as those of the embedder.
+    /// A search for neighbours of `vectors`, each as long as those of the embedder.
     pub fn new(index: Option<VectorIndex>, embedder: &Embedder, vectors: &[Vec<f32>]) -> Self {
         Self {
             index,
@@ -73,8 +73,8 @@ impl Nearest {
         }
     }
 
-    /// Orders `universe`, of which `wanted` documents are likely to be asked for; those without vectors are
-    /// no neighbours. There are none either if `deadline` comes first.
+    /// Orders `universe`, of which `wanted` documents are likely to be asked for; documents without vectors
+    /// are no neighbours. There are no neighbours either if `deadline` passes first.
     ///
     /// # Errors
     /// Internal only.
@@ -91,7 +91,7 @@ impl Nearest {
         Ok(neighbours)
     }
 
-    /// Between what the distances of `docids` lie, by their codes. None: their vectors have to be compared.
+    /// Bounds of the distances of `docids`, from their codes. `None` if their vectors have to be compared.
     fn bounds(
         &self,
         set: &VectorSet,
@@ -119,8 +119,8 @@ impl Nearest {
         Some(parts.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default().concat())
     }
 
-    /// The nearest of some documents by their vectors, as many as are `wanted` at least, and the distance below which
-    /// there are no others. Too few if `deadline` comes first.
+    /// Keys of the nearest documents by their vectors, at least `wanted`, and the distance below which all
+    /// documents are among them. Fewer if `deadline` passes first.
     fn refine(
         &self,
         set: &VectorSet,
@@ -138,7 +138,7 @@ impl Nearest {
                 near
             });
         }
-        // The likeliest first: what they come to rules others out.
+        // The likeliest documents come first: their distances rule out others.
         bounds.sort_unstable_by(|a, b| a.upper.total_cmp(&b.upper));
         bounds.iter().take(FETCHED_AHEAD).for_each(|bounds| set.fetch(bounds.docid));
         let mut keys = Vec::with_capacity(bounds.len());
@@ -159,12 +159,12 @@ impl Nearest {
                 }
             }
         }
-        // What is as far as documents that were left out may be comes with those.
+        // Documents beyond the bound of those left out are returned later, together with those.
         keys.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
         (keys, beyond)
     }
 
-    /// Orders `docids`; nothing if `deadline` comes first.
+    /// Orders `docids`; empty if `deadline` passes first.
     fn scan(&self, set: &VectorSet, docids: &RoaringBitmap, deadline: Instant) -> BinaryHeap<Reverse<u64>> {
         let mut keys = Vec::with_capacity(docids.len() as usize);
         let mut soon = docids.iter();
@@ -181,7 +181,7 @@ impl Nearest {
         keys.into()
     }
 
-    /// Documents of `docids` that are likely to be near, and between what their distances lie.
+    /// Documents of `docids` that are likely to be near, with bounds of their distances.
     fn propose(
         &self,
         set: &VectorSet,
@@ -191,7 +191,7 @@ impl Nearest {
         list: usize,
     ) -> Result<Vec<Bounds>> {
         let embedded = &set.flags().embedded;
-        // A document with several vectors takes several places of a list.
+        // A document with several vectors takes several entries of a list.
         let per_document = (set.vectors() as usize).div_ceil(embedded.len().max(1) as usize).min(4);
         let (wanted, list) = (wanted.max(NEAR_MIN) * per_document, list * per_document);
         let outside = set.since(reached(sealed));
@@ -210,10 +210,10 @@ impl Nearest {
                 }?);
             }
         }
-        // What no graph knows is compared in any case, and so is what has no direction.
+        // Documents in no graph are always compared, and so are vectors of length 0.
         let others = (&*outside | set.undirected()) & docids;
         set.bounds(&ascending(&others), &self.codes, &mut proposed);
-        // Of several vectors of a document, and of several queries, the nearest counts.
+        // Of several vectors of a document, and of several probes, the nearest counts.
         proposed.sort_unstable_by_key(|bounds| bounds.docid);
         proposed.dedup_by(|later, known| {
             let is_same = later.docid == known.docid;
@@ -232,19 +232,20 @@ pub struct Neighbours {
     nearest: Nearest,
     /// Distance above docid: bits of floats from 0 to 1 compare as the floats do.
     heap: BinaryHeap<Reverse<u64>>,
-    /// Handed out, or about to be.
+    /// Documents that were returned, or are in the heap.
     given: RoaringBitmap,
     wanted: usize,
-    /// All documents in play are in the heap, or were.
+    /// Whether all candidates are in the heap, or were returned.
     complete: bool,
     deadline: Instant,
 }
 
 impl Neighbours {
-    /// The next documents of `universe`, all at one distance, and the likeness that is shown for it.
+    /// The next documents of `universe`, all at one distance, and the similarity shown for it.
     pub fn next_bucket(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, f32)>> {
         if self.heap.is_empty() && !self.complete {
-            // The caller goes on where a page should have ended: twice as many, until a scan takes over.
+            // The caller goes beyond the documents it wanted: twice as many are searched for, until a scan
+            // takes over.
             self.wanted = self.wanted.saturating_mul(2);
             self.fill(universe)?;
         }
@@ -258,7 +259,7 @@ impl Neighbours {
         Ok(Some((docids, similarity(distance, self.nearest.shift))))
     }
 
-    /// Puts documents of `universe` that were not given yet into the heap.
+    /// Adds documents of `universe` that were not returned yet to the heap.
     fn fill(&mut self, universe: &RoaringBitmap) -> Result<()> {
         self.complete = true;
         let Some(index) = self.nearest.index.clone() else { return Ok(()) };
@@ -288,8 +289,8 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Compares as few vectors as it takes for the documents that are wanted; whether all of `docids` were compared,
-    /// or the others may be asked for later.
+    /// Compares as few vectors as the wanted documents need. Returns whether all of `docids` were compared,
+    /// so that none remains for later.
     fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) -> bool {
         let bounds = self.nearest.bounds(set, docids, self.wanted, self.deadline);
         let is_whole = bounds.and_then(|bounds| self.give_nearest(set, bounds));
@@ -299,8 +300,8 @@ impl Neighbours {
         })
     }
 
-    /// The nearest of those within `bounds`; whether they are all. None, and nothing is given, if those are too few: only if
-    /// sums lost more than bounds allow for.
+    /// Adds the nearest documents within `bounds` to the heap; returns whether these are all. `None`, with
+    /// nothing added, if they are too few, which happens only if rounding errors exceed the bounds.
     fn give_nearest(&mut self, set: &VectorSet, bounds: Vec<Bounds>) -> Option<bool> {
         let expected = self.wanted.min(bounds.len());
         let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);

@@ -1,25 +1,27 @@
-//! Vectors that no client sent: for which documents are they wanted, and which ones were made?
+//! Vectors that the server makes: for which documents, and which ones were made?
 
 use std::sync::Arc;
 
 use crate::settings::Settings;
 
-/// Why a document has to be looked at before the commit.
+/// A reason to make vectors of a document before the commit.
 #[derive(Debug, Clone)]
 pub enum Want {
-    /// Its vectors are made anew, whatever it was before.
+    /// Its vectors are made, whatever it was before.
     Anew,
-    /// They are made anew as far as it looks otherwise than it did.
+    /// Its vectors are made if the embedder sees another text than before.
     Compared {
-        /// Settings under which its vectors were made.
+        /// Settings under which its current vectors were made.
         settings: Arc<Settings>,
-        /// The document they were made of, as the caller numbers it; None: as the base has it.
+        /// The document that its current vectors were made from, as the caller numbers it; `None`: as the
+        /// base has it.
         of: Option<u32>,
     },
 }
 
 impl Want {
-    /// What is wanted after `later` was asked for as well: the first names what vectors were made of.
+    /// Combines a reason with a `later` one: of two comparisons the first holds, because it names the origin
+    /// of the current vectors.
     pub fn and(earlier: Option<Self>, later: Self) -> Self {
         match (earlier, &later) {
             (Some(earlier), Self::Compared { .. }) => earlier,
@@ -28,10 +30,10 @@ impl Want {
     }
 }
 
-/// What a document asks of an embedder, beside vectors it brings.
+/// What a document asks of an embedder, beside the vectors it brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing: it brings them.
+    /// No vectors: it brings them.
     Nothing,
     /// [`Want::Anew`].
     Anew,
@@ -42,19 +44,20 @@ pub enum Asked {
 /// Vectors made for documents of one embedder; shape: `VectorPage` in `ts/engine/engine.ts`.
 #[derive(Debug, Default)]
 pub struct VectorPage {
-    /// Which embedder.
+    /// Name of the embedder.
     pub embedder: String,
-    /// Whose vectors.
+    /// The documents.
     pub docids: Vec<u32>,
-    /// Vectors of each document.
+    /// Number of vectors of each document.
     pub counts: Vec<u8>,
     /// Per vector, the number of its fragment, or [`NO_FRAGMENT`].
     pub fragments: Vec<u8>,
-    /// Per vector: 1, the one the document has of that fragment stays; 0, it is the next of `rows`.
+    /// Per vector: 1 if the document keeps its vector of that fragment, 0 if the vector is the next of
+    /// `rows`.
     pub kept: Vec<u8>,
-    /// One vector after another.
+    /// The new vectors, one after another.
     pub rows: Vec<f32>,
 }
 
-/// Stands for the number of a fragment where a vector was made from the whole document.
+/// The fragment number of a vector that was made from the whole document.
 pub const NO_FRAGMENT: u8 = 255;

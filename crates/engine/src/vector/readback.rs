@@ -1,4 +1,4 @@
-//! What is shown under `_vectors`? Source: vectors §4, readback.
+//! The field `_vectors` of documents that are shown. Source: vectors §4, readback.
 
 use serde_json::{Map, Value, json};
 
@@ -14,8 +14,8 @@ pub fn entry(vectors: &DocumentVectors, dimensions: usize) -> Value {
     json!({"embeddings": embeddings, "regenerate": !vectors.skip_regenerate})
 }
 
-/// All vectors of a document: an entry per embedder, then what is stored for none, which is in `raw`, the
-/// JSON text of the stored `_vectors`.
+/// All vectors of a document: an entry per embedder, then the entries of `raw`, the JSON text of the stored
+/// `_vectors`, which belong to no embedder.
 pub fn shown(snapshot: &Snapshot, docid: u32, raw: Option<&str>) -> Result<Map<String, Value>> {
     let vectors = Vectors::of(snapshot);
     let mut shown = Map::new();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-/// Documents whose records lie behind a sequence number, kept until another one is asked for.
+/// Documents whose records have a sequence number or a later one, cached until another number is asked for.
 #[derive(Default)]
 pub(super) struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
 
@@ -17,7 +17,7 @@ impl Recent {
         }
     }
 
-    /// A document got a new record, with vectors or without.
+    /// Updates the cached documents for a new record, with vectors or without.
     pub(super) fn note(&mut self, docid: u32, embedded: bool) {
         if let Some((_, documents)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
             let documents = Arc::make_mut(documents);

@@ -1,4 +1,4 @@
-//! What becomes of vectors when the settings of embedders change?
+//! Changes to the vectors of a batch when the settings of embedders change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use super::vectors::Vectors;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
-/// Which documents an embedder has to look at again; `Remake` in `ts/settings/remakes.ts`.
+/// Documents for which an embedder has to check or make vectors; `Remake` in `ts/settings/remakes.ts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Remake {
-    /// Every one.
+    /// All documents.
     All,
-    /// Those that look otherwise under the new settings.
+    /// Documents that look different to the embedder under the new settings.
     Changed,
 }
 
-/// A change of embedders under way: every document may have something to say about it.
+/// A change of embedders in progress, which may have to visit every document.
 pub struct Reconfiguration {
     base: Arc<Vectors>,
     after: BTreeMap<String, StagedEmbedder>,
     fresh: Vec<String>,
-    /// Their vectors are not made any more.
+    /// Embedders that no longer make vectors.
     abandoned: Vec<String>,
     remakes: BTreeMap<String, Remake>,
     gone: Vec<(String, StagedEmbedder)>,
@@ -47,12 +47,13 @@ impl Reconfiguration {
         !self.fresh.is_empty() || !self.abandoned.is_empty()
     }
 
-    /// Documents that get vectors back.
+    /// Documents that get vectors of removed embedders back into their `_vectors`.
     pub fn returning(&self) -> RoaringBitmap {
         self.gone.iter().fold(RoaringBitmap::new(), |all, (_, staged)| all | staged.flags().skip_regenerate)
     }
 
-    /// Looks at a document as it is stored. Whether something of it is taken, so that it has to be written.
+    /// Visits a stored document. Returns whether vectors are taken out of it, so that it has to be written
+    /// again.
     ///
     /// # Errors
     /// As [`StagedVectors::read`].
@@ -81,12 +82,13 @@ impl Reconfiguration {
         Ok(taken)
     }
 
-    /// Whether [`Reconfiguration::remake`] has to be told of every document.
+    /// Whether [`Reconfiguration::remake`] has to be called for every document.
     pub fn remakes(&self) -> bool {
         !self.remakes.is_empty()
     }
 
-    /// Has embedders look at a document again. `settings` are those so far, `of` as in [`Want`].
+    /// Notes that embedders have to check or make the vectors of a document. `settings` are the ones before
+    /// the change, `of` as in [`Want`].
     pub fn remake(&mut self, docid: u32, settings: &Arc<Settings>, of: Option<u32>) {
         for (name, remake) in &self.remakes {
             let Some(staged) = self.after.get_mut(name).filter(|staged| !staged.skips(docid)) else {
@@ -102,7 +104,7 @@ impl Reconfiguration {
         }
     }
 
-    /// What a document gets back under `_vectors`; None: nothing.
+    /// The entries that a document gets back into its `_vectors`; `None` if there are none.
     pub fn give_back(&self, docid: u32) -> Option<Map<String, Value>> {
         let entries = self.gone.iter().filter_map(|(name, staged)| {
             let state = staged.state(docid).filter(|state| state.skip_regenerate)?;
@@ -112,10 +114,10 @@ impl Reconfiguration {
         (!entries.is_empty()).then_some(entries)
     }
 
-    /// The staged batch under the new embedders, once every document was seen.
+    /// The staged vectors under the new embedders, once every document was visited.
     ///
     /// # Errors
-    /// `vector_embedding_error` if documents lack vectors which only their user can provide.
+    /// `vector_embedding_error` if documents lack vectors which only the user can provide.
     pub fn finish(self) -> Result<StagedVectors> {
         self.missing.check()?;
         Ok(StagedVectors { base: self.base, embedders: self.after })
@@ -123,11 +125,11 @@ impl Reconfiguration {
 }
 
 impl StagedVectors {
-    /// Begins to move to the embedders of `settings`; `remakes` names those that have to look at their
-    /// documents again.
+    /// Begins a change to the embedders of `settings`; `remakes` names those that have to check or make
+    /// vectors.
     ///
     /// # Errors
-    /// `invalid_settings_embedders` if vectors of another length are stored.
+    /// `invalid_settings_embedders` if vectors of other dimensions are stored.
     pub fn reconfigure(
         &self,
         settings: &Settings,
@@ -166,7 +168,8 @@ impl StagedVectors {
     }
 }
 
-/// An embedder whose settings changed. `remade`: its vectors are made anew, but those that never are.
+/// Changes the settings of an embedder. With `remade`, its vectors are regenerated, except those that never
+/// are.
 fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     if old.embedder.dimensions != embedder.dimensions {
         return with_other_dimensions(old, embedder, remade);
@@ -193,7 +196,7 @@ fn with_other_dimensions(old: &StagedEmbedder, embedder: Embedder, remade: bool)
         );
         return Err(Error::user("invalid_settings_embedders", message));
     }
-    // Vectors of the old length go; what was said of documents stays.
+    // Vectors of the old dimensions are dropped; the flags of documents stay.
     let said = |docid| DocumentVectors {
         user_provided: flags.user_provided.contains(docid),
         skip_regenerate: flags.skip_regenerate.contains(docid),

@@ -1,8 +1,8 @@
-//! Here is what a document says under `_vectors`: what does it mean?
+//! Here is the `_vectors` field of a document: what does it ask for?
 //!
 //! 1. null and `[]`: no vectors, and none shall be made.
 //! 2. An array of numbers is one vector, an array of such arrays several; `regenerate` is false then.
-//! 3. An object says `regenerate`, and perhaps `embeddings` as above.
+//! 3. An object has `regenerate`, and optionally `embeddings` as above.
 //!
 //! Source: vectors §4.
 
@@ -12,25 +12,26 @@ use super::embedder::Embedder;
 use super::limits::VECTORS_MAX;
 use crate::error::{Error, Result};
 
-/// What is known of one document under one embedder.
+/// Vectors and flags of one document under one embedder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DocumentVectors {
-    /// Its vectors came from the client.
+    /// Whether the client has set the vectors.
     pub user_provided: bool,
-    /// They are never made anew.
+    /// Whether the vectors are never regenerated.
     pub skip_regenerate: bool,
-    /// One vector after another; empty: none.
+    /// The vectors, one after another; empty: none.
     pub rows: Vec<f32>,
-    /// The number of the fragment each vector was made from; None: they were not made from fragments.
+    /// The number of the fragment that each vector was made from; `None` if they were not made from
+    /// fragments.
     pub fragments: Option<Vec<u8>>,
 }
 
 /// Vectors the client sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
-    /// They may be made anew.
+    /// Whether they may be regenerated.
     pub regenerate: bool,
-    /// None where it sent none.
+    /// `None` if the client sent no `embeddings`.
     pub rows: Option<Vec<f32>>,
 }
 
@@ -46,7 +47,7 @@ pub fn vectors_in<'d>(document: &'d Map<String, Value>, id: &str) -> Result<Opti
     }
 }
 
-/// An entry that no embedder reads yet, as it is stored: only its outside is looked at.
+/// An entry that belongs to no embedder, in the form it is stored in: only its outer shape is checked.
 ///
 /// # Errors
 /// `invalid_vectors_type`.
@@ -111,7 +112,7 @@ fn rows_of(id: &str, embedder: &Embedder, value: &Value) -> Result<Vec<f32>> {
     }
     let mut rows = Vec::new();
     let mut lengths = Vec::with_capacity(vectors.len());
-    // All shapes are judged before any length.
+    // The shapes of all vectors are checked before any length.
     for vector in vectors {
         let before = rows.len();
         read_vector(id, &embedder.name, vector, &mut rows)?;

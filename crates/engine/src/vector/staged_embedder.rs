@@ -1,4 +1,4 @@
-//! One embedder in a batch: its vectors before it, and what changes.
+//! One embedder in a batch: its vectors before the batch, and the changes to them.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use super::vector_set::VectorSet;
 #[derive(Clone)]
 pub(super) struct StagedEmbedder {
     pub(super) embedder: Embedder,
-    /// None: it starts from nothing.
+    /// The vectors before the batch; `None` if there are none.
     pub(super) base: Option<VectorIndex>,
-    /// None: the document has nothing any more.
+    /// By docid; `None`: the document has neither vectors nor flags any more.
     pub(super) changes: BTreeMap<u32, Option<DocumentVectors>>,
     pub(super) wants: BTreeMap<u32, Want>,
 }

@@ -1,8 +1,8 @@
-//! What becomes of vectors in a batch? Nothing of the index is changed before it is written.
+//! Changes to the vectors of an index in a batch. Nothing is written before the batch is committed.
 //!
-//! 1. What a document says of a configured embedder is taken out of it and kept apart.
-//! 2. Vectors that are never made anew survive whatever else happens to their document.
-//! 3. An embedder that goes writes those back into the documents; one that comes finds them there.
+//! 1. Vectors that a document brings for a configured embedder are taken out of it and stored apart.
+//! 2. Vectors that are never regenerated survive all other changes to their document.
+//! 3. Removing an embedder writes those back into the documents; adding one takes them from there.
 //! 4. Vectors that no client sent are made by the server before the batch is committed, see [`Want`].
 //!
 //! Source: vectors §2.6, §2.7, §2.10, §4.
@@ -26,19 +26,19 @@ use super::vectors::{DIRECTORY, Vectors};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
-/// Vectors of one document by embedder; only those that change.
+/// Changed vectors of one document, by embedder.
 pub type ChangedVectors = BTreeMap<String, DocumentVectors>;
 
-/// What a document says of vectors.
+/// What a document brings and asks for in its `_vectors`.
 #[derive(Default)]
 pub struct Reading {
-    /// Vectors that change.
+    /// Changed vectors.
     pub staged: ChangedVectors,
-    /// What it asks of embedders, by their place among all.
+    /// Requests to embedders, by index of the embedder.
     pub asked: Vec<(u8, Asked)>,
 }
 
-/// Embedders and vectors as the batch leaves them.
+/// Embedders and vectors as they are after the batch.
 #[derive(Clone, Default)]
 pub struct StagedVectors {
     pub(super) base: Arc<Vectors>,
@@ -46,7 +46,7 @@ pub struct StagedVectors {
 }
 
 impl StagedVectors {
-    /// Nothing changed yet.
+    /// No changes yet.
     pub fn new(settings: &Settings, base: Arc<Vectors>) -> Result<Self> {
         let mut embedders = BTreeMap::new();
         for (name, embedder) in embedders_of(settings) {
@@ -61,7 +61,7 @@ impl StagedVectors {
         !self.embedders.is_empty()
     }
 
-    /// What is known of a document under an embedder.
+    /// The current vectors of a document under an embedder.
     pub fn current(&self, name: &str, docid: u32) -> Option<CurrentVectors> {
         let staged = self.embedders.get(name)?;
         match staged.changes.get(&docid) {
@@ -83,7 +83,8 @@ impl StagedVectors {
         }
     }
 
-    /// Notes what a document asks of embedders; `made_of` gives what its vectors were made of.
+    /// Notes the requests of a document to embedders; `made_of` tells which document its current vectors were
+    /// made from.
     pub fn ask(
         &mut self,
         docid: u32,
@@ -108,12 +109,13 @@ impl StagedVectors {
         }
     }
 
-    /// Documents that the server has to embed before the batch can be committed, once for each embedder.
+    /// Number of documents that the server has to embed before the batch can be committed, counted once per
+    /// embedder.
     pub fn pending_count(&self) -> u64 {
         self.embedders.values().map(|staged| staged.wants.len() as u64).sum()
     }
 
-    /// What is wanted of the embedder at a place among all, from a docid on; None after the last embedder.
+    /// Requests to the embedder at an index, from a docid on; `None` after the last embedder.
     pub fn wants(&self, at: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
         let (name, staged) = self.embedders.iter().nth(at)?;
         Some((name, staged.wants.range(from..).map(|(docid, want)| (*docid, want))))
@@ -128,7 +130,7 @@ impl StagedVectors {
         }
     }
 
-    /// Takes in vectors that were made.
+    /// Adds vectors that the server has made.
     ///
     /// # Errors
     /// Internal, if a page contradicts itself or the embedder.
@@ -168,7 +170,7 @@ impl StagedVectors {
         }
     }
 
-    /// A document goes, and its vectors with it.
+    /// Removes a document and its vectors.
     pub fn remove(&mut self, docid: u32) {
         for staged in self.embedders.values_mut() {
             staged.wants.remove(&docid);
@@ -179,7 +181,7 @@ impl StagedVectors {
         }
     }
 
-    /// All documents go.
+    /// Removes all documents.
     pub fn clear(&mut self) {
         for staged in self.embedders.values_mut() {
             staged.base = None;
@@ -188,8 +190,8 @@ impl StagedVectors {
         }
     }
 
-    /// Reads what `document` says of vectors. `before` knows those the document has; None: it is new.
-    /// Embedders that get none although they cannot do without are noted in `lacking`.
+    /// Reads the `_vectors` of `document`. `before` tells the current vectors of the document; `None`: it is
+    /// new. Embedders that need vectors from the client but get none are noted in `missing`.
     ///
     /// # Errors
     /// `invalid_vectors_type`, `invalid_vector_dimensions`, `too_many_vectors`, `vector_embedding_error`.
@@ -224,7 +226,7 @@ impl StagedVectors {
         Ok(reading)
     }
 
-    /// Takes what was read out of a document, which is stored without it.
+    /// Removes the vectors of embedders from a document, which is stored without them.
     pub fn strip(&self, document: &mut Map<String, Value>) {
         let Some(Value::Object(vectors)) = document.get_mut("_vectors") else { return };
         vectors.retain(|name, _| !self.embedders.contains_key(name));
@@ -238,12 +240,12 @@ impl StagedVectors {
         }
     }
 
-    /// As filters see them before the batch is written.
+    /// The vectors as filters see them before the batch is written.
     pub fn preview(&self) -> Vectors {
         Vectors::preview(self.embedders.iter().map(|(name, staged)| (name.clone(), staged.flags())).collect())
     }
 
-    /// Writes and syncs what changes below `directory`; the commit that names the logs makes it count.
+    /// Writes and syncs changes below `directory`; they take effect with the commit that names the logs.
     pub fn write(&self, directory: &Path) -> Result<Vectors> {
         let mut embedders = BTreeMap::new();
         for (name, staged) in &self.embedders {

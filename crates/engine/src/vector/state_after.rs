@@ -7,15 +7,15 @@ use super::sent::{DocumentVectors, Sent};
 pub(super) enum After {
     Same,
     Changed(DocumentVectors),
-    /// The server makes them, whatever the document was before.
+    /// The server makes vectors, whatever the document was before.
     Anew,
-    /// The server makes them if the embedder would see another text than before.
+    /// The server makes vectors if the embedder sees another text than before.
     Compared,
-    /// Only the user can provide them.
+    /// Vectors are missing that only the user can provide.
     MissingVectors,
 }
 
-/// What a document has after it was sent. `before`: None for a new document.
+/// The vectors of a document after it was sent. `before`: `None` for a new document.
 pub(super) fn state_after(
     before: Option<Option<CurrentVectors>>,
     sent: Option<Sent>,
@@ -24,7 +24,7 @@ pub(super) fn state_after(
     let (is_new, known) = (before.is_none(), before.flatten());
     let skips = known.is_some_and(|current| current.skip_regenerate);
     match sent {
-        // What the client once gave stays for an embedder that makes nothing itself.
+        // Without an automatic source, vectors that the client once sent stay.
         None if skips || (known.is_some() && embedder.is_user_provided()) => After::Same,
         Some(Sent { regenerate, rows: Some(rows) }) => After::Changed(DocumentVectors {
             user_provided: true,

@@ -1,4 +1,4 @@
-//! The vectors of one embedder and the graphs over them: what a search for neighbours needs.
+//! The vectors of one embedder and the graphs over them, which a search for neighbours needs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Vectors of a log that no other was rewritten to.
+    /// Vectors of a log of a new lineage.
     pub fn new(set: VectorSet) -> Self {
         let graphs = Graphs::of_log(set.log().path());
         Self { set: Arc::new(set), graphs }
     }
 
-    /// The vectors of a later commit, whose log goes on with this one's sequence numbers.
+    /// The vectors of a later commit, whose log continues the sequence numbers of this one.
     pub fn followed_by(&self, set: VectorSet) -> Self {
         Self { set: Arc::new(set), graphs: Arc::clone(&self.graphs) }
     }
@@ -36,12 +36,12 @@ impl VectorIndex {
         &self.graphs
     }
 
-    /// Sees to it, on a thread of its own, that graphs are read, built and merged as the vectors need them.
+    /// Reads, builds and merges the graphs that the vectors need, on a thread of its own.
     pub fn tend(&self) {
         self.graphs.tend(&self.set);
     }
 
-    /// Does the same before it returns: for tests and measurements.
+    /// As [`Self::tend`], on this thread: for tests and measurements.
     ///
     /// # Errors
     /// Internal, if memory or disk space does not suffice.

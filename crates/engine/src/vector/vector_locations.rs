@@ -3,38 +3,38 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Entries of a page, which is what a commit copies to change one of them.
+/// Entries of a page, the unit that a commit copies to change one entry.
 const PAGE_ENTRIES: usize = 4096;
 
-/// Where the vectors of a document lie in their log.
+/// Location of the vectors of a document in their log, and of their codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VectorLocation {
-    /// First byte of the first vector.
+    /// Offset of the first vector.
     pub offset: u64,
     /// Sequence number of the record, 56 bits, above the number of vectors in it.
     packed: u64,
-    /// Where the code of the first vector is; those of the others follow.
+    /// Index of the code of the first vector; those of further vectors follow.
     pub code: u32,
 }
 
 impl VectorLocation {
-    /// Of `count` vectors written as record `sequence`, with codes from `code` on.
+    /// The location of `count` vectors of the record `sequence`, with codes from the index `code` on.
     pub fn new(offset: u64, sequence: u64, count: u8, code: u32) -> Self {
         Self { offset, packed: sequence << 8 | u64::from(count), code }
     }
 
-    /// Vectors there.
+    /// Number of vectors.
     pub fn count(self) -> usize {
         (self.packed & 0xff) as usize
     }
 
-    /// Of the record.
+    /// Sequence number of the record.
     pub fn sequence(self) -> u64 {
         self.packed >> 8
     }
 }
 
-/// The parts of places, each side by side: a scan asks many documents for their codes, and for nothing else.
+/// Locations by column, because a scan reads the codes of many documents and nothing else.
 #[derive(Debug, Clone)]
 struct Page {
     offsets: [u64; PAGE_ENTRIES],
@@ -43,14 +43,14 @@ struct Page {
     counts: [u8; PAGE_ENTRIES],
 }
 
-/// Places by docid. Cheap to clone; pages are shared until one of them changes.
+/// Locations by docid. Cheap to clone; pages are shared until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub struct VectorLocations {
     pages: Vec<Option<Arc<Page>>>,
 }
 
 impl VectorLocations {
-    /// Nowhere, without vectors, for documents never put.
+    /// The location of a document; the default one, without vectors, for documents never put.
     pub fn get(&self, docid: u32) -> VectorLocation {
         let (page, at) = self.page(docid);
         page.map_or_else(VectorLocation::default, |page| VectorLocation {
@@ -60,7 +60,7 @@ impl VectorLocations {
         })
     }
 
-    /// Where the codes of a document's vectors are; nowhere for documents never put.
+    /// Indexes of the codes of a document; empty for documents never put.
     pub fn codes(&self, docid: u32) -> Range<u32> {
         let (page, at) = self.page(docid);
         page.map_or(0..0, |page| page.codes[at]..page.codes[at] + u32::from(page.counts[at]))
@@ -71,7 +71,7 @@ impl VectorLocations {
         (self.pages.get(at / PAGE_ENTRIES).and_then(Option::as_deref), at % PAGE_ENTRIES)
     }
 
-    /// Changes one entry.
+    /// Sets the location of a document.
     pub fn put(&mut self, docid: u32, location: VectorLocation) {
         let at = docid as usize;
         let page = at / PAGE_ENTRIES;

@@ -24,16 +24,16 @@ pub struct VectorSet {
     codes: Codes,
     flags: Flags,
     vectors: u64,
-    /// Documents with a vector that has no direction, and is near to all.
+    /// Documents with a vector of length 0, which is near to all.
     undirected: RoaringBitmap,
     /// Number of the next record.
     sequence: u64,
-    /// Bytes of records that still say something.
+    /// Bytes of records that were not replaced.
     live_bytes: u64,
 }
 
 impl VectorSet {
-    /// Nothing yet, over a log without records.
+    /// No vectors, over a log without records.
     pub fn new(log: Log, sequence: u64) -> Self {
         Self {
             recent: Recent::default(),
@@ -58,12 +58,12 @@ impl VectorSet {
         Ok(Self::new(log, sequence).with(records))
     }
 
-    /// The same over a log that went on.
+    /// The same vectors over a longer log.
     pub fn continued(&self, log: Log, sequence: u64) -> Self {
         Self { log, sequence, ..self.clone() }
     }
 
-    /// The same after records that its log holds.
+    /// The vectors after `records`, which the log contains.
     pub fn with(mut self, records: impl IntoIterator<Item = Record>) -> Self {
         records.into_iter().for_each(|record| self.take(record));
         self
@@ -93,7 +93,7 @@ impl VectorSet {
         };
     }
 
-    /// Gives the place of the first code.
+    /// Adds codes for the vectors of a record; returns the index of the first one.
     fn encode(&mut self, record: &Record) -> u32 {
         let mut first = None;
         let count = if self.is_coded() { usize::from(record.count) } else { 0 };
@@ -104,7 +104,7 @@ impl VectorSet {
         first.unwrap_or(0)
     }
 
-    /// Whether vectors have codes. Bits are as short as those.
+    /// Whether vectors have codes. Vectors of bits need none: they are as short as codes.
     pub fn is_coded(&self) -> bool {
         !self.shape().binary && self.shape().dimensions <= CODED_MAX
     }
@@ -118,17 +118,17 @@ impl VectorSet {
         self.log.vector(location.offset, slot)[..4] == 0f32.to_le_bytes()
     }
 
-    /// How its vectors are written.
+    /// The format of its vectors.
     pub fn shape(&self) -> Shape {
         self.log.shape()
     }
 
-    /// Where its vectors lie.
+    /// The log that holds its vectors.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Whether there are enough vectors for graphs to pay.
+    /// Whether there are enough vectors for graphs to pay off.
     pub fn wants_graphs(&self) -> bool {
         self.is_coded() && self.vectors > EXACT_MAX
     }
@@ -146,32 +146,32 @@ impl VectorSet {
         self.sequence
     }
 
-    /// Which documents have what.
+    /// Sets of documents by property.
     pub fn flags(&self) -> &Flags {
         &self.flags
     }
 
-    /// Vectors of all documents.
+    /// Number of vectors of all documents.
     pub fn vectors(&self) -> u64 {
         self.vectors
     }
 
-    /// Documents with a vector that has no direction.
+    /// Documents with a vector of length 0.
     pub fn undirected(&self) -> &RoaringBitmap {
         &self.undirected
     }
 
-    /// Whether most of the log says nothing any more.
+    /// Whether most of the log consists of replaced records.
     pub fn is_mostly_dead(&self) -> bool {
         self.log.end() > LOG_BYTES_MIN && self.live_bytes < self.log.end() / 2
     }
 
-    /// Where the vectors of a document lie.
+    /// Location of the vectors of a document.
     pub fn location(&self, docid: u32) -> VectorLocation {
         self.locations.get(docid)
     }
 
-    /// What is known of a document; None if nothing is.
+    /// Vectors and flags of a document; `None` if it has neither.
     pub fn get(&self, docid: u32) -> Option<DocumentVectors> {
         let user_provided = self.flags.user_provided.contains(docid);
         let skip_regenerate = self.flags.skip_regenerate.contains(docid);
@@ -185,13 +185,13 @@ impl VectorSet {
         Some(DocumentVectors { user_provided, skip_regenerate, rows, fragments })
     }
 
-    /// The vectors of a document in the form they are stored in.
+    /// The vectors of a document as they are stored.
     pub fn stored(&self, docid: u32) -> impl Iterator<Item = &[u8]> {
         let location = self.locations.get(docid);
         (0..location.count()).map(move |slot| self.log.vector(location.offset, slot))
     }
 
-    /// Has memory fetch the vectors of a document, which are compared soon.
+    /// Prefetches the vectors of a document, which are compared soon.
     pub fn fetch(&self, docid: u32) {
         self.stored(docid).for_each(fetch);
     }
@@ -202,8 +202,8 @@ impl VectorSet {
         (0..location.count() as u32).map(move |slot| self.codes.get(location.code + slot, dimensions))
     }
 
-    /// Between which bounds lies, for each of `docids`, the least distance between its vectors and those with codes
-    /// `probes`? All have vectors, and those are coded.
+    /// Adds to `out`, for each of `docids`, bounds of the least distance between its vectors and those with
+    /// the codes `probes`. All documents must have vectors with codes.
     pub fn bounds(&self, docids: &[u32], probes: &[Vec<i8>], out: &mut Vec<Bounds>) {
         let (first, dimensions) = (out.len(), self.shape().dimensions);
         out.extend(docids.iter().map(|docid| Bounds {
@@ -211,13 +211,13 @@ impl VectorSet {
             lower: f32::INFINITY,
             upper: f32::INFINITY,
         }));
-        // Of each code, whose it is among `docids`.
+        // For each code, the index of its document in `docids`, and the index of the code.
         let mut owners: Vec<(u32, u32)> = Vec::with_capacity(docids.len() + SIDE_BY_SIDE);
         for (at, docid) in docids.iter().enumerate() {
             owners.extend(self.locations.codes(*docid).map(|code| (at as u32, code)));
         }
         let Some(any) = owners.first().copied() else { return };
-        // What is left over at the end is filled up with one of them.
+        // The last group is filled up with a repeated code.
         owners.resize(owners.len().next_multiple_of(SIDE_BY_SIDE), any);
         let (groups, _) = owners.as_chunks::<SIDE_BY_SIDE>();
         let code = |code: u32| self.codes.get(code, dimensions);
@@ -242,7 +242,7 @@ impl VectorSet {
         }
     }
 
-    /// The least distance between a document's vectors and `probes`; None without a vector.
+    /// The least distance between a document's vectors and `probes`; `None` without a vector.
     pub fn distance(&self, docid: u32, probes: &[Probe]) -> Option<f32> {
         let mut least: Option<f32> = None;
         for stored in self.stored(docid) {
@@ -254,7 +254,7 @@ impl VectorSet {
         least
     }
 
-    /// Documents with vectors, and where those lie, in the order they were written.
+    /// Documents with vectors, and the locations of these, in the order they were written.
     pub fn locations(&self) -> Vec<(u32, VectorLocation)> {
         let embedded = self.flags.embedded.iter();
         let mut locations: Vec<(u32, VectorLocation)> =

@@ -1,4 +1,4 @@
-//! All vectors of an index, as one commit sees them. Logs are read when a search first needs them.
+//! All vectors of an index, as one commit sees them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -16,19 +16,19 @@ use super::vector_set::VectorSet;
 use crate::error::{Context, Result};
 use crate::store::{Snapshot, VectorLog};
 
-/// Where logs lie below the directory of their index.
+/// Name of the directory of logs, below that of their index.
 pub const DIRECTORY: &str = "vectors";
 
 /// The vectors of every embedder that has any.
 #[derive(Default)]
 pub struct Vectors {
     embedders: BTreeMap<String, Arc<EmbedderVectors>>,
-    /// Of a batch that is not written: takes the place of what was read.
+    /// Flags of a batch that is not written, which replace those of `embedders`.
     preview: Option<BTreeMap<String, Flags>>,
 }
 
 impl Vectors {
-    /// Those of a commit in `directory`, unread.
+    /// The vectors of a commit in `directory`, unread.
     pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>) -> Self {
         let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
@@ -40,27 +40,27 @@ impl Vectors {
         Self { embedders: logs.iter().map(unread).collect(), preview: None }
     }
 
-    /// Those of a batch that was just written.
+    /// The vectors of a batch that was just written.
     pub fn written(embedders: BTreeMap<String, Arc<EmbedderVectors>>) -> Self {
         Self { embedders, preview: None }
     }
 
-    /// Those of a batch that is not written, as far as filters look at them.
+    /// The vectors of a batch that is not written, as far as filters need them.
     pub fn preview(flags: BTreeMap<String, Flags>) -> Self {
         Self { embedders: BTreeMap::new(), preview: Some(flags) }
     }
 
-    /// Those of a snapshot.
+    /// The vectors of a snapshot.
     pub fn of(snapshot: &Snapshot) -> Arc<Self> {
         snapshot.attachments().get::<Self>()
     }
 
-    /// What a commit says of them.
+    /// The references to logs that a commit stores.
     pub fn logs(&self) -> BTreeMap<String, VectorLog> {
         self.embedders.iter().map(|(name, vectors)| (name.clone(), vectors.reference.clone())).collect()
     }
 
-    /// Read or not, to be kept by the next commit.
+    /// The vectors of an embedder, read or not, for the next commit to carry on.
     pub fn of_embedder(&self, embedder: &str) -> Option<&Arc<EmbedderVectors>> {
         self.embedders.get(embedder)
     }
@@ -70,7 +70,7 @@ impl Vectors {
         self.embedders.get(embedder).map(|vectors| vectors.index()).transpose()
     }
 
-    /// Which documents have what under an embedder.
+    /// Sets of documents under an embedder.
     pub fn flags(&self, embedder: &str) -> Result<Flags> {
         if let Some(preview) = &self.preview {
             return Ok(preview.get(embedder).cloned().unwrap_or_default());
@@ -78,7 +78,7 @@ impl Vectors {
         Ok(self.index(embedder)?.map(|index| index.set().flags().clone()).unwrap_or_default())
     }
 
-    /// Vectors of all embedders, and documents that have any.
+    /// Number of vectors of all embedders, and of documents that have any.
     pub fn counts(&self) -> Result<(u64, u64)> {
         let (mut vectors, mut embedded) = (0, RoaringBitmap::new());
         for embedder in self.embedders.values() {
@@ -90,7 +90,7 @@ impl Vectors {
         Ok((vectors, embedded.len()))
     }
 
-    /// Reads every log anew. Gives what does not check out.
+    /// Reads every log again. Returns paths that are damaged, each with a reason.
     pub fn damages(&self) -> Vec<(PathBuf, String)> {
         let check = |vectors: &Arc<EmbedderVectors>| {
             let log = Log::open(&vectors.path, vectors.reference.bytes);
@@ -106,7 +106,7 @@ impl Vectors {
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
-    /// Removes logs that no commit refers to any more. What cannot be removed is left for the next time.
+    /// Removes logs that no commit refers to any more. Files that cannot be removed stay until the next call.
     pub fn remove_stale(&self, directory: &Path) {
         let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return };
         let live: HashSet<&str> =
@@ -114,7 +114,7 @@ impl Vectors {
         let lineages: HashSet<String> = live.iter().map(|name| lineage_of(Path::new(name))).collect();
         for entry in entries.flatten() {
             let name = entry.file_name();
-            // Of graphs, those of a live lineage are looked after by it.
+            // Graphs of a live lineage are removed by that lineage.
             let stale = name.to_str().is_some_and(|name| match name.ends_with(LOG_SUFFIX) {
                 true => !live.contains(name),
                 false => !lineages.contains(&lineage_of(Path::new(name))),
@@ -125,12 +125,12 @@ impl Vectors {
         }
     }
 
-    /// Sees to the graphs of all vectors that were read.
+    /// Reads, builds and merges graphs of all vectors that were read, in the background.
     pub fn tend(&self) {
         self.embedders.values().filter_map(|vectors| vectors.read.get()).for_each(VectorIndex::tend);
     }
 
-    /// Stops what is done in the background, soon and for good.
+    /// Stops background threads, soon and for good.
     pub fn stop(&self) {
         self.embedders
             .values()
@@ -138,7 +138,7 @@ impl Vectors {
             .for_each(|index| index.graphs().stop());
     }
 
-    /// Copies the logs, as far as they count, and the graphs there are, below `target`.
+    /// Copies the logs, up to their ends, and existing graphs below `target`.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         let directory = target.join(DIRECTORY);
         for vectors in self.embedders.values() {
@@ -147,7 +147,7 @@ impl Vectors {
             let copy = directory.join(&vectors.reference.file);
             fs::copy(&vectors.path, &copy).context(context())?;
             let file = fs::OpenOptions::new().write(true).open(&copy).context(context())?;
-            // A commit may have appended while the copy was made.
+            // A commit may have appended to the log during the copy.
             file.set_len(vectors.reference.bytes).context(context())?;
             file.sync_all().context(context())?;
             copy_graphs(&vectors.path, &directory);
@@ -156,7 +156,7 @@ impl Vectors {
     }
 }
 
-/// Graphs are made anew where they lack, so that one that vanishes meanwhile does no harm.
+/// Copies the graphs of a log. A missing graph is built again, so one that is removed meanwhile does no harm.
 fn copy_graphs(log: &Path, target: &Path) {
     let Some(entries) = log.parent().and_then(|directory| fs::read_dir(directory).ok()) else { return };
     for entry in entries.flatten() {

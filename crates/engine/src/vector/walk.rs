@@ -1,7 +1,7 @@
-//! Here is a graph as the library writes it, and a code: which of its vectors are likely the nearest?
+//! Here are a graph as the library writes it, and a code: which of its vectors are likely the nearest?
 //!
-//! The library builds graphs, but compares one pair of codes at a time, each of which memory takes its time to fetch.
-//! So its graph is walked where it lies, in the bytes it was written as, and the neighbours of a node are compared
+//! The library builds graphs, but compares one pair of codes at a time, each of which memory takes its time
+//! to fetch. So the graph is walked in the bytes it was written as, and the neighbours of a node are compared
 //! side by side: the same walk in about half the time.
 
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use super::limits::{CODE_ERROR, DETOUR};
 use super::walkable::{Walkable, damaged};
 use crate::error::Result;
 
-/// Distances from 0 to 2 as bits, which compare as the floats do, above a slot.
+/// A distance from 0 to 2 as bits, which compare as floats do, above a slot.
 type Candidate = u64;
 
 fn candidate(distance: f32, slot: u32) -> Candidate {
@@ -23,23 +23,23 @@ fn distance_of(candidate: Candidate) -> f32 {
     f32::from_bits((candidate >> 32) as u32)
 }
 
-/// A node that is near.
+/// A node near the probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Near {
     pub(super) key: u64,
-    /// Between which bounds the distance of its vector lies.
+    /// Bounds of the distance of its vector.
     pub(super) bounds: (f32, f32),
 }
 
-/// What a walk has found.
+/// The nodes that a walk has found.
 struct Found {
-    /// The nearest; as many as were asked for.
+    /// The nearest nodes, up to `wanted`.
     nearest: BinaryHeap<Candidate>,
     wanted: usize,
-    /// More of them.
+    /// The nearest nodes, up to `list_max`.
     list: BinaryHeap<Candidate>,
     list_max: usize,
-    /// What is farther away leads to none of those that are wanted, so likely that it is not looked at.
+    /// Nodes at a greater distance hardly ever lead to a wanted one, so they are not visited.
     reach: f32,
 }
 
@@ -58,8 +58,9 @@ impl Found {
     fn add(&mut self, candidate: Candidate) {
         keep_nearest(&mut self.nearest, candidate, self.wanted);
         keep_nearest(&mut self.list, candidate, self.list_max);
-        // Within as much as the farthest that is wanted is away, and a share of it for detours: where neighbours are
-        // much nearer than all others, as in clusters, this ends a walk long before its list is full of them.
+        // The reach is the distance of the farthest wanted node, plus a share of it for detours. Where
+        // neighbours are much nearer than all other nodes, as in clusters, this ends a walk long before its
+        // list is full.
         if let Some(last) = self.nearest.peek().filter(|_| self.nearest.len() == self.wanted) {
             self.reach = distance_of(*last) * (1.0 + DETOUR) + CODE_ERROR;
         }
@@ -83,10 +84,11 @@ struct Walk<'w> {
 }
 
 impl Walkable {
-    /// Nodes among which the `wanted` nearest likely are, nearest first, of those `admit` lets through. At most `list`.
+    /// Nodes that `admit` accepts, at most `list`, nearest first, among which the `wanted` nearest likely
+    /// are.
     ///
     /// # Errors
-    /// Internal, if the graph leads to what is not there.
+    /// Internal, if the graph refers to nodes that do not exist.
     pub(super) fn nearest(
         &self,
         bytes: &[u8],
@@ -105,8 +107,8 @@ impl Walkable {
 }
 
 impl Walk<'_> {
-    /// The node on the lowest level to begin with: on each level above it as near as it gets from neighbour to
-    /// neighbour.
+    /// The start of a walk on the lowest level: on each level above it, the nearest node that is reached from
+    /// neighbour to neighbour.
     fn descend(&self) -> Result<(f32, u32)> {
         let mut nearest =
             (code_distance(self.probe, self.graph.code(self.bytes, self.graph.entry)?), self.graph.entry);
@@ -129,7 +131,7 @@ impl Walk<'_> {
         Ok(nearest)
     }
 
-    /// Looks at the neighbours of the nearest nodes known until none is within reach.
+    /// Visits the neighbours of the nearest nodes found until none is within reach.
     fn spread(
         &self,
         (distance, start): (f32, u32),
@@ -189,13 +191,13 @@ impl Walk<'_> {
         found.list.into_sorted_vec().into_iter().map(near).collect()
     }
 
-    /// Has memory fetch what [`Walkable::neighbours`] of the lowest level reads, where there is such a node.
+    /// Prefetches the bytes that [`Walkable::neighbours`] reads for the lowest level, if the node exists.
     fn fetch_neighbours(&self, slot: u32) {
         let node = self.graph.node(self.bytes, slot).unwrap_or_default();
         fetch(&node[..node.len().min(self.graph.neighbours_at(1))]);
     }
 
-    /// Calls `take` with the distances of nodes.
+    /// Calls `take` with the distance of each node to the probe.
     fn compare(&self, slots: &[u32], mut take: impl FnMut(f32, u32)) -> Result<()> {
         let fetch_all =
             |slots: &[u32]| slots.iter().try_for_each(|&slot| self.graph.code(self.bytes, slot).map(fetch));
@@ -203,7 +205,7 @@ impl Walk<'_> {
         rest.peek().copied().map_or(Ok(()), fetch_all)?;
         while let Some(some) = rest.next() {
             rest.peek().copied().map_or(Ok(()), fetch_all)?;
-            // What is left over at the end is filled up with one of them.
+            // The last group is filled up with a repeated code.
             let mut codes = [self.graph.code(self.bytes, some[0])?; SIDE_BY_SIDE];
             for (code, &slot) in codes.iter_mut().zip(some) {
                 *code = self.graph.code(self.bytes, slot)?;
@@ -226,7 +228,7 @@ mod tests {
     const DIMENSIONS: usize = 24;
     const COUNT: u64 = 700;
 
-    /// Some direction that `seed` stands for.
+    /// A pseudo-random direction.
     fn code(seed: u64) -> Vec<i8> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let vector: Vec<f32> = (0..DIMENSIONS)
@@ -240,7 +242,7 @@ mod tests {
         code_of(&vector).unwrap()
     }
 
-    /// A graph the library made, comparing codes by our measure.
+    /// A graph built by the library with our comparison function.
     fn graph() -> Vec<u8> {
         let options = IndexOptions {
             dimensions: code_bytes(DIMENSIONS),
@@ -267,7 +269,7 @@ mod tests {
         bytes
     }
 
-    /// Keys of what a walk finds, each of which has to be as far away as it is said to be.
+    /// Keys that a walk finds, after checking that each distance is within its bounds.
     fn keys(
         walkable: &Walkable,
         bytes: &[u8],

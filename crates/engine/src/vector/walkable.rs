@@ -1,10 +1,10 @@
-//! Where in the bytes of a graph do codes, keys and neighbours lie?
+//! Offsets of codes, keys and neighbours in the bytes of a graph.
 //!
 //! ```text
-//! bytes = rows:u32 columns:u32 code* head graph        head: 64 bytes, of which nothing is needed here
+//! bytes = rows:u32 columns:u32 code* head graph        head: 64 bytes, which are not needed here
 //! graph = nodes:u64 links:u64 links0:u64 top:u64 entry:u64 level* node*        level: 2 bytes, of each node
 //! node  = key:u64 level:u16 neighbours0 neighbours*        one `neighbours` for each level above the lowest
-//! neighbours0 = count:u32 slot:u32*                    room for links0 slots; `neighbours` for links
+//! neighbours0 = count:u32 slot:u32*                    capacity of links0 slots; `neighbours` of links
 //! ```
 //!
 //! Numbers are little endian. Slots count codes and nodes, which are in one order. Source: `index.hpp` and
@@ -20,7 +20,7 @@ const KEY_BYTES: usize = 8;
 const COUNT_BYTES: usize = 4;
 const SLOT_BYTES: usize = 4;
 
-/// Where what lies in the bytes of a graph.
+/// The layout of a graph in its bytes.
 pub(super) struct Walkable {
     pub(super) code_bytes: usize,
     pub(super) nodes: u32,
@@ -28,17 +28,18 @@ pub(super) struct Walkable {
     pub(super) base_links: usize,
     pub(super) top: usize,
     pub(super) entry: u32,
-    /// Where each node begins.
+    /// Offset of each node.
     starts: Vec<u32>,
-    /// The key of each node, side by side: each that is near is asked for, most of the nodes are not.
+    /// The key of each node. They lie apart from the nodes because a walk reads the keys of more nodes than
+    /// it visits.
     keys: Vec<u64>,
 }
 
 impl Walkable {
-    /// Finds its way about `bytes`, which hold codes of `code_bytes`.
+    /// Reads the layout of `bytes`, which hold codes of `code_bytes`.
     ///
     /// # Errors
-    /// Internal, if they are something else.
+    /// Internal, if they are no such graph.
     pub(super) fn of(bytes: &[u8], code_bytes: usize) -> Result<Self> {
         let nodes = u32_at(bytes, 0)?;
         let codes_end = SHAPE_BYTES + nodes as usize * code_bytes;
@@ -81,12 +82,12 @@ impl Walkable {
         if is_whole && is_sound { Ok(walkable) } else { Err(damaged()) }
     }
 
-    /// Bytes it takes in memory, beside those it is about.
+    /// Bytes in memory, without those of the graph.
     pub(super) fn memory_bytes(&self) -> usize {
         self.starts.capacity() * size_of::<u32>() + self.keys.capacity() * size_of::<u64>()
     }
 
-    /// Where in a node the neighbours of a level begin; those of the level above the highest: where it ends.
+    /// Offset in a node of the neighbours of a level; for the level above the highest, the end of the node.
     pub(super) fn neighbours_at(&self, level: usize) -> usize {
         let links = match level {
             0 => return KEY_BYTES + LEVEL_BYTES,
@@ -113,7 +114,7 @@ impl Walkable {
         bytes.get(*start as usize..).ok_or_else(damaged)
     }
 
-    /// Slots of the neighbours of a node on a level it reaches up to.
+    /// Slots of the neighbours of a node on a level, which must not exceed the level of the node.
     #[inline]
     pub(super) fn neighbours<'b>(
         &self,
@@ -130,9 +131,9 @@ impl Walkable {
     }
 }
 
-/// Bytes as the components they stand for.
+/// Bytes as signed components.
 fn as_signed(bytes: &[u8]) -> &[i8] {
-    // SAFETY: both are a byte of any value, so one slice is as good as the other.
+    // SAFETY: `u8` and `i8` have the same size and alignment, and every bit pattern is valid for both.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 

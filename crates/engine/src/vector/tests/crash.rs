@@ -1,6 +1,6 @@
-//! A crash between any two steps of a commit, and kills of a process that has a life of its own.
+//! A crash between any two steps of a commit, and kills of a process that commits and builds graphs.
 //!
-//! The oracle is a list of what every batch does, carried out on a map. Source: vectors §10.7.
+//! The oracle executes the list of batches on a map. Source: vectors §10.7.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::Index;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, Disk, DiskFile, Folder, IndexDirectory};
 
-/// A disk that keeps a copy of a whole index from before each of its steps.
+/// A disk that copies the whole index before each of its operations.
 #[derive(Debug)]
 struct Watched {
     folder: Folder,
@@ -81,8 +81,8 @@ fn seen(index: &Index) -> String {
     told.join("\n")
 }
 
-/// The batches of the deterministic trial: an append, a replacement, a new embedder, other numbers for old ones, a
-/// log rewritten as bits, an embedder that goes.
+/// The batches of the deterministic trial: an append, a replacement, a new embedder, other dimensions for
+/// stored vectors, a log rewritten as bits, a removed embedder.
 fn operations(folder: &Path) -> Vec<Json> {
     let settings = |embedders: Json| {
         let settings = json!({ "embedders": embedders }).to_string();
@@ -166,7 +166,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
         newest = Some(committed);
         let after = seen(&Index::open(&path, LIMITS).unwrap());
         for (step, copied) in taken.lock().unwrap().iter() {
-            // Whatever had reached the disk: the commit before, or this one, and whole.
+            // Whatever reached the disk, the index shows the commit before or this one, complete.
             let index = Index::open(copied, LIMITS).unwrap();
             let found = index.last_commit().unwrap().map(|_| seen(&index));
             let expected = [before.as_ref(), Some(&after)];
@@ -174,7 +174,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
             if step == "after committed" || step == "after old logs removed" {
                 assert_eq!(found.as_ref(), Some(&after), "batch {uid}, {step}");
             }
-            // Then the batch comes again, or the next one, over whatever was left.
+            // Then the same batch, or the next one, is committed over the remaining files.
             let again: Json = json!({"uid": uid, "indexUid": "pts", "operations": operations});
             let ticket = index.prepare(&serde_json::to_vec(&again).unwrap(), None).unwrap();
             index.commit(ticket).unwrap();
@@ -189,12 +189,12 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
 }
 
 const DIMENSIONS: usize = 16;
-/// So many that graphs are built, extended and thrown away while the process is killed.
+/// Enough vectors that graphs are built, extended and discarded while the process is killed.
 const DOCUMENTS: u64 = 21_000;
 const CHANGES: u64 = 1_500;
 const KILLS: u64 = 8;
 
-/// What a batch says of a document, the same every time; None: it goes.
+/// The content that a batch gives a document, the same in every run; `None`: the batch deletes it.
 fn said(uid: u64, id: u64) -> Option<Json> {
     let mut state = (uid << 32 | id).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -233,7 +233,7 @@ fn batch_of(folder: &Path, uid: u64) -> Json {
     operations
 }
 
-/// Carries out what was acknowledged, on a map.
+/// Executes the acknowledged batches on a map.
 fn oracle(last: u64) -> String {
     let mut expected: BTreeMap<u64, Json> = BTreeMap::new();
     for uid in 2..=last {
@@ -296,7 +296,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
         for uid in applied {
             acknowledged = uid;
             seen_here += 1;
-            // It dies somewhere in the batches that follow, each time a little later.
+            // The process is killed during one of the following batches, each time a little later.
             if seen_here > kill % 3 && uid > 2 {
                 std::thread::sleep(Duration::from_millis(kill * 13 % 100));
                 child.kill().unwrap();
@@ -311,7 +311,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
         index.close();
     }
     assert!(acknowledged > KILLS);
-    // Graphs that were on their way are made anew, and find what there is.
+    // Graphs that were not finished are built again, and find all vectors.
     let vectors = Vectors::of(&Index::open(&path, LIMITS).unwrap().snapshot().unwrap());
     let index = vectors.index("v").unwrap().unwrap();
     index.tend_now().unwrap();

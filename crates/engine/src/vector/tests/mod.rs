@@ -1,7 +1,7 @@
-//! 1. Sums come in the same order as in the fallback: the same digits.
+//! 1. Sums are added in the same order as in the fallback: the same digits.
 //! 2. A crash between any two steps of a commit shows the commit before it, or the one after; never a mixture.
 //! 3. Damage is an error that names the file, never an empty answer.
-//! 4. Graphs are caches: without them, with damaged ones and after many changes the answers stay.
+//! 4. Graphs are caches: without them, with damaged ones and after many changes the answers stay the same.
 
 mod crash;
 
@@ -25,7 +25,7 @@ use crate::{Index, Limits};
 const LIMITS: Limits =
     Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
-/// Documents are put or, with null, removed; a batch is one commit.
+/// Puts documents or, with null, deletes them; a batch is one commit.
 fn apply(index: &Index, uid: u64, operations: Json) -> Json {
     let batch = json!({"uid": uid, "indexUid": "pts", "operations": operations});
     let ticket = index.prepare(&serde_json::to_vec(&batch).unwrap(), None).unwrap();
@@ -71,7 +71,7 @@ fn log_of(index: &Path) -> PathBuf {
     logs[0].clone()
 }
 
-/// Copies what would lie on the disk after a crash.
+/// Copies the files that would be on the disk after a crash.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -153,7 +153,7 @@ fn a_log_written_but_not_committed_never_happened() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
     let before = stored(&Index::open(&path, LIMITS).unwrap());
-    // The next commit appends to the log, and the machine stops before anything names the new end.
+    // The next commit appends to the log, and the machine stops before any commit names the new end.
     let crashed = folder.path().join("crashed");
     let index = Index::open(&path, LIMITS).unwrap();
     copy(&path, &crashed);
@@ -161,13 +161,13 @@ fn a_log_written_but_not_committed_never_happened() {
     let after = stored(&index);
     let whole = fs::read(log_of(&path)).unwrap();
     let committed = fs::metadata(log_of(&crashed)).unwrap().len() as usize;
-    // However much of the append reached the disk.
+    // Any part of the append may have reached the disk.
     for end in committed..=whole.len() {
         fs::write(log_of(&crashed), &whole[..end]).unwrap();
         let reopened = Index::open(&crashed, LIMITS).unwrap();
         assert_eq!(stored(&reopened), before, "{end} bytes");
     }
-    // Then the batch comes again, over what it had left.
+    // Then the same batch is committed over the remaining bytes.
     let reopened = Index::open(&crashed, LIMITS).unwrap();
     apply(&reopened, 3, documents(folder.path(), &[json!({"id": 1, "_vectors": {"v": [[5, 6], [7, 8]]}})]));
     assert_eq!(stored(&reopened), after);
@@ -264,7 +264,7 @@ fn few_candidates_are_scanned_and_many_walked() {
     }
 }
 
-/// Vectors in clusters, always the same.
+/// Vectors in clusters, the same in every run.
 fn row(docid: u32) -> Vec<f32> {
     let mut state = u64::from(docid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut noise = || {
@@ -319,7 +319,7 @@ fn recall(index: &VectorIndex, within: &RoaringBitmap) -> f64 {
     found.sum::<usize>() as f64 / 400.0
 }
 
-/// Documents in order with their scores, as far as the caller goes on asking.
+/// Documents in order with their scores, up to the last that the caller asks for.
 fn in_order(
     index: &VectorIndex,
     query: &[f32],
@@ -341,7 +341,8 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
     for docid in 0..3000u32 {
         let mut rows = row(docid);
         match docid % 100 {
-            // Twins, several vectors, none with a direction, one component that drowns the others, tiny ones.
+            // Identical vectors, several vectors, vectors of length 0, one with a dominating component, and
+            // tiny ones.
             7 => rows = row(docid - 7),
             11 => rows.extend(row(docid + 5000)),
             13 if docid % 1300 == 13 => rows = vec![0.0; 16],
@@ -382,7 +383,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let odd: RoaringBitmap = (0..count).filter(|docid| docid % 20 != 0).collect();
     assert!(recall(&index, &odd) >= 0.95);
 
-    // Newer vectors stand outside of the graph, and older ones in it are not proposed any more.
+    // Newer vectors are in no graph, and replaced ones are not proposed any more.
     vectors = written(folder.path(), vectors, count..count + 500, 0);
     vectors = written(folder.path(), vectors, (0..2000).map(|at| at * 10), 500_000);
     let index = vectors.index("v").unwrap().unwrap();
@@ -390,7 +391,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let fresh = row(500_010);
     assert_eq!(first_ten(&index, &fresh, &all, true)[0], 10);
 
-    // Read again from the files; then with a damaged one, which is made anew.
+    // Graphs are read from their files; then a damaged one is built again.
     let logs = vectors.logs();
     let reopen = || Vectors::of_commit(folder.path(), &logs).index("v").unwrap().unwrap();
     let again = reopen();
