@@ -45,7 +45,7 @@ impl FieldDocs {
         self.admitted(reading, searchable).fold(RoaringBitmap::new(), |docs, more| docs | more)
     }
 
-    /// Those of `universe` that match under `reading`.
+    /// Documents of `universe` that match under `reading`.
     pub fn matching_in(
         &self,
         universe: &RoaringBitmap,

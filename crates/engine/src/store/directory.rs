@@ -94,8 +94,7 @@ impl IndexDirectory {
         &self.layout
     }
 
-    /// The place outside memory for large files of segments being written. Once `stop` is set, writing them
-    /// fails.
+    /// A disk for large files of segments being written. Once `stop` is set, writing them fails.
     pub fn spill(&self, stop: &Arc<AtomicBool>) -> Spill {
         Spill { disk: Arc::clone(&self.disk), stop: Arc::clone(stop) }
     }

@@ -17,7 +17,7 @@ static TEXTS: LazyLock<GenerationCache<(SegmentId, DocId), str>> = LazyLock::new
 /// The text of a document, from the cache or from `read`.
 ///
 /// # Errors
-/// Those of `read`; nothing is cached then.
+/// As `read`; nothing is cached then.
 pub(super) fn text(
     segment: SegmentId,
     doc: DocId,

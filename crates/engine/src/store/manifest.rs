@@ -47,7 +47,7 @@ impl SegmentEntry {
 pub struct CommitRecord {
     /// Outcome of the batch, as `indexing` reports it.
     pub report: Value,
-    /// None until known.
+    /// The primary key; `None` until known.
     pub primary_key: Option<String>,
     /// Logs of vectors by embedder.
     #[serde(default)]

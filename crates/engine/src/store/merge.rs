@@ -23,7 +23,7 @@ pub struct Weight {
     pub bytes: u64,
 }
 
-/// Which merges may be chosen.
+/// The merges that may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
     /// Merges of a few milliseconds, which can be part of the commit that makes them necessary.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mostly_deleted_is_written_again() {
+    fn a_segment_with_many_deleted_documents_is_rewritten() {
         let half = Weight { live: 50, documents: 100, bytes: 10 * SMALL_BYTES_MAX };
         let whole = Weight { live: 100, ..half };
         assert_eq!(choose(&[whole, half], Effort::Any), Some(vec![1]));

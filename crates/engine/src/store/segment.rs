@@ -131,8 +131,7 @@ impl SegmentView {
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
     }
 
-    /// The same segment without the documents `gone`, given by docid; docids of other segments have no
-    /// effect.
+    /// This segment without the documents `gone`, given by docid; docids of other segments have no effect.
     pub fn without(&self, gone: &RoaringBitmap) -> Self {
         if self.live.is_disjoint(gone) {
             return self.clone();
@@ -140,7 +139,7 @@ impl SegmentView {
         self.mask(self.segment_docids(gone))
     }
 
-    /// The same segment without the documents `docs`.
+    /// This segment without the documents `docs`.
     pub(super) fn mask(&self, docs: impl IntoIterator<Item = DocId>) -> Self {
         let (mut docids, mut live) = (self.docids.as_ref().clone(), self.live.as_ref().clone());
         let mut deleted = self.deleted.as_ref().clone();

@@ -147,7 +147,7 @@ impl Snapshot {
         Ok(counts)
     }
 
-    /// The same documents under other fields and settings.
+    /// These documents under other fields and settings.
     pub fn with_parts(&self, parts: SnapshotParts) -> Self {
         let inner = &self.inner;
         Self {

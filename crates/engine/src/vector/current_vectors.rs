@@ -1,11 +1,11 @@
-//! What the client has determined so far about a document's vectors.
+//! The client's choices so far about the vectors of a document.
 
 use super::sent::DocumentVectors;
 
-/// What the client has said so far of a document's vectors.
+/// The client's choices about the vectors of a document under one embedder.
 #[derive(Debug, Clone, Copy)]
 pub struct CurrentVectors {
-    /// They are never regenerated.
+    /// Whether they are never regenerated.
     pub skip_regenerate: bool,
 }
 

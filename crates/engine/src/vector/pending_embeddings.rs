@@ -30,7 +30,7 @@ impl Want {
     }
 }
 
-/// What a document asks of an embedder, beside the vectors it brings.
+/// A request of a document to an embedder, beside the vectors it brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// No vectors: it brings them.

@@ -29,7 +29,7 @@ use crate::settings::Settings;
 /// Changed vectors of one document, by embedder.
 pub type ChangedVectors = BTreeMap<String, DocumentVectors>;
 
-/// What a document brings and asks for in its `_vectors`.
+/// The vectors that a document brings, and its requests to embedders.
 #[derive(Default)]
 pub struct Reading {
     /// Changed vectors.

@@ -58,7 +58,7 @@ impl VectorSet {
         Ok(Self::new(log, sequence).with(records))
     }
 
-    /// The same vectors over a longer log.
+    /// These vectors over a longer log.
     pub fn continued(&self, log: Log, sequence: u64) -> Self {
         Self { log, sequence, ..self.clone() }
     }

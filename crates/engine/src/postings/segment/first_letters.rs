@@ -1,7 +1,7 @@
 //! Which documents of a segment hold words that begin with one letter, and where?
 //!
-//! They are read from the first letters stored with the segment, instead of the thousands of postings lists
-//! of those words.
+//! The answers come from the first letters stored with the segment, instead of the thousands of postings
+//! lists of those words.
 
 use std::ops::Range;
 

@@ -62,7 +62,7 @@ impl InitialsEncoder {
             self.attribute.clear();
             let mut next = 0;
             for word in words {
-                debug_assert!(word.position() >= next, "two words at one place");
+                debug_assert!(word.position() >= next, "two words at one position");
                 push_gap(&mut self.attribute, word.position().saturating_sub(next));
                 self.attribute.push(word.code());
                 next = word.position() + 1;

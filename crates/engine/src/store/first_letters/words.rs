@@ -8,7 +8,7 @@ pub struct Words<'a> {
     codes: &'a [u8],
 }
 
-/// Which kinds of words begin with an initial.
+/// Kinds of words that begin with an initial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Have {
     /// Whether words other than numbers begin with it.
@@ -34,7 +34,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Which kinds of words begin with `initial`.
+    /// Kinds of words that begin with `initial`.
     pub fn have(self, initial: Initial) -> Have {
         let numbers = initial.number != initial.word && self.codes.contains(&initial.number);
         Have { words: self.codes.contains(&initial.word), numbers }

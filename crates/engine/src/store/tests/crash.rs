@@ -90,7 +90,7 @@ fn after_a_crash_at_any_moment_a_whole_commit_opens() {
 }
 
 #[test]
-fn what_a_crash_left_behind_is_removed_and_writing_goes_on() {
+fn files_left_by_a_crash_are_removed_and_writing_goes_on() {
     let bodies = tempfile::tempdir().unwrap();
     let disk = Forgetful::default();
     workload(&disk, bodies.path());

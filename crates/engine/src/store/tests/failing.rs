@@ -66,7 +66,7 @@ fn a_failed_commit_is_taken_back_before_the_index_is_opened() {
 }
 
 #[test]
-fn what_was_committed_is_not_taken_back() {
+fn undo_does_not_take_a_later_commit_back() {
     let bodies = tempfile::tempdir().unwrap();
     let mut batches = Batches::new(bodies.path());
     let Failed { disk, directory, before, uid } = failed(&mut batches);

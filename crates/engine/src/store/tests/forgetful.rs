@@ -21,7 +21,7 @@ enum Step {
     SyncNames,
 }
 
-/// Which unsynced data survives a crash. A disk may behave in any of these ways.
+/// The unsynced data that survives a crash. A disk may behave in any of these ways.
 #[derive(Debug, Clone, Copy)]
 pub enum Luck {
     /// No unsynced data.

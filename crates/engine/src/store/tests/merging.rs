@@ -39,7 +39,7 @@ fn many_small_commits_leave_few_segments_and_files() {
 }
 
 #[test]
-fn what_changed_while_segments_were_merged_stays_changed() {
+fn changes_made_during_a_merge_survive_it() {
     let home = tempfile::tempdir().unwrap();
     let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
     let mut batches = Batches::new(home.path());

@@ -166,7 +166,8 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
         newest = Some(committed);
         let after = seen(&Index::open(&path, LIMITS).unwrap());
         for (step, copied) in taken.lock().unwrap().iter() {
-            // Whatever reached the disk, the index shows the commit before or this one, complete.
+            // For any set of steps that reached the disk, the index shows the commit before or this one,
+            // complete.
             let index = Index::open(copied, LIMITS).unwrap();
             let found = index.last_commit().unwrap().map(|_| seen(&index));
             let expected = [before.as_ref(), Some(&after)];

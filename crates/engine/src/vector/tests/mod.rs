@@ -406,7 +406,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     assert!(Graph::load(&graph, 16).is_err_and(|error| error.to_string().contains("checksum")));
     let again = reopen();
     again.tend_now().unwrap();
-    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "made anew, with the newest");
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "built again, with the newest");
     assert!(recall(&again, &all) >= 0.97);
 }
 
