@@ -17,7 +17,7 @@ export const tsModules: ModuleTable = {
   embedders: ['outbound', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],
   tasks: ['rules', 'engine', 'embedders', 'settings', 'parse', 'errors'],
-  webhooks: ['tasks', 'outbound', 'settings', 'errors'],
+  webhooks: ['tasks', 'outbound', 'settings', 'parse', 'errors'],
   export: ['tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],
   backup: ['tasks', 'rules', 'engine', 'auth', 'settings', 'parse', 'errors'],
   instance: ['backup', 'tasks', 'embedders', 'engine', 'telemetry', 'settings', 'parse', 'errors'],

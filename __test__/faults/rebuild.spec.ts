@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
 import { ServerProcess } from '../support/server-process.js'
 import { testNeeding } from '../support/test-needing.js'
 import { buildLibrary, type CallFault, Faults, failingCalls } from './library.js'
@@ -15,7 +16,7 @@ const cases: readonly (Pick<CallFault, 'calls' | 'error' | 'pattern'> & Partial<
   { calls: ['open'], error: 'EMFILE', pattern: '/indexes/catalogue.json' },
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/lock' },
   { calls: ['read'], error: 'EIO', pattern: '/tasks/copy.db' },
-  // SQLite tells the first of these as a file that is no database.
+  // SQLite tells the first of these as a file that is no database, or reads once more.
   ...[0, 1, 2].map((after) => ({
     calls: ['read' as const],
     error: 'EIO' as const,
@@ -49,23 +50,37 @@ runs('a rebuild of the task store that the system fails ends with one line and l
   // The number of its last transaction, in the header: the store is refused as incomplete.
   content.writeInt32BE(1, 68)
   await writeFile(store, content)
-  const rebuilding = { ...setup, args: [...setup.args, '--rebuild-task-store'] }
-  for (const { pattern, ...rest } of cases) {
+  const rebuilding = (directory: string) => ({
+    ...setup,
+    data: directory,
+    args: [...setup.args, '--rebuild-task-store'],
+  })
+  for (const [number, { pattern, ...rest }] of cases.entries()) {
     const name = `${rest.error} of ${rest.calls.join()} on ${pattern}, after ${rest.after ?? 0}`
-    faults.begin({ once: false, after: 0, ...rest, pattern: `${data}${pattern}` })
-    const started = await ServerProcess.start({ ...rebuilding, env: faults.env })
-    if (started.kind === 'listening') await started.server.stop(START_MS_MAX)
+    const copy = join(directory, `data-${number}`)
+    await cp(data, copy, { recursive: true })
+    faults.begin({ once: false, after: 0, ...rest, pattern: `${copy}${pattern}` })
+    const started = await ServerProcess.start({ ...rebuilding(copy), env: faults.env })
     faults.end()
     t.true(faults.hits > 0, name)
-    t.is(started.kind, 'ended', name)
-    if (started.kind !== 'ended') continue
+    if (started.kind === 'listening') {
+      // A read that SQLite repeats costs nothing.
+      t.true(rest.once, name)
+      await checkKeys(t, started.server, name)
+      continue
+    }
     checkOneLine(t, started.errors, name)
-    t.deepEqual(await readFile(store), content, name)
+    t.deepEqual(await readFile(join(copy, 'tasks', 'tasks.db')), content, name)
   }
-  const last = await ServerProcess.start(rebuilding)
+  const last = await ServerProcess.start(rebuilding(data))
   if (last.kind !== 'listening') return t.fail(last.errors)
-  const { body } = await last.server.call('GET', '/keys')
-  const names = (body as { results: readonly { name: string | null }[] }).results.map(({ name }) => name)
-  t.true(names.includes('kept'), names.join())
-  t.is(await last.server.stop(START_MS_MAX), 0)
+  await checkKeys(t, last.server, 'without faults')
 })
+
+/** Checks that the key of the store is there, and ends the server. */
+async function checkKeys(t: ExecutionContext, server: ServerProcess, name: string): Promise<void> {
+  const { body } = await server.call('GET', '/keys')
+  const names = (body as { results: readonly { name: string | null }[] }).results.map(({ name }) => name)
+  t.true(names.includes('kept'), `${name}: ${names.join()}`)
+  t.is(await server.stop(START_MS_MAX), 0, name)
+}

@@ -80,7 +80,7 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
 
     async list(filter, paging) {
       const found = await store.call('tasks', [filter, paging])
-      return page(taskRows(found.rows, paging.reverse), found, paging, taskView)
+      return page(taskRows(found.rows, paging.reverse), found, paging, (row) => taskView(row))
     },
 
     match: (filter) => store.call('match', [filter]),

@@ -141,8 +141,8 @@ impl Postings {
     /// one word.
     ///
     /// Three slots are checked at a time: neighbours must be adjacent, words with one slot between them at
-    /// most two apart. Pairs of one phrase may match at different positions of a document. Source: search
-    /// §5.5.
+    /// most two apart. Pairs of one phrase may match at different positions of a document.
+    /// Source: search §5.5.
     pub fn phrase_docs(
         &self,
         slots: &[Option<&str>],
