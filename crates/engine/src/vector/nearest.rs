@@ -300,8 +300,8 @@ impl Neighbours {
         })
     }
 
-    /// Adds the nearest documents within `bounds` to the heap; returns whether these are all. `None`, with
-    /// nothing added, if they are too few, which happens only if rounding errors exceed the bounds.
+    /// Fills the heap with the nearest documents within `bounds`; returns whether these are all. `None`, with
+    /// the heap unchanged, if they are too few, which happens only if rounding errors exceed the bounds.
     fn give_nearest(&mut self, set: &VectorSet, bounds: Vec<Bounds>) -> Option<bool> {
         let expected = self.wanted.min(bounds.len());
         let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);

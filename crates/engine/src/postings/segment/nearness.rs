@@ -24,8 +24,8 @@ type NearByOrder = Vec<ByField<ByDistance>>;
 
 impl Segment<'_> {
     /// Calls `take` with live documents where `right` follows `left`, by field and index of [`ByDistance`]. A
-    /// document may come at several distances; its least distance in the field is among them. The results of
-    /// the other order are cached.
+    /// document may come at several distances; its least distance in the field is among them. With
+    /// [`Orders::Both`] the results of the other order are cached too.
     pub(crate) fn near(
         &self,
         left: &Side,
