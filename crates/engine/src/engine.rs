@@ -61,7 +61,9 @@ impl Engine {
             return Ok(Arc::clone(index));
         }
         // Code of other crates may panic over bytes that it did not write.
-        let opened = catch_unwind(AssertUnwindSafe(|| Index::open(&path, self.limits)));
+        let opened = catch_unwind(AssertUnwindSafe(|| {
+            Index::open_caching_in(Arc::clone(&self.cache), &path, self.limits)
+        }));
         let opened = opened.unwrap_or_else(|_| {
             Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
         });

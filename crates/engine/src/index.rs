@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cache::Cache;
 use crate::error::{Context, Error, Result};
 use crate::facets;
 use crate::indexing::{
@@ -70,6 +71,7 @@ pub struct Damage {
 pub struct Index {
     path: PathBuf,
     limits: Limits,
+    cache: Arc<Cache>,
     current: RwLock<Option<Arc<Current>>>,
     writing: Mutex<Writing>,
     /// Stops the batch being written, and shows its progress.
@@ -110,13 +112,22 @@ enum Prepared {
 }
 
 impl Index {
-    /// Opens the index of a directory, which need not exist yet.
+    /// Opens the index of a directory, which need not exist yet, with a cache of its own.
+    ///
+    /// # Errors
+    /// Those of [`Index::open_caching_in`].
+    pub fn open(path: &Path, limits: Limits) -> Result<Self> {
+        Self::open_caching_in(Cache::new(limits.cache_bytes), path, limits)
+    }
+
+    /// Opens the index of a directory, which need not exist yet, with a cache that it shares with others.
     ///
     /// # Errors
     /// Internal, naming the path, if it is damaged or written by a newer version.
-    pub fn open(path: &Path, limits: Limits) -> Result<Self> {
+    pub fn open_caching_in(cache: Arc<Cache>, path: &Path, limits: Limits) -> Result<Self> {
         let current = if IndexDirectory::exists(path) {
-            let (directory, committed) = IndexDirectory::open(path, indexing::layout())?;
+            let layout = indexing::layout().caching_in(&cache);
+            let (directory, committed) = IndexDirectory::open(path, layout)?;
             if let Some(committed) = &committed {
                 let vectors = Vectors::of_commit(path, &committed.record.vectors);
                 committed.snapshot.attachments().put(Arc::new(vectors));
@@ -128,6 +139,7 @@ impl Index {
         Ok(Self {
             path: path.to_owned(),
             limits,
+            cache,
             current: RwLock::new(current),
             writing: Mutex::default(),
             monitor: BatchMonitor::default(),
@@ -291,7 +303,10 @@ impl Index {
         let current = self.current();
         let directory = match &current {
             Some(current) => Arc::clone(&current.directory),
-            None => Arc::new(IndexDirectory::create(&self.path, indexing::layout())?),
+            None => {
+                let layout = indexing::layout().caching_in(&self.cache);
+                Arc::new(IndexDirectory::create(&self.path, layout)?)
+            }
         };
         let threads = self.limits.indexing_threads.max(1);
         let options = WriteOptions {

@@ -7,7 +7,6 @@ pub mod error;
 pub mod facets;
 pub mod fields;
 pub mod filter;
-mod generation_cache;
 mod index;
 pub mod indexing;
 pub mod postings;

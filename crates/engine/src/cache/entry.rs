@@ -9,7 +9,7 @@ use equivalent::Equivalent;
 use quick_cache::{Lifecycle, Weighter};
 
 use super::counters::Counters;
-use super::kind::{Cached, Kind};
+use super::kind::{CachedKind, Kind};
 
 /// A value of any kind.
 pub(super) type Value = Arc<dyn Any + Send + Sync>;
@@ -41,7 +41,7 @@ impl<K: Eq + Send + Sync + 'static> AnyKey for K {
 
 impl EntryKey {
     /// @param bytes of key and value
-    pub(super) fn new<C: Cached>(
+    pub(super) fn new<C: CachedKind>(
         hash: u64,
         owner: u64,
         key: C::Key,
@@ -102,7 +102,7 @@ impl<C, Q: ?Sized> Hash for Lookup<'_, C, Q> {
     }
 }
 
-impl<C: Cached, Q: Equivalent<C::Key> + ?Sized> Equivalent<EntryKey> for Lookup<'_, C, Q> {
+impl<C: CachedKind, Q: Equivalent<C::Key> + ?Sized> Equivalent<EntryKey> for Lookup<'_, C, Q> {
     fn equivalent(&self, other: &EntryKey) -> bool {
         let key = || other.any().downcast_ref::<C::Key>();
         (self.owner, C::KIND) == (other.owner, other.kind)

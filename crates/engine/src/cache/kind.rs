@@ -2,8 +2,10 @@
 
 use std::hash::Hash;
 
+use equivalent::Equivalent;
+
 /// A kind of entries by its types.
-pub trait Cached: 'static {
+pub trait CachedKind: 'static {
     /// No two types have the same.
     const KIND: Kind;
     /// By what an entry of an owner is found.
@@ -13,6 +15,40 @@ pub trait Cached: 'static {
 
     /// Bytes on the heap that a key and its value point to.
     fn bytes(key: &Self::Key, value: &Self::Value) -> usize;
+}
+
+/// Declares what entries of some kinds are: `kind: key => value, bytes on the heap`. A kind has the same name as a type.
+macro_rules! cached {
+    ($($vis:vis $kind:ident: $key:ty => $value:ty, $bytes:expr;)*) => {$(
+        $vis struct $kind;
+
+        impl $crate::cache::CachedKind for $kind {
+            const KIND: $crate::cache::Kind = $crate::cache::Kind::$kind;
+            type Key = $key;
+            type Value = $value;
+
+            fn bytes(key: &$key, value: &$value) -> usize {
+                let bytes: fn(&$key, &$value) -> usize = $bytes;
+                bytes(key, value)
+            }
+        }
+    )*};
+}
+
+pub(crate) use cached;
+
+/// A key of two parts that are borrowed: equal to the tuple of both.
+#[derive(Hash)]
+pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a A, pub &'a B);
+
+impl<A, B, C, D> Equivalent<(C, D)> for Both<'_, A, B>
+where
+    A: Equivalent<C> + ?Sized,
+    B: Equivalent<D> + ?Sized,
+{
+    fn equivalent(&self, (first, second): &(C, D)) -> bool {
+        self.0.equivalent(first) && self.1.equivalent(second)
+    }
 }
 
 macro_rules! kinds {
@@ -48,9 +84,15 @@ kinds! {
     /// Of a commit: documents by position of a word, or of all words with a prefix.
     Positions = "positions",
     /// Of a commit: occurrences of a word.
-    Occurrences = "occurrences",
+    WordOccurrences = "word_occurrences",
     /// Of a commit: documents by distance of two words.
     Pairs = "pairs",
+    /// Of a commit: for how many documents positions of a word were read until now.
+    PositionReads = "position_reads",
+    /// Of a commit: for how many documents occurrences of a word were read until now.
+    OccurrenceReads = "occurrence_reads",
+    /// Of a commit: for how many documents distances of two words were read until now.
+    PairReads = "pair_reads",
     /// Of a commit: documents by the number of words in a field.
     FieldLengths = "field_lengths",
     /// Of a commit: where a word is best cut in two.
@@ -61,6 +103,8 @@ kinds! {
     DerivedDocuments = "derived_documents",
     /// Of a commit: occurrences of those words.
     DerivedOccurrences = "derived_occurrences",
+    /// Of a commit: for how many documents those occurrences were read until now.
+    DerivedReads = "derived_reads",
     /// Of a commit: documents that match a term in some ways.
     MatchingDocuments = "matching_documents",
     /// Of a commit: documents of a phrase.

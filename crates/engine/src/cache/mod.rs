@@ -14,7 +14,8 @@ mod kind;
 mod shared;
 
 pub use counters::{CacheFigures, KindFigures};
-pub use kind::{Cached, Kind};
+pub(crate) use kind::cached;
+pub use kind::{Both, CachedKind, Kind};
 pub use shared::{Cache, Owner};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::counters::{CacheFigures, Counters};
 use super::entry::{EntryBytes, EntryKey, Evicted, Lookup, Prehashed, Value};
-use super::kind::{Cached, Kind};
+use super::kind::{CachedKind, Kind};
 
 /// What commits and segments have had worked out.
 pub struct Cache {
@@ -100,7 +100,10 @@ pub struct Owner {
 
 impl Owner {
     /// The value under `key`, which may be borrowed in part: it hashes as the owned one does.
-    pub fn get<C: Cached>(&self, key: &(impl Hash + Equivalent<C::Key> + ?Sized)) -> Option<Arc<C::Value>> {
+    pub fn get<C: CachedKind>(
+        &self,
+        key: &(impl Hash + Equivalent<C::Key> + ?Sized),
+    ) -> Option<Arc<C::Value>> {
         let Self { cache, id } = self;
         let found = cache.entries.get(&Lookup::<C, _>::new(cache.hash(*id, C::KIND, key), *id, key));
         cache.counters.asked(C::KIND, found.is_some());
@@ -108,7 +111,7 @@ impl Owner {
     }
 
     /// Puts a value under `key`, in place of one that is there. It may be evicted at once.
-    pub fn insert<C: Cached>(&self, key: C::Key, value: &Arc<C::Value>) {
+    pub fn insert<C: CachedKind>(&self, key: C::Key, value: &Arc<C::Value>) {
         let Self { cache, id } = self;
         let hash = cache.hash(*id, C::KIND, &key);
         let bytes = C::bytes(&key, value) + size_of::<C::Key>() + size_of::<C::Value>();

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Cache, Cached, Kind, Owner};
+use super::{Cache, CachedKind, Kind, Owner};
 
 /// Texts by text, and how long they are said to be.
 struct Texts;
 
-impl Cached for Texts {
+impl CachedKind for Texts {
     const KIND: Kind = Kind::Documents;
     type Key = Box<str>;
     type Value = usize;
@@ -25,7 +25,7 @@ impl Cached for Texts {
 /// Of the same types as [`Texts`].
 struct OtherTexts;
 
-impl Cached for OtherTexts {
+impl CachedKind for OtherTexts {
     const KIND: Kind = Kind::Filters;
     type Key = Box<str>;
     type Value = usize;

@@ -34,7 +34,10 @@ pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     let wants = |_: &str| true;
     let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
     let mut flattener = Flattener::new(rules);
-    let layout = layout();
+    let layout = match &staged.base {
+        Some(base) => layout().caching_in(base.cache().cache()),
+        None => layout(),
+    };
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
     for (id, entry) in staged.entries.iter() {
         if let Some(docid) = entry.docid {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use roaring::RoaringBitmap;
 
-use super::by_field::{ByField, bitmap_bytes};
+use super::by_field::ByField;
 use crate::fields::FieldId;
-use crate::store::{DocidSet, SegmentView};
+use crate::store::{DocidSet, SegmentView, bitmap_bytes};
 
 /// Words at a greater distance count as unrelated. Source: search §3.3.
 pub const DISTANCE_MAX: u8 = 3;

@@ -40,7 +40,3 @@ pub(super) fn unite(fields: &mut ByField<RoaringBitmap>, field: FieldId, docs: &
         Err(at) => fields.insert(at, (field, docs.clone())),
     }
 }
-
-pub(super) fn bitmap_bytes(docs: &RoaringBitmap) -> usize {
-    docs.serialized_size() + size_of::<RoaringBitmap>()
-}

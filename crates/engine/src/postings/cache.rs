@@ -1,7 +1,8 @@
-//! Values cached with a commit because they are expensive to compute.
+//! What is cached of the words of a commit, put together from its segments and shared by all searches over it.
 
 use std::sync::atomic::AtomicU64;
 
+use equivalent::Equivalent;
 use roaring::RoaringBitmap;
 
 use super::by_distance::ByDistance;
@@ -9,36 +10,66 @@ use super::field_docs::FieldDocs;
 use super::occurrences::Occurrences;
 use super::position_docs::PositionDocs;
 use super::side::Side;
+use crate::cache::cached;
 use crate::fields::FieldId;
-use crate::generation_cache::GenerationCache;
+use crate::store::bitmap_bytes;
 
-/// Values computed from the segments of a commit, shared by all searches over it.
-#[derive(Default)]
-pub(super) struct Cache {
-    /// Documents of words, by word.
-    pub(super) words: GenerationCache<Box<str>, FieldDocs>,
-    /// Whether a prefix is that of many words.
-    pub(super) common: GenerationCache<Box<str>, bool>,
-    /// Documents of all words with a prefix.
-    pub(super) prefixes: GenerationCache<Box<str>, FieldDocs>,
-    /// By word, the number of documents whose positions were read one by one so far. Once reading them for
-    /// the whole commit would have taken less time, that is done and cached in `positions`.
-    pub(super) positions_read: GenerationCache<Box<str>, AtomicU64>,
-    /// The corresponding count for `occurrences`.
-    pub(super) occurrences_read: GenerationCache<Box<str>, AtomicU64>,
-    /// The corresponding count for `near`, by pair.
-    pub(super) near_read: GenerationCache<(Side, Side), AtomicU64>,
-    /// Positions of frequent words and of short prefixes.
-    pub(super) positions: GenerationCache<Box<str>, PositionDocs>,
-    /// Occurrences of words that are not frequent.
-    pub(super) occurrences: GenerationCache<Box<str>, Occurrences>,
-    /// Documents where the right side follows the left one, by distance.
-    pub(super) near: GenerationCache<(Side, Side), ByDistance>,
-    /// Documents by field and number of words in it.
-    pub(super) lengths: GenerationCache<(FieldId, usize), RoaringBitmap>,
-    /// The byte offset at which a word is best split in two; `None` if there is none.
-    pub(super) splits: GenerationCache<(Box<str>, Option<usize>), Option<usize>>,
+cached! {
+    pub(super) WordDocuments: Box<str> => FieldDocs, |word, docs| word.len() + docs.bytes();
+    // A prefix, and how many words make it a common one.
+    pub(super) CommonPrefixes: (Box<str>, usize) => bool, |(prefix, _), _| prefix.len();
+    pub(super) PrefixDocuments: Box<str> => FieldDocs, |prefix, docs| prefix.len() + docs.bytes();
+    pub(super) Positions: PositionsOf<Box<str>> => PositionDocs, |of, docs| of.text().len() + docs.bytes();
+    pub(super) WordOccurrences: Box<str> => Occurrences, |word, found| word.len() + found.bytes();
+    pub(super) Pairs: (Side, Side) => ByDistance, |(left, right), near| {
+        left.text().len() + right.text().len() + near.iter().map(bitmap_bytes).sum::<usize>()
+    };
+    pub(super) PositionReads: Box<str> => AtomicU64, |word, _| word.len();
+    pub(super) OccurrenceReads: Box<str> => AtomicU64, |word, _| word.len();
+    pub(super) PairReads: (Side, Side) => AtomicU64, |(left, right), _| left.text().len() + right.text().len();
+    pub(super) FieldLengths: (FieldId, usize) => RoaringBitmap, |_, docs| bitmap_bytes(docs);
+    // A word, and where it is not to be cut → where it is best cut, as byte offsets.
+    pub(super) Splits: (Box<str>, Option<usize>) => Option<usize>, |(word, _), _| word.len();
 }
 
-/// Bytes of one generation of each cache of a commit; each has at most two generations.
-pub(super) const COMMIT_BYTES_MAX: usize = 12 << 20;
+/// The words whose positions are cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum PositionsOf<T> {
+    /// A word.
+    Word(T),
+    /// All words with a prefix.
+    Prefix(T),
+    /// The same, as far as positions are told apart, and the first one after that.
+    FirstOfPrefix(T),
+}
+
+impl<T> PositionsOf<T> {
+    /// The word or the prefix.
+    pub(super) fn text(&self) -> &T {
+        let (Self::Word(text) | Self::Prefix(text) | Self::FirstOfPrefix(text)) = self;
+        text
+    }
+}
+
+impl PositionsOf<&str> {
+    /// The same with a text of its own.
+    pub(super) fn to_owned(self) -> PositionsOf<Box<str>> {
+        match self {
+            Self::Word(text) => PositionsOf::Word(text.into()),
+            Self::Prefix(text) => PositionsOf::Prefix(text.into()),
+            Self::FirstOfPrefix(text) => PositionsOf::FirstOfPrefix(text.into()),
+        }
+    }
+}
+
+impl Equivalent<PositionsOf<Box<str>>> for PositionsOf<&str> {
+    fn equivalent(&self, key: &PositionsOf<Box<str>>) -> bool {
+        use PositionsOf::{FirstOfPrefix, Prefix, Word};
+        match (self, key) {
+            (Word(text), Word(key))
+            | (Prefix(text), Prefix(key))
+            | (FirstOfPrefix(text), FirstOfPrefix(key)) => **text == **key,
+            _ => false,
+        }
+    }
+}

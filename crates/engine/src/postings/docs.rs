@@ -7,6 +7,7 @@ use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 
 use super::by_field::{ByField, unite};
+use super::cache::WordDocuments;
 use super::field_docs::FieldDocs;
 use super::list_reader::{ListReader, WHOLE};
 use super::reader::Postings;
@@ -31,7 +32,7 @@ impl Postings {
 
     /// Documents of one word, over the whole index.
     pub fn word_docs(&self, word: &Word) -> Result<Arc<FieldDocs>> {
-        if let Some(docs) = self.cache.words.get(&word.text) {
+        if let Some(docs) = self.cache().get::<WordDocuments>(&*word.text) {
             return Ok(docs);
         }
         let mut all = ByField::new();
@@ -44,9 +45,7 @@ impl Postings {
             }
         }
         let forgiving = (!self.searchable.word_forgives(&word.text)).then(Vec::new);
-        let docs = Arc::new(FieldDocs::new(all, forgiving));
-        self.cache_value(&self.cache.words, word.text.clone(), Arc::clone(&docs), docs.bytes());
-        Ok(docs)
+        Ok(self.insert::<WordDocuments>(word.text.clone(), FieldDocs::new(all, forgiving)))
     }
 
     fn by_field<'w>(

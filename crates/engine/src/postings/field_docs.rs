@@ -4,6 +4,7 @@ use roaring::RoaringBitmap;
 
 use super::searchable::Searchable;
 use crate::fields::FieldId;
+use crate::store::bitmap_bytes;
 
 /// Documents that hold any word of a set, by field.
 #[derive(Debug, Default, Clone)]
@@ -81,10 +82,7 @@ impl FieldDocs {
     /// Approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let bytes = |fields: &[(FieldId, RoaringBitmap)]| -> usize {
-            fields
-                .iter()
-                .map(|(_, docs)| docs.serialized_size() + size_of::<(FieldId, RoaringBitmap)>())
-                .sum()
+            fields.iter().map(|(_, docs)| bitmap_bytes(docs) + size_of::<FieldId>()).sum()
         };
         bytes(&self.all) + self.forgiving.as_deref().map_or(0, bytes)
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::cache::FieldLengths;
 use super::reader::Postings;
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -16,7 +17,7 @@ impl Postings {
         if words > schema::LENGTH_MAX {
             return Ok(Arc::default());
         }
-        if let Some(known) = self.cache.lengths.get(&(field, words)) {
+        if let Some(known) = self.cache().get::<FieldLengths>(&(field, words)) {
             return Ok(known);
         }
         let lengths = self.snapshot.schema().lengths;
@@ -24,9 +25,6 @@ impl Postings {
         for segment in self.segments() {
             docs |= &*segment.length_docs(lengths, field, words)?;
         }
-        let docs = Arc::new(docs);
-        let bytes = docs.serialized_size();
-        self.cache_value(&self.cache.lengths, (field, words), Arc::clone(&docs), bytes);
-        Ok(docs)
+        Ok(self.insert::<FieldLengths>((field, words), docs))
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::by_distance::{ByDistance, by_distance};
+use super::cache::{PairReads, Pairs};
 use super::field_docs::{FieldDocs, Reading};
 use super::occurrences::Occurrences;
 use super::reader::Postings;
 use super::side::{Orders, Side};
 use super::word::Word;
+use crate::cache::Both;
 use crate::error::Result;
 use crate::settings::ProximityPrecision;
 
@@ -33,8 +35,7 @@ impl Postings {
     /// its least. Computed once and cached; meant for frequent words. With [`Orders::Both`] the other order
     /// is cached as well.
     pub fn near_docs(&self, left: &Side, right: &Side, orders: Orders) -> Result<Arc<ByDistance>> {
-        let key = (left.clone(), right.clone());
-        if let Some(known) = self.cache.near.get(&key) {
+        if let Some(known) = self.cache().get::<Pairs>(&Both(left, right)) {
             return Ok(known);
         }
         self.share_segments(|segment| segment.cached_near(left, right, orders).map(|_| ()))?;
@@ -46,7 +47,7 @@ impl Postings {
                 }
             })?;
         }
-        Ok(self.cache_near(key, near))
+        Ok(self.insert::<Pairs>((left.clone(), right.clone()), near))
     }
 
     /// As [`Postings::near_docs`], but only if the result is cached, or if computing it costs little compared
@@ -58,11 +59,11 @@ impl Postings {
         orders: Orders,
         asked: u64,
     ) -> Result<Option<Arc<ByDistance>>> {
-        let key = (left.clone(), right.clone());
-        if let Some(known) = self.cache.near.get(&key) {
+        let (key, owned) = (Both(left, right), || (left.clone(), right.clone()));
+        if let Some(known) = self.cache().get::<Pairs>(&key) {
             return Ok(Some(known));
         }
-        let read = self.cache.near_read.count(&key, asked);
+        let read = self.add::<PairReads>(&key, owned, asked);
         // Counting the documents that hold both is repeated only when the number read has doubled.
         if read < READ_DOCUMENTS_MIN || read.ilog2() == (read - asked).max(1).ilog2() {
             return Ok(None);
@@ -76,16 +77,9 @@ impl Postings {
         }
         let (lefts, rights) = (self.side_occurrences(left, &both)?, self.side_occurrences(right, &both)?);
         if orders == Orders::Both {
-            self.cache_near((right.clone(), left.clone()), by_distance(rights.distances_to(&lefts)));
+            self.insert::<Pairs>((right.clone(), left.clone()), by_distance(rights.distances_to(&lefts)));
         }
-        Ok(Some(self.cache_near(key, by_distance(lefts.distances_to(&rights)))))
-    }
-
-    fn cache_near(&self, key: (Side, Side), near: ByDistance) -> Arc<ByDistance> {
-        let near = Arc::new(near);
-        let bytes = near.iter().map(RoaringBitmap::serialized_size).sum();
-        self.cache_value(&self.cache.near, key, Arc::clone(&near), bytes);
-        near
+        Ok(Some(self.insert::<Pairs>(owned(), by_distance(lefts.distances_to(&rights)))))
     }
 
     /// Documents with a searchable attribute that holds both sides.

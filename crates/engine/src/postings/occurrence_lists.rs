@@ -7,6 +7,7 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet};
 
+use super::cache::{OccurrenceReads, WordOccurrences};
 use super::list_reader::{ListReader, WHOLE};
 use super::occurrences::{Occurrences, pack, unpack};
 use super::reader::Postings;
@@ -92,10 +93,11 @@ impl Postings {
         if frequency > OCCURRENCES_FREQUENCY_MAX {
             return Ok(None);
         }
-        if let Some(known) = self.cache.occurrences.get(&word.text) {
+        if let Some(known) = self.cache().get::<WordOccurrences>(&*word.text) {
             return Ok(Some(known));
         }
-        if self.cache.occurrences_read.count(&word.text, universe.len()) * SKIP_COST < frequency {
+        let read = self.add::<OccurrenceReads>(&*word.text, || word.text.clone(), universe.len());
+        if read * SKIP_COST < frequency {
             return Ok(None);
         }
         let mut packed = Vec::with_capacity(frequency as usize);
@@ -112,16 +114,7 @@ impl Postings {
                 },
             )?;
         }
-        let occurrences = Arc::new(Occurrences::new(packed));
-        let (key, bytes) = (word.text.clone(), occurrences.bytes());
-        self.cache_within(
-            OCCURRENCES_BYTES_MAX,
-            &self.cache.occurrences,
-            key,
-            Arc::clone(&occurrences),
-            bytes,
-        );
-        Ok(Some(occurrences))
+        Ok(Some(self.insert::<WordOccurrences>(word.text.clone(), Occurrences::new(packed))))
     }
 
     fn visit_lists<'l>(
@@ -221,9 +214,6 @@ impl Targets<'_> {
 /// Occurrences of more frequent words are not cached: finding a few documents in a long list takes as long as
 /// reading their postings.
 const OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
-
-/// Bytes of one generation of cached occurrences of words; there are at most two generations.
-const OCCURRENCES_BYTES_MAX: usize = 4 << 20;
 
 /// Postings that are read one after another in the time of one skip. An estimate, confirmed by measurements
 /// on the films corpus.

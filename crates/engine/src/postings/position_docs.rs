@@ -6,8 +6,8 @@ use roaring::RoaringBitmap;
 
 use super::by_field::ByField;
 use crate::fields::FieldId;
-use crate::store::DocidSet;
 use crate::store::buckets::{BUCKETS, bucket_of};
+use crate::store::{DocidSet, bitmap_bytes};
 
 /// Documents by the bucketed positions of a word, or of all words with one prefix, in any attribute.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl PositionDocs {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.buckets.iter().map(|(_, docs)| docs.serialized_size() + size_of::<RoaringBitmap>()).sum()
+        self.buckets.iter().map(|(_, docs)| bitmap_bytes(docs) + size_of::<u32>()).sum()
     }
 }
 

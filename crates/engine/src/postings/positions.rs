@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
+use super::cache::{PositionReads, Positions, PositionsOf};
 use super::position_docs::PositionDocs;
 use super::reader::Postings;
 use super::segment::SHARED_POSITIONS_MIN;
@@ -33,11 +34,11 @@ impl Postings {
         if frequency < CACHED_FREQUENCY_MIN {
             return Ok(None);
         }
-        let key: Box<str> = format!("={}", word.text).into();
-        if let Some(known) = self.cache.positions.get(&key) {
+        let of = PositionsOf::Word(&*word.text);
+        if let Some(known) = self.cache().get::<Positions>(&of) {
             return Ok(Some(known));
         }
-        let read = self.cache.positions_read.count(&key, universe.len());
+        let read = self.add::<PositionReads>(&*word.text, || word.text.clone(), universe.len());
         if read * READ_COST < frequency {
             return Ok(None);
         }
@@ -47,8 +48,7 @@ impl Postings {
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.word_positions(&word.text, &mut *take))
         })?;
-        self.cache_value(&self.cache.positions, key, Arc::clone(&found), found.bytes());
-        Ok(Some(found))
+        Ok(Some(self.insert::<Positions>(of.to_owned(), found)))
     }
 
     /// Positions of all words that begin with `prefix`, computed once and cached. Meant for short prefixes.
@@ -64,8 +64,8 @@ impl Postings {
     ) -> Result<Option<Arc<PositionDocs>>> {
         // Below [`EXACT_POSITIONS`] one result serves all expected positions.
         let all = expected >= EXACT_POSITIONS;
-        let key: Box<str> = if all { format!("{prefix}**") } else { format!("{prefix}*") }.into();
-        if let Some(known) = self.cache.positions.get(&key) {
+        let of = if all { PositionsOf::Prefix(prefix) } else { PositionsOf::FirstOfPrefix(prefix) };
+        if let Some(known) = self.cache().get::<Positions>(&of) {
             return Ok(Some(known));
         }
         let read_from_initials = self.segments().all(|segment| segment.initials(prefix).is_some());
@@ -76,8 +76,7 @@ impl Postings {
         let found = self.united_positions(|take| {
             self.segments().try_for_each(|segment| segment.prefix_positions(prefix, all, &mut *take))
         })?;
-        self.cache_value(&self.cache.positions, key, Arc::clone(&found), found.bytes());
-        Ok(Some(found))
+        Ok(Some(self.insert::<Positions>(of.to_owned(), found)))
     }
 
     /// Calls `visit(docid, field, ascending positions)` for the words that begin with `prefix` in each searchable
@@ -104,13 +103,13 @@ impl Postings {
     fn united_positions(
         &self,
         each: impl FnOnce(&mut dyn FnMut(FieldId, u32, Cow<'_, RoaringBitmap>)) -> Result<()>,
-    ) -> Result<Arc<PositionDocs>> {
+    ) -> Result<PositionDocs> {
         let mut buckets: BTreeMap<u32, RoaringBitmap> = BTreeMap::new();
         each(&mut |field, position, docs| {
             if self.searchable.weight(field).is_some() {
                 *buckets.entry(position).or_default() |= &*docs;
             }
         })?;
-        Ok(Arc::new(PositionDocs { buckets: buckets.into_iter().collect() }))
+        Ok(PositionDocs { buckets: buckets.into_iter().collect() })
     }
 }

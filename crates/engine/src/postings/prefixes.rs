@@ -4,16 +4,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::by_field::{ByField, unite};
+use super::cache::{CommonPrefixes, PrefixDocuments};
 use super::field_docs::FieldDocs;
 use super::reader::Postings;
 use super::segment::PrefixDocs;
+use crate::cache::Both;
 use crate::error::Result;
 
 impl Postings {
     /// Whether at least `words_min` words that begin with `prefix` occur in fields that forgive typos.
     pub fn is_common_prefix(&self, prefix: &str, words_min: usize) -> Result<bool> {
-        let key: Box<str> = prefix.into();
-        if let Some(known) = self.cache.common.get(&key) {
+        if let Some(known) = self.cache().get::<CommonPrefixes>(&Both(prefix, &words_min)) {
             return Ok(*known);
         }
         let mut forgiving = 0;
@@ -21,16 +22,13 @@ impl Postings {
             forgiving += usize::from(self.forgives(&word)?);
             Ok(if forgiving < words_min { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        let is_common = forgiving >= words_min;
-        self.cache_value(&self.cache.common, key, Arc::new(is_common), 0);
-        Ok(is_common)
+        Ok(*self.insert::<CommonPrefixes>((prefix.into(), words_min), forgiving >= words_min))
     }
 
     /// Documents of all words that begin with `prefix`, itself included, over the whole index. Computed once
     /// and cached; meant for prefixes of frequent words.
     pub fn prefix_docs(&self, prefix: &str) -> Result<Arc<FieldDocs>> {
-        let key: Box<str> = prefix.into();
-        if let Some(known) = self.cache.prefixes.get(&key) {
+        if let Some(known) = self.cache().get::<PrefixDocuments>(prefix) {
             return Ok(known);
         }
         let (mut all, mut forgiving) = (ByField::new(), ByField::new());
@@ -47,8 +45,6 @@ impl Postings {
             fields.into_iter().filter(|(field, _)| self.searchable.weight(*field).is_some()).collect()
         };
         let forgiving = (some_are_exact && self.searchable.numbers_are_exact()).then(|| seen(forgiving));
-        let docs = Arc::new(FieldDocs::new(seen(all), forgiving));
-        self.cache_value(&self.cache.prefixes, key, Arc::clone(&docs), docs.bytes());
-        Ok(docs)
+        Ok(self.insert::<PrefixDocuments>(prefix.into(), FieldDocs::new(seen(all), forgiving)))
     }
 }

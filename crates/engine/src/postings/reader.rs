@@ -2,16 +2,17 @@
 
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use equivalent::Equivalent;
 use tantivy::InvertedIndexReader;
 use tantivy::directory::FileSlice;
 
 use super::budget::Budget;
-use super::cache::{COMMIT_BYTES_MAX, Cache};
 use super::searchable::Searchable;
 use super::segment::Segment;
+use crate::cache::{CachedKind, Owner};
 use crate::error::Result;
-use crate::generation_cache::GenerationCache;
 use crate::store::Snapshot;
 use crate::threads::{in_parallel, shared_out};
 
@@ -26,7 +27,6 @@ pub struct Postings {
     /// Positions files of the field `text`, by segment.
     pub(super) positions: Vec<FileSlice>,
     pub(super) searchable: Searchable,
-    pub(super) cache: Arc<Cache>,
     pub(super) budget: Arc<Budget>,
 }
 
@@ -45,7 +45,6 @@ impl Postings {
                 .map(|segment| segment.positions_file(snapshot.schema()))
                 .collect::<Result<_>>()?,
             searchable: Searchable::new(snapshot.fields(), snapshot.settings()),
-            cache: snapshot.attachments().get(),
             snapshot: snapshot.clone(),
             budget,
         })
@@ -56,29 +55,37 @@ impl Postings {
         &self.snapshot
     }
 
-    /// Caches a value computed for the commit, unless the budget ended the computation early.
-    pub(super) fn cache_value<K: Hash + Eq, V>(
-        &self,
-        cache: &GenerationCache<K, V>,
-        key: K,
-        value: Arc<V>,
-        bytes: usize,
-    ) {
-        self.cache_within(COMMIT_BYTES_MAX, cache, key, value, bytes);
+    /// The cached values of the commit.
+    pub fn cache(&self) -> &Owner {
+        self.snapshot.cache()
     }
 
-    /// As [`Self::cache_value`], for a cache whose generations take at most `bytes_max`.
-    pub(super) fn cache_within<K: Hash + Eq, V>(
-        &self,
-        bytes_max: usize,
-        cache: &GenerationCache<K, V>,
-        key: K,
-        value: Arc<V>,
-        bytes: usize,
-    ) {
+    /// Caches a value computed for the commit, unless the budget ended the computation early.
+    pub fn insert<C: CachedKind>(&self, key: C::Key, value: C::Value) -> Arc<C::Value> {
+        let value = Arc::new(value);
         if !self.budget.is_overdrawn() {
-            cache.insert(key, value, bytes, bytes_max);
+            self.cache().insert::<C>(key, &value);
         }
+        value
+    }
+
+    /// Adds to the number that is cached under `key`, or under the key that `owned` makes if there is none, and gives
+    /// the sum.
+    ///
+    /// What searches read for a few documents each is computed for all documents once that takes less time than those
+    /// searches took together. Measured over a million documents: decided by what one search reads alone,
+    /// `the love of the man` takes 3.6 ms instead of 2.1, `of the` 7 ms instead of 1.5, `new york` 0.5 instead of 0.3.
+    pub fn add<C: CachedKind<Value = AtomicU64>>(
+        &self,
+        key: &(impl Hash + Equivalent<C::Key> + ?Sized),
+        owned: impl FnOnce() -> C::Key,
+        more: u64,
+    ) -> u64 {
+        let sum = match self.cache().get::<C>(key) {
+            Some(sum) => sum,
+            None => self.insert::<C>(owned(), AtomicU64::new(0)),
+        };
+        sum.fetch_add(more, Ordering::Relaxed) + more
     }
 
     /// A segment of the commit.

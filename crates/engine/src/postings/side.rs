@@ -9,6 +9,14 @@ pub enum Side {
     Prefix(Box<str>),
 }
 
+impl Side {
+    /// The word or the prefix.
+    pub(super) fn text(&self) -> &str {
+        let (Self::Word(text) | Self::Prefix(text)) = self;
+        text
+    }
+}
+
 /// In which orders two sides are compared. A caller that needs both orders reads the lists once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orders {

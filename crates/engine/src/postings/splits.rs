@@ -1,9 +1,9 @@
 //! Where is a word best split in two?
 
-use std::sync::Arc;
-
+use super::cache::Splits;
 use super::field_docs::{FieldDocs, Reading};
 use super::reader::Postings;
+use crate::cache::Both;
 use crate::error::Result;
 
 impl Postings {
@@ -11,14 +11,9 @@ impl Postings {
     /// the shorter first half. `None` if no split gives two adjacent words, or if the best one is at byte
     /// `but`. Computed once and cached.
     pub fn best_split(&self, text: &str, but: Option<usize>) -> Result<Option<(String, String)>> {
-        let key = (text.into(), but);
-        let cut = match self.cache.splits.get(&key) {
+        let cut = match self.cache().get::<Splits>(&Both(text, &but)) {
             Some(known) => *known,
-            None => {
-                let cut = self.best_cut(text, but)?;
-                self.cache_value(&self.cache.splits, key, Arc::new(cut), 0);
-                cut
-            }
+            None => *self.insert::<Splits>((text.into(), but), self.best_cut(text, but)?),
         };
         Ok(cut.map(|at| (text[..at].to_owned(), text[at..].to_owned())))
     }

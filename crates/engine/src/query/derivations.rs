@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::derivation_cache::DerivationCache;
+use super::cache;
 use super::limits::{
     FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
     WORD_BYTES_MAX,
@@ -65,21 +65,16 @@ impl<'a> Derivations<'a> {
 
     fn derive(&self, text: &str, budget: u8, unfinished: bool) -> Result<Term> {
         let unfinished = unfinished && self.settings.prefix_search == PrefixSearch::IndexingTime;
-        let mut term = Term { unfinished, budget, ..Term::empty(text.to_owned()) };
+        let term = Term { unfinished, budget, ..Term::empty(text.to_owned()) };
         if text.len() > WORD_BYTES_MAX {
             return Ok(Term { unfinished: false, budget: 0, ..term });
         }
-        let cache: Arc<DerivationCache> = self.postings.snapshot().attachments().get();
         let of = term.key();
-        term.derived = match cache.derived.get(&of) {
+        let derived = match self.postings.cache().get::<cache::Derivations>(&of) {
             Some(derived) => derived,
-            None => {
-                let derived = Arc::new(self.look_up(&of)?);
-                cache.insert(self.postings, &cache.derived, of, &derived, derived.bytes());
-                derived
-            }
+            None => self.postings.insert::<cache::Derivations>(of.to_owned(), self.look_up(of)?),
         };
-        Ok(term)
+        Ok(Term { derived, ..term })
     }
 
     fn split(&self, text: &str, but: Option<usize>) -> Result<Option<Slots>> {
@@ -87,13 +82,13 @@ impl<'a> Derivations<'a> {
         Ok(halves.map(|(left, right)| vec![Some(left), Some(right)]))
     }
 
-    fn look_up(&self, DerivationKey { text, budget, unfinished }: &DerivationKey) -> Result<Derived> {
+    fn look_up(&self, DerivationKey { text, budget, unfinished }: DerivationKey<&str>) -> Result<Derived> {
         Ok(Derived {
             exact: self.postings.word(text)?,
-            completions: if *unfinished { self.completions(text)? } else { Completions::default() },
+            completions: if unfinished { self.completions(text)? } else { Completions::default() },
             misspellings: match budget {
                 0 => Misspellings::default(),
-                typos => misspellings(self.postings, text, *typos, *unfinished)?,
+                typos => misspellings(self.postings, text, typos, unfinished)?,
             },
         })
     }

@@ -39,9 +39,6 @@ pub(crate) const SYNONYM_WORDS_MAX: usize = 100;
 /// Words joined into one when a query is read.
 pub(crate) const NGRAM_WORDS_MAX: usize = 3;
 
-/// Bytes of one generation of cached derivations, and of their documents; there are at most two generations of each.
-pub(crate) const DERIVATION_BYTES_MAX: usize = 8 << 20;
-
 /// Occurrences of the words of a kind are cached if the words are in no more documents, all together.
 pub(crate) const KIND_OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 

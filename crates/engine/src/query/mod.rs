@@ -8,7 +8,7 @@
 //!
 //! `highlight_terms` is what of all this is marked in a hit.
 
-mod derivation_cache;
+mod cache;
 mod derivations;
 mod graph;
 mod highlight_terms;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
 
-use super::derivation_cache;
+use super::cache;
 use super::graph::{QueryGraph, TermNode};
 use super::parse::Slots;
 use super::term::{DerivationKinds, Term};
@@ -144,7 +144,7 @@ impl<'a> TermResolver<'a> {
             return Ok(Arc::clone(known));
         }
         let docs = if self.is_whole && self.within.is_none() {
-            derivation_cache::phrase_docs(self.postings, phrase)?
+            cache::phrase_docs(self.postings, phrase)?
         } else {
             let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
             let reading = Reading { forgiving: false, within: self.within };

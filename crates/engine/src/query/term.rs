@@ -13,6 +13,8 @@
 
 use std::sync::Arc;
 
+use equivalent::Equivalent;
+
 use super::parse::Slots;
 use crate::postings::{FieldDocs, Misspellings, Word};
 
@@ -82,11 +84,24 @@ pub(super) struct Derived {
 }
 
 /// All that it depends on, in one commit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct DerivationKey {
-    pub(super) text: Box<str>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct DerivationKey<T> {
+    pub(super) text: T,
     pub(super) budget: u8,
     pub(super) unfinished: bool,
+}
+
+impl DerivationKey<&str> {
+    /// The same with a text of its own.
+    pub(super) fn to_owned(self) -> DerivationKey<Box<str>> {
+        DerivationKey { text: self.text.into(), budget: self.budget, unfinished: self.unfinished }
+    }
+}
+
+impl Equivalent<DerivationKey<Box<str>>> for DerivationKey<&str> {
+    fn equivalent(&self, key: &DerivationKey<Box<str>>) -> bool {
+        (self.text, self.budget, self.unfinished) == (&*key.text, key.budget, key.unfinished)
+    }
 }
 
 /// Words an unfinished word may become.
@@ -107,14 +122,15 @@ impl Default for Completions {
 }
 
 impl Derived {
-    /// Bytes this takes, about, without what `postings` caches of its words.
+    /// Bytes this takes, about. Documents of completions are counted here too: they stay as long as this does.
     pub(super) fn bytes(&self) -> usize {
-        let completions = match &self.completions {
-            Completions::Listed(words) | Completions::Frequent(words, _) => words.as_slice(),
-            Completions::Common(_) => &[],
+        let (completions, docs) = match &self.completions {
+            Completions::Listed(words) => (words.as_slice(), 0),
+            Completions::Frequent(words, docs) => (words.as_slice(), docs.bytes()),
+            Completions::Common(docs) => (&[][..], docs.bytes()),
         };
         let words: usize = completions.iter().chain(&self.exact).map(Word::bytes).sum();
-        size_of::<Self>() + words + self.misspellings.bytes()
+        words + docs + self.misspellings.bytes()
     }
 }
 
@@ -174,8 +190,8 @@ impl Term {
 
 impl Term {
     /// What its derivations depend on, in one commit.
-    pub(super) fn key(&self) -> DerivationKey {
-        DerivationKey { text: self.text.as_str().into(), budget: self.budget, unfinished: self.unfinished }
+    pub(super) fn key(&self) -> DerivationKey<&str> {
+        DerivationKey { text: &self.text, budget: self.budget, unfinished: self.unfinished }
     }
 
     /// Whether a kind matches only where a typo is forgiven: all but what was written, or begins like it.

@@ -123,7 +123,7 @@ impl<'a> HitWriter<'a> {
 }
 
 /// A stored document's text.
-fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<str>> {
+fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<Box<str>>> {
     let text = snapshot.cached_source(docid)?;
     text.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))
 }

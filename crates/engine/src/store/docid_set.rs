@@ -10,6 +10,22 @@ pub fn ascending(docids: &RoaringBitmap) -> Vec<u32> {
     all
 }
 
+/// Memory of a bitmap, in bytes.
+pub fn bitmap_bytes(docids: &RoaringBitmap) -> usize {
+    let containers = docids.statistics();
+    size_of::<RoaringBitmap>()
+        + CONTAINER_BYTES * containers.n_containers as usize
+        + size_of::<u16>() * containers.n_values_array_containers as usize
+        + BITSET_BYTES * containers.n_bitset_containers as usize
+        + containers.n_bytes_run_containers as usize
+}
+
+/// Memory of a container beside its values: a slot in a list and the header of an allocation.
+const CONTAINER_BYTES: usize = 48;
+
+/// One bit for each of 2¹⁶ docids.
+const BITSET_BYTES: usize = 8192;
+
 /// Collects docids of one segment for a bitmap: as a list while they are few, as one bit each from then on.
 ///
 /// A bitmap compares each docid that is pushed with its greatest one, which takes 0.2 s for a million.

@@ -11,23 +11,35 @@ use tantivy::{Index, IndexBuilder, IndexSettings};
 use super::first_letters::InitialsPlugin;
 use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
+use crate::cache::{Cache, Owner};
 use crate::error::Result;
 
-/// Schema, store settings and plugins of every segment. Cheap to clone.
+/// Schema, store settings and plugins of every segment, and the cache for what is computed from it. Cheap to clone.
 #[derive(Clone)]
 pub struct Layout {
     schema: Schema,
     fields: Fields,
     tokenizers: TokenizerManager,
+    cache: Arc<Cache>,
 }
 
 impl Layout {
-    /// The layout of the newest format.
+    /// The layout of the newest format, without a cache.
     pub fn newest() -> Self {
         let (schema, fields) = schema::build();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(PACKED_TOKENIZER, PackedTokenizer::default());
-        Self { schema, fields, tokenizers }
+        Self { schema, fields, tokenizers, cache: Cache::new(0) }
+    }
+
+    /// This layout with a cache for commits and segments that are opened with it.
+    pub fn caching_in(self, cache: &Arc<Cache>) -> Self {
+        Self { cache: Arc::clone(cache), ..self }
+    }
+
+    /// A new owner of entries in the cache.
+    pub(super) fn cache_owner(&self) -> Owner {
+        self.cache.owner()
     }
 
     /// The fields of the schema.

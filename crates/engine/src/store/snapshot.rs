@@ -14,6 +14,7 @@ use super::docids::DELETED;
 use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
 use super::segment::SegmentView;
+use crate::cache::Owner;
 use crate::error::{Context, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
@@ -30,6 +31,7 @@ struct Inner {
     schema: Fields,
     parts: SnapshotParts,
     attachments: Attachments,
+    cache: Owner,
 }
 
 /// Properties of a commit beside its segments.
@@ -52,9 +54,15 @@ impl Snapshot {
         for segment in &segments {
             documents |= &*segment.live;
         }
-        let (schema, attachments) = (layout.fields(), Attachments::default());
         Self {
-            inner: Arc::new(Inner { segments, documents: Arc::new(documents), schema, parts, attachments }),
+            inner: Arc::new(Inner {
+                segments,
+                documents: Arc::new(documents),
+                schema: layout.fields(),
+                parts,
+                attachments: Attachments::default(),
+                cache: layout.cache_owner(),
+            }),
         }
     }
 
@@ -93,9 +101,14 @@ impl Snapshot {
         &self.inner.parts
     }
 
-    /// Values that other modules cache with this commit.
+    /// Values that live as long as this commit, such as opened columns.
     pub fn attachments(&self) -> &Attachments {
         &self.inner.attachments
+    }
+
+    /// The cached values of this commit.
+    pub fn cache(&self) -> &Owner {
+        &self.inner.cache
     }
 
     /// The fields of the schema.
@@ -114,8 +127,8 @@ impl Snapshot {
         segment.source(&self.inner.schema, doc).map(Some)
     }
 
-    /// As [`Self::source`], as text, from the cache of documents shown often.
-    pub fn cached_source(&self, docid: u32) -> Result<Option<Arc<str>>> {
+    /// As [`Self::source`], as text, cached.
+    pub fn cached_source(&self, docid: u32) -> Result<Option<Arc<Box<str>>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
         segment.cached_source(&self.inner.schema, doc).map(Some)
     }
@@ -157,6 +170,7 @@ impl Snapshot {
                 schema: inner.schema,
                 parts,
                 attachments: Attachments::default(),
+                cache: inner.cache.cache().owner(),
             }),
         }
     }

@@ -3,36 +3,75 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use equivalent::Equivalent;
 use roaring::RoaringBitmap;
 
 use super::prefix_docs::PrefixDocs;
+use crate::cache::cached;
 use crate::fields::FieldId;
-use crate::generation_cache::GenerationCache;
-use crate::postings::by_distance::ByDistance;
+use crate::postings::by_distance::{ByDistance, near_bytes};
 use crate::postings::by_field::ByField;
+use crate::postings::cache::PositionsOf;
 use crate::postings::occurrences::Occurrences;
-use crate::postings::position_docs::PositionDocs;
+use crate::postings::position_docs::{PositionDocs, positions_bytes};
 use crate::postings::side::Side;
+use crate::store::bitmap_bytes;
 
-/// Values computed from a segment, shared by all searches and commits that read it.
-#[derive(Default)]
-pub(super) struct SegmentCache {
-    pub(super) docs: GenerationCache<Key, Cached<RoaringBitmap>>,
-    pub(super) prefixes: GenerationCache<Box<str>, Cached<PrefixDocs>>,
-    pub(super) positions: GenerationCache<Key, Cached<ByField<PositionDocs>>>,
-    pub(super) occurrences: GenerationCache<Box<str>, Cached<Occurrences>>,
-    pub(super) near: GenerationCache<(Side, Side), Cached<ByField<ByDistance>>>,
+cached! {
+    pub(super) SegmentDocuments: DocumentsOf<Box<str>> => Cached<RoaringBitmap>, |of, docs| {
+        of.text_bytes() + bitmap_bytes(&docs.value)
+    };
+    pub(super) SegmentPrefixes: Box<str> => Cached<PrefixDocs>, |prefix, docs| prefix.len() + docs.value.bytes();
+    pub(super) SegmentPositions: PositionsOf<Box<str>> => Cached<ByField<PositionDocs>>, |of, docs| {
+        of.text().len() + positions_bytes(&docs.value)
+    };
+    // By prefix.
+    pub(super) SegmentOccurrences: Box<str> => Cached<Occurrences>, |prefix, found| {
+        prefix.len() + found.value.bytes()
+    };
+    // Left and right.
+    pub(super) SegmentPairs: (Side, Side) => Cached<ByField<ByDistance>>, |(left, right), near| {
+        left.text().len() + right.text().len() + near_bytes(&near.value)
+    };
 }
 
-#[derive(PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Word(Box<str>, FieldId),
-    /// A word in all fields.
-    AnyField(Box<str>),
-    Prefix(Box<str>),
-    /// A prefix at positions below `EXACT_POSITIONS`, and at the first one beyond them.
-    FirstOfPrefix(Box<str>),
+/// What is asked of the documents of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum DocumentsOf<T> {
+    /// A word in a field.
+    Word(T, FieldId),
+    /// A number of words in a field.
     Length(usize, FieldId),
+}
+
+impl DocumentsOf<Box<str>> {
+    fn text_bytes(&self) -> usize {
+        match self {
+            Self::Word(word, _) => word.len(),
+            Self::Length(..) => 0,
+        }
+    }
+}
+
+impl DocumentsOf<&str> {
+    /// The same with a text of its own.
+    pub(super) fn to_owned(&self) -> DocumentsOf<Box<str>> {
+        match *self {
+            Self::Word(word, field) => DocumentsOf::Word(word.into(), field),
+            Self::Length(words, field) => DocumentsOf::Length(words, field),
+        }
+    }
+}
+
+impl Equivalent<DocumentsOf<Box<str>>> for DocumentsOf<&str> {
+    fn equivalent(&self, key: &DocumentsOf<Box<str>>) -> bool {
+        use DocumentsOf::{Length, Word};
+        match (self, key) {
+            (Word(word, field), Word(key, key_field)) => **word == **key && field == key_field,
+            (Length(words, field), Length(key, key_field)) => (words, field) == (key, key_field),
+            _ => false,
+        }
+    }
 }
 
 /// A value computed when the segment had this many deleted documents. Later deletions are masked when it is

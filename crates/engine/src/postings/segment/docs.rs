@@ -4,13 +4,13 @@ use roaring::RoaringBitmap;
 use tantivy::postings::TermInfo;
 use tantivy::schema::Field;
 
-use super::cache::{Docs, Key};
+use super::cache::{Docs, DocumentsOf, SegmentDocuments, SegmentPrefixes};
 use super::lists::SHARED_POSTINGS_MIN;
 use super::prefix_docs::{PrefixDocs, WordsAndNumbers};
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::by_field::{ByField, ByFieldBuilder, bitmap_bytes, unite};
+use crate::postings::by_field::{ByField, ByFieldBuilder, unite};
 use crate::postings::list_reader::{ListReader, WHOLE};
 use crate::postings::side::Side;
 use crate::store::{DocidSet, schema};
@@ -18,48 +18,61 @@ use crate::store::{DocidSet, schema};
 impl Segment<'_> {
     /// Live documents of the postings list of `text` in `field`.
     pub(crate) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
-        let key = Key::Word(text.into(), field);
-        let cached = self.cached(&self.cache.docs, key, bitmap_bytes, || {
-            let mut docs = self.view.docid_set();
-            self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
-            Ok(docs.finish())
-        })?;
+        let of = DocumentsOf::Word(text, field);
+        let cached = self.cached::<SegmentDocuments, _>(
+            &of,
+            || of.to_owned(),
+            || {
+                let mut docs = self.view.docid_set();
+                self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
+                Ok(docs.finish())
+            },
+        )?;
         Ok(self.masked(cached))
     }
 
     /// Live documents whose `field` holds exactly `words` stored words.
     pub(crate) fn length_docs(&self, lengths: Field, field: FieldId, words: usize) -> Result<Docs> {
-        let cached = self.cached(&self.cache.docs, Key::Length(words, field), bitmap_bytes, || {
-            let index = self.view.reader.inverted_index(lengths)?;
-            let mut docs = self.view.docid_set();
-            if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
-                let mut reader = ListReader::new(&index, self.budget);
-                self.each_docid(&mut reader, &info, &WHOLE, |docid| docs.add(docid))?;
-            }
-            Ok(docs.finish())
-        })?;
+        let of = DocumentsOf::Length(words, field);
+        let cached = self.cached::<SegmentDocuments, _>(
+            &of,
+            || of.to_owned(),
+            || {
+                let index = self.view.reader.inverted_index(lengths)?;
+                let mut docs = self.view.docid_set();
+                if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
+                    let mut reader = ListReader::new(&index, self.budget);
+                    self.each_docid(&mut reader, &info, &WHOLE, |docid| docs.add(docid))?;
+                }
+                Ok(docs.finish())
+            },
+        )?;
         Ok(self.masked(cached))
     }
 
     /// Live documents of all words that begin with `prefix`, field by field.
     pub(crate) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
-        let cached = self.cached(&self.cache.prefixes, prefix.into(), PrefixDocs::bytes, || {
-            let parts = match self.initials(prefix) {
-                Some(initial) => vec![self.initial_docs(initial)?],
-                None => self.listed_docs(&Side::Prefix(prefix.into()))?,
-            };
-            let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
-            for [some_words, some_numbers] in &parts {
-                some_words.iter().for_each(|(field, docs)| unite(&mut words, *field, docs));
-                some_numbers.iter().for_each(|(field, docs)| unite(&mut numbers, *field, docs));
-            }
-            if numbers.is_empty() {
-                return Ok(PrefixDocs { all: words, without_numbers: None });
-            }
-            all.clone_from(&words);
-            numbers.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
-            Ok(PrefixDocs { all, without_numbers: Some(words) })
-        })?;
+        let cached = self.cached::<SegmentPrefixes, _>(
+            prefix,
+            || prefix.into(),
+            || {
+                let parts = match self.initials(prefix) {
+                    Some(initial) => vec![self.initial_docs(initial)?],
+                    None => self.listed_docs(&Side::Prefix(prefix.into()))?,
+                };
+                let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
+                for [some_words, some_numbers] in &parts {
+                    some_words.iter().for_each(|(field, docs)| unite(&mut words, *field, docs));
+                    some_numbers.iter().for_each(|(field, docs)| unite(&mut numbers, *field, docs));
+                }
+                if numbers.is_empty() {
+                    return Ok(PrefixDocs { all: words, without_numbers: None });
+                }
+                all.clone_from(&words);
+                numbers.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
+                Ok(PrefixDocs { all, without_numbers: Some(words) })
+            },
+        )?;
         let fields = |fields: &ByField<RoaringBitmap>| -> ByField<RoaringBitmap> {
             fields
                 .iter()

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use tantivy::DocId;
 
-use super::cache::Cached;
+use super::cache::{Cached, SegmentPairs};
 use super::lists::{ListRange, SHARED_POSITIONS_MIN, frequency};
 use super::positions_by_doc::PositionsByDoc;
 use super::reader::Segment;
+use crate::cache::Both;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::by_distance::{ByDistance, NearSets, near_bytes, near_sets, unite_near};
+use crate::postings::by_distance::{ByDistance, NearSets, near_sets, unite_near};
 use crate::postings::by_field::{ByField, ByFieldBuilder};
 use crate::postings::side::{Orders, Side};
 use crate::store::{DELETED, DocidSet};
@@ -48,7 +49,8 @@ impl Segment<'_> {
         orders: Orders,
     ) -> Result<Arc<Cached<ByField<ByDistance>>>> {
         let cached = |left: &Side, right: &Side, compute: &dyn Fn() -> Result<ByField<ByDistance>>| {
-            self.cached(&self.cache.near, (left.clone(), right.clone()), near_bytes, compute)
+            let owned = || (left.clone(), right.clone());
+            self.cached::<SegmentPairs, _>(&Both(left, right), owned, compute)
         };
         cached(left, right, &|| {
             let mut near = self.compute_near(left, right, orders)?.into_iter();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cache::Cached;
+use super::cache::{Cached, SegmentOccurrences};
 use super::lists::frequency;
 use super::reader::Segment;
 use crate::error::Result;
@@ -16,24 +16,28 @@ impl Segment<'_> {
     /// Occurrences of all words that begin with `prefix`, in all fields, deleted documents included. `None`
     /// beyond [`OCCURRENCES_POSTINGS_MAX`] postings.
     pub(crate) fn prefix_occurrences(&self, prefix: &str) -> Result<Option<Arc<Cached<Occurrences>>>> {
-        let mut lists = Vec::new();
-        let known = self.cache.occurrences.get(&prefix.into()).filter(|known| known.deleted <= self.deleted);
-        if known.is_none() {
-            lists = self.lists(&Side::Prefix(prefix.into()))?;
+        let known = self.view.cache().get::<SegmentOccurrences>(prefix);
+        if let Some(known) = known.filter(|known| known.deleted <= self.deleted) {
+            return Ok(Some(known));
         }
+        let lists = self.lists(&Side::Prefix(prefix.into()))?;
         if frequency(&lists) > OCCURRENCES_POSTINGS_MAX {
             return Ok(None);
         }
-        let cached = self.cached(&self.cache.occurrences, prefix.into(), Occurrences::bytes, || {
-            let mut packed = Vec::with_capacity(frequency(&lists) as usize);
-            let mut reader = self.reader();
-            for list in &lists {
-                self.each_docid_with_positions(&mut reader, list, |docid, positions| {
-                    packed.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
-                })?;
-            }
-            Ok(Occurrences::new(packed))
-        })?;
+        let cached = self.cached::<SegmentOccurrences, _>(
+            prefix,
+            || prefix.into(),
+            || {
+                let mut packed = Vec::with_capacity(frequency(&lists) as usize);
+                let mut reader = self.reader();
+                for list in &lists {
+                    self.each_docid_with_positions(&mut reader, list, |docid, positions| {
+                        packed.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                    })?;
+                }
+                Ok(Occurrences::new(packed))
+            },
+        )?;
         Ok(Some(cached))
     }
 }

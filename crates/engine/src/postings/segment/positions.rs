@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::cache::{Cached, Key};
+use super::cache::{Cached, SegmentPositions};
 use super::lists::SHARED_POSITIONS_MIN;
 use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::by_field::{ByField, ByFieldBuilder};
-use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder, positions_bytes, unite_positions};
+use crate::postings::cache::PositionsOf;
+use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder, unite_positions};
 use crate::postings::side::Side;
 
 impl Segment<'_> {
@@ -27,9 +28,12 @@ impl Segment<'_> {
 
     /// The cached value behind [`Segment::word_positions`], deleted documents included.
     pub(crate) fn cached_word_positions(&self, text: &str) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
-        self.cached(&self.cache.positions, Key::AnyField(text.into()), positions_bytes, || {
-            self.positions_of(&Side::Word(text.into()))
-        })
+        let of = PositionsOf::Word(text);
+        self.cached::<SegmentPositions, _>(
+            &of,
+            || of.to_owned(),
+            || self.positions_of(&Side::Word(text.into())),
+        )
     }
 
     /// Calls `take` with the live documents of all words that begin with `prefix`, by field and bucketed
@@ -51,11 +55,15 @@ impl Segment<'_> {
         prefix: &str,
         all: bool,
     ) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
-        let key = if all { Key::Prefix(prefix.into()) } else { Key::FirstOfPrefix(prefix.into()) };
-        self.cached(&self.cache.positions, key, positions_bytes, || match self.initials(prefix) {
-            Some(initial) if !all => self.initial_positions(initial),
-            _ => self.positions_of(&Side::Prefix(prefix.into())),
-        })
+        let of = if all { PositionsOf::Prefix(prefix) } else { PositionsOf::FirstOfPrefix(prefix) };
+        self.cached::<SegmentPositions, _>(
+            &of,
+            || of.to_owned(),
+            || match self.initials(prefix) {
+                Some(initial) if !all => self.initial_positions(initial),
+                _ => self.positions_of(&Side::Prefix(prefix.into())),
+            },
+        )
     }
 
     fn positions_of(&self, side: &Side) -> Result<ByField<PositionDocs>> {

@@ -2,7 +2,8 @@
 
 use roaring::RoaringBitmap;
 
-use crate::postings::by_field::{ByField, bitmap_bytes};
+use crate::postings::by_field::ByField;
+use crate::store::bitmap_bytes;
 
 /// Documents of all words with one prefix.
 pub(crate) struct PrefixDocs {

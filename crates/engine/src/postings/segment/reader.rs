@@ -5,16 +5,17 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 
+use equivalent::Equivalent;
 use roaring::RoaringBitmap;
 use tantivy::directory::FileSlice;
 use tantivy::postings::TermInfo;
 use tantivy::{DocId, InvertedIndexReader};
 
-use super::cache::{Cached, Docs, SegmentCache};
+use super::cache::{Cached, Docs};
 use super::lists::{ListRange, frequency, share_out};
+use crate::cache::CachedKind;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::generation_cache::GenerationCache;
 use crate::postings::budget::Budget;
 use crate::postings::list_reader::{ListReader, WHOLE};
 use crate::postings::side::Side;
@@ -22,17 +23,11 @@ use crate::store::schema::{is_numeric, parse_term};
 use crate::store::{DELETED, SegmentView};
 use crate::threads::{self, in_parallel};
 
-/// Bytes of one generation of each cache of a segment: a base, plus [`BYTES_PER_DOCUMENT`].
-const BYTES_MAX: usize = 6 << 20;
-/// See [`BYTES_MAX`].
-const BYTES_PER_DOCUMENT: usize = 8;
-
 /// Reads the words of one segment and caches what is expensive to compute.
 pub(crate) struct Segment<'a> {
     pub(super) view: &'a SegmentView,
     pub(super) index: &'a InvertedIndexReader,
     pub(super) positions: &'a FileSlice,
-    pub(super) cache: Arc<SegmentCache>,
     pub(super) deleted: u32,
     pub(super) budget: &'a Budget,
     /// Number of threads that share the reading of lists.
@@ -48,15 +43,7 @@ impl<'a> Segment<'a> {
         budget: &'a Budget,
     ) -> Self {
         let deleted = view.reader.max_doc() - view.live.len() as u32;
-        Self {
-            view,
-            index,
-            positions,
-            cache: view.attachments().get(),
-            deleted,
-            budget,
-            threads: threads::for_a_search(),
-        }
+        Self { view, index, positions, deleted, budget, threads: threads::for_a_search() }
     }
 
     /// A reader that starts no threads, for callers that already read several segments at once.
@@ -170,23 +157,27 @@ impl<'a> Segment<'a> {
         }
     }
 
-    pub(super) fn cached<K: Hash + Eq, T>(
+    /// The value that is cached under `key`; else the one that `make` computes, cached under the key that `owned` makes.
+    pub(super) fn cached<C, T>(
         &self,
-        cache: &GenerationCache<K, Cached<T>>,
-        key: K,
-        bytes: fn(&T) -> usize,
+        key: &(impl Hash + Equivalent<C::Key> + ?Sized),
+        owned: impl FnOnce() -> C::Key,
         make: impl FnOnce() -> Result<T>,
-    ) -> Result<Arc<Cached<T>>> {
-        let known = cache.get(&key);
+    ) -> Result<Arc<Cached<T>>>
+    where
+        C: CachedKind<Value = Cached<T>>,
+        T: Send + Sync,
+    {
+        let known = self.view.cache().get::<C>(key);
+        // A reader of a later commit left out documents that this one still sees.
         let by_newer = known.as_ref().is_some_and(|known| known.deleted > self.deleted);
-        if let Some(known) = known.filter(|known| known.deleted <= self.deleted) {
+        if let Some(known) = known.filter(|_| !by_newer) {
             return Ok(known);
         }
         let made = Arc::new(Cached { deleted: self.deleted, value: make()? });
         // A value cut short by the budget serves no other search, so it is not cached.
         if !by_newer && !self.budget.is_overdrawn() {
-            let bytes_max = BYTES_MAX + self.view.reader.max_doc() as usize * BYTES_PER_DOCUMENT;
-            cache.insert(key, Arc::clone(&made), bytes(&made.value), bytes_max);
+            self.view.cache().insert::<C>(owned(), &made);
         }
         Ok(made)
     }
