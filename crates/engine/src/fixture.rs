@@ -1,19 +1,23 @@
-//! Small commits for the tests of rooms that only read, written without the write path.
+//! Small commits for tests of modules that only read, written without the write path.
 
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use crate::analysis::Analyzer;
+use crate::cache::Cache;
 use crate::fields::FieldMap;
 use crate::indexing::document_for_tests;
 use crate::settings::Settings;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
+/// Room for everything that a test has cached.
+const CACHE_BYTES: usize = 64 << 20;
+
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are
 /// `id` fields, else docids.
 pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
-    let layout = crate::indexing::layout();
+    let layout = crate::indexing::layout().caching_in(&Cache::new(CACHE_BYTES));
     let mut views = Vec::new();
     let analyzer = Analyzer::new(&settings).unwrap();
     let mut names = FieldMap::default();

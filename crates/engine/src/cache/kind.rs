@@ -22,8 +22,8 @@ macro_rules! cached {
     ($($vis:vis $kind:ident: $key:ty => $value:ty, $bytes:expr;)*) => {$(
         $vis struct $kind;
 
-        impl $crate::cache::CachedKind for $kind {
-            const KIND: $crate::cache::Kind = $crate::cache::Kind::$kind;
+        impl $crate::cache::kind::CachedKind for $kind {
+            const KIND: $crate::cache::kind::Kind = $crate::cache::kind::Kind::$kind;
             type Key = $key;
             type Value = $value;
 

@@ -10,7 +10,7 @@
 
 mod counters;
 mod entry;
-mod kind;
+pub(crate) mod kind;
 mod shared;
 
 pub use counters::{CacheFigures, KindFigures};
