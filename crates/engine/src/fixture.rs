@@ -9,17 +9,20 @@ use crate::cache::Cache;
 use crate::fields::FieldMap;
 use crate::indexing::document_for_tests;
 use crate::settings::Settings;
-use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
+use crate::store::{Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
+
+/// Room for everything that a test has cached.
+const CACHE_BYTES: usize = 64 << 20;
+
+/// The layout of the newest format, with a cache of its own as an opened index has it.
+pub fn caching_layout() -> Layout {
+    crate::indexing::layout().caching_in(&Cache::new(CACHE_BYTES))
+}
 
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are
 /// `id` fields, else docids.
 pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
-    caching_snapshot_of(0, segments, settings)
-}
-
-/// The same with a cache of so many bytes.
-pub fn caching_snapshot_of(cache_bytes: usize, segments: &[&[Json]], settings: Settings) -> Snapshot {
-    let layout = crate::indexing::layout().caching_in(&Cache::new(cache_bytes));
+    let layout = caching_layout();
     let mut views = Vec::new();
     let analyzer = Analyzer::new(&settings).unwrap();
     let mut names = FieldMap::default();

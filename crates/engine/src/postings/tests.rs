@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::{Budget, Orders, Postings, Side, bucketed};
-use crate::fixture::{caching_snapshot_of, snapshot_of};
+use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
 /// Words of a document: frequent ones and a rarer one, after a varying number of fillers so that positions
@@ -103,7 +103,7 @@ fn values_cached_after_many_reads_match_the_documents() {
     const DOCUMENTS: usize = 3_000;
     let documents: Vec<Json> =
         (0..DOCUMENTS).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
-    let snapshot = caching_snapshot_of(64 << 20, &[&documents[..]], Settings::default());
+    let snapshot = snapshot_of(&[&documents[..]], Settings::default());
     let budget = Budget::until(Instant::now() + Duration::from_secs(600));
     let postings = Postings::open(&snapshot, Arc::new(budget)).unwrap();
     let few = snapshot.documents().iter().take(20).collect();

@@ -216,7 +216,7 @@ fn build(
     documents: &[(u32, Value)],
     per_commit: usize,
 ) -> Result<Snapshot> {
-    let layout = crate::indexing::layout();
+    let layout = crate::fixture::caching_layout();
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
     let mut views = Vec::new();
     let mut fields = FieldMap::default();
