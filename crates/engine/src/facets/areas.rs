@@ -1,13 +1,13 @@
-//! Here is an area, give me the documents whose shapes it meets.
+//! Here is an area: which documents have a shape that meets it?
 //!
-//! 1. Degrees are a plane here: an edge is straight on a map of longitudes and latitudes.
-//! 2. A shape is a point, a line or a polygon; whatever holds several is taken apart. Touching is meeting.
-//! 3. A box whose right side lies west of its left one crosses the antimeridian, and is two boxes.
-//! 4. A circle is a polygon of as many corners as asked for; where it leaves the map it enters it on the
-//!    other side, and around a pole it reaches to the map's edge.
+//! 1. Degrees are coordinates of a plane: an edge is straight on a map of longitudes and latitudes.
+//! 2. A shape is a point, a line or a polygon; a collection counts as its members. Figures that touch meet.
+//! 3. A box whose right side lies west of its left side crosses the antimeridian, and is two boxes.
+//! 4. A circle is a polygon of as many corners as asked for. A circle that leaves the map on one side enters it on the
+//!    other, and a circle around a pole reaches to the edge of the map.
 //!
-//! The borders of shapes are columns, so that most documents are decided without being read: a point is its
-//! own border. Source: search §12.4, RFC 7946.
+//! The bounding boxes of shapes are columns, so that most documents are decided without being read: a point is its
+//! own box. Source: search §12.4, RFC 7946.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,40 +18,40 @@ use tantivy::DocId;
 use super::column_rows::{AllOrSome, EachValue};
 use super::columns::Columns;
 use super::geo_point::{EARTH_RADIUS, GeoPoint};
-use super::geojson::{BORDERS, Shape, shapes_of};
-use super::plane::{Border, Point, Polygon, is_closed};
+use super::geojson::{BOX_COLUMNS, Shape, shapes_of};
+use super::plane::{BoundingBox, Point, Polygon, is_closed};
 use crate::error::{Context, Result};
 
 /// Corners of a circle, if a filter does not say how many. Source: search §12.4.
 pub const CIRCLE_CORNERS: usize = 125;
 
-/// The map.
+/// The sides of the map: west, south, east, north.
 const WORLD: [f64; 4] = [-180.0, -90.0, 180.0, 90.0];
 
-/// A part of the map.
+/// An area of the map.
 pub struct Area {
     polygon: Polygon,
-    border: Border,
-    /// Whether the border is the area.
+    bounding_box: BoundingBox,
+    /// Whether the area is its bounding box.
     is_box: bool,
 }
 
 impl Area {
-    /// `ring` may or may not end where it begins.
+    /// `ring` need not repeat its first point at the end.
     fn new(mut ring: Vec<Point>) -> Option<Self> {
         if !is_closed(&ring) {
             ring.push(*ring.first()?);
         }
         let polygon = Polygon::new(vec![ring])?;
-        Some(Self { border: polygon.border(), polygon, is_box: false })
+        Some(Self { bounding_box: polygon.bounding_box(), polygon, is_box: false })
     }
 
     fn of_box(sides: [f64; 4]) -> Option<Self> {
-        let border = Border(sides);
-        Some(Self { border, polygon: Polygon::new(vec![border.ring()])?, is_box: true })
+        let bounding_box = BoundingBox(sides);
+        Some(Self { bounding_box, polygon: Polygon::new(vec![bounding_box.ring()])?, is_box: true })
     }
 
-    /// Between two corners.
+    /// The box between two corners.
     pub fn in_box(top_right: GeoPoint, bottom_left: GeoPoint) -> Vec<Self> {
         let (top, right, bottom, left) = (top_right.lat, top_right.lng, bottom_left.lat, bottom_left.lng);
         let boxes = if right < left {
@@ -62,13 +62,13 @@ impl Area {
         boxes.into_iter().filter_map(Self::of_box).collect()
     }
 
-    /// Within a line around it.
+    /// The polygon with these corners.
     pub fn in_polygon(corners: &[GeoPoint]) -> Vec<Self> {
         let ring = corners.iter().map(|corner| Point { x: corner.lng, y: corner.lat }).collect();
         Self::new(ring).into_iter().collect()
     }
 
-    /// No farther than `metres` from `center`.
+    /// Points no farther than `metres` from `center`.
     pub fn in_circle(center: GeoPoint, metres: f64, corners: usize) -> Vec<Self> {
         let angle = metres / EARTH_RADIUS;
         if angle.is_nan() || angle < 0.0 {
@@ -96,30 +96,30 @@ impl Area {
         let shifted = [-360.0, 0.0, 360.0].into_iter().filter_map(|shift| {
             Self::new(ring.iter().map(|corner| Point { x: corner.x + shift, y: corner.y }).collect())
         });
-        shifted.filter(|area| area.border.meets(&Border(WORLD))).collect()
+        shifted.filter(|area| area.bounding_box.meets(&BoundingBox(WORLD))).collect()
     }
 
     fn meets(&self, shape: &Shape) -> bool {
         match shape {
-            Shape::Point(place) => self.polygon.holds(*place),
+            Shape::Point(point) => self.polygon.contains(*point),
             Shape::Line(line) => self.polygon.meets_line(line),
             Shape::Polygon(polygon) => self.polygon.meets(polygon),
         }
     }
 
-    /// What a shape's border alone says: whether it meets the area, if that can be told.
-    fn verdict(&self, border: Border) -> Option<bool> {
-        if !self.border.meets(&border) {
+    /// Whether a shape meets the area, if its bounding box alone can tell.
+    fn verdict(&self, shape: BoundingBox) -> Option<bool> {
+        if !self.bounding_box.meets(&shape) {
             return Some(false);
         }
-        match border.as_place() {
-            Some(place) => Some(self.polygon.holds(place)),
-            None => (self.is_box && border.lies_within(&self.border)).then_some(true),
+        match shape.as_point() {
+            Some(point) => Some(self.polygon.contains(point)),
+            None => (self.is_box && shape.lies_within(&self.bounding_box)).then_some(true),
         }
     }
 }
 
-/// Corners of a circle, clockwise from the north; longitudes go on past the map's edge.
+/// Corners of a circle, clockwise from the north; longitudes may be beyond the edge of the map.
 fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
     let (sin_lat, cos_lat) = center.lat.to_radians().sin_cos();
     let (sin_angle, cos_angle) = angle.sin_cos();
@@ -134,24 +134,24 @@ fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
         .collect()
 }
 
-/// The borders of a segment's shapes, by ascending document.
-struct Borders(Vec<(DocId, [f64; 4])>);
+/// The bounding boxes of a segment's shapes, by ascending document.
+struct Boxes(Vec<(DocId, [f64; 4])>);
 
 #[derive(Default)]
-struct Kept(OnceLock<Arc<Borders>>);
+struct CachedBoxes(OnceLock<Arc<Boxes>>);
 
 impl Columns {
-    /// Live documents with a shape that meets one of `areas`; `key` says which areas those are.
+    /// Live documents with a shape that meets one of `areas`; equal keys name equal areas.
     pub fn meeting(&self, areas: &[Area], key: &str) -> Result<RoaringBitmap> {
         self.selected(&format!("shapes {key}"), |segment| {
-            let borders = self.borders(segment)?;
+            let boxes = self.boxes(segment)?;
             let mut found = Vec::new();
-            for of_document in borders.0.chunk_by(|a, b| a.0 == b.0) {
+            for of_document in boxes.0.chunk_by(|a, b| a.0 == b.0) {
                 let doc = of_document[0].0;
                 let verdicts = || {
                     of_document
                         .iter()
-                        .flat_map(|(_, sides)| areas.iter().map(|area| area.verdict(Border(*sides))))
+                        .flat_map(|(_, sides)| areas.iter().map(|area| area.verdict(BoundingBox(*sides))))
                 };
                 let meets = match verdicts().any(|verdict| verdict == Some(true)) {
                     true => true,
@@ -169,14 +169,14 @@ impl Columns {
         })
     }
 
-    /// The borders of a segment, read once for it.
-    fn borders(&self, segment: usize) -> Result<Arc<Borders>> {
-        let kept = self.segment(segment).attachments().get::<Kept>();
-        if let Some(borders) = kept.0.get() {
-            return Ok(Arc::clone(borders));
+    /// The bounding boxes of a segment, read once for it.
+    fn boxes(&self, segment: usize) -> Result<Arc<Boxes>> {
+        let cached = self.segment(segment).attachments().get::<CachedBoxes>();
+        if let Some(boxes) = cached.0.get() {
+            return Ok(Arc::clone(boxes));
         }
-        let mut borders: Vec<(DocId, [f64; 4])> = Vec::new();
-        for (side, name) in BORDERS.iter().enumerate() {
+        let mut boxes: Vec<(DocId, [f64; 4])> = Vec::new();
+        for (side, name) in BOX_COLUMNS.iter().enumerate() {
             let field = self.field(name)?;
             for part in field.numbers.iter().filter(|part| part.segment == segment) {
                 let values = part.column.values();
@@ -184,16 +184,16 @@ impl Columns {
                 let all = AllOrSome::All(self.segment(segment).reader.max_doc());
                 part.column.each(all, |doc, value| {
                     if side == 0 {
-                        borders.push((doc, [0.0; 4]));
+                        boxes.push((doc, [0.0; 4]));
                     }
-                    if let Some((_, sides)) = borders.get_mut(at) {
+                    if let Some((_, sides)) = boxes.get_mut(at) {
                         sides[side] = values[value as usize];
                     }
                     at += 1;
                 });
             }
         }
-        Ok(Arc::clone(kept.0.get_or_init(|| Arc::new(Borders(borders)))))
+        Ok(Arc::clone(cached.0.get_or_init(|| Arc::new(Boxes(boxes)))))
     }
 
     fn shapes(&self, segment: usize, doc: DocId) -> Result<Vec<Shape>> {

@@ -1,25 +1,25 @@
-//! Values of a segment, side by side by document.
+//! A table of a segment's values by document.
 
 use tantivy::DocId;
 
 use super::column_rows::AllOrSome;
 
-/// The same side by side by document, in the order they were written: quicker to read than a column of which
-/// each document has to be looked up.
+/// Document → its values, in the order they were written. Reading it is quicker than reading a column, which looks up
+/// the rows of each document.
 pub(super) struct ByDocument {
-    /// Where the values of a document begin, and one more for the end of the last.
+    /// Document → index of its first value; the last entry is the number of values.
     starts: Vec<u32>,
     values: Vec<u32>,
 }
 
-/// A table is made once so many of a segment's documents are asked for, as one in this.
+/// A table is built once a read covers one in this many documents of a segment.
 const TABLE_SHARE: usize = 8;
 
-/// Segments of more documents have none: making it would keep one search waiting.
+/// Segments of more documents get no table: building it would delay the search that asks first.
 const TABLE_DOCS_MAX: u32 = 1 << 18;
 
 impl ByDocument {
-    /// Whether a table of a segment of `docs` documents is worth its while for those that are asked for.
+    /// Whether reading `asked` of a segment of `docs` documents pays for building its table.
     pub fn is_worth(docs: u32, asked: AllOrSome<'_>) -> bool {
         match asked {
             AllOrSome::All(_) => false,
@@ -27,7 +27,7 @@ impl ByDocument {
         }
     }
 
-    /// `each` calls back with each document and value, by ascending document.
+    /// Collects what `each` passes on: every document with every value, by ascending document.
     pub fn new(docs: u32, each: impl FnOnce(&mut dyn FnMut(DocId, u32))) -> Self {
         let (mut starts, mut values) = (Vec::with_capacity(docs as usize + 1), Vec::new());
         each(&mut |doc, value| {
@@ -41,8 +41,8 @@ impl ByDocument {
     /// Calls `visit` with document and value of every value of `docs`.
     pub fn each(&self, docs: &[DocId], mut visit: impl FnMut(DocId, u32)) {
         for &doc in docs {
-            let place = self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize;
-            for &value in &self.values[place] {
+            let range = self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize;
+            for &value in &self.values[range] {
                 visit(doc, value);
             }
         }

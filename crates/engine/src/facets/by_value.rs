@@ -7,20 +7,20 @@ use tantivy::columnar::{Cardinality, ColumnIndex};
 
 use super::column_rows::{AllOrSome, each_block};
 
-/// How many documents each value has; values are numbers from 0 on. Deleted documents are among them.
+/// How many documents each value has; values are numbered from 0. Deleted documents count too.
 #[derive(Clone)]
 pub(super) struct Totals {
-    /// Documents of the values before each, and one more for those of all.
+    /// Value → number of documents of all values before it; the last entry counts the documents of all values.
     before: Arc<[u32]>,
 }
 
 impl Totals {
-    /// Of a column: `value_of` says the values of rows, below `len`.
+    /// Counts the documents of a column. `value_of` gives the values of rows, all below `len`.
     pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &ValueOf<'_>) -> Self {
         Self::of(len, |take| each_value(index, docs, len, value_of, take))
     }
 
-    /// `each` calls back with documents and their values below `len`, side by side.
+    /// Counts what `each` passes on: documents and their values below `len`, in two lists of equal length.
     pub fn of(len: usize, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
         let mut before = vec![0u32; len + 1];
         each(&mut |_, values| values.iter().for_each(|&value| before[value as usize + 1] += 1));
@@ -30,7 +30,7 @@ impl Totals {
         Self { before: before.into() }
     }
 
-    /// How many documents a value has.
+    /// The number of documents of a value.
     pub fn count(&self, value: usize) -> u32 {
         self.before[value + 1] - self.before[value]
     }
@@ -48,43 +48,44 @@ impl Totals {
     }
 }
 
-/// The documents themselves: those of a value ascend, each once.
+/// Value → its documents, ascending, each once.
 pub(super) struct ByValue {
     totals: Totals,
     docs: Vec<DocId>,
 }
 
 impl ByValue {
-    /// Of a column whose values have been counted: reading it again costs less than memory for what was read.
+    /// Reads a column whose values have been counted: a second pass over it costs less than memory for the first one's
+    /// rows would.
     pub fn new(totals: &Totals, index: &ColumnIndex, docs: u32, value_of: &ValueOf<'_>) -> Self {
         Self::of(totals.clone(), |take| each_value(index, docs, totals.len(), value_of, take))
     }
 
-    /// `each` calls back as it did when `totals` were counted, by ascending document.
+    /// Sorts what `each` passes on, which is what `totals` were counted of, by ascending document.
     pub fn of(totals: Totals, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
         let mut next = totals.before.to_vec();
         let mut sorted = vec![0; totals.all()];
         each(&mut |docs, values| {
             for (&doc, &value) in docs.iter().zip(values) {
-                let place = &mut next[value as usize];
-                sorted[*place as usize] = doc;
-                *place += 1;
+                let slot = &mut next[value as usize];
+                sorted[*slot as usize] = doc;
+                *slot += 1;
             }
         });
         Self { totals, docs: sorted }
     }
 
-    /// Documents of one value.
+    /// The documents of one value.
     pub fn docs(&self, value: usize) -> &[DocId] {
         &self.docs[self.totals.before[value] as usize..self.totals.before[value + 1] as usize]
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.totals.len()
     }
 
-    /// Beside those of the totals.
+    /// Memory in bytes beside that of the totals.
     pub fn bytes(&self) -> usize {
         4 * self.docs.len()
     }
@@ -93,7 +94,7 @@ impl ByValue {
 /// Appends the values of rows.
 pub(super) type ValueOf<'a> = dyn Fn(&[u32], &mut Vec<u32>) + 'a;
 
-/// Calls `take` with the first `docs` documents and their values, a value of a document once.
+/// Calls `take` with the first `docs` documents and their values; a value that a document repeats is passed once.
 fn each_value(
     index: &ColumnIndex,
     docs: u32,

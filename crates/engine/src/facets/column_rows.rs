@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnIndex};
 
-/// Documents whose rows are wanted.
+/// The documents whose rows are read.
 #[derive(Clone, Copy)]
 pub(super) enum AllOrSome<'a> {
-    /// From 0 up to a number.
+    /// All documents from 0 up to a number.
     All(u32),
-    /// These, in any order.
+    /// These documents, in any order.
     Some(&'a [DocId]),
 }
 
-/// Documents handed to columns at a time: their rows fit a cache.
+/// Documents whose rows are read at a time: a block of them fits a processor cache.
 pub(super) const BLOCK: usize = 1024;
 
 /// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
@@ -43,7 +43,7 @@ pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dy
     }
 }
 
-/// A column whose values are numbers.
+/// A column whose values are numbered: ordinals of strings, or indexes into distinct numbers.
 pub(super) trait EachValue {
     /// Calls `visit` with document and value, for every value of `docs`.
     fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32));
@@ -61,7 +61,7 @@ pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: imp
     });
 }
 
-/// Adds what was worked out for a segment to its account.
+/// Adds the bytes of a table to those of its segment.
 pub(super) fn account(bytes: &Arc<AtomicUsize>, more: usize) {
     bytes.fetch_add(more, Ordering::Relaxed);
 }

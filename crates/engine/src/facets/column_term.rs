@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::fields::at_most;
 use crate::store::schema::COLUMN_BYTES_MAX;
 
-/// How a string stands in a column: normalised ‖ 0 ‖ original, both cut. None if nothing is left of it.
+/// The term of a string: normalised ‖ 0 ‖ original, both cut to [`COLUMN_BYTES_MAX`]. `None` if the normalised string
+/// is empty.
 pub fn column_term(text: &str) -> Option<String> {
     let mut term = normalize_facet(text);
     if term.is_empty() {
@@ -17,14 +18,14 @@ pub fn column_term(text: &str) -> Option<String> {
     Some(term)
 }
 
-/// Takes a column's term apart.
+/// Splits a term into its normalised and its original form.
 pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
     let text = std::str::from_utf8(term).map_err(|error| Error::internal("a column is damaged", error))?;
     let (normalised, original) = text.split_once('\0').unwrap_or((text, text));
     Ok((normalised.to_owned(), original.to_owned()))
 }
 
-/// The part of a column's term that decides its group.
+/// The normalised form of a term: terms that share it are one group.
 pub(super) fn group_key(term: &[u8]) -> &[u8] {
     term.iter().position(|&byte| byte == 0).map_or(term, |end| &term[..end])
 }

@@ -9,11 +9,11 @@ use super::segment_fields::SegmentFields;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot};
 
-/// Fields whose columns stay open per commit; beyond, all are opened anew.
+/// Fields whose columns stay open per commit; one field more closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// The values of all fields of one commit. Cheap to make: what is worked out stays with the commit, and
-/// what does not depend on deletions with its segments.
+/// The values of all fields of one commit. It is cheap to make: opened columns are cached with the commit, and
+/// tables that do not depend on deletions with its segments.
 #[derive(Clone)]
 pub struct Columns {
     pub(super) snapshot: Snapshot,
@@ -23,13 +23,13 @@ pub struct Columns {
 /// One value of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// As f64, whatever it was written as.
+    /// A number, as f64 whatever it was written as.
     Number(f64),
-    /// Booleans too.
+    /// A string or boolean.
     String {
-        /// How it compares.
+        /// The form that is compared.
         normalised: String,
-        /// How it was written.
+        /// The form that was written.
         original: String,
     },
 }
@@ -74,7 +74,7 @@ impl Columns {
         &self.snapshot.segments()[position]
     }
 
-    /// Opens the columns of `path`, or finds them open.
+    /// The columns of `path`, from the cache of the commit or opened now.
     pub(super) fn field(&self, path: &str) -> Result<Arc<FieldColumns>> {
         let mut open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(field) = open.get(path) {
@@ -95,12 +95,12 @@ impl Columns {
         Ok(Arc::clone(open.entry(path.to_owned()).or_insert(field)))
     }
 
-    /// Whether they are most of the documents there are.
+    /// Whether `docids` are more than half of the live documents.
     pub(super) fn are_most(&self, docids: &RoaringBitmap) -> bool {
         docids.len() * 2 > self.snapshot.documents().len()
     }
 
-    /// Documents of `docids` that are still there. Columns keep deleted ones until a merge.
+    /// Documents of `docids` that are live. Columns hold deleted ones until a merge.
     pub(super) fn live(&self, docids: &RoaringBitmap) -> RoaringBitmap {
         docids & self.snapshot.documents()
     }

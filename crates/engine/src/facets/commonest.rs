@@ -3,19 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Values that the reference keeps together on each level above the values themselves, and how many such
-/// groups a level has at least. Source: search §13, order by count.
+/// The reference groups four neighbouring values, then four neighbouring groups and so on, as long as a level has at
+/// least so many groups. Source: search §13, order by count.
 const GROUP_BITS: u32 = 2;
 const GROUPS_MIN: usize = 5;
 
-/// Counts per group of four values, of sixteen, and so on: each document once.
+/// Documents per group of four values, of sixteen, and so on; a document counts once per group.
 pub(super) struct GroupCounts {
-    /// Count and last document plus one, by level from one on.
+    /// By level, group → number of documents, and the last of them plus one. The first level holds groups of four
+    /// values.
     levels: Vec<Vec<[u32; 2]>>,
 }
 
 impl GroupCounts {
-    /// None if there are too few values for a level.
+    /// `None` if there are too few values for a level.
     pub fn new(mut len: usize) -> Option<Self> {
         let mut levels = Vec::new();
         while len >> GROUP_BITS >= GROUPS_MIN {
@@ -25,7 +26,7 @@ impl GroupCounts {
         Some(Self { levels }).filter(|levels| !levels.levels.is_empty())
     }
 
-    /// Counts a document that has the value. Values of one document come one after another.
+    /// Counts a document that has a value. All values of a document have to be passed before the next document.
     pub fn see(&mut self, mut value: u32, docid: u32) {
         for level in &mut self.levels {
             value >>= GROUP_BITS;
@@ -38,7 +39,7 @@ impl GroupCounts {
         }
     }
 
-    /// Counts documents that have this value alone.
+    /// Counts documents that have no other value.
     pub fn add(&mut self, mut value: u32, documents: u32) {
         for level in &mut self.levels {
             value >>= GROUP_BITS;
@@ -46,8 +47,9 @@ impl GroupCounts {
         }
     }
 
-    /// The commonest values: it opens the fullest group or shows the commonest value, whichever counts
-    /// more, a value before a group that counts the same, later ones before earlier ones.
+    /// The commonest values. In each step either the fullest group is opened or the commonest value is taken, whichever
+    /// counts more documents; a value comes before a group of the same count, and a later value or group before an
+    /// earlier one.
     pub fn commonest(&self, counts: &[u32], max: usize) -> Vec<u32> {
         let mut heap = BinaryHeap::new();
         let count = |level: usize, group: u32| match level.checked_sub(1) {
@@ -85,7 +87,7 @@ impl GroupCounts {
     }
 }
 
-/// Values by count, ties from the last to the first.
+/// Values by descending count; of equal counts the last value comes first.
 pub(super) fn commonest(counts: &[u32], max: usize) -> Vec<u32> {
     let mut seen: Vec<u32> = (0..counts.len() as u32).filter(|&value| counts[value as usize] > 0).collect();
     let key = |value: &u32| Reverse((counts[*value as usize], *value));

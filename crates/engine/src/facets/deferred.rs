@@ -1,10 +1,10 @@
-//! Columns of strings that were too long for one when their document was written.
+//! Columns of long strings, which are made from stored documents when they are first asked for.
 //!
 //! A dictionary of long texts costs more disk than the texts themselves, and filters hardly ever ask for
-//! them. So a document's long strings are left out and the document is marked; the first search that needs them
-//! reads the marked documents of a segment and writes a file beside it. Such a file says nothing that
-//! the documents do not: one that is missing or damaged is written again, none is ever synced, and those
-//! of segments that were merged or fields that are no longer in use are removed.
+//! them. So a document's long strings are left out of columns and the document is marked; the first search that needs
+//! them reads the marked documents of a segment and writes a file beside it. Such a file is a copy of values in stored
+//! documents: a missing or damaged one is written again, none is ever synced, and files of segments that were merged or
+//! of fields that no setting uses are removed.
 //!
 //! ```text
 //! file      = columnar* footer             name: late-<segment>-<field id>.column
@@ -12,8 +12,7 @@
 //! footer    = (length of each columnar: u64)* number of columnars: u32 ‖ crc32 of all before: u32 ‖ magic
 //! ```
 //!
-//! All numbers are little-endian. Several columnars keep within bounds what a large segment needs to be
-//! held in memory while they are written.
+//! All numbers are little-endian. A large segment gets several columnars, so that writing one takes bounded memory.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -32,36 +31,36 @@ use crate::fields::{FieldId, is_same_or_below};
 use crate::store::schema::{Presence, presence_prefix};
 use crate::store::{SegmentView, Snapshot};
 
-/// Longer strings get no column at once.
+/// Longer strings, in bytes, are deferred.
 pub const SHORT_BYTES_MAX: usize = 256;
 
-/// Bytes of terms that are held in memory while a columnar is written.
+/// A columnar is finished once its terms take so many bytes of memory.
 const COLUMNAR_BYTES: usize = 16 << 20;
 
 const MAGIC: &[u8; 8] = b"lateCol1";
 const PREFIX: &str = "late-";
 const COLUMN: &str = "v";
 
-/// Whether a string is left out of columns until a search needs it. Spaces around it do not count, so that
-/// spellings of a value are left out together.
+/// Whether a string is left out of columns until a search needs it. Spaces around it do not count, so that all
+/// spellings of a value are deferred alike.
 pub fn is_deferred(text: &str) -> bool {
     text.trim().len() > SHORT_BYTES_MAX
 }
 
-/// The columns of the strings at `path` that the segment's own column lacks: read, or else written now.
+/// The columns of the strings at `path` that the segment's own column lacks, read from a file or written now.
 pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<Vec<StrColumn>> {
     let marked = segment.presence_docs(snapshot.schema(), Presence::Deferred, path)?;
     if marked.is_empty() {
         return Ok(Vec::new());
     }
-    let place = snapshot.parts().directory.as_ref().zip(snapshot.fields().id(path));
-    let file = place.map(|(directory, field)| directory.join(name_of(segment, field)));
+    let location = snapshot.parts().directory.as_ref().zip(snapshot.fields().id(path));
+    let file = location.map(|(directory, field)| directory.join(name_of(segment, field)));
     if let Some(columns) = file.as_ref().and_then(|file| read(file).ok()) {
         return Ok(columns);
     }
     let live = marked.into_iter().filter(|&doc| segment.docids[doc as usize] != crate::store::DELETED);
     let columnars = write_columnars(segment, snapshot, live, path)?;
-    // Without room on the disk it is kept in memory.
+    // If the file cannot be written, the column stays in memory.
     if let Some(file) = file.filter(|file| write(file, &columnars).is_ok())
         && let Ok(columns) = read(&file)
     {
@@ -70,7 +69,7 @@ pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) ->
     columnars.into_iter().map(|columnar| open(OwnedBytes::new(columnar))).collect()
 }
 
-/// The file of a field's column in a segment.
+/// The name of the file with a field's column of a segment.
 pub(super) fn name_of(segment: &SegmentView, field: FieldId) -> String {
     format!("{PREFIX}{}-{field}.column", segment.reader.segment_id().uuid_string())
 }
@@ -80,7 +79,7 @@ pub(super) fn is_column_file(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Paths of which some document of the segment is marked.
+/// Paths at which a document of the segment is marked.
 pub(super) fn deferred_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
     let prefix = presence_prefix(Presence::Deferred);
     let index = segment.reader.inverted_index(snapshot.schema().presence)?;
@@ -129,7 +128,7 @@ fn write_columnars(
 }
 
 fn write(file: &Path, columnars: &[Vec<u8>]) -> io::Result<()> {
-    // Two writers of the same file write the same; a name of its own keeps each whole.
+    // Two threads may write the same file with equal content; each writes under a name of its own before renaming.
     let unique = format!("{}-{:?}.tmp", std::process::id(), std::thread::current().id());
     let staged = file.with_extension(unique);
     let written = (|| {
@@ -159,7 +158,7 @@ fn read(file: &Path) -> Result<Vec<StrColumn>> {
     let context = || format!("{} could not be read", file.display());
     let damaged = || Error::internal(format!("{} is damaged", file.display()), "its checksum does not match");
     let (directory, name) = file.parent().zip(file.file_name()).ok_or_else(damaged)?;
-    // The map is tantivy's: files of this kind are never changed once they have their name.
+    // Mapping is safe because a file is never changed after it was renamed.
     let all =
         MmapDirectory::open(directory).context(context())?.open_read(Path::new(name)).context(context())?;
     let all = all.read_bytes()?;
@@ -220,7 +219,7 @@ impl<'de> Visitor<'de> for Below<'_> {
     }
 }
 
-/// The value of `key`, under which the path goes on.
+/// Collects from the value of `key`, below which the path continues.
 struct Within<'a> {
     key: &'a str,
     path: &'a str,
@@ -237,7 +236,7 @@ impl<'de> DeserializeSeed<'de> for Within<'_> {
     }
 }
 
-/// Strings at `path` below a value; an empty path means the value itself.
+/// Collects the strings at `path` below a value; an empty path names the value itself.
 fn collect(value: Value, path: &str, texts: &mut Vec<String>) {
     match value {
         Value::String(text) if path.is_empty() => texts.push(text),

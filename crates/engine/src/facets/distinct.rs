@@ -13,24 +13,24 @@ use super::segment_column::SegmentColumn;
 use crate::error::Result;
 use crate::store::DELETED;
 
-/// Documents looked at in one go if only some first ones are wanted.
+/// Documents whose values are read together while only some first documents are wanted.
 const CHUNK: usize = 1024;
 
 /// Keeps one document per value of a field: the first, in the order in which documents are offered.
-/// A document of several values goes if one of them was kept before; one without values stays.
+/// A document of several values is dropped if one of them was taken before; a document without values is kept.
 pub struct Distinct {
     columns: Columns,
     field: Arc<FieldColumns>,
     strings: Arc<Ranks>,
     numbers: Arc<Ranks>,
-    /// Ranks of minus zero and of zero, which are one value.
+    /// Ranks of minus zero and of zero, which are one value, if there are both.
     zeros: Option<(u32, u32)>,
-    /// By key: whether it was kept. Strings come first.
+    /// Key → whether a document that was kept has it. Keys are ranks of strings, then ranks of numbers.
     taken: Vec<bool>,
 }
 
 impl Columns {
-    /// Nothing is kept yet.
+    /// Tells documents apart by their values at `path`.
     pub fn distinct(&self, path: &str) -> Result<Distinct> {
         let field = self.field(path)?;
         let (strings, numbers) = (field.string_ranks()?, field.number_ranks()?);
@@ -55,8 +55,8 @@ impl Columns {
 }
 
 impl Distinct {
-    /// Offers `docs` in the order of their docids. Gives those that are kept, and those of `universe` that
-    /// they shut out, which may be among `docs`. Stops once `at_most` are kept.
+    /// Offers `docs` in the order of their docids. Gives the documents that are kept, and those of `universe` that
+    /// share a value with one of them, which may be among `docs`. Stops once `at_most` documents are kept.
     pub fn keep(
         &mut self,
         docs: &RoaringBitmap,
@@ -91,8 +91,8 @@ impl Distinct {
                 }
             }
         }
-        let shut_out = self.documents_of(&fresh, universe)? - &kept;
-        Ok((kept, shut_out))
+        let excluded = self.documents_of(&fresh, universe)? - &kept;
+        Ok((kept, excluded))
     }
 
     /// Documents of `universe` that have one of `keys`.
@@ -101,7 +101,7 @@ impl Distinct {
         let mut left = universe.len() as usize;
         for &key in keys {
             let docs = self.each_of(key, &mut |docid| found.push(docid))?;
-            // Many documents of few values: looking at each of the universe costs less.
+            // The keys have more documents than the universe: reading the values of the universe costs less.
             left = left.saturating_sub(docs);
             if left == 0 {
                 let wanted: RoaringBitmap = keys.iter().copied().collect();
@@ -116,7 +116,7 @@ impl Distinct {
         Ok(found.into_iter().collect::<RoaringBitmap>() & universe)
     }
 
-    /// Calls `visit` with the live documents of a key. Gives how many documents were looked at.
+    /// Calls `visit` with the live documents of a key. Gives the number of documents read, deleted ones included.
     fn each_of(&self, key: u32, visit: &mut dyn FnMut(u32)) -> Result<usize> {
         let mut seen = 0;
         let mut see = |segment: usize, docs: &[u32]| {

@@ -26,45 +26,45 @@ const DECIMAL_ORDER_MAX: u64 = 3000;
 /// Values of a field among some documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Value as shown and number of documents, in the order asked for.
+    /// Values as shown with their numbers of documents, in the order asked for.
     pub values: Vec<(String, u64)>,
-    /// None without numbers.
+    /// Least and greatest number; `None` if the documents have no numbers.
     pub stats: Option<Stats>,
 }
 
 /// Least and greatest number of a field among some documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
-    /// The least.
+    /// The least number.
     pub min: f64,
-    /// The greatest.
+    /// The greatest number.
     pub max: f64,
 }
 
-/// Documents by rank, each once per value, and the groups of values above if they were asked for.
+/// Rank → number of documents, and counts of groups of values if values are ordered by count.
 pub(super) struct Counts {
     pub counts: Vec<u32>,
-    levels: Option<GroupCounts>,
+    groups: Option<GroupCounts>,
 }
 
 impl Counts {
-    fn new(len: usize, with_levels: bool) -> Self {
-        Self { counts: vec![0; len], levels: if with_levels { GroupCounts::new(len) } else { None } }
+    fn new(len: usize, with_groups: bool) -> Self {
+        Self { counts: vec![0; len], groups: if with_groups { GroupCounts::new(len) } else { None } }
     }
 
-    /// Ranks that some document has, ascending.
+    /// Ranks that at least one document has, ascending.
     pub fn seen(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
         (0..self.counts.len() as u32).filter(|&rank| self.counts[rank as usize] > 0)
     }
 
     fn commonest(&self, max: usize) -> Vec<u32> {
-        match &self.levels {
-            Some(levels) => levels.commonest(&self.counts, max),
+        match &self.groups {
+            Some(groups) => groups.commonest(&self.counts, max),
             None => commonest(&self.counts, max),
         }
     }
 
-    /// The first ranks in an order.
+    /// The first `max` ranks in an order.
     pub fn first(&self, order: FacetOrder, max: usize) -> Vec<u32> {
         match order {
             FacetOrder::Alpha => self.seen().take(max).collect(),
@@ -73,7 +73,7 @@ impl Counts {
     }
 }
 
-/// The values of a column of strings that are told apart: groups of ordinals.
+/// A column of strings whose values are groups of ordinals.
 struct ByGroup<'a> {
     column: &'a StringColumn,
     groups: &'a Groups,
@@ -85,25 +85,26 @@ impl EachValue for ByGroup<'_> {
     }
 }
 
-/// Values with the number of documents that have them, and the extremes of numbers.
+/// Numbers as shown with their numbers of documents, and the least and greatest.
 type Numbers = (Vec<(String, u64)>, Option<Stats>);
 
-/// A column as counting sees it: values are numbers below `len`.
+/// A column whose documents are counted by value; values are below `len`.
 struct Counted<'a, V> {
     part: usize,
     segment: &'a SegmentView,
     index: &'a ColumnIndex,
     len: usize,
-    /// Documents of a value, deleted ones among them; None if that is not known.
+    /// Value → number of documents, deleted ones included; `None` if it is not known.
     total: Option<&'a dyn Fn(u32) -> u32>,
     values: &'a V,
 }
 
 impl<V: EachValue> Counted<'_, V> {
-    /// Counts the documents of `candidates`, or those that are not among them if they are fewer.
+    /// Counts the documents of `candidates`; if they are most of the segment, the other documents are counted instead
+    /// and subtracted from the totals.
     fn count(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let several = self.index.get_cardinality() == Cardinality::Multivalued;
-        if several && into.levels.is_some() {
+        if several && into.groups.is_some() {
             return self.count_each(candidates, ranks, into);
         }
         let others = &*self.segment.live - candidates;
@@ -126,14 +127,15 @@ impl<V: EachValue> Counted<'_, V> {
             if documents > 0 {
                 let rank = ranks.rank(self.part, value);
                 into.counts[rank as usize] += documents;
-                if let Some(levels) = &mut into.levels {
-                    levels.add(rank, documents);
+                if let Some(groups) = &mut into.groups {
+                    groups.add(rank, documents);
                 }
             }
         }
     }
 
-    /// What a document has of a group of values counts once, so that every document has to be seen.
+    /// Visits every document with all its values: a document that has several values of a group counts once for the
+    /// group, which totals of values do not tell.
     fn count_each(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let docs = self.segment.segment_docids(candidates);
         let mut last = vec![DocId::MAX; self.len];
@@ -141,19 +143,19 @@ impl<V: EachValue> Counted<'_, V> {
             if std::mem::replace(&mut last[value as usize], doc) != doc {
                 let rank = ranks.rank(self.part, value);
                 into.counts[rank as usize] += 1;
-                if let Some(levels) = &mut into.levels {
-                    levels.see(rank, self.segment.docids[doc as usize]);
+                if let Some(groups) = &mut into.groups {
+                    groups.see(rank, self.segment.docids[doc as usize]);
                 }
             }
         });
     }
 
-    /// Documents of the segment that are among `others` or gone.
+    /// Documents of the segment that are among `others` or deleted.
     fn all_but(&self, others: &RoaringBitmap) -> Vec<DocId> {
         let mut docs = self.segment.segment_docids(others);
         if self.segment.has_deletes() {
-            let gone = self.segment.docids.iter().zip(0..).filter(|(docid, _)| **docid == DELETED);
-            docs.extend(gone.map(|(_, doc)| doc));
+            let deleted = self.segment.docids.iter().zip(0..).filter(|(docid, _)| **docid == DELETED);
+            docs.extend(deleted.map(|(_, doc)| doc));
         }
         docs
     }
@@ -161,7 +163,7 @@ impl<V: EachValue> Counted<'_, V> {
 
 impl Columns {
     /// Counts the values at `path` over the live documents of `candidates`: numbers, then strings, at
-    /// most `max` in all. Shared spellings of numbers and strings show once, with the string's count.
+    /// most `max` in all. A string that is spelled like a number is shown once, with the string's count.
     pub fn distribution(
         &self,
         path: &str,
@@ -173,9 +175,8 @@ impl Columns {
         let (mut values, stats) = self.numbers(&field, candidates, order, max)?;
         let number_at: HashMap<String, usize> =
             values.iter().enumerate().map(|(at, (value, _))| (value.clone(), at)).collect();
-        let room = max - values.len();
-        // A string that reads like a number takes no room of its own, so some more may be needed.
-        for (value, count) in self.strings(&field, candidates, order, room + values.len())? {
+        // A string that is spelled like a number replaces it, so up to `max` strings may be needed beside the numbers.
+        for (value, count) in self.strings(&field, candidates, order, max)? {
             match number_at.get(&value) {
                 Some(&at) => values[at].1 = count,
                 None if values.len() < max => values.push((value, count)),
@@ -215,7 +216,7 @@ impl Columns {
         let number = |rank: u32| field.number(&ranks, rank);
         let (min, most) = (counts.seen().next(), counts.seen().next_back());
         let stats = min.zip(most).map(|(min, max)| Stats { min: number(min), max: number(max) });
-        // Display of f64 never writes an exponent, nor a fraction of zero.
+        // `Display` of f64 never writes an exponent, nor a fraction of zero.
         let shown = |rank: u32| (number(rank).to_string(), u64::from(counts.counts[rank as usize]));
         let by_text = order == FacetOrder::Alpha && self.live(candidates).len() <= DECIMAL_ORDER_MAX;
         let values = if by_text {
@@ -269,7 +270,7 @@ impl Columns {
                 segment: self.segment(*segment),
                 index: &column.ords.index,
                 len: groups.len,
-                // A document may have several spellings of a value.
+                // The totals of ordinals count a document twice if it has two spellings of a value.
                 total: if several && groups.vary() { None } else { Some(&total) },
                 values: &ByGroup { column, groups: &groups },
             };
@@ -278,8 +279,8 @@ impl Columns {
         Ok(counts)
     }
 
-    /// Normalised form and shown spelling of the values of `ranks`, in their order: the last spelling in
-    /// the candidate with the lowest docid. Terms are read in the order they lie in, each block once.
+    /// Normalised form and shown spelling of the values of `ranks`, in their order. Shown is the last spelling in
+    /// the candidate with the lowest docid. Terms are read in dictionary order, each block once.
     pub(super) fn shown(
         &self,
         field: &FieldColumns,
@@ -288,7 +289,7 @@ impl Columns {
         candidates: &RoaringBitmap,
     ) -> Result<Vec<(String, String)>> {
         let mut terms: Vec<(usize, u64, usize)> = Vec::with_capacity(wanted.len());
-        for (place, &rank) in wanted.iter().enumerate() {
+        for (at, &rank) in wanted.iter().enumerate() {
             let (part, ord) = match ranks.varies(rank) {
                 true => self.spelling(field, ranks, rank, candidates)?,
                 false => {
@@ -296,19 +297,19 @@ impl Columns {
                     (part, field.strings[part].column.groups()?.ords(group).start)
                 }
             };
-            terms.push((part, u64::from(ord), place));
+            terms.push((part, u64::from(ord), at));
         }
         terms.sort_unstable();
         let mut texts = vec![Default::default(); wanted.len()];
         for of_part in terms.chunk_by(|a, b| a.0 == b.0) {
             let column = &field.strings[of_part[0].0].column;
             let ords: Vec<u64> = of_part.iter().map(|(_, ord, _)| *ord).collect();
-            let mut places = of_part.iter().map(|(_, _, place)| *place);
+            let mut slots = of_part.iter().map(|(_, _, at)| *at);
             let mut damage = None;
             column.dictionary.sorted_ords_to_term_cb(&ords, |term| {
-                if let Some(place) = places.next() {
+                if let Some(slot) = slots.next() {
                     match split(term) {
-                        Ok(text) => texts[place] = text,
+                        Ok(text) => texts[slot] = text,
                         Err(error) => damage = Some(error),
                     }
                 }
@@ -320,7 +321,7 @@ impl Columns {
         Ok(texts)
     }
 
-    /// The column and ordinal of the spelling shown for a value that has several.
+    /// Column and ordinal of the spelling that is shown of a value with several spellings.
     fn spelling(
         &self,
         field: &FieldColumns,

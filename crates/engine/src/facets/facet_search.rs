@@ -1,4 +1,4 @@
-//! Values of a field that begin like a text.
+//! Here is a text: which values of a field look like it?
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 use roaring::RoaringBitmap;
@@ -8,14 +8,15 @@ use crate::analysis::{Locales, normalize_facet_search};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 
-/// Values looked at in one go: enough to read terms in order, few if the first ones fit.
+/// Values whose texts are read together: many enough to read terms in dictionary order, few enough when the first
+/// values fit already.
 const CHUNK: usize = 1024;
 
-/// What is searched among the values of a field.
+/// A search among the values of a field.
 pub struct FacetQuery<'a> {
-    /// Normalised for facet search; empty: every value fits.
+    /// The text, normalised for facet search; every value fits an empty one.
     pub text: String,
-    /// Edits that are forgiven: 0, 1 or 2.
+    /// The number of edits that are forgiven: 0, 1 or 2.
     pub typos: u8,
     /// Whether a value may go on after the text.
     pub prefix: bool,
@@ -26,9 +27,9 @@ pub struct FacetQuery<'a> {
 /// A value found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FacetHit {
-    /// As written in the first document that has it.
+    /// The spelling of the first document that has it.
     pub value: String,
-    /// Documents that have it.
+    /// The number of documents that have it.
     pub count: u64,
 }
 
@@ -58,7 +59,7 @@ impl Fits {
         if matches!(self, Self::Everything) {
             return true;
         }
-        // Nothing is left to normalise in lower-case ASCII.
+        // A column's value is lower-case; if it is ASCII as well, normalising changes nothing.
         let value = if normalised.is_ascii() {
             std::borrow::Cow::Borrowed(normalised)
         } else {

@@ -8,7 +8,7 @@ use super::segment_column::SegmentColumn;
 use super::string_column::StringColumn;
 use crate::error::Result;
 
-/// The columns of one field of a commit. A segment has none, one or several of a kind.
+/// The columns of one field in all segments of a commit. A segment has none, one or several columns of a kind.
 #[derive(Default)]
 pub(super) struct FieldColumns {
     pub numbers: Vec<SegmentColumn<NumberColumn>>,
@@ -18,7 +18,7 @@ pub(super) struct FieldColumns {
 }
 
 impl FieldColumns {
-    /// Ranks of the field's strings, worked out once per commit; little of it if few values are new.
+    /// Ranks of the field's strings, computed once per commit; merged values of large columns come from their cache.
     pub fn string_ranks(&self) -> Result<Arc<Ranks>> {
         if let Some(ranks) = self.string_ranks.get() {
             return Ok(Arc::clone(ranks));
@@ -27,7 +27,7 @@ impl FieldColumns {
         Ok(Arc::clone(self.string_ranks.get_or_init(|| ranks)))
     }
 
-    /// Ranks of the field's numbers, worked out once per commit.
+    /// Ranks of the field's numbers, computed once per commit.
     pub fn number_ranks(&self) -> Result<Arc<Ranks>> {
         if let Some(ranks) = self.number_ranks.get() {
             return Ok(Arc::clone(ranks));
@@ -37,7 +37,7 @@ impl FieldColumns {
         Ok(Arc::clone(self.number_ranks.get_or_init(|| ranks)))
     }
 
-    /// The number of a rank.
+    /// The number that has a rank.
     pub fn number(&self, ranks: &Ranks, rank: u32) -> f64 {
         let (part, value) = ranks.owner(rank);
         self.numbers[part].column.values()[value as usize]

@@ -1,4 +1,4 @@
-//! Documents by where they are.
+//! Here is a point or a box: which documents are near it or in it, and how far away?
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -9,62 +9,63 @@ use super::columns::Columns;
 use super::geo_point::{GeoPoint, distance};
 use crate::error::Result;
 
-/// Documents whose distance differs by no more metres from that of the first share its bucket.
-/// Source: search §9, as the two below.
+/// A bucket holds documents whose distances differ from that of its first document by at most so many metres.
+/// Source: search §9; the two constants below have the same source.
 const BUCKET_WIDTH: f64 = 1.0;
 
-/// Documents a bucket holds at most.
+/// The most documents of a bucket.
 const BUCKET_MAX: usize = 1000;
 
-/// From so many documents on, exact distance orders them rather than whole metres.
+/// So many documents or more are ordered by exact distance, fewer by whole metres.
 const EXACT_FROM: usize = 1000;
 
 /// Documents about equally far from a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeoBucket {
-    /// Place of the bucket's first document, and its distance in metres; None: these documents are
-    /// nowhere.
+    /// Point of the bucket's first document, and its distance in metres; `None` for documents without a point.
     pub reference: Option<(GeoPoint, f64)>,
     /// Docids.
     pub documents: RoaringBitmap,
 }
 
-/// Documents of a universe by their distance from a point, those without a place last.
+/// Documents of a universe by their distance from a point; documents without a point are in the last bucket.
 pub struct GeoBuckets {
     ascending: bool,
+    /// Documents that are not sorted yet, with their points and distances in metres.
     left: Vec<(u32, GeoPoint, f64)>,
-    /// Documents put in order so far.
+    /// The number of documents sorted so far.
     taken: usize,
-    near: VecDeque<(u32, GeoPoint, f64)>,
-    nowhere: Option<RoaringBitmap>,
+    /// Sorted documents that were in no bucket yet.
+    sorted: VecDeque<(u32, GeoPoint, f64)>,
+    without_point: Option<RoaringBitmap>,
 }
 
 impl Columns {
-    /// Places of those of `universe` that have one, by ascending docid.
-    pub fn places(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
-        self.work_out_places();
-        let mut places = Vec::new();
+    /// Points of the documents of `universe` that have one, by ascending docid.
+    pub fn points(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
+        self.build_geo_cells();
+        let mut points = Vec::new();
         for (position, segment) in self.snapshot.segments().iter().enumerate() {
             if segment.live.is_disjoint(universe) {
                 continue;
             }
-            let Some(of_segment) = self.segment_places(position)? else { continue };
+            let Some(cells) = self.geo_cells(position)? else { continue };
             for doc in segment.segment_docids(universe) {
-                places.extend(of_segment.point(doc).map(|point| (segment.docids[doc as usize], point)));
+                points.extend(cells.point(doc).map(|point| (segment.docids[doc as usize], point)));
             }
         }
-        if !places.is_sorted_by_key(|(docid, _)| *docid) {
-            places.sort_unstable_by_key(|(docid, _)| *docid);
+        if !points.is_sorted_by_key(|(docid, _)| *docid) {
+            points.sort_unstable_by_key(|(docid, _)| *docid);
         }
-        Ok(places)
+        Ok(points)
     }
 
     /// Live documents no farther than `metres` from `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
-        self.work_out_places();
+        self.build_geo_cells();
         self.selected(&format!("radius {center:?} {metres:?}"), |segment| {
-            let places = self.segment_places(segment)?;
-            Ok(places.map(|places| places.within_radius(center, metres)).unwrap_or_default())
+            let cells = self.geo_cells(segment)?;
+            Ok(cells.map(|cells| cells.within_radius(center, metres)).unwrap_or_default())
         })
     }
 
@@ -90,40 +91,40 @@ impl Columns {
         ascending: bool,
         universe: &RoaringBitmap,
     ) -> Result<GeoBuckets> {
-        let measured = |(docid, place)| (docid, place, distance(point, place));
-        let left: Vec<_> = self.places(universe)?.into_iter().map(measured).collect();
-        let mut nowhere = self.live(universe);
-        nowhere -= left.iter().map(|(docid, ..)| *docid).collect::<RoaringBitmap>();
-        let nowhere = Some(nowhere).filter(|nowhere| !nowhere.is_empty());
-        Ok(GeoBuckets { ascending, taken: 0, left, near: VecDeque::new(), nowhere })
+        let measured = |(docid, other)| (docid, other, distance(point, other));
+        let left: Vec<_> = self.points(universe)?.into_iter().map(measured).collect();
+        let mut without_point = self.live(universe);
+        without_point -= left.iter().map(|(docid, ..)| *docid).collect::<RoaringBitmap>();
+        let without_point = Some(without_point).filter(|documents| !documents.is_empty());
+        Ok(GeoBuckets { ascending, taken: 0, left, sorted: VecDeque::new(), without_point })
     }
 }
 
 impl GeoBuckets {
-    /// Takes the next documents from those left, in order.
+    /// Sorts the next documents of those left.
     fn refill(&mut self) {
         let mut all = std::mem::take(&mut self.left);
         if all.len() < EXACT_FROM {
-            // Sorting keeps documents of the same metre in order of docid.
+            // Documents of the same whole metre are in order of docid.
             all.sort_by_key(|(docid, _, metres)| (*metres as u64, *docid));
             if !self.ascending {
                 all.reverse();
             }
-            self.near = all.into();
+            self.sorted = all.into();
             return;
         }
         let by_distance = |a: &(u32, GeoPoint, f64), b: &(u32, GeoPoint, f64)| {
             let order = a.2.total_cmp(&b.2);
             (if self.ascending { order } else { order.reverse() }).then(a.0.cmp(&b.0))
         };
-        // As many again each time: few passes for who reads all, little work for who reads a page.
-        // What is left below a thousand is ordered by whole metres.
+        // Each step sorts as many documents as all before it: a page costs little, and all of them few steps. A rest of
+        // fewer than a thousand is ordered by whole metres.
         let wanted = EXACT_FROM.max(self.taken).min(all.len() / EXACT_FROM * EXACT_FROM);
         self.taken += wanted;
         all.select_nth_unstable_by(wanted - 1, by_distance);
         self.left = all.split_off(wanted);
         all.sort_unstable_by(by_distance);
-        self.near = all.into();
+        self.sorted = all.into();
     }
 }
 
@@ -134,20 +135,20 @@ impl Iterator for GeoBuckets {
         let mut reference = None;
         let mut documents = RoaringBitmap::new();
         loop {
-            if self.near.is_empty() && !self.left.is_empty() {
+            if self.sorted.is_empty() && !self.left.is_empty() {
                 self.refill();
             }
-            let Some(&(docid, place, metres)) = self.near.front() else { break };
-            let (_, first) = *reference.get_or_insert((place, metres));
+            let Some(&(docid, point, metres)) = self.sorted.front() else { break };
+            let (_, first) = *reference.get_or_insert((point, metres));
             if (metres - first).abs() > BUCKET_WIDTH || documents.len() as usize == BUCKET_MAX {
                 break;
             }
             documents.insert(docid);
-            self.near.pop_front();
+            self.sorted.pop_front();
         }
         match reference {
             Some(_) => Some(GeoBucket { reference, documents }),
-            None => self.nowhere.take().map(|documents| GeoBucket { reference: None, documents }),
+            None => self.without_point.take().map(|documents| GeoBucket { reference: None, documents }),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the documents of a segment are.
+//! The points of a segment, found by cells of the map.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,53 +12,53 @@ use super::number_column::NumberColumn;
 use super::segment_column::{SegmentColumn, build_in_parallel};
 use crate::error::Result;
 
-/// Cells from pole to pole at most: of a degree each, which takes in 111 km.
+/// The most cells from pole to pole: cells of one degree, which is 111 km.
 const ROWS_MAX: usize = 180;
 
-/// The places of a segment in cells of about equal degrees. Deleted documents are among them.
-pub(super) struct Places {
-    /// By document; none is not a number.
+/// The points of a segment in cells of about equal degrees. Deleted documents are in them too.
+pub(super) struct GeoCells {
+    /// Document → latitude and longitude; not a number for a document without a point.
     points: Vec<[f64; 2]>,
-    /// Cells from pole to pole; around the earth there are twice as many.
+    /// The number of cells from pole to pole; there are twice as many around the earth.
     rows: usize,
-    /// Documents by cell. The last cell holds those that are off the map.
+    /// Cell → documents. The last cell holds points that are off the map.
     cells: ByValue,
 }
 
 #[derive(Default)]
-struct Kept(OnceLock<Option<Arc<Places>>>);
+struct CachedCells(OnceLock<Option<Arc<GeoCells>>>);
 
 impl Columns {
-    /// Has several threads work out the places of segments.
-    pub(super) fn work_out_places(&self) {
-        let due = |segment: &usize| {
+    /// Has several threads build the cells of large segments.
+    pub(super) fn build_geo_cells(&self) {
+        let missing = |segment: &usize| {
             let view = self.segment(*segment);
-            view.attachments().get::<Kept>().0.get().is_none().then_some(view.reader.max_doc())
+            view.attachments().get::<CachedCells>().0.get().is_none().then_some(view.reader.max_doc())
         };
-        build_in_parallel(0..self.snapshot.segments().len(), due, |segment| {
-            // What fails is tried again, and then reported, by who asks for it.
-            let _ = self.segment_places(*segment);
+        build_in_parallel(0..self.snapshot.segments().len(), missing, |segment| {
+            // An error comes again, and is reported, when the cells are used.
+            let _ = self.geo_cells(*segment);
         });
     }
 
-    /// The places of a segment, worked out once for it; None if it has none.
-    pub(super) fn segment_places(&self, segment: usize) -> Result<Option<Arc<Places>>> {
+    /// The cells of a segment, built once for it; `None` if it has no points.
+    pub(super) fn geo_cells(&self, segment: usize) -> Result<Option<Arc<GeoCells>>> {
         let view = self.segment(segment);
-        let kept = view.attachments().get::<Kept>();
-        if let Some(places) = kept.0.get() {
-            return Ok(places.clone());
+        let cached = view.attachments().get::<CachedCells>();
+        if let Some(cells) = cached.0.get() {
+            return Ok(cells.clone());
         }
         let (lats, lngs) = (self.field("_geo.lat")?, self.field("_geo.lng")?);
         let of_segment = |parts: &[SegmentColumn<NumberColumn>]| {
             parts.iter().find(|part| part.segment == segment).map(|part| Arc::clone(&part.column))
         };
         let both = of_segment(&lats.numbers).zip(of_segment(&lngs.numbers));
-        let places = both.map(|(lats, lngs)| Arc::new(Places::new(&lats, &lngs, view.reader.max_doc())));
-        Ok(kept.0.get_or_init(|| places).clone())
+        let cells = both.map(|(lats, lngs)| Arc::new(GeoCells::new(&lats, &lngs, view.reader.max_doc())));
+        Ok(cached.0.get_or_init(|| cells).clone())
     }
 }
 
-impl Places {
+impl GeoCells {
     fn new(lats: &NumberColumn, lngs: &NumberColumn, docs: u32) -> Self {
         let mut points = vec![[f64::NAN; 2]; docs as usize];
         let mut values = Vec::new();
@@ -74,13 +74,13 @@ impl Places {
         }
         let rows = (((docs / 2) as f64).sqrt() as usize).clamp(1, ROWS_MAX);
         let none = ByValue::of(Totals::of(0, |_| {}), |_| {});
-        let mut places = Self { points, rows, cells: none };
-        let totals = Totals::of(2 * rows * rows + 1, |take| places.each_cell(docs, take));
-        places.cells = ByValue::of(totals, |take| places.each_cell(docs, take));
-        places
+        let mut built = Self { points, rows, cells: none };
+        let totals = Totals::of(2 * rows * rows + 1, |take| built.each_cell(docs, take));
+        built.cells = ByValue::of(totals, |take| built.each_cell(docs, take));
+        built
     }
 
-    /// Calls `take` with the documents that have a place, and their cells.
+    /// Calls `take` with the documents that have a point, and their cells.
     fn each_cell(&self, docs: u32, take: &mut dyn FnMut(&[DocId], &[u32])) {
         let (mut found, mut cells) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         for start in (0..docs).step_by(BLOCK) {
@@ -96,7 +96,7 @@ impl Places {
         }
     }
 
-    /// Where a document is; None if it has no place.
+    /// The point of a document; `None` if it has none.
     pub fn point(&self, doc: DocId) -> Option<GeoPoint> {
         let [lat, lng] = self.points[doc as usize];
         (!lat.is_nan() && !lng.is_nan()).then_some(GeoPoint { lat, lng })
@@ -119,11 +119,11 @@ impl Places {
 
     /// Documents no farther than `metres` from `center`, in no order.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Vec<DocId> {
-        // Distances are rounded to a millimetre, and cells must not lose a document at their border.
+        // Distances are rounded to a millimetre, and a document at the edge of a cell must not be missed.
         let angle = (metres + 0.001) / EARTH_RADIUS + 1e-9;
         let degrees = angle.to_degrees();
         let (south, north) = (center.lat - degrees, center.lat + degrees);
-        // Near a pole a circle reaches all around it.
+        // A circle that contains a pole covers all longitudes.
         let sideways = if south <= -90.0 || north >= 90.0 || angle >= std::f64::consts::FRAC_PI_2 {
             None
         } else {
@@ -148,7 +148,7 @@ impl Places {
             found.extend(self.cells.docs(cell).iter().filter(is_near));
         };
         for row in self.row_of(south)..=self.row_of(north) {
-            // Spans that meet must not give a document twice.
+            // Two spans may share cells, which are tested once.
             let mut next = 0;
             for span in &spans {
                 for column in next.max(*span.start())..=*span.end() {

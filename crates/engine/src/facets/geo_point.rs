@@ -1,9 +1,9 @@
-//! Points of the earth, and how far they are from each other.
+//! Points on the earth, and distances between them.
 
 /// Mean radius of the earth in metres. Source: search §9.
 pub(super) const EARTH_RADIUS: f64 = 6_371_000.0;
 
-/// A place in degrees.
+/// A point on the earth, in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GeoPoint {
     /// Degrees north.

@@ -2,39 +2,38 @@
 
 use serde_json::Value;
 
-use super::plane::{Border, Point, Polygon, is_closed};
+use super::plane::{BoundingBox, Point, Polygon, is_closed};
 
-/// Names of the columns of borders: west, south, east, north, a value for each shape of a document.
-pub const BORDERS: [&str; 4] = ["_geojson.west", "_geojson.south", "_geojson.east", "_geojson.north"];
+/// Names of the columns of bounding boxes: west, south, east, north. Each has a value per shape of a document.
+pub const BOX_COLUMNS: [&str; 4] = ["_geojson.west", "_geojson.south", "_geojson.east", "_geojson.north"];
 
-/// Documents of more shapes have one border around all.
-const BORDERS_MAX: usize = 64;
+/// A document of more shapes has one box around all of them.
+const BOXES_MAX: usize = 64;
 
-/// One part of what a document covers.
+/// One figure of those that a document covers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// A place.
+    /// A point.
     Point(Point),
-    /// Two places or more.
+    /// A line through two points or more.
     Line(Vec<Point>),
-    /// A border and holes.
+    /// An area with holes.
     Polygon(Polygon),
 }
 
-/// The shapes of a `_geojson`; None if it is malformed.
+/// The shapes of a `_geojson`; `None` if it is malformed.
 pub fn shapes_of(value: &Value) -> Option<Vec<Shape>> {
     let mut shapes = Vec::new();
     read(value, &mut shapes)?;
     Some(shapes)
 }
 
-/// The borders of some shapes, in the order of [`BORDERS`].
-pub fn borders(shapes: &[Shape]) -> Vec<[f64; 4]> {
-    let borders: Vec<Border> = shapes.iter().map(Shape::border).collect();
-    let few = borders.len() <= BORDERS_MAX;
-    let borders =
-        if few { borders } else { borders.into_iter().reduce(Border::around).into_iter().collect() };
-    borders.into_iter().map(|border| border.0).collect()
+/// The bounding boxes of shapes, each in the order of [`BOX_COLUMNS`].
+pub fn bounding_boxes(shapes: &[Shape]) -> Vec<[f64; 4]> {
+    let boxes: Vec<BoundingBox> = shapes.iter().map(Shape::bounding_box).collect();
+    let few = boxes.len() <= BOXES_MAX;
+    let boxes = if few { boxes } else { boxes.into_iter().reduce(BoundingBox::around).into_iter().collect() };
+    boxes.into_iter().map(|one| one.0).collect()
 }
 
 fn read(value: &Value, shapes: &mut Vec<Shape>) -> Option<()> {
@@ -85,7 +84,7 @@ fn positions(value: &Value, least: usize) -> Option<Vec<Point>> {
     (positions.len() >= least).then_some(positions)
 }
 
-/// Rings of four positions at least, each of which ends where it begins.
+/// Rings of at least four positions; each ends at the position where it begins.
 fn polygon(value: &Value) -> Option<Polygon> {
     let ring = |value: &Value| positions(value, 4).filter(|ring| is_closed(ring));
     let rings = value.as_array()?.iter().map(ring).collect::<Option<Vec<Vec<Point>>>>()?;
@@ -93,11 +92,11 @@ fn polygon(value: &Value) -> Option<Polygon> {
 }
 
 impl Shape {
-    pub(super) fn border(&self) -> Border {
+    pub(super) fn bounding_box(&self) -> BoundingBox {
         match self {
-            Self::Point(place) => Border::of(&[*place]),
-            Self::Line(line) => Border::of(line),
-            Self::Polygon(polygon) => polygon.border(),
+            Self::Point(point) => BoundingBox::of(&[*point]),
+            Self::Line(line) => BoundingBox::of(line),
+            Self::Polygon(polygon) => polygon.bounding_box(),
         }
     }
 }

@@ -9,21 +9,23 @@ use tantivy::columnar::Dictionary;
 
 use crate::error::Result;
 
-/// The values of the large columns in one order, each value once. Stays as long as those columns do.
+/// The values of several columns in one order, each value once.
 pub(super) struct MergedValues {
-    /// Dictionaries of the columns that were merged. Those that are gone leave their address taken.
+    /// Dictionaries of the columns that were merged. A weak reference keeps the address of a dropped dictionary in use,
+    /// so that equal addresses mean the same dictionary.
     dictionaries: Vec<Weak<Dictionary>>,
-    /// By column: its value → position in the order. None if they are the same.
+    /// By column: its value → position in the order. `None` if every value is its own position.
     positions: Vec<Option<Vec<u32>>>,
-    /// Position → a column that has the value, and its value there; None if the first column has all of them.
+    /// Position → a column that has the value, and the value's number there; `None` if the first column has all values.
     owners: Option<Vec<(u32, u32)>>,
     /// Positions of values that are spelled in several ways.
     pub varied: RoaringBitmap,
+    /// The number of values.
     pub len: usize,
 }
 
 impl MergedValues {
-    /// No values of no columns.
+    /// No columns, and no values.
     pub fn empty() -> Self {
         Self {
             dictionaries: Vec::new(),
@@ -34,7 +36,7 @@ impl MergedValues {
         }
     }
 
-    /// One column, whose values are in order already; `varied`: those that are spelled in several ways.
+    /// A single column, whose values are in order already. `varied`: values that are spelled in several ways.
     pub fn of_one(len: usize, varied: RoaringBitmap) -> Self {
         Self { positions: vec![None], varied, len, ..Self::empty() }
     }
@@ -49,7 +51,7 @@ impl MergedValues {
         self.positions[column].as_ref().map_or(value, |positions| positions[value as usize])
     }
 
-    /// A column's value at a position; None if the column lacks it.
+    /// A column's value at a position; `None` if the column lacks it.
     pub fn value_at(&self, column: usize, position: u32) -> Option<u32> {
         match &self.positions[column] {
             Some(positions) => positions.binary_search(&position).ok().map(|value| value as u32),
@@ -57,7 +59,7 @@ impl MergedValues {
         }
     }
 
-    /// A column that has the value at a position, and the value there.
+    /// A column that has the value at a position, and the value's number there.
     pub fn owner(&self, position: u32) -> (usize, u32) {
         match &self.owners {
             Some(owners) => (owners[position as usize].0 as usize, owners[position as usize].1),
@@ -73,8 +75,8 @@ impl MergedValues {
         self.dictionaries.len() == dictionaries.len() && self.dictionaries.iter().zip(dictionaries).all(same)
     }
 
-    /// Merges sorted lists of distinct keys. `next` gives the next key of a list and whether it is one
-    /// more spelling of the key before.
+    /// Merges sorted lists of keys. `next` gives the next key of a list and a hash of its spelling; a list repeats a
+    /// key for each spelling of it.
     pub fn merge<K: Ord + Clone>(
         lists: usize,
         mut next: impl FnMut(usize) -> Result<Option<(K, u64)>>,
@@ -98,7 +100,7 @@ impl MergedValues {
                 current = Some((key.clone(), spelling));
             }
             let position = owners.len() as u32 - 1;
-            // A spelling of a value that this list just gave is no value of its own.
+            // A further spelling of the list's last value adds no value.
             if positions.last() != Some(&position) {
                 positions.push(position);
             }
@@ -115,10 +117,10 @@ impl MergedValues {
     }
 }
 
-/// The next key of a list; the smallest is the greatest, as a heap gives the greatest first.
+/// The next key of a list. The order is reversed, because the heap gives the greatest first.
 struct Head<K> {
     key: K,
-    /// Differs if the spelling does.
+    /// A hash of the spelling.
     spelling: u64,
     list: usize,
 }

@@ -2,8 +2,8 @@
 //!
 //! Everything is read from the columns and presence terms of a commit. Strings are ordinals until they
 //! are shown; spellings of one value form a *group*; a *rank* numbers values in order across segments.
-//! What depends on a segment alone is worked out once for it and outlives commits; deleted documents stay
-//! in it and are masked by the commit.
+//! Tables that depend on a segment alone are built once for it and outlive commits; they hold deleted documents,
+//! which the commit masks.
 
 mod areas;
 mod by_document;
@@ -41,7 +41,7 @@ pub use distribution::{Distribution, Stats};
 pub use facet_search::{FacetHit, FacetQuery};
 pub use geo::{GeoBucket, GeoBuckets};
 pub use geo_point::{GeoPoint, distance};
-pub use geojson::{BORDERS, Shape, borders, shapes_of};
+pub use geojson::{BOX_COLUMNS, Shape, bounding_boxes, shapes_of};
 pub use prepare::prepare;
 pub use sort_buckets::{SortBuckets, SortValue};
 

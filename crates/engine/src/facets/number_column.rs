@@ -9,7 +9,7 @@ use super::by_value::{ByValue, Totals};
 use super::column_rows::{AllOrSome, EachValue, account, each_block};
 use super::segment_column::{SegmentColumn, build_in_parallel};
 
-/// The numbers of a field in a segment.
+/// The numbers of a field in a segment, with the tables that are built from them when they are first needed.
 pub(super) struct NumberColumn {
     pub column: Column<f64>,
     docs: u32,
@@ -17,10 +17,11 @@ pub(super) struct NumberColumn {
     totals: OnceLock<Totals>,
     by_value: OnceLock<ByValue>,
     by_document: OnceLock<ByDocument>,
+    /// Bytes of all tables of the segment.
     bytes: Arc<AtomicUsize>,
 }
 
-/// Values in order, and which of them each row has.
+/// Distinct values in ascending order, and row → index of its value.
 struct Ranked {
     values: Vec<f64>,
     of_row: Vec<u32>,
@@ -39,29 +40,29 @@ impl NumberColumn {
         }
     }
 
-    /// Has several threads work out [`NumberColumn::values`].
+    /// Has several threads build [`NumberColumn::values`].
     pub fn rank_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let due = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
-        build_in_parallel(columns, due, |column| {
+        let missing = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
+        build_in_parallel(columns, missing, |column| {
             column.ranked();
         });
     }
 
-    /// Has several threads work out [`NumberColumn::totals`].
+    /// Has several threads build [`NumberColumn::totals`].
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
-        build_in_parallel(columns, due, |column| {
+        let missing = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        build_in_parallel(columns, missing, |column| {
             column.totals();
         });
     }
 
-    /// Has several threads work out [`NumberColumn::by_value`].
+    /// Has several threads build [`NumberColumn::by_value`].
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let due = |column: &&Self| column.by_value.get().is_none().then_some(column.docs);
-        build_in_parallel(columns, due, |column| {
+        let missing = |column: &&Self| column.by_value.get().is_none().then_some(column.docs);
+        build_in_parallel(columns, missing, |column| {
             column.by_value();
         });
     }
@@ -79,7 +80,7 @@ impl NumberColumn {
         &self.ranked().values
     }
 
-    /// How many documents each index into [`NumberColumn::values`] has.
+    /// Index into [`NumberColumn::values`] → number of documents.
     pub fn totals(&self) -> &Totals {
         self.totals.get_or_init(|| {
             let ranked = self.ranked();
@@ -90,7 +91,7 @@ impl NumberColumn {
         })
     }
 
-    /// Documents by index into [`NumberColumn::values`].
+    /// Index into [`NumberColumn::values`] → documents.
     pub fn by_value(&self) -> &ByValue {
         self.by_value.get_or_init(|| {
             let ranked = self.ranked();
@@ -101,7 +102,7 @@ impl NumberColumn {
         })
     }
 
-    /// Values by document, if there is such a table or it is worth its while.
+    /// The table of values by document, if it is built or reading `asked` pays for building it.
     fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
         if ByDocument::is_worth(self.docs, asked) {
             self.by_document.get_or_init(|| {
@@ -124,7 +125,7 @@ impl NumberColumn {
     }
 }
 
-/// Indexes into its values.
+/// Values are indexes into [`NumberColumn::values`].
 impl EachValue for NumberColumn {
     fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
         match (docs, self.by_document(docs)) {
@@ -134,13 +135,14 @@ impl EachValue for NumberColumn {
     }
 }
 
-/// Whole numbers that lie closer together than this times their count are put in order by a table.
-const TABLE_PER_ROW: f64 = 4.0;
+/// Whole numbers whose range is smaller than this times their count are sorted by counting.
+const RANGE_PER_ROW: f64 = 4.0;
 
-/// Numbers read at a time: they fit a cache, and are not kept, for reading them again costs less than memory.
+/// Numbers read at a time: they fit a processor cache. A second pass over the column costs less than memory for all of
+/// its numbers would.
 const ROWS_AT_ONCE: usize = 1024;
 
-/// Calls `take` with the numbers of all rows in turn, some at a time.
+/// Calls `take` with the numbers of all rows in order, [`ROWS_AT_ONCE`] at a time.
 fn each_row(rows: &dyn ColumnValues<f64>, mut take: impl FnMut(&[f64])) {
     let mut read = [0.0; ROWS_AT_ONCE];
     for start in (0..rows.num_vals()).step_by(ROWS_AT_ONCE) {
@@ -156,17 +158,17 @@ impl Ranked {
     }
 
     fn new(rows: &dyn ColumnValues<f64>) -> Self {
-        Self::by_table(rows).unwrap_or_else(|| Self::by_sorting(rows))
+        Self::by_counting(rows).unwrap_or_else(|| Self::by_sorting(rows))
     }
 
-    /// None if the values do not suit a table.
-    fn by_table(rows: &dyn ColumnValues<f64>) -> Option<Self> {
-        // The sign of zero tells two values apart that the table would hold for one.
-        // Within what fits, a conversion there and back tells whole numbers without a call.
+    /// Counting sort. `None` unless all numbers are whole and close to each other.
+    fn by_counting(rows: &dyn ColumnValues<f64>) -> Option<Self> {
+        // Minus zero and zero are two values here, which a table would mix up: minus zero does not count as whole.
+        // Below 2^53, converting to an integer and back tells whether a number is whole without calling a function.
         let whole =
             |number: &f64| *number as i64 as f64 == *number && (*number != 0.0 || number.is_sign_positive());
         let (least, most) = (rows.min_value(), rows.max_value());
-        let fits = most - least < f64::from(rows.num_vals()) * TABLE_PER_ROW
+        let fits = most - least < f64::from(rows.num_vals()) * RANGE_PER_ROW
             && most.abs().max(least.abs()) < 2f64.powi(53);
         if !fits {
             return None;
@@ -183,8 +185,8 @@ impl Ranked {
             return None;
         }
         let mut values = Vec::new();
-        for (offset, place) in table.iter_mut().enumerate().filter(|(_, place)| **place == 1) {
-            *place = values.len() as u32;
+        for (offset, entry) in table.iter_mut().enumerate().filter(|(_, entry)| **entry == 1) {
+            *entry = values.len() as u32;
             values.push(least + offset as f64);
         }
         let mut of_row = Vec::with_capacity(rows.num_vals() as usize);
@@ -208,7 +210,7 @@ impl Ranked {
     }
 }
 
-/// A float as an integer of the same order.
+/// A float as an integer: integers are in the total order of their floats.
 pub(super) fn ordered(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }

@@ -13,37 +13,41 @@ use super::segment_column::SegmentColumn;
 use super::string_column::{Groups, StringColumn};
 use crate::error::Result;
 
-/// A column with so many times fewer values than the largest one has them looked up one by one: finding a
-/// term takes about as long as reading so many in a row.
+/// A column with so many times fewer values than the largest column is not merged: its values are looked up in the
+/// merged ones. Finding a term takes about as long as reading so many terms in a row.
 const LOOKED_UP_SHARE: usize = 512;
 
-/// A number for every value of a field, ascending with the values.
+/// A number for every value of a field, ascending with the values. Large columns are merged; values of small columns
+/// are looked up among the merged ones, and those that only small columns have stand between them.
 pub(super) struct Ranks {
     merged: Arc<MergedValues>,
-    /// By part: where its numbers come from.
-    parts: Vec<Source>,
-    /// Values of small columns alone, ascending: how many merged ones come before each, and who has it.
-    extras: Vec<Extra>,
+    /// By column of the field: how its values lead to ranks.
+    sources: Vec<Source>,
+    /// Values that only small columns have, ascending.
+    unmerged: Vec<Unmerged>,
     /// Ranks of values that are spelled in several ways.
     varied: RoaringBitmap,
-    /// All ranks are below it.
+    /// The number of ranks.
     pub len: usize,
 }
 
 enum Source {
-    /// A place in the columns of [`MergedValues`].
+    /// A large column: its index among those of [`MergedValues`].
     Merged(usize),
-    /// Value → rank.
+    /// A small column: value → rank.
     Own(Vec<u32>),
 }
 
-struct Extra {
+/// A value that only small columns have.
+struct Unmerged {
+    /// The number of merged values before it.
     before: u32,
+    /// A column that has it, and the value's number there.
     part: usize,
     value: u32,
 }
 
-/// Hashes the spelling of a term: equal spellings have equal hashes.
+/// A hash of a term: spellings that differ have, in all likelihood, different hashes.
 fn spelling_of(term: &[u8]) -> u64 {
     use std::hash::BuildHasher as _;
     rustc_hash::FxBuildHasher.hash_one(term)
@@ -61,8 +65,8 @@ impl Ranks {
         Ok(Self {
             len: merged.len,
             merged: Arc::new(merged),
-            parts: (0..parts.len()).map(Source::Merged).collect(),
-            extras: Vec::new(),
+            sources: (0..parts.len()).map(Source::Merged).collect(),
+            unmerged: Vec::new(),
             varied: RoaringBitmap::new(),
         })
     }
@@ -73,7 +77,13 @@ impl Ranks {
             (0..parts.len()).max_by_key(|&part| (parts[part].column.len(), std::cmp::Reverse(part)))
         else {
             let merged = Arc::new(MergedValues::empty());
-            return Ok(Self { merged, parts: vec![], extras: vec![], varied: RoaringBitmap::new(), len: 0 });
+            return Ok(Self {
+                merged,
+                sources: vec![],
+                unmerged: vec![],
+                varied: RoaringBitmap::new(),
+                len: 0,
+            });
         };
         let largest = parts[base].column.len();
         let is_large = |part: usize| parts[part].column.len() * LOOKED_UP_SHARE >= largest;
@@ -82,10 +92,10 @@ impl Ranks {
         let merged = merged_strings(&parts[base].column, &columns)?;
         let groups: Vec<Arc<Groups>> = columns.iter().map(|column| column.groups()).collect::<Result<_>>()?;
 
-        // What the large ones do not have: key → how many of theirs come before, and who has it.
-        let mut extras: BTreeMap<Vec<u8>, (Extra, u64)> = BTreeMap::new();
+        // Key → the value that no large column has, and a hash of its first spelling.
+        let mut unmerged: BTreeMap<Vec<u8>, (Unmerged, u64)> = BTreeMap::new();
         let mut varied = merged.varied.clone();
-        let mut varied_extras: Vec<Vec<u8>> = Vec::new();
+        let mut varied_unmerged: Vec<Vec<u8>> = Vec::new();
         let mut found: Vec<Option<Vec<Found>>> = Vec::new();
         for (part, SegmentColumn { column, .. }) in parts.iter().enumerate() {
             if is_large(part) {
@@ -99,88 +109,88 @@ impl Ranks {
                 let ords = own.ords(value);
                 column.term(ords.start, &mut term)?;
                 let spelling = spelling_of(&term);
-                let place = look_up(&merged, &columns, &groups, group_key(&term))?;
-                of_part.push(match place {
-                    Place::At { place, spelling: known } => {
+                let position = look_up(&merged, &columns, &groups, group_key(&term))?;
+                of_part.push(match position {
+                    Position::At { position, spelling: known } => {
                         if ords.len() > 1 || known != spelling {
-                            varied.insert(place);
+                            varied.insert(position);
                         }
-                        Found::Merged(place)
+                        Found::Merged(position)
                     }
-                    Place::Before(before) => {
+                    Position::Before(before) => {
                         let key = group_key(&term).to_vec();
-                        let entry = extras.entry(key.clone());
-                        let (_, first) = entry.or_insert((Extra { before, part, value }, spelling));
+                        let entry = unmerged.entry(key.clone());
+                        let (_, first) = entry.or_insert((Unmerged { before, part, value }, spelling));
                         if ords.len() > 1 || *first != spelling {
-                            varied_extras.push(key.clone());
+                            varied_unmerged.push(key.clone());
                         }
-                        Found::Extra(key)
+                        Found::Unmerged(key)
                     }
                 });
             }
             found.push(Some(of_part));
         }
-        let rank_of_extra: BTreeMap<&[u8], u32> = extras
+        let rank_of_unmerged: BTreeMap<&[u8], u32> = unmerged
             .iter()
             .zip(0..)
-            .map(|((key, (extra, _)), number)| (key.as_slice(), extra.before + number))
+            .map(|((key, (value, _)), number)| (key.as_slice(), value.before + number))
             .collect();
-        let befores: Vec<u32> = extras.values().map(|(extra, _)| extra.before).collect();
-        let shift = |place: u32| place + befores.partition_point(|&before| before <= place) as u32;
-        let mut varied: RoaringBitmap = varied.iter().map(shift).collect();
-        varied.extend(varied_extras.iter().map(|key| rank_of_extra[key.as_slice()]));
-        let mut position = 0;
+        let befores: Vec<u32> = unmerged.values().map(|(value, _)| value.before).collect();
+        let rank_of = |position: u32| position + befores.partition_point(|&before| before <= position) as u32;
+        let mut varied: RoaringBitmap = varied.iter().map(rank_of).collect();
+        varied.extend(varied_unmerged.iter().map(|key| rank_of_unmerged[key.as_slice()]));
+        let mut column = 0;
         let sources = found.into_iter().map(|found| match found {
             None => {
-                position += 1;
-                Source::Merged(position - 1)
+                column += 1;
+                Source::Merged(column - 1)
             }
             Some(found) => Source::Own(
                 found
                     .iter()
                     .map(|found| match found {
-                        Found::Merged(place) => shift(*place),
-                        Found::Extra(key) => rank_of_extra[key.as_slice()],
+                        Found::Merged(position) => rank_of(*position),
+                        Found::Unmerged(key) => rank_of_unmerged[key.as_slice()],
                     })
                     .collect(),
             ),
         });
-        let parts = sources.collect();
-        let len = merged.len + extras.len();
-        let extras = extras.into_values().map(|(extra, _)| extra).collect();
-        Ok(Self { merged, parts, extras, varied, len })
+        let sources = sources.collect();
+        let len = merged.len + unmerged.len();
+        let unmerged = unmerged.into_values().map(|(value, _)| value).collect();
+        Ok(Self { merged, sources, unmerged, varied, len })
     }
 
-    /// The rank of a value of a part: of a group, or of an index into its numbers.
+    /// The rank of a column's value, which is a group of strings or an index into distinct numbers.
     pub fn rank(&self, part: usize, value: u32) -> u32 {
-        match &self.parts[part] {
+        match &self.sources[part] {
             Source::Own(ranks) => ranks[value as usize],
             Source::Merged(column) => {
-                let place = self.merged.position(*column, value);
-                match self.extras.as_slice() {
-                    [] => place,
-                    extras => place + extras.partition_point(|extra| extra.before <= place) as u32,
+                let position = self.merged.position(*column, value);
+                match self.unmerged.as_slice() {
+                    [] => position,
+                    unmerged => position + unmerged.partition_point(|value| value.before <= position) as u32,
                 }
             }
         }
     }
 
-    /// The value of that rank in a part; None if it has none.
+    /// The number that the value of a rank has in a column; `None` if the column lacks the value.
     pub fn value_in(&self, part: usize, rank: u32) -> Option<u32> {
-        match &self.parts[part] {
+        match &self.sources[part] {
             Source::Own(ranks) => ranks.binary_search(&rank).ok().map(|value| value as u32),
             Source::Merged(column) => self.merged.value_at(*column, self.split(rank).ok()?),
         }
     }
 
-    /// A part that has the value of a rank, and the value there.
+    /// A column that has the value of a rank, and the value's number there.
     pub fn owner(&self, rank: u32) -> (usize, u32) {
         match self.split(rank) {
-            Err(extra) => (self.extras[extra].part, self.extras[extra].value),
-            Ok(place) => {
-                let (column, value) = self.merged.owner(place);
+            Err(unmerged) => (self.unmerged[unmerged].part, self.unmerged[unmerged].value),
+            Ok(position) => {
+                let (column, value) = self.merged.owner(position);
                 let is_it = |source: &Source| matches!(source, Source::Merged(known) if *known == column);
-                (self.parts.iter().position(is_it).unwrap_or_default(), value)
+                (self.sources.iter().position(is_it).unwrap_or_default(), value)
             }
         }
     }
@@ -190,36 +200,39 @@ impl Ranks {
         self.varied.contains(rank)
     }
 
-    /// A place among the merged values, or else an extra.
+    /// The position of a rank among the merged values, or its index among the unmerged ones as an error.
     fn split(&self, rank: u32) -> std::result::Result<u32, usize> {
-        let rank_of = |number: usize| self.extras[number].before + number as u32;
-        let (mut low, mut high) = (0, self.extras.len());
+        let rank_of = |number: usize| self.unmerged[number].before + number as u32;
+        let (mut low, mut high) = (0, self.unmerged.len());
         while low < high {
             let middle = usize::midpoint(low, high);
             if rank_of(middle) < rank { low = middle + 1 } else { high = middle }
         }
-        if low < self.extras.len() && rank_of(low) == rank { Err(low) } else { Ok(rank - low as u32) }
+        if low < self.unmerged.len() && rank_of(low) == rank { Err(low) } else { Ok(rank - low as u32) }
     }
 }
 
+/// A value of a small column: a position among the merged values, or the key of an unmerged one.
 enum Found {
     Merged(u32),
-    Extra(Vec<u8>),
+    Unmerged(Vec<u8>),
 }
 
-enum Place {
-    At { place: u32, spelling: u64 },
+/// Where a key is among the merged values: at a position, or missing before one.
+enum Position {
+    At { position: u32, spelling: u64 },
     Before(u32),
 }
 
+/// The large columns in one order; cached in the largest of them, `base`.
 fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result<Arc<MergedValues>> {
     let dictionaries = || columns.iter().map(|column| &column.dictionary);
-    let mut kept = base.merged.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(merged) = kept.as_ref().filter(|merged| merged.is_of(dictionaries())) {
+    let mut cached = base.merged.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(merged) = cached.as_ref().filter(|merged| merged.is_of(dictionaries())) {
         return Ok(Arc::clone(merged));
     }
     let merged = if let [column] = columns {
-        // The order of one column is its own; only what is spelled in several ways has to be found.
+        // A single column is in order; only values that are spelled in several ways have to be found.
         let groups = column.groups()?;
         let of_several = (0..groups.len as u32).filter(|&group| groups.ords(group).len() > 1);
         let varied = if groups.vary() { of_several.collect() } else { RoaringBitmap::new() };
@@ -232,16 +245,16 @@ fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result
             Ok(terms.advance().then(|| (group_key(terms.key()).to_vec(), spelling_of(terms.key()))))
         })?
     };
-    Ok(Arc::clone(kept.insert(Arc::new(merged.of_dictionaries(dictionaries())))))
+    Ok(Arc::clone(cached.insert(Arc::new(merged.of_dictionaries(dictionaries())))))
 }
 
-/// Where a key stands among the values of large columns.
+/// The position of a key among the values of large columns.
 fn look_up(
     merged: &MergedValues,
     columns: &[&Arc<StringColumn>],
     groups: &[Arc<Groups>],
     key: &[u8],
-) -> Result<Place> {
+) -> Result<Position> {
     let least = [key, &[0]].concat();
     let mut before = merged.len as u32;
     let mut term = Vec::new();
@@ -250,12 +263,12 @@ fn look_up(
         if ord >= column.len() as u64 {
             continue;
         }
-        let place = merged.position(number, groups.of(ord as u32));
+        let position = merged.position(number, groups.of(ord as u32));
         column.term(ord as u32, &mut term)?;
         if group_key(&term) == key {
-            return Ok(Place::At { place, spelling: spelling_of(&term) });
+            return Ok(Position::At { position, spelling: spelling_of(&term) });
         }
-        before = before.min(place);
+        before = before.min(position);
     }
-    Ok(Place::Before(before))
+    Ok(Position::Before(before))
 }

@@ -1,4 +1,4 @@
-//! The columns of the fields of one segment. They stay with it from commit to commit.
+//! The columns of the fields of one segment, open from commit to commit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,19 +12,19 @@ use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
 
-/// Fields whose columns stay open per segment; beyond, all are opened anew.
+/// Fields whose columns stay open per segment; one field more closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// What is worked out about the fields of a segment may take so many bytes per document, or this many in
-/// all; beyond, it is worked out anew.
-const WORKED_OUT_BYTES_PER_DOCUMENT: usize = 64;
-const WORKED_OUT_BYTES_MIN: usize = 4 << 20;
+/// Tables built from the columns of a segment may take so many bytes per document, or this many in all, whichever is
+/// more; when they take more than that, the next field closes all columns with their tables.
+const TABLE_BYTES_PER_DOCUMENT: usize = 64;
+const TABLE_BYTES_MIN: usize = 4 << 20;
 
-/// The columns of the fields of one segment. They stay with it from commit to commit.
+/// Open columns of one segment, by path.
 #[derive(Default)]
 pub(super) struct SegmentFields {
     open: Mutex<HashMap<String, Arc<Mutex<Option<SegmentField>>>>>,
-    worked_out_bytes: Arc<AtomicUsize>,
+    table_bytes: Arc<AtomicUsize>,
 }
 
 /// The columns of one field in one segment.
@@ -35,28 +35,28 @@ pub(super) struct SegmentField {
 }
 
 impl SegmentFields {
-    /// Opens the columns of `path`, or finds them open. Only who wants the same field waits.
+    /// The columns of `path`, from the cache or opened now. Only callers that ask for the same field wait for it.
     pub fn field(&self, snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<SegmentField> {
-        let place = {
+        let slot = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let bytes_max = WORKED_OUT_BYTES_MIN.max(segment.docids.len() * WORKED_OUT_BYTES_PER_DOCUMENT);
-            let spent = self.worked_out_bytes.load(Ordering::Relaxed) > bytes_max;
+            let bytes_max = TABLE_BYTES_MIN.max(segment.docids.len() * TABLE_BYTES_PER_DOCUMENT);
+            let spent = self.table_bytes.load(Ordering::Relaxed) > bytes_max;
             if !open.contains_key(path) && (spent || open.len() >= FIELDS_OPEN_MAX) {
                 open.clear();
-                self.worked_out_bytes.store(0, Ordering::Relaxed);
+                self.table_bytes.store(0, Ordering::Relaxed);
             }
             Arc::clone(open.entry(path.to_owned()).or_default())
         };
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(field) = &*place {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(field) = &*slot {
             return Ok(field.clone());
         }
         let mut field = SegmentField::default();
         let docs = segment.reader.max_doc();
-        // Column names are paths whose dots separate objects; ours are one key with dots in it.
+        // tantivy reads dots in a column's name as steps into objects; here the whole path is one key.
         let escaped = path.replace('\\', "\\\\").replace('.', "\\.");
         let name = format!("{}.{escaped}", schema::names::COLUMNS);
-        let bytes = &self.worked_out_bytes;
+        let bytes = &self.table_bytes;
         for handle in segment.reader.fast_fields().dynamic_column_handles(&name)? {
             match handle.open()? {
                 DynamicColumn::Str(column) => {
@@ -72,7 +72,7 @@ impl SegmentFields {
         for column in deferred::columns(snapshot, segment, path)? {
             field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
         }
-        *place = Some(field.clone());
+        *slot = Some(field.clone());
         Ok(field)
     }
 }

@@ -1,4 +1,4 @@
-//! Documents that hold a value.
+//! Here is a condition on a field: which documents meet it?
 
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
@@ -17,42 +17,43 @@ use crate::analysis::normalize_facet;
 use crate::error::Result;
 use crate::store::schema::Presence;
 
-/// Texts that are looked up one after another.
+/// Up to so many texts are looked up one after another; more of them take one pass over the column.
 const PASSES_MAX: usize = 4;
 
-/// Selections kept per segment, bytes of bitmaps among them, and bytes of what a selection says.
-const KEPT_MAX: usize = 256;
-const KEPT_BYTES_PER_DOCUMENT: usize = 4;
-const KEPT_BYTES_MIN: usize = 1 << 20;
+/// Bounds of the selections that are cached per segment: their number, and their bytes per document of the segment or
+/// in all, whichever is more. A key of more bytes is not cached.
+const CACHED_MAX: usize = 256;
+const CACHED_BYTES_PER_DOCUMENT: usize = 4;
+const CACHED_BYTES_MIN: usize = 1 << 20;
 const KEY_BYTES_MAX: usize = 1024;
 
-/// Documents of a segment, deleted ones among them, by what selected them. They outlive commits.
+/// Selection → documents of a segment, deleted ones included, so that the cache outlives commits; and the bytes of all.
 #[derive(Default)]
-struct Kept(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
+struct CachedSelections(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
 
-impl Kept {
+impl CachedSelections {
     fn get(&self, key: &str) -> Option<Arc<RoaringBitmap>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(key).cloned()
     }
 
-    fn keep(&self, key: &str, docids: &Arc<RoaringBitmap>, documents: usize) {
+    fn insert(&self, key: &str, docids: &Arc<RoaringBitmap>, documents: usize) {
         let bytes = docids.serialized_size() + key.len();
-        let bytes_max = KEPT_BYTES_MIN.max(documents * KEPT_BYTES_PER_DOCUMENT);
+        let bytes_max = CACHED_BYTES_MIN.max(documents * CACHED_BYTES_PER_DOCUMENT);
         if key.len() > KEY_BYTES_MAX || bytes > bytes_max / 4 {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0.len() == KEPT_MAX || kept.1 + bytes > bytes_max {
-            *kept = Default::default();
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.0.len() == CACHED_MAX || cached.1 + bytes > bytes_max {
+            *cached = Default::default();
         }
-        if kept.0.insert(key.to_owned(), Arc::clone(docids)).is_none() {
-            kept.1 += bytes;
+        if cached.0.insert(key.to_owned(), Arc::clone(docids)).is_none() {
+            cached.1 += bytes;
         }
     }
 }
 
 impl Columns {
-    /// Live documents that `find` selects, segment by segment; `key` says all that it depends on.
+    /// Live documents that `find` selects, segment by segment. `key` names the selection: equal keys select the same.
     pub(super) fn selected(
         &self,
         key: &str,
@@ -60,8 +61,8 @@ impl Columns {
     ) -> Result<RoaringBitmap> {
         let mut found = RoaringBitmap::new();
         for (position, segment) in self.snapshot.segments().iter().enumerate() {
-            let kept = segment.attachments().get::<Kept>();
-            if let Some(docids) = kept.get(key) {
+            let cached = segment.attachments().get::<CachedSelections>();
+            if let Some(docids) = cached.get(key) {
                 found |= &*docids & &*segment.live;
                 continue;
             }
@@ -72,7 +73,7 @@ impl Columns {
             match segment.all_docids(&docs) {
                 Some(docids) => {
                     let docids = Arc::new(docids);
-                    kept.keep(key, &docids, segment.docids.len());
+                    cached.insert(key, &docids, segment.docids.len());
                     found |= &*docids & &*segment.live;
                 }
                 None => found |= segment.to_docids(docs),
@@ -81,12 +82,12 @@ impl Columns {
         Ok(found)
     }
 
-    /// Live documents where something is at `path`, be it null, empty or an object.
+    /// Live documents that have the field `path`, even if it is null, empty or an object.
     pub fn exists(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Exists, path)
     }
 
-    /// Live documents whose value at `path` is null itself.
+    /// Live documents whose value at `path` is null.
     pub fn null(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Null, path)
     }
@@ -96,7 +97,7 @@ impl Columns {
         self.presence(Presence::Empty, path)
     }
 
-    /// Live documents whose reserved field `path` holds what makes no sense.
+    /// Live documents whose reserved field `path` is not well formed.
     pub fn malformed(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Malformed, path)
     }
@@ -108,8 +109,8 @@ impl Columns {
         })
     }
 
-    /// Live documents with a string at `path` that equals `text` once both are normalised, or the number
-    /// that `text` writes.
+    /// Live documents with a string at `path` that equals `text` when both are normalised, or with the number
+    /// that `text` spells.
     pub fn equal(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let normalised = normalize_facet(text);
@@ -121,7 +122,7 @@ impl Columns {
         Ok(found)
     }
 
-    /// Live documents that are [`Columns::equal`] to some of `texts`. Long lists cost one pass over the
+    /// Live documents that are [`Columns::equal`] to at least one of `texts`. A long list costs one pass over the
     /// column, not one per text.
     pub fn equal_any<'t>(
         &self,
@@ -141,7 +142,7 @@ impl Columns {
             edges.push(normalize_facet(text).into_bytes());
             wanted.extend(finite(text).map(|number| number + 0.0));
             if key.len() <= KEY_BYTES_MAX {
-                // Texts follow their lengths, so that no two lists read the same.
+                // Each text follows its length, so that different lists have different keys.
                 key.push_str(&format!(" {} {text}", text.len()));
             }
         }
@@ -168,7 +169,7 @@ impl Columns {
             for part in field.numbers.iter().filter(|part| part.segment == segment && !wanted.is_empty()) {
                 let values = part.column.values();
                 part.column.each(every, |doc, value| {
-                    // Adding zero takes the sign off it.
+                    // Adding zero turns minus zero into zero.
                     let number = values[value as usize] + 0.0;
                     let is_wanted = || wanted.binary_search_by(|value| value.total_cmp(&number)).is_ok();
                     if hits.last() != Some(&doc) && is_wanted() {
@@ -180,8 +181,8 @@ impl Columns {
         })
     }
 
-    /// Live documents with a number or a string between two bounds. A bound that writes no number bounds
-    /// strings alone, and so does the other one then.
+    /// Live documents with a number or a string between two bounds. If one of the bounds does not spell a number, only
+    /// strings are compared.
     pub fn between(&self, path: &str, from: Bound<&str>, to: Bound<&str>) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let (low, high) = (from.map(normalize_facet), to.map(normalize_facet));
@@ -197,7 +198,7 @@ impl Columns {
         self.number_range_in(&*self.field(path)?, path, from, to)
     }
 
-    /// Live documents with a string at `path` that holds `text`, both normalised.
+    /// Live documents with a string at `path` that contains `text`, both normalised.
     pub fn contains(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let wanted = normalize_facet(text);
@@ -230,8 +231,8 @@ impl Columns {
         })
     }
 
-    /// Live documents with a string at `path` that begins with `text`, both normalised. With an empty
-    /// `text`: those where something is at `path`.
+    /// Live documents with a string at `path` that begins with `text`, both normalised. An empty `text` selects
+    /// documents that have the field.
     pub fn starts_with(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let prefix = normalize_facet(text);
         if prefix.is_empty() {
@@ -252,7 +253,7 @@ impl Columns {
         from: Bound<&str>,
         to: Bound<&str>,
     ) -> Result<RoaringBitmap> {
-        // All spellings of a normalised text lie between `text ‖ 0` and `text ‖ 1`.
+        // The terms of all spellings of a normalised text lie between `text ‖ 0` and `text ‖ 1`.
         let edge = |text: &str, last: u8| [text.as_bytes(), &[last]].concat();
         self.ord_ranges(field, &format!("strings {path} {from:?} {to:?}"), |strings| {
             let start = match from {
@@ -297,7 +298,8 @@ impl Columns {
         from: Bound<f64>,
         to: Bound<f64>,
     ) -> Result<RoaringBitmap> {
-        // Zero has two signs that are equal, so a bound there stands on the side that takes in both.
+        // Columns order minus zero before zero, but both are equal to a filter: a bound of zero takes in both or
+        // neither.
         let low = match from {
             Bound::Included(number) => signed_zero(number, -0.0),
             Bound::Excluded(number) => signed_zero(number, 0.0).next_up(),
@@ -319,28 +321,28 @@ impl Columns {
 }
 
 impl StringColumn {
-    /// The first ordinal whose term is not before `term`; the number of terms if there is none.
+    /// The first ordinal whose term is not before `term`; the number of terms if all terms are before it.
     fn first_from(&self, term: &[u8]) -> Result<u64> {
         let (TermOrdHit::Exact(ord) | TermOrdHit::Next(ord)) = self.dictionary.term_ord_or_next(term)?;
         Ok(ord.min(self.dictionary.num_terms() as u64))
     }
 }
 
-/// Segment docids with a value between two, ascending.
+/// Segment docids with a value from `low` to `high`, ascending.
 fn docs_within<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
     column: &Column<T>,
     low: T,
     high: T,
 ) -> Vec<u32> {
     let mut docs = Vec::new();
-    // The column takes a range below its least value for one that begins with it.
+    // tantivy reads a range below the least value of a column as if it began with that value.
     if high >= column.min_value() && low <= column.max_value() {
         column.get_docids_for_value_range(low..=high, 0..column.num_docs(), &mut docs);
     }
     docs
 }
 
-/// The least byte string after all that begin with `prefix`; None if there is none.
+/// The least byte string after all strings that begin with `prefix`; `None` if no string comes after them.
 fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
     let mut end = prefix[..=last].to_vec();

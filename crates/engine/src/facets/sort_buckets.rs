@@ -15,42 +15,43 @@ use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::SegmentView;
 
-/// Documents that are put in order in one go, at least.
+/// The least number of documents that are sorted together.
 const CHUNK: usize = 256;
 
-/// Documents a page is likely to ask for.
+/// Documents that a page is likely to need.
 const PAGE: usize = 20;
 
-/// Documents that are walked past, for each one of the universe, before the universe is listed after all.
+/// A walk over a column ends, and the universe is listed instead, after so many documents per document of the universe.
 const WALKED_PER_DOCUMENT: usize = 4;
 
-/// What the documents of a bucket have in common.
+/// The value that the documents of a bucket share.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortValue {
-    /// Their best number.
+    /// The best number of each.
     Number(f64),
-    /// They have no number; their best string, normalised.
+    /// The best string of each, normalised; none of them has a number.
     String(String),
-    /// They have neither.
+    /// They have neither numbers nor strings.
     None,
 }
 
-/// Documents of a universe by their best value at a path: numbers, then strings, then those without.
+/// Documents of a universe by their best value at a path: numbers, then strings, then documents without a value.
 /// Best is the least when ascending, the greatest when descending.
 ///
-/// The columns of a field give their documents value by value, all in the same order; a bucket takes from
-/// each what it has of the best value. Where the universe is large a column is walked in the order of its
-/// values, so that a page costs little; where it is small its documents are listed and sorted.
+/// Every column of the field gives its documents value by value, all in the same order; a bucket takes the documents of
+/// the best value from each column. A column is walked in the order of its values if the universe is large, so that a
+/// page costs little; the documents of a small universe are listed and sorted.
 pub struct SortBuckets {
     columns: Columns,
     field: Arc<FieldColumns>,
     ascending: bool,
-    /// Documents that came in no bucket yet.
+    /// Documents that were in no bucket yet.
     left: RoaringBitmap,
     kind: Kind,
     runs: Vec<Run>,
-    /// Runs whose next value is looked for when another bucket is: most pages are full with one.
-    behind: Vec<usize>,
+    /// Runs that gave their best value away. Their next value is found when another bucket is asked for, since one
+    /// bucket fills most pages.
+    stale: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ enum Kind {
     Without,
 }
 
-/// A column, giving its documents value by value.
+/// A column that gives its documents value by value.
 struct Run {
     part: usize,
     segment: usize,
@@ -69,13 +70,13 @@ struct Run {
 }
 
 enum Source {
-    /// Values passed, and documents looked at.
+    /// The column itself in order of values: values passed, documents read, and the most to read.
     Walk { passed: usize, seen: usize, seen_max: usize },
-    /// Place of the best value in the order asked for, and docid.
+    /// Documents with the position of their best value in the order asked for; `ready` holds sorted ones by value.
     Listed { documents: Vec<(u32, u32)>, taken: usize, ready: VecDeque<(u32, RoaringBitmap)> },
 }
 
-/// The best value left of a run, and documents that have it.
+/// The best value that a run has left, and documents that have it.
 struct Head {
     key: Key,
     docs: RoaringBitmap,
@@ -83,14 +84,14 @@ struct Head {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    /// See [`ordered`].
+    /// A number as [`ordered`] gives it.
     Number(u64),
     Normalised(Vec<u8>),
 }
 
 impl Columns {
-    /// The buckets of `universe` by its values at `path`, best first. All documents of `universe` come
-    /// once; those that are deleted do not come.
+    /// The buckets of `universe` by its values at `path`, best first. Every live document of `universe` is in one
+    /// bucket.
     pub fn sort_buckets(&self, path: &str, ascending: bool, universe: &RoaringBitmap) -> Result<SortBuckets> {
         let mut buckets = SortBuckets {
             columns: self.clone(),
@@ -99,7 +100,7 @@ impl Columns {
             left: self.live(universe),
             kind: Kind::Numbers,
             runs: Vec::new(),
-            behind: Vec::new(),
+            stale: Vec::new(),
         };
         buckets.start()?;
         Ok(buckets)
@@ -116,8 +117,8 @@ impl SortBuckets {
             if self.kind == Kind::Without {
                 return Ok(Some((SortValue::None, std::mem::take(&mut self.left))));
             }
-            for run in std::mem::take(&mut self.behind) {
-                self.settle(run)?;
+            for run in std::mem::take(&mut self.stale) {
+                self.advance(run)?;
             }
             let Some(best) = self.best() else {
                 self.kind = if self.kind == Kind::Numbers { Kind::Strings } else { Kind::Without };
@@ -131,14 +132,14 @@ impl SortBuckets {
                 while self.runs[run].head.as_ref().map(|head| &head.key) == key.as_ref() {
                     bucket |= self.runs[run].head.take().map(|head| head.docs).unwrap_or_default();
                     if self.kind == Kind::Numbers {
-                        self.behind.push(run);
+                        self.stale.push(run);
                         break;
                     }
-                    // A text that is spelled in several ways comes several times.
-                    self.settle(run)?;
+                    // A run gives each spelling of a string by itself.
+                    self.advance(run)?;
                 }
             }
-            // A document has several values: it came with its best.
+            // A document with several values was in the bucket of its best.
             bucket &= &self.left;
             if !bucket.is_empty() {
                 self.left -= &bucket;
@@ -147,7 +148,7 @@ impl SortBuckets {
         }
     }
 
-    /// Readies the columns of a kind.
+    /// Makes runs of the columns of the current kind.
     fn start(&mut self) -> Result<()> {
         let is_for_most = self.columns.are_most(&self.left);
         match self.kind {
@@ -175,12 +176,12 @@ impl SortBuckets {
                 self.listed(part, segment)
             };
             self.runs.push(Run { part, segment, source, head: None });
-            self.settle(self.runs.len() - 1)?;
+            self.advance(self.runs.len() - 1)?;
         }
         Ok(())
     }
 
-    /// Rows of a column, and how many values they have at most.
+    /// The number of a column's rows, and the greatest number of values that they can have.
     fn size(&self, part: usize) -> (usize, usize) {
         match self.kind {
             Kind::Numbers => {
@@ -201,7 +202,7 @@ impl SortBuckets {
         }
     }
 
-    /// The documents left of a segment with their best values in a column.
+    /// The documents left in a segment, with their best values in a column.
     fn listed(&self, part: usize, segment: usize) -> Source {
         let view = self.columns.segment(segment);
         let docs = view.segment_docids(&self.left);
@@ -209,10 +210,10 @@ impl SortBuckets {
         let mut documents: Vec<(u32, u32)> = Vec::with_capacity(docs.len());
         let mut last = None;
         let see = |doc: u32, value: u32| {
-            let place = if self.ascending { value } else { values - 1 - value };
+            let position = if self.ascending { value } else { values - 1 - value };
             match documents.last_mut() {
-                Some((best, _)) if last == Some(doc) => *best = place.min(*best),
-                _ => documents.push((place, view.docids[doc as usize])),
+                Some((best, _)) if last == Some(doc) => *best = position.min(*best),
+                _ => documents.push((position, view.docids[doc as usize])),
             }
             last = Some(doc);
         };
@@ -240,8 +241,8 @@ impl SortBuckets {
         })
     }
 
-    /// Finds the next value of a run that documents left have.
-    fn settle(&mut self, run: usize) -> Result<()> {
+    /// Moves a run on to its next value that a document left has.
+    fn advance(&mut self, run: usize) -> Result<()> {
         let (part, segment) = (self.runs[run].part, self.runs[run].segment);
         let is_spent =
             matches!(self.runs[run].source, Source::Walk { seen, seen_max, .. } if seen > seen_max);
@@ -265,13 +266,14 @@ impl SortBuckets {
                 }
                 if found.is_none() && *passed < by_value.len() {
                     self.runs[run].source = source;
-                    return self.settle(run);
+                    return self.advance(run);
                 }
                 found
             }
             Source::Listed { documents, taken, ready } => {
                 if ready.is_empty() && !documents.is_empty() {
-                    // As many again each time: few passes for who reads all, little work for a page.
+                    // Each step sorts as many documents as all before it: a page costs little, and all of them few
+                    // steps.
                     let best = take_best(documents, CHUNK.max(*taken));
                     *taken += best.len();
                     for bucket in best.chunk_by(|a, b| a.0 == b.0) {
@@ -279,8 +281,8 @@ impl SortBuckets {
                     }
                 }
                 let values = self.size(part).1 as u32;
-                let value = |place: u32| if self.ascending { place } else { values - 1 - place };
-                ready.pop_front().map(|(place, docs)| (value(place), docs))
+                let value = |position: u32| if self.ascending { position } else { values - 1 - position };
+                ready.pop_front().map(|(position, docs)| (value(position), docs))
             }
         };
         self.runs[run].source = source;
@@ -303,7 +305,7 @@ impl SortBuckets {
     }
 }
 
-/// Live documents of ascending `docs` that are among `left`.
+/// Docids of ascending `docs` that are among `left`.
 fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> RoaringBitmap {
     if docs.len() > CHUNK {
         return segment.to_docids(docs.iter().copied()) & left;
@@ -312,7 +314,7 @@ fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> Roaring
     docids.filter(|&docid| left.contains(docid)).collect()
 }
 
-/// Takes out the best `at_least` documents and those equal to the last of them, in order.
+/// Takes out the best `at_least` documents, and those whose value equals that of the last, in order.
 fn take_best(documents: &mut Vec<(u32, u32)>, at_least: usize) -> Vec<(u32, u32)> {
     if documents.len() <= at_least {
         let mut all = std::mem::take(documents);

@@ -12,7 +12,8 @@ use super::merged_values::MergedValues;
 use super::segment_column::{SegmentColumn, build_in_parallel};
 use crate::error::{Error, Result};
 
-/// The strings of a field in a segment: ordinals by row, and their terms: normalised ‖ 0 ‖ original.
+/// The strings of a field in a segment: row → ordinal, and ordinal → term (normalised ‖ 0 ‖ original), with the tables
+/// that are built from them when they are first needed.
 pub(super) struct StringColumn {
     pub ords: Column<u64>,
     pub dictionary: Arc<Dictionary>,
@@ -21,18 +22,19 @@ pub(super) struct StringColumn {
     totals: OnceLock<Totals>,
     by_ord: OnceLock<ByValue>,
     by_document: OnceLock<ByDocument>,
-    /// How the groups of this column and of others that are not much smaller go together.
+    /// The groups of this column and of other large columns in one order; cached in the largest of them.
     pub merged: Mutex<Option<Arc<MergedValues>>>,
+    /// Bytes of all tables of the segment.
     bytes: Arc<AtomicUsize>,
 }
 
-/// Ordinals that are spellings of one value.
+/// Groups of ordinals: the spellings of one value each.
 pub(super) struct Groups {
-    /// Ordinal → group; None if each ordinal is a group.
+    /// Ordinal → group; `None` if every group has one ordinal.
     of_ord: Option<Vec<u32>>,
-    /// Group → its first ordinal, and one more for the end; None likewise.
+    /// Group → its first ordinal; the last entry is the number of ordinals. `None` if every group has one ordinal.
     first: Option<Vec<u32>>,
-    /// How many there are.
+    /// The number of groups.
     pub len: usize,
 }
 
@@ -42,7 +44,7 @@ impl Groups {
         self.of_ord.as_ref().map_or(ord, |groups| groups[ord as usize])
     }
 
-    /// Ordinals of a group.
+    /// The ordinals of a group.
     pub fn ords(&self, group: u32) -> std::ops::Range<u32> {
         match &self.first {
             Some(first) => first[group as usize]..first[group as usize + 1],
@@ -72,15 +74,15 @@ impl StringColumn {
         }
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub fn len(&self) -> usize {
         self.dictionary.num_terms()
     }
 
-    /// Reads the dictionary once.
+    /// The groups of the column, which are read from its dictionary once.
     pub fn groups(&self) -> Result<Arc<Groups>> {
-        let mut kept = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(groups) = &*kept {
+        let mut cached = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = &*cached {
             return Ok(Arc::clone(groups));
         }
         let (mut of_ord, mut first) = (Vec::with_capacity(self.len()), Vec::new());
@@ -100,28 +102,28 @@ impl StringColumn {
         let vary = len < of_ord.len();
         let groups = Groups { of_ord: vary.then_some(of_ord), first: vary.then_some(first), len };
         account(&self.bytes, if vary { 8 * self.len() } else { 0 });
-        Ok(Arc::clone(kept.insert(Arc::new(groups))))
+        Ok(Arc::clone(cached.insert(Arc::new(groups))))
     }
 
-    /// Has several threads work out [`StringColumn::by_ord`].
+    /// Has several threads build [`StringColumn::by_ord`].
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let due = |column: &&Self| column.by_ord.get().is_none().then_some(column.docs);
-        build_in_parallel(columns, due, |column| {
+        let missing = |column: &&Self| column.by_ord.get().is_none().then_some(column.docs);
+        build_in_parallel(columns, missing, |column| {
             column.by_ord();
         });
     }
 
-    /// Has several threads work out [`StringColumn::totals`].
+    /// Has several threads build [`StringColumn::totals`].
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let due = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
-        build_in_parallel(columns, due, |column| {
+        let missing = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        build_in_parallel(columns, missing, |column| {
             column.totals();
         });
     }
 
-    /// How many documents each ordinal has.
+    /// Ordinal → number of documents.
     pub fn totals(&self) -> &Totals {
         self.totals.get_or_init(|| {
             let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
@@ -131,7 +133,7 @@ impl StringColumn {
         })
     }
 
-    /// Documents by ordinal.
+    /// Ordinal → documents.
     pub fn by_ord(&self) -> &ByValue {
         self.by_ord.get_or_init(|| {
             let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
@@ -147,7 +149,7 @@ impl StringColumn {
         values.extend(ords.iter().map(|&ord| ord as u32));
     }
 
-    /// Ordinals by document, if there is such a table or it is worth its while.
+    /// The table of ordinals by document, if it is built or reading `asked` pays for building it.
     fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
         if ByDocument::is_worth(self.docs, asked) {
             self.by_document.get_or_init(|| {
@@ -177,7 +179,7 @@ impl StringColumn {
     }
 }
 
-/// Its ordinals.
+/// Values are ordinals.
 impl EachValue for StringColumn {
     fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
         match (docs, self.by_document(docs)) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::json::{Json, Object};
 use crate::analysis::{Analyzer, TokenKind};
 use crate::error::{Error, Result};
-use crate::facets::{BORDERS, borders, column_term, is_deferred, shapes_of};
+use crate::facets::{BOX_COLUMNS, bounding_boxes, column_term, is_deferred, shapes_of};
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::store::schema::{self, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES_MAX, attribute_suffix};
 use crate::store::{ColumnValue, IndexedDocument, PackedText};
@@ -330,11 +330,11 @@ fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     columns.collect()
 }
 
-/// The borders of the shapes of a `_geojson` as columns; none if it makes no sense.
+/// The bounding boxes of the shapes of a `_geojson` as columns; none if it is malformed.
 fn shape_columns(value: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let mut columns = Vec::new();
-    for border in borders(&shapes_of(value).unwrap_or_default()) {
-        let sides = BORDERS.iter().zip(border);
+    for sides in bounding_boxes(&shapes_of(value).unwrap_or_default()) {
+        let sides = BOX_COLUMNS.iter().zip(sides);
         columns.extend(sides.map(|(name, side)| (Arc::from(*name), ColumnValue::Number(side))));
     }
     columns

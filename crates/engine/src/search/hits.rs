@@ -117,8 +117,8 @@ impl<'a> HitWriter<'a> {
             SortCriterion::Field { .. } => None,
         });
         let Some(origin) = origin.filter(|_| self.retrieved.meets("_geo")) else { return Ok(None) };
-        let places = self.columns.places(&RoaringBitmap::from([docid]))?;
-        Ok(places.first().map(|(_, place)| distance(origin, *place).round() as u64))
+        let points = self.columns.points(&RoaringBitmap::from([docid]))?;
+        Ok(points.first().map(|(_, point)| distance(origin, *point).round() as u64))
     }
 }
 
