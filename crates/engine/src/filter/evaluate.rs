@@ -7,60 +7,59 @@ use roaring::RoaringBitmap;
 use serde_json::Value as Json;
 
 use super::expression::{Expression, parse};
-use super::rules::{describe_filterable, features_of, is_filterable_place};
+use super::rules::{describe_filterable, features_of, is_geo_filterable};
 use super::scope::Scope;
 use crate::error::{Error, Result};
 use crate::facets::{Area, CIRCLE_CORNERS, Columns, GeoPoint};
 use crate::store::Snapshot;
 use crate::vector::{Embedder, Flags, Vectors, embedders_of};
 
-/// Filters whose documents are kept with a commit, and bytes of bitmaps among them.
-const KEPT_MAX: usize = 256;
-const KEPT_BYTES_MAX: usize = 16 << 20;
+/// Bounds of the selections that are cached with a commit: their number, and their bytes.
+const CACHED_MAX: usize = 256;
+const CACHED_BYTES_MAX: usize = 16 << 20;
 
-/// Selected documents by the canonical text of the filter.
+/// Canonical text of a filter → documents it selects; and the bytes of all.
 #[derive(Default)]
-struct Kept(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
+struct CachedFilters(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
 
-impl Kept {
+impl CachedFilters {
     fn get(&self, filter: &str) -> Option<Arc<RoaringBitmap>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(filter).cloned()
     }
 
-    fn keep(&self, filter: String, documents: &Arc<RoaringBitmap>) {
+    fn insert(&self, filter: String, documents: &Arc<RoaringBitmap>) {
         let bytes = documents.serialized_size() + filter.len();
-        if bytes > KEPT_BYTES_MAX / 4 {
+        if bytes > CACHED_BYTES_MAX / 4 {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0.len() == KEPT_MAX || kept.1 + bytes > KEPT_BYTES_MAX {
-            *kept = Default::default();
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.0.len() == CACHED_MAX || cached.1 + bytes > CACHED_BYTES_MAX {
+            *cached = Default::default();
         }
-        if kept.0.insert(filter, Arc::clone(documents)).is_none() {
-            kept.1 += bytes;
+        if cached.0.insert(filter, Arc::clone(documents)).is_none() {
+            cached.1 += bytes;
         }
     }
 }
 
-/// The live documents that `expression` selects. What was selected before under the same commit is
-/// remembered.
+/// The live documents that `expression` selects. Selections are cached with the commit.
 ///
 /// # Errors
-/// The scope's code if a field is not filterable or a place is none; `invalid_search_filter` if a
-/// field's rule does not allow an operator, whatever the scope.
+/// The scope's code if a field is not filterable or a point is not on the map; `invalid_search_filter`, whatever the
+/// scope, if a field's rule does not allow an operator.
 pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
-    let kept = snapshot.attachments().get::<Kept>();
+    let cached = snapshot.attachments().get::<CachedFilters>();
     let key = format!("{expression}");
-    if let Some(documents) = kept.get(&key) {
+    if let Some(documents) = cached.get(&key) {
         return Ok(documents);
     }
     let evaluation = Evaluation { snapshot, columns: Columns::new(snapshot), scope };
     let documents = Arc::new(evaluation.expression(expression)?);
-    kept.keep(key, &documents);
+    cached.insert(key, &documents);
     Ok(documents)
 }
 
-/// The live documents that a request's filter selects, which is JSON as [`parse`] takes it; all if it has none.
+/// The live documents that the filter of a request selects; all if the request has no filter. `filter`: see [`parse`].
 ///
 /// # Errors
 /// Those of [`parse`] and [`select`].
@@ -95,7 +94,7 @@ impl Evaluation<'_> {
     fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
         self.scope.check()?;
         match filter {
-            // Every part is evaluated even if nothing is left, so that every mistake is reported.
+            // All parts are evaluated, even once no document is left, so that a mistake in a later part is reported.
             Filter::All(parts) => intersect(parts.iter().map(|part| self.filter(part, source))),
             Filter::Any(parts) => self.any(parts, source),
             Filter::Not(part) => Ok(self.snapshot.documents() - self.filter(part, source)?),
@@ -131,7 +130,7 @@ impl Evaluation<'_> {
                     | self.meeting(filter, || Area::in_box(top_right, bottom_left))?)
             }
             Filter::GeoPolygon(Spanned { value, span }) => {
-                if !is_filterable_place(self.snapshot.settings(), "_geojson") {
+                if !is_geo_filterable(self.snapshot.settings(), "_geojson") {
                     return Err(self.not_filterable("_geojson", source, span));
                 }
                 let corners: Vec<GeoPoint> =
@@ -146,7 +145,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Source: vectors §9.1.
+    /// Documents with vectors of one embedder or all. Source: vectors §9.1.
     fn vectors(&self, names: &Spanned<Vec<Text>>, source: &str) -> Result<RoaringBitmap> {
         let refuse = |cause: &str| Err(self.mistake(self.scope.code, cause, source, &names.span));
         let texts: Vec<&str> = names.value.iter().map(|name| name.value.as_str()).collect();
@@ -162,7 +161,7 @@ impl Evaluation<'_> {
             |flags: &Flags, fragments: bool, number: Option<u8>| match texts.get(1..).unwrap_or_default() {
                 [] => Some(flags.embedded.clone()),
                 ["userProvided"] => Some(flags.user_provided.clone()),
-                // Vectors that no client sent were made, from fragments where there are any.
+                // An embedder with fragments makes every vector from them, and none from a template.
                 ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
                 ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
                 ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),
@@ -194,7 +193,7 @@ impl Evaluation<'_> {
         Ok(found & self.snapshot.documents())
     }
 
-    /// Alternatives that ask one field for equality are answered in one go: lists may be long.
+    /// Equality conditions on one field are answered together, because lists of them may be long.
     fn any(&self, parts: &[Filter], source: &str) -> Result<RoaringBitmap> {
         let mut found = RoaringBitmap::new();
         let mut equalities: HashMap<&str, Vec<&Text>> = HashMap::new();
@@ -239,7 +238,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Whether the settings allow `operator` on `field`.
+    /// # Errors
+    /// If the settings do not allow `operator` on `field`.
     fn check(&self, field: &Text, operator: &Operator, source: &str) -> Result<()> {
         let settings = self.snapshot.settings();
         let name = &field.value;
@@ -279,7 +279,7 @@ impl Evaluation<'_> {
 
     fn check_geo(&self, span: &Range<usize>, source: &str) -> Result<()> {
         let settings = self.snapshot.settings();
-        if ["_geo", "_geojson"].iter().any(|field| is_filterable_place(settings, field)) {
+        if ["_geo", "_geojson"].iter().any(|field| is_geo_filterable(settings, field)) {
             return Ok(());
         }
         Err(self.not_filterable("_geo", source, span))
@@ -291,9 +291,9 @@ impl Evaluation<'_> {
         self.mistake(self.scope.code, &cause, source, span)
     }
 
-    /// Documents whose shapes lie in an area; none where shapes are not filterable.
+    /// Documents whose shapes meet one of `areas`; none if shapes are not filterable.
     fn meeting(&self, filter: &Filter, areas: impl FnOnce() -> Vec<Area>) -> Result<RoaringBitmap> {
-        if !is_filterable_place(self.snapshot.settings(), "_geojson") {
+        if !is_geo_filterable(self.snapshot.settings(), "_geojson") {
             return Ok(RoaringBitmap::new());
         }
         self.columns.meeting(&areas(), &filter.to_string())
@@ -314,10 +314,10 @@ impl Evaluation<'_> {
     }
 
     fn mistake(&self, code: &'static str, cause: &str, source: &str, span: &Range<usize>) -> Error {
-        let place = filter_grammar::Error::locate(source, span);
+        let location = filter_grammar::Error::locate(source, span);
         let message = match self.scope.index_uid {
-            Some(uid) => format!("index `{uid}`: {cause}\n{place}"),
-            None => format!("{cause}\n{place}"),
+            Some(uid) => format!("index `{uid}`: {cause}\n{location}"),
+            None => format!("{cause}\n{location}"),
         };
         Error::user(code, message)
     }

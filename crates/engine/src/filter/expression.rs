@@ -7,18 +7,18 @@ use serde_json::Value as Json;
 use super::scope::{Features, Scope};
 use crate::error::{Context, Error, Result};
 
-/// A filter that parses, of which every operator is allowed.
+/// A filter that parses and uses only operators that are allowed.
 #[derive(Debug, Clone)]
 pub enum Expression {
-    /// All must hold.
+    /// Every part must hold.
     All(Vec<Expression>),
-    /// One must hold.
+    /// At least one part must hold.
     Any(Vec<Expression>),
-    /// One text.
+    /// A condition or several, written as one text.
     Text {
-        /// As given.
+        /// The text as given.
         source: Arc<str>,
-        /// As read.
+        /// The syntax tree of the text.
         tree: Arc<Filter>,
     },
 }
@@ -36,7 +36,7 @@ impl std::fmt::Display for Expression {
     }
 }
 
-/// Reads the `filter` of a request; None if it is null or blank.
+/// Reads the `filter` of a request; `None` if it is null or blank.
 ///
 /// # Errors
 /// The scope's code if it has the wrong shape or does not parse; `feature_not_enabled` if it needs a
@@ -77,7 +77,7 @@ pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
     Ok(if parts.is_empty() { None } else { Some(Expression::All(parts)) })
 }
 
-/// Whether a filter parses, whatever index it is meant for: a `FilterCheck` as UTF-8 JSON.
+/// Whether a filter parses, independent of any index. `request`: a `FilterCheck` as UTF-8 JSON.
 ///
 /// # Errors
 /// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
@@ -92,7 +92,7 @@ pub fn check(request: &[u8]) -> Result<()> {
         .map(|_| ())
 }
 
-/// `texts_left`: how many texts the filter may still hold.
+/// Reads one text; blank ones give `None`. `texts_left`: the number of operands that the rest of the filter may have.
 fn text(source: &str, scope: &Scope<'_>, texts_left: &mut usize) -> Result<Option<Expression>> {
     scope.check()?;
     let tree = filter_grammar::parse_within(source, texts_left)
@@ -116,8 +116,8 @@ fn check_features(tree: &Filter, source: &str, scope: &Scope<'_>) -> Result<()> 
             Err(disabled("using a vector filter", "multimodal", 846, source, span))
         }
         Filter::Foreign(Spanned { span, .. }) if features.foreign_keys => {
-            let place = filter_grammar::Error::locate(source, span);
-            Err(Error::user(scope.code, format!("`_foreign` is not supported\n{place}")))
+            let location = filter_grammar::Error::locate(source, span);
+            Err(Error::user(scope.code, format!("`_foreign` is not supported\n{location}")))
         }
         Filter::Foreign(Spanned { span, .. }) => {
             Err(disabled("using `_foreign` in a filter", "foreign keys", 873, source, span))

@@ -1,7 +1,7 @@
-//! Here is a filter, give me the documents that it selects.
+//! Here is a filter: which documents does it select?
 //!
-//! A filter arrives as JSON: an expression, or an array of expressions that must all hold, some of which
-//! may be arrays of expressions one of which must hold.
+//! A filter arrives as JSON: an expression, or an array of which every element must hold. An element is an expression,
+//! or an array of expressions of which one must hold.
 
 mod evaluate;
 mod expression;
@@ -10,7 +10,7 @@ mod scope;
 
 pub use evaluate::{passing, select};
 pub use expression::{Expression, check, parse};
-pub use rules::{Filterable, describe_filterable, features_of, is_filterable_place};
+pub use rules::{describe_filterable, features_of, is_geo_filterable};
 pub use scope::{Features, Scope};
 
 #[cfg(test)]

@@ -1,17 +1,14 @@
-//! Which fields can be filtered on.
+//! Here is a field: what do the settings allow a filter to do with it?
 
 use crate::fields::{is_same_or_below, matches_pattern};
 use crate::settings::{FilterOperators, FilterableFeatures, FilterableRule, Settings};
 
-/// What a plain entry of the list grants.
+/// Features of a field that `filterableAttributes` names without a rule of its own.
 const EVERYTHING: FilterableFeatures =
     FilterableFeatures { facet_search: true, filter: FilterOperators { equality: true, comparison: true } };
 
-/// What may be done with a field that some rule covers.
-pub type Filterable = FilterableFeatures;
-
-/// What the first rule that covers `field` allows; None if no rule does.
-pub fn features_of(settings: &Settings, field: &str) -> Option<Filterable> {
+/// The features that the first rule covering `field` allows; `None` if no rule covers it.
+pub fn features_of(settings: &Settings, field: &str) -> Option<FilterableFeatures> {
     settings.filterable_attributes.iter().find_map(|rule| match rule {
         FilterableRule::Field(name) => is_same_or_below(name, field).then_some(EVERYTHING),
         FilterableRule::Patterns { attribute_patterns, features } => {
@@ -20,16 +17,16 @@ pub fn features_of(settings: &Settings, field: &str) -> Option<Filterable> {
     })
 }
 
-/// Whether documents can be filtered by the place that `field`, `_geo` or `_geojson`, says they have.
-/// Patterns do not allow it.
-pub fn is_filterable_place(settings: &Settings, field: &str) -> bool {
+/// Whether documents can be filtered by the points or shapes in `field`, which is `_geo` or `_geojson`. Patterns do not
+/// allow it.
+pub fn is_geo_filterable(settings: &Settings, field: &str) -> bool {
     settings
         .filterable_attributes
         .iter()
         .any(|rule| matches!(rule, FilterableRule::Field(name) if name == field))
 }
 
-/// Ends a message about a field that is not filterable.
+/// Lists the filterable attributes, for the end of a message.
 pub fn describe_filterable(settings: &Settings) -> String {
     let mut names: Vec<&str> = settings
         .filterable_attributes

@@ -1,25 +1,25 @@
-//! Who asks for a filter, and what that allows.
+//! What a caller allows in a filter, and how mistakes in it are reported to the caller.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Who asks, which decides how mistakes are reported and what is allowed.
+/// The caller's part of a filter: what is allowed, and how mistakes are reported.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
-    /// Code of a filter that does not parse or names what cannot be filtered.
+    /// Code of the error for a filter that does not parse or names a field that is not filterable.
     pub code: &'static str,
-    /// Begins messages about the index; None where the route shows none.
+    /// Index that messages name; `None` for a route whose messages name none.
     pub index_uid: Option<&'a str>,
-    /// Operators of experimental features.
+    /// Experimental features that are switched on.
     pub features: Features,
-    /// Set once the filter is of no use any more.
+    /// Set when the client is gone, so that evaluation stops.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl Scope<'_> {
     /// # Errors
-    /// The filter is of no use any more: an internal error, which the server keeps to itself then.
+    /// Internal, once `stop` is set; the server does not report it, as the client is gone.
     pub(super) fn check(&self) -> Result<()> {
         match self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
@@ -30,16 +30,16 @@ impl Scope<'_> {
     }
 }
 
-/// Experimental features that allow operators.
+/// Experimental features that concern searches.
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Features {
-    /// `CONTAINS`.
+    /// Allows `CONTAINS`.
     pub contains_filter: bool,
-    /// Totals are cut at `maxTotalHits`; filters never look at it.
+    /// Cuts totals at `maxTotalHits`; filters do not depend on it.
     pub legacy_search: bool,
-    /// `_vectors … EXISTS`.
+    /// Allows `_vectors … EXISTS`.
     pub multimodal: bool,
-    /// `_foreign(…)` is refused as not supported, or as switched off.
+    /// Decides whether `_foreign(…)` is refused as not supported or as switched off.
     pub foreign_keys: bool,
 }
