@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::entry::Piece;
+use super::geo_fields::GeoFieldChecks;
 use super::primary_key;
-use super::special::Checks;
 use super::staged_batch::{StagedBatch, id_in};
 use crate::error::Result;
 use crate::facets::Columns;
@@ -16,9 +16,9 @@ use crate::vector::Remake;
 impl StagedBatch {
     /// Settings that give a field a meaning of its own ask for documents that suit it.
     pub(super) fn check_documents(&self, settings: &Settings) -> Result<()> {
-        let (before, after) = (Checks::new(&self.settings), Checks::new(settings));
+        let (before, after) = (GeoFieldChecks::new(&self.settings), GeoFieldChecks::new(settings));
         let has = |field: &str| self.fields.id(field).is_some();
-        let fresh = Checks {
+        let fresh = GeoFieldChecks {
             geo: after.geo && !before.geo && has("_geo"),
             geojson: after.geojson && !before.geojson && has("_geojson"),
         };

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::payload::Slice;
+use super::spool::Slice;
 
 /// What becomes of one document id.
 #[derive(Debug, Clone, Default)]

@@ -203,7 +203,7 @@ impl Visit<'_> {
             "_geojson" => self.columns.extend(shape_columns(value)),
             _ => {}
         }
-        if !super::special::is_well_formed(key, value) {
+        if !super::geo_fields::is_well_formed(key, value) {
             self.presence.push((Presence::Malformed, field));
         }
     }
@@ -324,7 +324,7 @@ impl Visit<'_> {
 fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let Value::Object(geo) = geo else { return Vec::new() };
     let columns = ["lat", "lng"].iter().filter_map(|key| {
-        let number = super::special::coordinate(geo.get(*key)?)?;
+        let number = super::geo_fields::coordinate(geo.get(*key)?)?;
         Some((Arc::from(format!("_geo.{key}")), ColumnValue::Number(number)))
     });
     columns.collect()

@@ -1,31 +1,35 @@
 //! The write path: a batch in, one commit out.
 
-mod apply;
 mod batch;
 mod batch_monitor;
 mod change_settings;
 mod cost;
+mod csv_body;
 mod docids;
 mod document_scanner;
 mod entries;
 mod entry;
 mod flatten;
+mod geo_fields;
+mod inspect;
 mod json;
 mod payload;
 mod pending_embeddings;
 mod preview;
 mod primary_key;
 mod put_documents;
-mod special;
 mod spill_allocator;
+mod spool;
 mod staged_batch;
+mod tasks;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
 pub use batch_monitor::{BatchMonitor, Level, ProgressGuard, Step};
 pub use cost::{Cost, cost_of, wants_column};
 pub use flatten::is_reserved;
-pub use payload::{Format, Payload, PayloadReport, inspect};
+pub use inspect::{PayloadReport, inspect};
+pub use payload::{Format, Payload};
 pub use spill_allocator::SpillAllocator;
 pub use staged_batch::StagedBatch;
 pub use write::{WriteOptions, layout, write};

@@ -12,10 +12,11 @@ use super::document_scanner::{DocumentScanner, Known};
 use super::entries::no_disk_space;
 use super::entry::{Entry, Piece};
 use super::flatten::each_path;
-use super::payload::{Payload, Spool};
+use super::geo_fields::GeoFieldChecks;
+use super::payload::Payload;
 use super::primary_key;
-use super::special::Checks;
 use super::spill_allocator::SpillAllocator;
+use super::spool::Spool;
 use super::staged_batch::StagedBatch;
 use crate::error::Result;
 use crate::fields::FieldMap;
@@ -36,7 +37,7 @@ impl StagedBatch {
         }
         let mut key = self.primary_key.clone().or_else(|| wanted_key.map(str::to_owned));
         let mut fields = Arc::clone(&self.fields);
-        let checks = Checks::new(&self.settings);
+        let checks = GeoFieldChecks::new(&self.settings);
         let spool = Spool::open(payload)?;
         let number = self.spools.len() as u32;
 
@@ -76,7 +77,7 @@ impl StagedBatch {
         })?;
 
         lacking.check()?;
-        spool.let_go(0..u64::MAX);
+        spool.release(0..u64::MAX);
         self.spools.push(spool);
         self.fields = fields;
         self.primary_key = key;

@@ -200,7 +200,7 @@ impl Part<'_> {
         if spool != known || place < behind {
             self.let_go = (spool, place);
         } else if place - behind > LET_GO_BYTES {
-            self.staged.spools[spool as usize].let_go(behind..place);
+            self.staged.spools[spool as usize].release(behind..place);
             self.let_go = (spool, place);
         }
     }

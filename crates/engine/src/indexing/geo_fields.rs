@@ -59,20 +59,20 @@ pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
 }
 
 /// Which special fields have to be well formed under the settings.
-pub struct Checks {
+pub struct GeoFieldChecks {
     /// `_geo`.
     pub geo: bool,
     /// `_geojson`.
     pub geojson: bool,
 }
 
-impl Checks {
+impl GeoFieldChecks {
     /// Those that the settings ask for.
     pub fn new(settings: &Settings) -> Self {
         Self {
-            geo: filter::is_filterable_place(settings, "_geo")
+            geo: filter::is_geo_filterable(settings, "_geo")
                 || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
-            geojson: filter::is_filterable_place(settings, "_geojson"),
+            geojson: filter::is_geo_filterable(settings, "_geojson"),
         }
     }
 
