@@ -195,7 +195,7 @@ impl Index {
                 let mut staged = StagedBatch::new(
                     &batch,
                     committed.map(|committed| committed.snapshot.clone()),
-                    BatchMonitor { asked: stop, ..self.monitor.clone() },
+                    BatchMonitor { call_stop: stop, ..self.monitor.clone() },
                 )?
                 .within(SpillAllocator::new(
                     &self.path,
@@ -240,14 +240,14 @@ impl Index {
         })
     }
 
-    /// What has to be embedded before a prepared batch is committed, a page as JSON; see [`StagedBatch::work`].
+    /// What has to be embedded before a prepared batch is committed, a page as JSON; see [`StagedBatch::pending_embeddings`].
     ///
     /// # Errors
     /// Internal.
     pub fn work(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
         let mut writing = self.writing();
         let page = match writing.get(ticket)? {
-            Prepared::StagedBatch(staged) => staged.work(from)?,
+            Prepared::StagedBatch(staged) => staged.pending_embeddings(from)?,
             Prepared::Done(_) => None,
         };
         page.map(|page| serde_json::to_vec(&page).context("a page cannot be written as JSON")).transpose()

@@ -1,5 +1,5 @@
 //! 1. Each operator selects the documents of the documented table.
-//! 2. Mistakes carry the scope's code, what is allowed and the place.
+//! 2. Mistakes carry the scope's code, what is allowed and the position in the text.
 //! 3. Rules decide which operators a field takes; the first that covers it decides alone.
 
 use serde_json::{Value as Json, json};

@@ -1,5 +1,4 @@
-//! What is asked of a commit, and what became of it. Shapes: `Batch` and `BatchReport` in
-//! `ts/engine/engine.ts`.
+//! A batch of tasks, and the report of its commit. Shapes: `Batch` and `BatchReport` in `ts/engine/engine.ts`.
 
 use std::collections::BTreeMap;
 
@@ -14,81 +13,81 @@ use crate::vector::Remake;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
-    /// Unique per instance and growing.
+    /// Unique per instance; later batches have greater ones.
     pub uid: u64,
-    /// Only for messages.
+    /// The index's uid, for messages.
     pub index_uid: String,
-    /// In order.
+    /// The tasks, in order.
     pub operations: Vec<Task>,
 }
 
-/// One task's part of a batch.
+/// A task of a batch.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Which task.
+    /// The task's uid.
     pub task_uid: u64,
-    /// What it does.
+    /// The operation that the task asks for.
     #[serde(flatten)]
     pub operation: Operation,
 }
 
-/// What a task does to an index.
+/// An operation of a task on an index.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Operation {
     /// Adds or changes documents.
     Documents {
-        /// Whole documents or top-level fields.
+        /// Whether documents are replaced or updated.
         method: Method,
-        /// Where they lie.
+        /// The body with the documents.
         payload: Payload,
-        /// As the request named it.
+        /// Primary key that the request names.
         primary_key: Option<String>,
-        /// Drops documents that are not in the index yet.
+        /// Ignores documents that are not in the index yet.
         skip_creation: bool,
-        /// How many, as far as is known; only for progress.
+        /// The number of documents as far as it is known, for progress.
         #[serde(default)]
         documents: u64,
     },
     /// Removes documents.
     DeleteByIds {
-        /// Unknown ones remove nothing.
+        /// Ids of the documents; unknown ids are ignored.
         ids: Vec<String>,
     },
     /// Removes documents.
     DeleteByFilter {
-        /// As the request had it.
+        /// The filter of the request.
         filter: Value,
     },
-    /// Replaces and removes documents, as a script has decided.
+    /// Replaces and removes documents as a script decided.
     Edit {
-        /// Whole documents; None replaces none.
+        /// The replacing documents; `None` replaces none.
         payload: Option<Payload>,
-        /// Ids to remove.
+        /// Ids of the documents to remove.
         deleted: Vec<String>,
-        /// Documents the script was run over.
+        /// The number of documents that the script ran over.
         edited_documents: u64,
     },
     /// Removes all documents.
     Clear,
     /// Replaces the settings.
     Settings {
-        /// Complete, as JSON.
+        /// Complete settings, as JSON.
         settings: String,
-        /// Embedders that have to look at their documents again.
+        /// Embedders whose vectors have to be made again.
         #[serde(default)]
         remakes: BTreeMap<String, Remake>,
     },
     /// Declares the primary key.
     PrimaryKey {
-        /// None changes nothing.
+        /// The primary key; `None` changes nothing.
         primary_key: Option<String>,
     },
 }
 
 impl Operation {
-    /// Documents it has to look at, as far as is known beforehand.
+    /// The number of documents that the operation reads, as far as it is known beforehand.
     pub fn documents(&self) -> u64 {
         match self {
             Self::Documents { documents, .. } => *documents,
@@ -99,61 +98,61 @@ impl Operation {
     }
 }
 
-/// What happens to a document that is there already.
+/// The way in which a document changes one of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Method {
-    /// It is swapped.
+    /// The new document replaces the old one.
     Replace,
-    /// Its top-level fields are overwritten one by one.
+    /// Top-level fields of the new document overwrite those of the old one.
     Update,
 }
 
-/// What a commit did; kept inside the commit.
+/// The report of a commit, which is stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchReport {
-    /// Which batch.
+    /// The batch's uid.
     pub batch_uid: u64,
-    /// Name of the index when the batch ran; None in commits of earlier versions.
+    /// The index's uid when the batch ran; `None` in commits of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_uid: Option<String>,
-    /// In order of the operations.
+    /// Outcomes in the order of the tasks.
     pub outcomes: Vec<Outcome>,
-    /// None until known.
+    /// Primary key after the commit; `None` until it is known.
     pub primary_key: Option<String>,
-    /// Documents in the index after the commit.
+    /// The number of documents after the commit.
     pub documents: u64,
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// Which task.
+    /// The task's uid.
     pub task_uid: u64,
-    /// Distinct ids of the payload.
+    /// The number of distinct ids in the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed_documents: Option<u64>,
-    /// Documents a script was run over.
+    /// The number of documents that a script ran over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_documents: Option<u64>,
-    /// Documents really removed.
+    /// The number of documents removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_documents: Option<u64>,
     /// Whether the index counts as changed.
     pub touched: bool,
-    /// Why it failed; then it left nothing behind.
+    /// The error of a failed task, which changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
 
-/// A user's mistake as it crosses boundaries.
+/// An error of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Of the API's table.
+    /// Code of the API's table.
     pub code: String,
-    /// Shown as is.
+    /// Message for users.
     pub message: String,
 }
 

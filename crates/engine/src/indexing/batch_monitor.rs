@@ -1,4 +1,4 @@
-//! Should the batch under way go on, and how far has it come?
+//! Here is a batch under way: should it go on, and how far has it come?
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 /// Lets callers stop a batch under way and read its progress.
 #[derive(Debug, Clone, Default)]
 pub struct BatchMonitor {
-    /// Set from outside: the batch is not to be gone on with.
+    /// Set to stop the batch under way.
     pub stop: Arc<AtomicBool>,
-    /// The same for one call, set by its caller even before the call begins.
-    pub asked: Option<Arc<AtomicBool>>,
-    /// Counted by the work.
+    /// Set by the caller of one call to stop it, possibly before it begins.
+    pub call_stop: Option<Arc<AtomicBool>>,
+    /// Counters of the batch under way.
     pub progress: Arc<Progress>,
 }
 
@@ -25,41 +25,43 @@ impl BatchMonitor {
     /// Internal, if the batch was stopped.
     pub fn next(&self) -> Result<()> {
         self.progress.finished.fetch_add(1, Ordering::Relaxed);
-        self.go_on()
+        self.check()
     }
 
+    /// Whether the batch may go on.
+    ///
     /// # Errors
     /// Internal, if the batch was stopped.
-    pub fn go_on(&self) -> Result<()> {
-        let is_asked = self.asked.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed));
-        match is_asked || self.stop.load(Ordering::Relaxed) {
+    pub fn check(&self) -> Result<()> {
+        let is_call_stopped = self.call_stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        match is_call_stopped || self.stop.load(Ordering::Relaxed) {
             true => Err(Error::internal("the batch was not written", "it was abandoned")),
             false => Ok(()),
         }
     }
 }
 
-/// Counters that other threads read while they change.
+/// Counters of a batch under way, which other threads read.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// One of [`STEPS`], counted from 1; 0: nothing is being done.
+    /// A [`Step`]; 0 if none is under way.
     step: AtomicU8,
     finished: AtomicU64,
     total: AtomicU64,
 }
 
-/// What is being done.
+/// A step of preparing or committing a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Documents are read, merged and checked.
     Reading = 1,
-    /// Documents are cut into words and written.
+    /// Documents are analysed and written.
     Indexing,
-    /// What was written becomes the newest commit.
+    /// The written segments become the newest commit.
     Committing,
 }
 
-/// By [`Step`]: what clients read, and its place in the call that takes it.
+/// By [`Step`]: its name for clients, and how many steps of its call come before it.
 const STEPS: [Level; 3] = [
     Level { current_step: "computing document changes", finished: 0, total: 1 },
     Level { current_step: "indexing", finished: 0, total: 2 },
@@ -76,16 +78,16 @@ pub struct Level {
 }
 
 impl Progress {
-    /// Begins a step of so many documents, 0 if they are not counted.
+    /// Begins a step. `documents`: their number, 0 if they are not counted.
     pub fn begin(&self, step: Step, documents: u64) {
-        // A reader in between sees no step, rather than the counters of two.
+        // A reader sees no step meanwhile, rather than counters of two steps.
         self.step.store(0, Ordering::SeqCst);
         self.finished.store(0, Ordering::SeqCst);
         self.total.store(documents, Ordering::SeqCst);
         self.step.store(step as u8, Ordering::SeqCst);
     }
 
-    /// The step turns out to have so many more documents.
+    /// Adds documents to the total of the step.
     pub fn expect(&self, documents: u64) {
         self.total.fetch_add(documents, Ordering::Relaxed);
     }
@@ -94,7 +96,7 @@ impl Progress {
         self.step.store(0, Ordering::SeqCst);
     }
 
-    /// What is being done, outermost first; None: nothing.
+    /// The step under way and its documents, outermost first; `None` if no step is under way.
     pub fn levels(&self) -> Option<Vec<Level>> {
         let (step, finished, total) = loop {
             let step = self.step.load(Ordering::SeqCst);
@@ -110,7 +112,7 @@ impl Progress {
     }
 }
 
-/// Ends the progress shown of a batch when it is dropped.
+/// Ends the step under way when it is dropped.
 pub struct ProgressGuard<'p>(pub &'p Progress);
 
 impl Drop for ProgressGuard<'_> {
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_shown_than_there_is() {
+    fn no_more_documents_are_shown_than_expected() {
         let monitor = BatchMonitor::default();
         monitor.progress.begin(Step::Indexing, 1);
         (0..3).for_each(|_| monitor.next().unwrap());

@@ -1,10 +1,10 @@
-//! A change of settings asks something of the documents that are there.
+//! Here are new settings: which documents do they refuse or change?
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::entry::Piece;
+use super::entry::Update;
 use super::geo_fields::GeoFieldChecks;
 use super::primary_key;
 use super::staged_batch::{StagedBatch, id_in};
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::vector::Remake;
 
 impl StagedBatch {
-    /// Settings that give a field a meaning of its own ask for documents that suit it.
+    /// Refuses settings that make use of a geographic field which a document holds malformed.
     pub(super) fn check_documents(&self, settings: &Settings) -> Result<()> {
         let (before, after) = (GeoFieldChecks::new(&self.settings), GeoFieldChecks::new(settings));
         let has = |field: &str| self.fields.id(field).is_some();
@@ -44,7 +44,7 @@ impl StagedBatch {
         Ok(())
     }
 
-    /// Documents give what a new embedder needs, and take back what one that goes has kept.
+    /// Gives new embedders the vectors that documents hold, and documents the vectors of removed embedders.
     pub(super) fn change_embedders(
         &mut self,
         settings: &Settings,
@@ -108,8 +108,8 @@ impl StagedBatch {
         }
         for (id, vectors) in returned {
             self.returned.push(vectors);
-            let piece = Piece::Vectors(self.returned.len() as u32 - 1);
-            self.touch(&id, Some(piece))?;
+            let update = Update::Vectors(self.returned.len() as u32 - 1);
+            self.touch(&id, Some(update))?;
         }
         Ok(())
     }

@@ -1,23 +1,23 @@
-//! What does a change of settings cost?
+//! Here is a change of settings: what has to be written again?
 
 use crate::fields::is_same_or_below;
 use crate::filter::features_of;
 use crate::settings::Settings;
 
-/// Work that a change of settings makes, the least first.
+/// The cost of a change of settings, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// A commit that changes no document.
     Metadata,
-    /// The same, and columns of long texts that the change asks for, read from stored documents.
+    /// A commit that changes no document; deferred columns that the change needs are made from stored documents.
     DeferredColumns,
-    /// Every document is written again: its text became other words.
+    /// Every document is written again, because its texts have other words now.
     Documents,
 }
 
-/// The work that leads from one to the other: that of the most expensive setting that differs.
+/// The cost of the most expensive setting that differs.
 ///
-/// Settings that are not listed decide how a query is read and answered, never what is written.
+/// Settings that are not listed change how queries are read and answered, never what is written.
 pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
     let rows = [
         (before.stop_words != after.stop_words, Cost::Documents),
@@ -33,7 +33,7 @@ pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
     rows.into_iter().filter(|(differs, _)| *differs).map(|(_, cost)| cost).max().unwrap_or(Cost::Metadata)
 }
 
-/// Whether a setting makes use of the column of `path`, so that long strings have to be in it.
+/// Whether a setting uses the column of `path`, so that long strings have to be in it.
 pub fn wants_column(settings: &Settings, path: &str) -> bool {
     let custom = settings
         .ranking_rules

@@ -66,7 +66,8 @@ impl CsvBody {
         Ok(document)
     }
 
-    /// Calls `take` with the name of each column and the value of its cell. `number` counts records from 1, for messages.
+    /// Calls `take` with the name of each column and the value of its cell. `number` counts records from 1, for
+    /// messages.
     ///
     /// # Errors
     /// `malformed_payload`, if a cell is not of its column's type.

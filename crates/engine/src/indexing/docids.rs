@@ -1,19 +1,22 @@
+//! Docids for new documents: the lowest that are free.
+
 use roaring::RoaringBitmap;
 
-/// Docids in use, and the lowest that is not.
+/// Docids in use, and the lowest docid that is free.
 #[derive(Clone, Default)]
-pub(super) struct Docids {
+pub(super) struct DocidAllocator {
     pub used: RoaringBitmap,
     lowest_free: u32,
 }
 
-impl Docids {
+impl DocidAllocator {
+    /// An allocator under which `used` docids are taken.
     pub fn new(used: RoaringBitmap) -> Self {
         let lowest_free = lowest_gap(&used);
         Self { used, lowest_free }
     }
 
-    /// Takes the lowest docid that is free.
+    /// Takes the lowest free docid.
     pub fn take(&mut self) -> u32 {
         while self.used.contains(self.lowest_free) {
             self.lowest_free += 1;
@@ -22,19 +25,19 @@ impl Docids {
         self.lowest_free
     }
 
-    /// Gives a docid back.
+    /// Frees a docid.
     pub fn free(&mut self, docid: u32) {
         self.used.remove(docid);
         self.lowest_free = self.lowest_free.min(docid);
     }
 }
 
-/// The lowest number that is not in a set, without walking it.
+/// The lowest number that is not in a set, found by bisection.
 fn lowest_gap(used: &RoaringBitmap) -> u32 {
     let (mut low, mut high) = (0, used.len() as u32);
     while low < high {
         let middle = low.midpoint(high);
-        // As many numbers up to here as there can be: no gap so far.
+        // If the set has `middle + 1` numbers up to `middle`, no number is missing there.
         if used.rank(middle) == u64::from(middle) + 1 { low = middle + 1 } else { high = middle }
     }
     low

@@ -1,8 +1,8 @@
-//! One walk over a document's text that builds nothing: is it well formed, are all its fields known, what is
-//! its id?
+//! Here is the text of a document: is it well formed, are all its fields known, and what is its id?
 //!
-//! Most documents of a body look like the one before, and then this is all there is to ask before they are
-//! written. Documents out of the ordinary are left to the slower path, which also words the errors.
+//! The scanner answers in one pass, without building the document. Most documents of a body have the fields of the one
+//! before, and need no other check before they are written. A document with an unknown field, a special one or an error
+//! is left to the slower path, which builds it and words the errors.
 
 use std::fmt;
 
@@ -13,22 +13,22 @@ use super::flatten::is_reserved;
 use super::primary_key;
 use crate::fields::{FieldMap, is_same_or_below};
 
-/// Refuses what [`serde_json::from_slice`] would refuse as an object, with the same error.
+/// Checks that a document is a well-formed object; errors are those of [`serde_json::from_slice`].
 pub fn check(document: &[u8]) -> serde_json::Result<()> {
     DocumentScanner::default().walk(document, None)
 }
 
-/// What is known before a document is read.
+/// The fields that are known before a document is read.
 #[derive(Clone, Copy)]
 pub struct Known<'f> {
     /// All fields so far.
     pub fields: &'f FieldMap,
-    /// Reserved fields whose values have to be looked at. Paths below other reserved fields are never fields.
+    /// Reserved fields whose values have to be checked. Paths below other reserved fields are never fields.
     pub looked_at: &'f [&'f str],
 }
 
 impl Known<'_> {
-    /// Whether there is nothing to do about a path of a document. `top`: it is one of its own keys.
+    /// Whether a path of a document needs no further check. `top`: the path is a key of the document itself.
     fn has(&self, path: &str, top: bool) -> bool {
         let is_known = || self.fields.id(path).is_some();
         if !is_reserved(path) {
@@ -38,24 +38,25 @@ impl Known<'_> {
     }
 }
 
-/// What is remembered from document to document.
+/// Scans documents one after another, and remembers the paths of the last ones.
 #[derive(Default)]
 pub struct DocumentScanner {
-    /// Paths in the order in which the last documents had them: most likely the next one has them too.
+    /// Known paths in the order of the last documents, which is likely the order of the next one.
     usual: Vec<Box<str>>,
-    /// Paths seen in this document.
+    /// The number of paths seen in this document.
     paths: usize,
     path: String,
     key: Option<Box<str>>,
-    /// Values under the key, and the last of them.
+    /// The number of values of the key, and the last value.
     ids: usize,
     id: Value,
+    /// Whether all paths so far need no further check.
     ordinary: bool,
 }
 
 impl DocumentScanner {
-    /// The id under `key` of a document with known fields only, none of which has to be looked at. None: ask
-    /// otherwise. From document to document, `known` may only grow.
+    /// The value of `key`, if it is a valid id and the document has known fields only, none of which has to be checked;
+    /// `None` leaves the document to the slower path. `known` may only grow from document to document.
     pub fn id(&mut self, document: &[u8], key: &str, known: &Known<'_>) -> Option<String> {
         if key.contains('.') {
             return None;
@@ -74,15 +75,15 @@ impl DocumentScanner {
 
     fn walk(&mut self, document: &[u8], known: Option<&Known<'_>>) -> serde_json::Result<()> {
         let mut json = serde_json::Deserializer::from_slice(document);
-        json.deserialize_map(Walk { survey: self, known, top: true })?;
+        json.deserialize_map(Walk { scanner: self, known, top: true })?;
         json.end()
     }
 
-    /// Takes note of the path the walk has come to.
+    /// Checks the current path.
     fn arrive(&mut self, known: &Known<'_>, top: bool) {
         let at = self.paths;
         self.paths += 1;
-        // A key with a dot in it and a path through an object may read the same, and only one of them be known.
+        // A key with a dot in it may read like a path through an object that is known; it is looked up by itself.
         let is_plain = !top || !self.path.contains('.');
         if is_plain && self.usual.get(at).is_some_and(|usual| **usual == *self.path) {
             return;
@@ -96,14 +97,14 @@ impl DocumentScanner {
     }
 }
 
-/// Documents with more fields than this are asked about one by one.
+/// So many paths are remembered; further ones are looked up in every document.
 const USUAL_MAX: usize = 1024;
 
 struct Walk<'s, 'f> {
-    survey: &'s mut DocumentScanner,
-    /// None: only whether it is well formed.
+    scanner: &'s mut DocumentScanner,
+    /// Known fields; `None` checks only that the document is well formed.
     known: Option<&'f Known<'f>>,
-    /// This is the document itself.
+    /// Whether the value is the document itself.
     top: bool,
 }
 
@@ -147,25 +148,25 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { survey, known, .. } = self;
-        while items.next_element_seed(Walk { survey, known, top: false })?.is_some() {}
+        let Self { scanner, known, .. } = self;
+        while items.next_element_seed(Walk { scanner, known, top: false })?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let Self { survey, known, top } = self;
-        let above = survey.path.len();
-        while entries.next_key_seed(Key { path: &mut survey.path, top })?.is_some() {
+        let Self { scanner, known, top } = self;
+        let above = scanner.path.len();
+        while entries.next_key_seed(Key { path: &mut scanner.path, top })?.is_some() {
             if let Some(known) = known {
-                survey.arrive(known, top);
+                scanner.arrive(known, top);
             }
-            if top && survey.key.as_deref() == Some(survey.path.as_str()) {
-                survey.ids += 1;
-                survey.id = entries.next_value()?;
+            if top && scanner.key.as_deref() == Some(scanner.path.as_str()) {
+                scanner.ids += 1;
+                scanner.id = entries.next_value()?;
             } else {
-                entries.next_value_seed(Walk { survey, known, top: false })?;
+                entries.next_value_seed(Walk { scanner, known, top: false })?;
             }
-            survey.path.truncate(above);
+            scanner.path.truncate(above);
         }
         Ok(())
     }
@@ -211,42 +212,42 @@ mod tests {
         FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "a.b"]).unwrap()
     }
 
-    fn id(survey: &mut DocumentScanner, document: &str, looked_at: &[&str]) -> Option<String> {
-        survey.id(document.as_bytes(), "id", &Known { fields: &fields(), looked_at })
+    fn id(scanner: &mut DocumentScanner, document: &str, looked_at: &[&str]) -> Option<String> {
+        scanner.id(document.as_bytes(), "id", &Known { fields: &fields(), looked_at })
     }
 
     #[test]
     fn an_ordinary_document_gives_its_id() {
-        let mut survey = DocumentScanner::default();
+        let mut scanner = DocumentScanner::default();
         for (document, id) in [
             (r#"{"id":7,"title":"x"}"#, "7"),
             (r#"{"title":null,"id":"a-b","cast":[{"name":"y"},{"name":[1.5,true]}]}"#, "a-b"),
             (r#" { "cast" : {"name":{}} , "id" : 18446744073709551615 } "#, "18446744073709551615"),
             (r#"{"\u0069d":1}"#, "1"),
         ] {
-            assert_eq!(super::tests::id(&mut survey, document, &[]).as_deref(), Some(id), "{document}");
+            assert_eq!(super::tests::id(&mut scanner, document, &[]).as_deref(), Some(id), "{document}");
         }
     }
 
     #[test]
-    fn reserved_fields_are_looked_at_only_where_somebody_asks() {
-        let mut survey = DocumentScanner::default();
-        let place = r#"{"id":7,"_geo":{"lat":1,"lng":{"deep":2}}}"#;
+    fn reserved_fields_are_checked_only_if_asked_for() {
+        let mut scanner = DocumentScanner::default();
+        let geo = r#"{"id":7,"_geo":{"lat":1,"lng":{"deep":2}}}"#;
         for _ in 0..2 {
-            assert_eq!(id(&mut survey, place, &["_vectors"]).as_deref(), Some("7"));
+            assert_eq!(id(&mut scanner, geo, &["_vectors"]).as_deref(), Some("7"));
         }
         let mut careful = DocumentScanner::default();
         for _ in 0..2 {
-            assert_eq!(id(&mut careful, place, &["_geo", "_vectors"]), None);
+            assert_eq!(id(&mut careful, geo, &["_geo", "_vectors"]), None);
             assert_eq!(id(&mut careful, r#"{"id":7,"_vectors":{}}"#, &["_vectors"]), None);
         }
-        // It reads like a known path, but is a key of its own that contains a dot.
-        assert_eq!(id(&mut survey, r#"{"id":7,"_geo":{},"_geo.lat":1}"#, &["_vectors"]), None);
+        // `_geo.lat` reads like a known path, but is a key with a dot in it.
+        assert_eq!(id(&mut scanner, r#"{"id":7,"_geo":{},"_geo.lat":1}"#, &["_vectors"]), None);
     }
 
     #[test]
-    fn whatever_is_out_of_the_ordinary_is_left_to_others() {
-        let mut survey = DocumentScanner::default();
+    fn documents_that_need_further_checks_give_no_id() {
+        let mut scanner = DocumentScanner::default();
         for document in [
             r#"{"id":7,"new":1}"#,
             r#"{"id":7,"cast":[{"new":1}]}"#,
@@ -260,13 +261,13 @@ mod tests {
             r#"{"id":7} x"#,
             "[]",
         ] {
-            // Twice, for what it remembers must not make it careless.
+            // Each twice: paths remembered from the first scan must not let the second one pass.
             for _ in 0..2 {
-                assert_eq!(id(&mut survey, document, &[]), None, "{document}");
+                assert_eq!(id(&mut scanner, document, &[]), None, "{document}");
             }
         }
         let known = Known { fields: &fields(), looked_at: &[] };
-        assert_eq!(survey.id(br#"{"a":{"b":1}}"#, "a.b", &known), None);
+        assert_eq!(scanner.id(br#"{"a":{"b":1}}"#, "a.b", &known), None);
     }
 
     #[test]

@@ -1,40 +1,40 @@
-//! What becomes of one document of a batch, and what it is made of.
+//! A document of a batch: its docids, and the updates that it is made of.
 
 use smallvec::SmallVec;
 
 use super::spool::Slice;
 
-/// What becomes of one document id.
+/// The changes that a batch makes to one document id.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
-    /// Its docid from here on; None: there is no such document any more.
+    /// Docid after the batch; `None` if the document is deleted.
     pub docid: Option<u32>,
-    /// Its docid in the base; None if it was not there.
+    /// Docid in the base; `None` if the base has no such document.
     pub base: Option<u32>,
-    /// Whether the first piece builds on the base document.
+    /// Whether the updates are applied to the document of the base.
     pub on_base: bool,
-    /// Pieces merged one after another.
-    pub pieces: SmallVec<[Piece; 1]>,
-    /// The last of [`StagedBatch::spools`] that had the id, counted from 1; 0: none had.
+    /// Updates, applied in order.
+    pub updates: SmallVec<[Update; 1]>,
+    /// The last of [`super::StagedBatch::spools`] that contained the id, counted from 1; 0 if none did.
     pub(super) seen_in: u32,
 }
 
-/// What a document is made of.
+/// A change to a document.
 #[derive(Debug, Clone, Copy)]
-pub enum Piece {
-    /// A document of a body.
+pub enum Update {
+    /// Fields from a document of a body.
     Body {
-        /// Which of [`StagedBatch::spools`].
+        /// Index of the body in [`super::StagedBatch::spools`].
         spool: u32,
-        /// Where in it.
+        /// The bytes of the document in the body.
         slice: Slice,
     },
-    /// Vectors it gets back: which of those the staged batch keeps.
+    /// Vectors that the document gets back from an embedder that is removed: their index in the staged batch.
     Vectors(u32),
 }
 
-impl Piece {
-    /// About how much there is to read, in bytes.
+impl Update {
+    /// The length of its JSON, in bytes; 0 if it comes from no body.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Body { slice, .. } => slice.bytes() as usize,

@@ -1,4 +1,4 @@
-//! Here is a document, give me everything that is written about it.
+//! Here is a document: which words, columns and presence terms does it have?
 
 use std::sync::Arc;
 
@@ -17,44 +17,44 @@ use crate::store::{ColumnValue, IndexedDocument, PackedText};
 /// Source: search §3.2.
 const FAR: u32 = 8;
 
-/// How documents of one commit are taken apart.
+/// The settings under which the documents of a commit are flattened.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// Cuts texts.
+    /// Splits texts into tokens.
     pub analyzer: &'a Analyzer,
-    /// Knows every path of every document of the commit.
+    /// Every path of every document of the commit.
     pub fields: &'a FieldMap,
-    /// Whether long strings at this path go to its column at once.
+    /// Whether long strings at a path are put into its column at once.
     pub wants_column: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// Takes documents apart, one after another. What they have in common is kept between them.
+/// Flattens documents, one after another. Terms that documents share are cached between them.
 pub struct Flattener<'a> {
     rules: Rules<'a>,
     terms: Terms,
-    /// Bytes of the words of the document before.
+    /// Bytes of the packed words of the last document, as the capacity for the next.
     packed_bytes: usize,
 }
 
-/// Terms that many documents share, so that each is spelt once.
+/// Terms that many documents share, so that each is formatted once.
 #[derive(Default)]
 struct Terms {
     presence: FxHashMap<(Presence, FieldId), Arc<str>>,
     lengths: FxHashMap<(FieldId, u8), Arc<str>>,
 }
 
-/// Whether words and values of `path` are kept out of the index, because it has its own treatment.
+/// Whether a path is reserved: its words and values are not indexed as those of other fields are.
 pub fn is_reserved(path: &str) -> bool {
     ["_geo", "_geojson", "_vectors"].iter().any(|name| is_same_or_below(name, path))
 }
 
 impl<'a> Flattener<'a> {
-    /// Nothing in common yet.
+    /// A flattener without cached terms.
     pub fn new(rules: Rules<'a>) -> Self {
         Self { rules, terms: Terms::default(), packed_bytes: 0 }
     }
 
-    /// Takes a document apart. `source` is what will be given back.
+    /// Flattens a document. `source`: its JSON, which is stored.
     ///
     /// # Errors
     /// Internal, if a path of the document is not in the field map.
@@ -116,13 +116,13 @@ impl Terms {
     }
 }
 
-/// decimal ‖ 0 ‖ suffix
+/// The term of a field's number of words: decimal ‖ 0 ‖ suffix of the field.
 fn length_term(words: u8, field: FieldId) -> String {
     let suffix = attribute_suffix(field).map(char::from);
     format!("{words}\0{}", String::from_iter(suffix))
 }
 
-/// Calls `take` with every path of a document, parents included. Reserved fields count by their own name.
+/// Calls `take` with every path of a document, parents included; of reserved fields, with their name alone.
 pub fn each_path(document: &Map<String, Value>, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     fn walk(value: &Value, path: &mut String, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match value {
@@ -151,7 +151,7 @@ pub fn each_path(document: &Map<String, Value>, take: &mut dyn FnMut(&str) -> Re
     Ok(())
 }
 
-/// Where a field's next word goes.
+/// The position of a field's next word.
 #[derive(Default)]
 struct Counter {
     position: u32,
@@ -159,7 +159,7 @@ struct Counter {
     stored: usize,
 }
 
-/// What a value lies in; decides whether the container itself takes a place.
+/// The container of a value. An array or object inside an object moves the position of words on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parent {
     Document,
@@ -172,13 +172,13 @@ struct Visit<'a> {
     path: String,
     counters: FxHashMap<FieldId, Counter>,
     text: PackedText,
-    /// As they come, some twice.
+    /// Presences in the order found, some of them twice.
     presence: Vec<(Presence, FieldId)>,
     columns: Vec<(Arc<str>, ColumnValue)>,
 }
 
 impl Visit<'_> {
-    /// Presence of the key at the current path.
+    /// Notes the presence of the field at the current path.
     fn mark(&mut self, field: FieldId, value: &Json<'_>) {
         self.presence.push((Presence::Exists, field));
         let empty = match value {
@@ -196,7 +196,7 @@ impl Visit<'_> {
         }
     }
 
-    /// A field with a meaning of its own.
+    /// Notes the value of a reserved field.
     fn reserved(&mut self, field: FieldId, key: &str, value: &Value) {
         match key {
             "_geo" => self.columns.extend(geo_columns(value)),
@@ -264,7 +264,7 @@ impl Visit<'_> {
         })
     }
 
-    /// Moves the field's counter on; every visit but the first does.
+    /// Moves a field's position on before a value, unless it is the field's first; gives the position.
     fn arrive(&mut self, field: FieldId) -> u32 {
         let counter = self.counters.entry(field).or_default();
         if counter.visited {
@@ -281,7 +281,7 @@ impl Visit<'_> {
         }
         let locales = self.of.analyzer.locales_of(&self.path);
         let (mut position, mut last, mut stored) = (start, start, 0);
-        // None until the first word: separators before it move nothing.
+        // `None` before the first word: separators there do not move its position.
         let mut step = None;
         let packed = &mut self.text;
         self.of.analyzer.each(text, locales, |token| match token.kind {
@@ -320,7 +320,7 @@ impl Visit<'_> {
     }
 }
 
-/// Latitude and longitude as columns; none if there is no location or it makes no sense.
+/// The latitude and longitude of a `_geo` as columns; those that are no numbers are left out.
 fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let Value::Object(geo) = geo else { return Vec::new() };
     let columns = ["lat", "lng"].iter().filter_map(|key| {

@@ -1,4 +1,4 @@
-//! Fields with a meaning of their own: are they well formed?
+//! Here are the geographic fields of a document: are they well formed? Source: documents §4.4–4.5.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::fields::is_same_or_below;
 use crate::filter;
 use crate::settings::Settings;
 
-/// A latitude or longitude: a finite number, or a string holding one.
+/// A latitude or longitude: a finite number, or a string with one.
 pub fn coordinate(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -18,7 +18,7 @@ pub fn coordinate(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-/// Whether the value of a reserved field is one it can have once a setting gives the field its meaning.
+/// Whether the value of a reserved field is well formed; settings that use the field refuse others.
 pub fn is_well_formed(field: &str, value: &Value) -> bool {
     match field {
         "_geo" => check_geo("", value).is_ok(),
@@ -27,7 +27,10 @@ pub fn is_well_formed(field: &str, value: &Value) -> bool {
     }
 }
 
-/// `_geo`: null, or exactly `lat` and `lng`. Checked where `_geo` is filterable or sortable.
+/// Checks `_geo`: null, or an object with exactly `lat` and `lng`. `id`: the document, for the message.
+///
+/// # Errors
+/// `invalid_document_geo_field`.
 pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
     let fault = match geo {
         Value::Null => return Ok(()),
@@ -48,7 +51,10 @@ pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
     Err(Error::user("invalid_document_geo_field", message))
 }
 
-/// `_geojson`: a geometry, feature or collection. Checked where `_geojson` is filterable.
+/// Checks `_geojson`: a geometry, feature or collection. `id`: the document, for the message.
+///
+/// # Errors
+/// `invalid_document_geo_field`.
 pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
     if shapes_of(shape).is_some() {
         return Ok(());
@@ -58,7 +64,7 @@ pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
     Err(Error::user("invalid_document_geo_field", message))
 }
 
-/// Which special fields have to be well formed under the settings.
+/// The geographic fields that have to be well formed under some settings.
 pub struct GeoFieldChecks {
     /// `_geo`.
     pub geo: bool,
@@ -67,7 +73,7 @@ pub struct GeoFieldChecks {
 }
 
 impl GeoFieldChecks {
-    /// Those that the settings ask for.
+    /// `_geo` is checked if it is filterable or sortable, `_geojson` if it is filterable.
     pub fn new(settings: &Settings) -> Self {
         Self {
             geo: filter::is_geo_filterable(settings, "_geo")
@@ -76,11 +82,11 @@ impl GeoFieldChecks {
         }
     }
 
-    /// Fields that have to be looked at before it is known whether a document will do.
+    /// Reserved fields of which a document has to be built to be checked.
     pub fn fields(&self) -> Vec<&'static str> {
-        let places = [("_geo", self.geo), ("_geojson", self.geojson)];
-        let places = places.into_iter().filter_map(|(name, checked)| checked.then_some(name));
-        places.chain(["_vectors"]).collect()
+        let fields = [("_geo", self.geo), ("_geojson", self.geojson)];
+        let fields = fields.into_iter().filter_map(|(name, checked)| checked.then_some(name));
+        fields.chain(["_vectors"]).collect()
     }
 
     /// Checks a document.

@@ -1,7 +1,7 @@
-//! A document as parsed, borrowing what it can from its text.
+//! A parsed document, borrowed from its text as far as possible.
 //!
-//! A body's documents are read once, taken apart and forgotten: owning every key and text of them would be most
-//! of the work. What it says, numbers and keys that come twice included, is what serde_json's own values say.
+//! The documents of a body are read once, flattened and dropped: copying their keys and texts would take most of that
+//! time. Numbers and repeated keys are read as serde_json's own values read them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,9 +21,9 @@ pub enum Json<'a> {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// Any number; what does not fit a float is null.
+    /// A number; numbers beyond the range of floats are null.
     Number(Number),
-    /// A text, borrowed unless it had escapes.
+    /// A string, borrowed unless it has escapes.
     String(Cow<'a, str>),
     /// A list.
     Array(Vec<Json<'a>>),
@@ -31,7 +31,7 @@ pub enum Json<'a> {
     Object(Object<'a>),
 }
 
-/// Keys in the order received, none twice: of several values the last one, in the place of the first.
+/// Keys in the order received, each once: a repeated key has its last value at its first position.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
@@ -41,7 +41,7 @@ impl<'a> Object<'a> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -59,7 +59,7 @@ impl<'a> Object<'a> {
         serde_json::to_vec(self).context("a document cannot be written as JSON")
     }
 
-    /// Keeps of every key the last value.
+    /// Removes repeated keys.
     fn without_repeats(mut self) -> Self {
         let repeats = if self.0.len() <= FEW {
             (1..self.0.len()).any(|at| self.0[..at].iter().any(|(key, _)| *key == self.0[at].0))
@@ -69,26 +69,26 @@ impl<'a> Object<'a> {
         if !repeats {
             return self;
         }
-        let mut places: HashMap<Cow<'a, str>, usize, RandomState> = HashMap::default();
-        let mut kept: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(self.0.len());
+        let mut indexes: HashMap<Cow<'a, str>, usize, RandomState> = HashMap::default();
+        let mut members: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(self.0.len());
         for (key, value) in self.0.drain(..) {
-            match places.get(&key) {
-                Some(&place) => kept[place].1 = value,
+            match indexes.get(&key) {
+                Some(&index) => members[index].1 = value,
                 None => {
-                    places.insert(key.clone(), kept.len());
-                    kept.push((key, value));
+                    indexes.insert(key.clone(), members.len());
+                    members.push((key, value));
                 }
             }
         }
-        Self(kept)
+        Self(members)
     }
 }
 
-/// So many keys are compared with each other faster than looked up.
+/// Up to so many keys are compared with each other faster than hashed.
 const FEW: usize = 24;
 
 impl Json<'_> {
-    /// The same, owned.
+    /// The value, owned.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -225,7 +225,7 @@ impl<'de> Visitor<'de> for AnyObject {
     }
 }
 
-/// A key, borrowed unless it had escapes.
+/// A key, borrowed unless it has escapes.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

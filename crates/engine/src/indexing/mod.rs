@@ -37,13 +37,13 @@ pub use write::{WriteOptions, layout, write};
 #[cfg(test)]
 mod tests;
 
-/// Learns all paths of a document.
+/// Adds all paths of a document to a field map.
 #[cfg(test)]
 fn each_path_of(document: &serde_json::Map<String, serde_json::Value>, fields: &mut crate::fields::FieldMap) {
     flatten::each_path(document, &mut |path| fields.insert(path).map(|_| ())).expect("few fields");
 }
 
-/// A document as it is written, with a column for each of its values.
+/// A document as it is written, with long strings in columns too.
 #[cfg(test)]
 pub fn document_for_tests(
     analyzer: &crate::analysis::Analyzer,

@@ -1,6 +1,6 @@
-//! Here is a batch that was prepared: which documents have to be embedded before it is committed?
+//! Here is a prepared batch: which documents have to be embedded before it is committed?
 //!
-//! In pages, so that no batch is in memory twice. Shape: `WorkPage` in `ts/engine/engine.ts`.
+//! The documents come in pages, so that their texts are not all in memory. Shape: `WorkPage` in `ts/engine/engine.ts`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,39 +14,41 @@ use crate::error::{Context, Error, Result};
 use crate::settings::Settings;
 use crate::vector::Want;
 
-/// Documents of one page. Source: requests of 10 texts, 40 of them at once.
+/// Documents of one page: enough for 40 concurrent requests to an embedder, of 10 texts each.
 const PAGE_ITEMS_MAX: usize = 400;
 
 /// Bytes of documents in one page; a single document may be longer.
 const PAGE_BYTES_MAX: usize = 8 << 20;
 
 impl StagedBatch {
-    /// The page that begins at `from`, which is `next` of the one before; None after the last one.
+    /// The page at the cursor `from`, which is `next` of the page before; the first page without one. `None` after the
+    /// last page.
     ///
     /// # Errors
-    /// Internal.
-    pub fn work(&self, from: Option<&str>) -> Result<Option<Value>> {
-        let (mut place, mut docid) = from.map(start).transpose()?.unwrap_or_default();
-        while let Some((embedder, wants)) = self.vectors.wants(place, docid) {
+    /// Internal, if `from` is not a cursor or a document cannot be read.
+    pub fn pending_embeddings(&self, from: Option<&str>) -> Result<Option<Value>> {
+        let (mut number, mut docid) = from.map(position).transpose()?.unwrap_or_default();
+        while let Some((embedder, wants)) = self.vectors.wants(number, docid) {
             let mut wants = wants.peekable();
             if wants.peek().is_some() {
-                return self.page(place, embedder, wants).map(Some);
+                return self.page(number, embedder, wants).map(Some);
             }
-            (place, docid) = (place + 1, 0);
+            (number, docid) = (number + 1, 0);
         }
         Ok(None)
     }
 
+    /// A page of documents of one embedder, which has this `number`.
     fn page<'w>(
         &self,
-        place: usize,
+        number: usize,
         embedder: &str,
         wants: impl Iterator<Item = (u32, &'w Want)>,
     ) -> Result<Value> {
         let by_docid: &HashMap<u32, CompactString> = self.by_docid.get_or_init(|| {
             self.entries.iter().filter_map(|(id, entry)| Some((entry.docid?, id.into()))).collect()
         });
-        let (mut items, mut bytes, mut next) = (Vec::new(), 0, (place + 1, 0));
+        let (mut items, mut bytes, mut next) = (Vec::new(), 0, (number + 1, 0));
         let mut shown: Option<&Arc<Settings>> = None;
         for (docid, want) in wants {
             let settings = match want {
@@ -55,7 +57,7 @@ impl StagedBatch {
             };
             let is_other = shown.is_some_and(|shown| !Arc::ptr_eq(shown, settings));
             if is_other || items.len() == PAGE_ITEMS_MAX || bytes > PAGE_BYTES_MAX {
-                next = (place, docid);
+                next = (number, docid);
                 break;
             }
             shown = Some(settings);
@@ -97,14 +99,15 @@ fn rendering(settings: &Settings, embedder: &str) -> Value {
     })
 }
 
-fn start(cursor: &str) -> Result<(usize, u32)> {
-    let wrong = || Error::internal("the work of a batch cannot be read", "there is no such page");
-    let (place, docid) = cursor.split_once(':').ok_or_else(wrong)?;
-    let context = "the work of a batch cannot be read";
-    Ok((place.parse().context(context)?, docid.parse().context(context)?))
+/// The number of the embedder and the docid of a cursor.
+fn position(cursor: &str) -> Result<(usize, u32)> {
+    let wrong = || Error::internal("pending embeddings cannot be read", "there is no such page");
+    let (number, docid) = cursor.split_once(':').ok_or_else(wrong)?;
+    let context = "pending embeddings cannot be read";
+    Ok((number.parse().context(context)?, docid.parse().context(context)?))
 }
 
-/// About how many bytes of JSON.
+/// The approximate length of a document as JSON, in bytes.
 fn weight(document: &Map<String, Value>) -> usize {
     fn of(value: &Value) -> usize {
         match value {

@@ -1,4 +1,4 @@
-//! A staged batch as readers would see it.
+//! Here is a staged batch: what would readers see if it were committed?
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot};
 
-/// The documents of a staged batch before it is written: the base under the staged batch's settings, and what changed.
+/// The documents after a staged batch: those of the base under the settings of the batch, and the changed ones.
 pub struct Preview {
-    /// None if nothing of it is left.
+    /// Documents of the base, including those that changed; `None` if all of them are deleted.
     pub base: Option<Snapshot>,
-    /// None if nothing changed.
+    /// Documents that the batch changes; `None` if it changes none.
     pub changed: Option<Snapshot>,
 }
 
-/// Shows a staged batch to readers. What changed is kept in memory.
+/// Makes snapshots of the documents after a staged batch. Changed documents are indexed in memory.
 pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     let parts = staged.parts();
     let base = staged.base.as_ref().filter(|_| !staged.cleared);

@@ -1,4 +1,4 @@
-//! Which field holds the document id, and what does it say?
+//! Here is a document: which field holds its id, and what is the id?
 
 use serde_json::{Map, Value};
 
@@ -32,13 +32,16 @@ pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
     }
 }
 
-/// The index has another primary key already.
+/// The error for a primary key that differs from the index's own.
 pub fn already_exists(index_uid: &str, stored: &str) -> Error {
     let message = format!("Index `{index_uid}`: Index already has a primary key: `{stored}`.");
     Error::user("index_primary_key_already_exists", message)
 }
 
 /// The id of `document` as text.
+///
+/// # Errors
+/// `missing_document_id` or `invalid_document_id`.
 pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String> {
     let mut found = Vec::new();
     collect(primary_key, document, &mut found);
@@ -62,7 +65,7 @@ pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String>
     }
 }
 
-/// Every way to read a dotted name: `a.b` is the key `a.b`, or `b` inside `a`.
+/// Collects the values of a dotted name in each way to read it: `a.b` is the key `a.b`, or `b` inside `a`.
 fn collect<'d>(name: &str, object: &'d Map<String, Value>, found: &mut Vec<&'d Value>) {
     found.extend(object.get(name));
     for (dot, _) in name.match_indices('.') {
@@ -73,6 +76,9 @@ fn collect<'d>(name: &str, object: &'d Map<String, Value>, found: &mut Vec<&'d V
 }
 
 /// A value as an id.
+///
+/// # Errors
+/// `invalid_document_id`.
 pub fn parse_id(value: &Value) -> Result<String> {
     match value {
         Value::String(text) if is_id(text) => Ok(text.clone()),
@@ -89,7 +95,7 @@ pub fn parse_id(value: &Value) -> Result<String> {
     }
 }
 
-/// Messages are stored with tasks: a document of megabytes shall not be.
+/// A document as part of a message, cut to 1000 bytes: messages are stored with tasks.
 fn shortened(value: &Value) -> String {
     const BYTES_MAX: usize = 1000;
     let text = value.to_string();

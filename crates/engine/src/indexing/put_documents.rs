@@ -1,4 +1,4 @@
-//! The documents of a body join a staged batch.
+//! Here is an uploaded body: how do its documents change the staged batch?
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::batch::{Method, Outcome};
 use super::document_scanner::{DocumentScanner, Known};
 use super::entries::no_disk_space;
-use super::entry::{Entry, Piece};
+use super::entry::{Entry, Update};
 use super::flatten::each_path;
 use super::geo_fields::GeoFieldChecks;
 use super::payload::Payload;
@@ -41,23 +41,23 @@ impl StagedBatch {
         let spool = Spool::open(payload)?;
         let number = self.spools.len() as u32;
 
-        // First everything is read, so that a fault in the last document undoes nothing.
-        let mut puts: SpillVec<(CompactString, Piece), SpillAllocator> =
+        // The whole body is read before anything changes, so that an error in its last document leaves nothing to undo.
+        let mut puts: SpillVec<(CompactString, Update), SpillAllocator> =
             SpillVec::new_in(self.spill().clone());
         let mut vectors: HashMap<CompactString, ChangedVectors> = HashMap::new();
-        // What documents ask of embedders, by their place in `puts`.
+        // Index into `puts` → what the document asks of embedders.
         let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
         let mut lacking = MissingVectors::default();
-        let mut survey = (!self.vectors.is_needed()).then(DocumentScanner::default);
+        let mut scanner = (!self.vectors.is_needed()).then(DocumentScanner::default);
         let looked_at = checks.fields();
         spool.each(&mut |slice| {
             self.monitor.next()?;
-            let piece = Piece::Body { spool: number, slice };
+            let update = Update::Body { spool: number, slice };
             puts.try_reserve(1).map_err(|error| no_disk_space(&error))?;
-            if let (Some(survey), Some(key), Some(json)) = (&mut survey, &key, spool.json(slice)?)
-                && let Some(id) = survey.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
+            if let (Some(scanner), Some(key), Some(json)) = (&mut scanner, &key, spool.json(slice)?)
+                && let Some(id) = scanner.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
             {
-                puts.push((id.into(), piece));
+                puts.push((id.into(), update));
                 return Ok(());
             }
             let document = spool.document(slice)?;
@@ -72,7 +72,7 @@ impl StagedBatch {
             if !asks.is_empty() {
                 asked.insert(puts.len(), asks);
             }
-            puts.push((id, piece));
+            puts.push((id, update));
             Ok(())
         })?;
 
@@ -83,11 +83,11 @@ impl StagedBatch {
         self.primary_key = key;
         self.entries.reserve(puts.len())?;
         let (mut distinct, mut unknown) = (0, HashSet::new());
-        for (place, (id, piece)) in puts.into_iter().enumerate() {
-            self.monitor.go_on()?;
-            let asks = asked.get(&place);
+        for (at, (id, update)) in puts.into_iter().enumerate() {
+            self.monitor.check()?;
+            let asks = asked.get(&at);
             let before = asks.map(|_| self.entry(&id)).transpose()?;
-            let put = self.put_piece(&id, piece, method, skip_creation)?;
+            let put = self.put_update(&id, update, method, skip_creation)?;
             if let (Some(before), Some(asks)) = (before, asks) {
                 self.ask(&id, before, asks);
             }
@@ -104,7 +104,8 @@ impl StagedBatch {
         Ok(Outcome { indexed_documents: Some(distinct), touched: true, ..Outcome::default() })
     }
 
-    /// Notes what a document of a body says of vectors, after what those before it said.
+    /// Notes the vectors of a document, and gives what it asks of embedders. `vectors`: those of earlier documents of
+    /// the body.
     fn read_vectors(
         &self,
         id: &str,
@@ -124,23 +125,23 @@ impl StagedBatch {
         if docid.is_none() && earlier.is_none() && skip_creation {
             return Ok(Vec::new());
         }
-        let standing = |name: &str| {
+        let current = |name: &str| {
             let staged = earlier.and_then(|staged| staged.get(name)).map(CurrentVectors::from);
             staged.or_else(|| self.vectors.current(name, docid?))
         };
         let is_new = docid.is_none() && earlier.is_none();
-        let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&standing) };
+        let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&current) };
         let reading = self.vectors.read(document, id, before, lacking)?;
         vectors.entry(id.into()).or_default().extend(reading.staged);
         Ok(reading.asked)
     }
 
-    /// Notes what a document that was just put asks of embedders; `before` is what it was.
+    /// Notes what a document asks of embedders. `before`: its entry before it was put.
     fn ask(&mut self, id: &str, before: Entry, asked: &[(u8, Asked)]) {
         let Some(docid) = self.entries.get(id).and_then(|entry| entry.docid) else { return };
         let earlier = &mut self.earlier;
         self.vectors.ask(docid, asked, &self.settings, || {
-            if before.on_base && before.pieces.is_empty() {
+            if before.on_base && before.updates.is_empty() {
                 return None;
             }
             earlier.push(before.clone());

@@ -1,8 +1,8 @@
 //! Memory for tables that may grow with an upload: up to a bound from the process, beyond it from files.
 //!
-//! What lies in a file is not anonymous memory: the system writes it out when it needs the room. The files have no
-//! name, so nothing of them outlives the process, and their blocks are there before they are mapped, so that a full
-//! disk is an error here and no signal later.
+//! Memory mapped from a file is not anonymous: the system writes it out when memory is short. The files have no name,
+//! so that they vanish with the process, and their disk space is allocated before they are mapped, so that a full disk
+//! is an error here and no signal later.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -23,33 +23,33 @@ pub struct SpillAllocator {
 }
 
 struct Inner {
-    /// Where files lie; the directory is there.
+    /// The directory of the files, which exists.
     directory: PathBuf,
-    /// Bytes of large pieces that the process gives.
+    /// The most bytes of large blocks from the process.
     bound: usize,
     taken: Mutex<Taken>,
 }
 
 #[derive(Default)]
 struct Taken {
-    /// Bytes of large pieces from the process.
+    /// Bytes of large blocks from the process.
     held: usize,
-    /// Pieces in files, by address.
+    /// Blocks in files, by address.
     mapped: HashMap<usize, MmapMut>,
 }
 
-/// Smaller pieces always come from the process, in bytes: a file each would cost more than it saves.
+/// Smaller blocks, in bytes, always come from the process: a file for each would cost more than it saves.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
 impl SpillAllocator {
-    /// `bound`: bytes from the process, beside small pieces. Files lie below `path` or, as long as it is not
-    /// there, in the first directory above it that is.
+    /// `bound`: the most bytes of large blocks from the process. Files lie in `path` or, while it does not exist, in
+    /// the nearest directory above it that does.
     pub fn new(path: &Path, bound: usize) -> Self {
         let directory = path.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
         Self { inner: Arc::new(Inner { directory: directory.to_owned(), bound, taken: Mutex::default() }) }
     }
 
-    /// Bytes of large pieces that the process has given.
+    /// Bytes of large blocks from the process now.
     pub fn held_bytes(&self) -> usize {
         self.taken().held
     }
@@ -58,7 +58,7 @@ impl SpillAllocator {
         self.inner.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the process gives a piece of `new` bytes in place of one of `old`; then it is counted.
+    /// Whether the bound allows a block of `new` bytes from the process in place of one of `old`; if so, it is counted.
     fn hold(&self, old: usize, new: usize) -> bool {
         let counted = |bytes: usize| if bytes < LARGE_BYTES_MIN { 0 } else { bytes };
         let mut taken = self.taken();
@@ -70,8 +70,8 @@ impl SpillAllocator {
         fits
     }
 
-    fn is_mapped(&self, piece: NonNull<u8>, bytes: usize) -> bool {
-        bytes >= LARGE_BYTES_MIN && self.taken().mapped.contains_key(&piece.addr().get())
+    fn is_mapped(&self, block: NonNull<u8>, bytes: usize) -> bool {
+        bytes >= LARGE_BYTES_MIN && self.taken().mapped.contains_key(&block.addr().get())
     }
 
     fn map(&self, bytes: usize) -> io::Result<NonNull<[u8]>> {
@@ -79,9 +79,9 @@ impl SpillAllocator {
         file.allocate(bytes as u64)?;
         // SAFETY: no other process can open a file without a name, so it is neither changed nor cut.
         let mut map = unsafe { memmap2::MmapOptions::new().len(bytes).map_mut(&file)? };
-        let piece = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
-        self.taken().mapped.insert(piece.addr().get(), map);
-        Ok(NonNull::slice_from_raw_parts(piece, bytes))
+        let block = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
+        self.taken().mapped.insert(block.addr().get(), map);
+        Ok(NonNull::slice_from_raw_parts(block, bytes))
     }
 }
 
@@ -106,34 +106,35 @@ unsafe impl Allocator for SpillAllocator {
         self.map(layout.size()).map_err(|_| AllocError)
     }
 
-    unsafe fn deallocate(&self, piece: NonNull<u8>, layout: Layout) {
-        if self.is_mapped(piece, layout.size()) {
-            let map = self.taken().mapped.remove(&piece.addr().get());
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        if self.is_mapped(block, layout.size()) {
+            let map = self.taken().mapped.remove(&block.addr().get());
             drop(map);
             return;
         }
         self.hold(layout.size(), 0);
-        // SAFETY: what is not mapped came from there, with this layout.
-        unsafe { Global.deallocate(piece, layout) }
+        // SAFETY: a block that is not mapped came from `Global`, with this layout.
+        unsafe { Global.deallocate(block, layout) }
     }
 
-    unsafe fn grow(&self, piece: NonNull<u8>, old: Layout, new: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        if !self.is_mapped(piece, old.size()) && self.hold(old.size(), new.size()) {
-            // SAFETY: what is not mapped came from there, with this layout; the caller keeps the rest.
-            let grown = unsafe { Global.grow(piece, old, new) };
+    unsafe fn grow(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        if !self.is_mapped(block, old.size()) && self.hold(old.size(), new.size()) {
+            // SAFETY: a block that is not mapped came from `Global`, with this layout; the caller upholds the contract
+            // of `grow`.
+            let grown = unsafe { Global.grow(block, old, new) };
             return grown.inspect_err(|_| _ = self.hold(new.size(), old.size()));
         }
         let grown = self.allocate(new)?;
-        // SAFETY: both are valid for the shorter length, and a new piece overlaps no other.
+        // SAFETY: both blocks are valid for the length of the old one, and a new block overlaps no other.
         unsafe {
-            piece.copy_to_nonoverlapping(grown.cast(), old.size());
-            self.deallocate(piece, old);
+            block.copy_to_nonoverlapping(grown.cast(), old.size());
+            self.deallocate(block, old);
         }
         Ok(grown)
     }
 }
 
-/// No system has smaller pages.
+/// The smallest page size of the systems that are supported, in bytes.
 const PAGE_BYTES_MIN: usize = 4096;
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_bound_lies_in_files_and_reads_the_same() {
+    fn blocks_beyond_the_bound_lie_in_files_and_read_the_same() {
         let directory = tempfile::tempdir().unwrap();
         let spill = SpillAllocator::new(&directory.path().join("not there yet"), 3 << 20);
         let mut one: Vec<u64, SpillAllocator> = Vec::new_in(spill.clone());
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_without_room_is_an_error() {
+    fn a_full_disk_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let spill = SpillAllocator::new(directory.path(), 0);
         let mut bytes: Vec<u8, SpillAllocator> = Vec::new_in(spill.clone());

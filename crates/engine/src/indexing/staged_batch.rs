@@ -1,5 +1,5 @@
-//! A batch merged and validated in memory, before its commit: the documents it leaves, their docids, and the pieces of
-//! uploads that each is made of.
+//! A batch merged and validated in memory, before its commit: the documents after it, their docids, and the updates
+//! that each is made of.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ use smallvec::SmallVec;
 
 use super::batch::{Batch, Method, Outcome};
 use super::batch_monitor::BatchMonitor;
-use super::docids::Docids;
+use super::docids::DocidAllocator;
 use super::entries::Entries;
-use super::entry::{Entry, Piece};
+use super::entry::{Entry, Update};
 use super::json::Object;
 use super::primary_key;
 use super::spill_allocator::SpillAllocator;
@@ -24,37 +24,37 @@ use crate::settings::Settings;
 use crate::store::{Snapshot, SnapshotParts};
 use crate::vector::{StagedVectors, Vectors};
 
-/// Everything a commit will change. Dropping it leaves no trace.
+/// All changes of a commit, before it is made. Dropping them leaves the index as it is.
 pub struct StagedBatch {
-    /// Batch it came from.
+    /// The batch.
     pub batch_uid: u64,
-    /// Commit it builds on; None for an index that has none.
+    /// The commit that the changes build on; `None` for an index without a commit.
     pub base: Option<Snapshot>,
-    /// All documents of `base` are gone, unless an entry says otherwise.
+    /// Whether the documents of `base` are deleted, except those that an entry has.
     pub cleared: bool,
-    /// What changes, by document id, in the order in which ids came, so that documents are written about as they lie in
+    /// Changes by document id, in the order in which ids came, so that documents are written roughly in the order of
     /// their bodies.
     pub entries: Entries,
-    /// All fields, those of new documents included.
+    /// All fields, including those of new documents.
     pub fields: Arc<FieldMap>,
-    /// Settings from here on.
+    /// Settings after the batch.
     pub settings: Arc<Settings>,
-    /// Primary key from here on.
+    /// Primary key after the batch.
     pub primary_key: Option<String>,
-    /// Bodies that pieces lie in.
+    /// Bodies that updates refer to.
     pub spools: Vec<Spool>,
-    /// How each task ended.
+    /// The outcome of each task so far.
     pub outcomes: Vec<Outcome>,
-    /// Vectors from here on.
+    /// Vectors after the batch.
     pub vectors: StagedVectors,
-    /// Vectors that documents get back from embedders that went, see [`Piece::Vectors`].
+    /// Vectors that documents get back from removed embedders, see [`Update::Vectors`].
     pub(super) returned: Vec<Map<String, Value>>,
-    /// Documents as they were when vectors were made of them, see [`crate::vector::Want`].
+    /// Documents as they were when their vectors were made, see [`crate::vector::Want`].
     pub(super) earlier: Vec<Entry>,
-    /// Ids by docid, made when they are first needed.
+    /// Docid → id of the documents that have an entry; built when it is first needed.
     pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
-    pub(super) docids: Docids,
-    /// Name of the index, for messages and the report.
+    pub(super) docids: DocidAllocator,
+    /// The index's uid, for messages and the report.
     pub index_uid: String,
     /// Stops the batch, and shows its progress.
     pub monitor: BatchMonitor,
@@ -62,7 +62,7 @@ pub struct StagedBatch {
 }
 
 impl StagedBatch {
-    /// Nothing changed yet.
+    /// A batch of which no task is carried out yet.
     ///
     /// # Errors
     /// Internal, if vectors of the base cannot be read.
@@ -86,24 +86,24 @@ impl StagedBatch {
             returned: Vec::new(),
             earlier: Vec::new(),
             by_docid: OnceLock::new(),
-            docids: Docids::new(used),
+            docids: DocidAllocator::new(used),
             index_uid: batch.index_uid.clone(),
             monitor,
             spill,
         })
     }
 
-    /// Has tables lie in `spill`, which is unbounded otherwise. Asked before anything is applied.
+    /// Puts tables into `spill`; without this they take unbounded memory. To be called before [`StagedBatch::apply`].
     pub fn within(self, spill: SpillAllocator) -> Self {
         Self { entries: Entries::new(&spill), spill, ..self }
     }
 
-    /// Where tables lie.
+    /// The allocator of tables.
     pub fn spill(&self) -> &SpillAllocator {
         &self.spill
     }
 
-    /// Fields, settings and primary key as they will be.
+    /// Fields, settings and primary key after the batch.
     pub fn parts(&self) -> SnapshotParts {
         SnapshotParts {
             fields: Arc::clone(&self.fields),
@@ -113,29 +113,29 @@ impl StagedBatch {
         }
     }
 
-    /// Documents there will be.
+    /// The number of documents after the batch.
     pub fn documents(&self) -> u64 {
         self.docids.used.len()
     }
 
-    /// Has a document written again, with `piece` if there is one.
-    pub(super) fn touch(&mut self, id: &str, piece: Option<Piece>) -> Result<()> {
+    /// Has a document written again, with `update` if there is one.
+    pub(super) fn touch(&mut self, id: &str, update: Option<Update>) -> Result<()> {
         if let Some(at) = self.find(id)? {
-            self.entries[at].pieces.extend(piece);
+            self.entries[at].updates.extend(update);
         }
         Ok(())
     }
 
-    /// The place of an id's entry, made from the base if there is none; None if neither the base nor the batch has the id.
+    /// The row of an id, added from the base if there is none; `None` if neither the base nor the batch has the id.
     pub(super) fn find(&mut self, id: &str) -> Result<Option<usize>> {
-        if let Some(at) = self.entries.place(id) {
+        if let Some(at) = self.entries.find(id) {
             return Ok(Some(at));
         }
         let entry = self.base_entry(id)?;
         entry.base.is_some().then(|| self.entries.add(id, entry)).transpose()
     }
 
-    /// What is there of an id now.
+    /// The entry of an id, or the one it would have.
     pub(super) fn entry(&self, id: &str) -> Result<Entry> {
         match self.entries.get(id) {
             Some(entry) => Ok(entry.clone()),
@@ -143,12 +143,12 @@ impl StagedBatch {
         }
     }
 
-    /// Adds a piece of the newest spool to what is known of an id, and says whether it is the first one of that
-    /// spool. None if there is no such document and none is to be made.
-    pub(super) fn put_piece(
+    /// Adds an update from the newest spool to an id. Gives whether it is the id's first update from that spool, or
+    /// `None` if there is no such document and `skip_creation` forbids to create it.
+    pub(super) fn put_update(
         &mut self,
         id: &str,
-        piece: Piece,
+        update: Update,
         method: Method,
         skip_creation: bool,
     ) -> Result<Option<bool>> {
@@ -169,13 +169,13 @@ impl StagedBatch {
         }
         if is_new || method == Method::Replace {
             entry.on_base = false;
-            entry.pieces.clear();
+            entry.updates.clear();
         }
-        entry.pieces.push(piece);
+        entry.updates.push(update);
         Ok(Some(is_first))
     }
 
-    /// What the base says about an id that has no entry.
+    /// The entry of an id that the batch has not changed.
     pub(super) fn base_entry(&self, id: &str) -> Result<Entry> {
         let base = match &self.base {
             Some(base) if !self.cleared => base.docid_of(id)?,
@@ -190,7 +190,7 @@ impl StagedBatch {
         let entry = &mut self.entries[at];
         let docid = entry.docid.take();
         entry.on_base = false;
-        entry.pieces = SmallVec::new();
+        entry.updates = SmallVec::new();
         if entry.base.is_none() {
             self.entries.remove(at);
         }
@@ -201,15 +201,15 @@ impl StagedBatch {
         Ok(docid.is_some())
     }
 
-    /// About what it takes, in bytes, beside vectors and what lies in files.
+    /// Memory of tables in bytes, without vectors and without blocks that lie in files.
     pub fn memory_bytes(&self) -> usize {
         self.spill.held_bytes()
     }
 
-    /// The same as [`StagedBatch::merged`] for a document that is one object of one body, which most are; None for any
-    /// other.
+    /// The document of [`StagedBatch::merged`], borrowed from its body; `None` unless it is a single object of a body,
+    /// as most documents are.
     pub fn plain(&self, entry: &Entry) -> Result<Option<Object<'_>>> {
-        let &[Piece::Body { spool, slice }] = entry.pieces.as_slice() else { return Ok(None) };
+        let &[Update::Body { spool, slice }] = entry.updates.as_slice() else { return Ok(None) };
         if entry.on_base {
             return Ok(None);
         }
@@ -217,29 +217,29 @@ impl StagedBatch {
         Ok(object.filter(|object| !object.has("_vectors")))
     }
 
-    /// The document an entry stands for, from here on.
+    /// The document of an entry after the batch.
     pub fn merged(&self, entry: &Entry) -> Result<Map<String, Value>> {
         let mut document = match (&self.base, entry.base) {
             (Some(base), Some(docid)) if entry.on_base => base.document(docid)?.unwrap_or_default(),
             _ => Map::new(),
         };
-        let mut pieces = entry.pieces.iter();
+        let mut updates = entry.updates.iter();
         if document.is_empty()
-            && let Some(first) = pieces.next()
+            && let Some(first) = updates.next()
         {
-            document = self.piece(first)?;
+            document = self.fields_of(first)?;
         }
-        for piece in pieces {
-            merge(&mut document, self.piece(piece)?);
+        for update in updates {
+            merge(&mut document, self.fields_of(update)?);
         }
         self.vectors.strip(&mut document);
         Ok(document)
     }
 
-    fn piece(&self, piece: &Piece) -> Result<Map<String, Value>> {
-        match *piece {
-            Piece::Body { spool, slice } => self.spools[spool as usize].document(slice),
-            Piece::Vectors(which) => {
+    fn fields_of(&self, update: &Update) -> Result<Map<String, Value>> {
+        match *update {
+            Update::Body { spool, slice } => self.spools[spool as usize].document(slice),
+            Update::Vectors(which) => {
                 let vectors = self.returned[which as usize].clone();
                 Ok(Map::from_iter([("_vectors".to_owned(), Value::Object(vectors))]))
             }
@@ -247,14 +247,14 @@ impl StagedBatch {
     }
 }
 
-/// The document id behind a docid of a snapshot.
+/// The document id of a docid of a snapshot.
 pub fn id_in(snapshot: &Snapshot, docid: u32) -> Result<String> {
     let document = snapshot.document(docid)?.unwrap_or_default();
     primary_key::id_of(snapshot.primary_key().unwrap_or_default(), &document)
         .map_err(|source| Error::internal(format!("document {docid} has lost its id"), source))
 }
 
-/// Top-level fields overwrite; of `_vectors`, embedders do.
+/// Overwrites top-level fields; within `_vectors`, overwrites embedders.
 fn merge(document: &mut Map<String, Value>, update: Map<String, Value>) {
     for (key, value) in update {
         match (document.get_mut(&key), value) {

@@ -1,11 +1,11 @@
-//! The tasks of a batch, carried out one after another.
+//! Here is a batch: what does each of its tasks change?
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::batch::{Batch, Failure, Method, Operation, Outcome};
-use super::docids::Docids;
+use super::docids::DocidAllocator;
 use super::preview::preview;
 use super::primary_key;
 use super::staged_batch::{StagedBatch, id_in};
@@ -17,7 +17,7 @@ impl StagedBatch {
     /// Carries out the tasks of a batch, one after another. A task that fails changes nothing.
     ///
     /// # Errors
-    /// Only internal ones, that it was told to stop among them; mistakes of users are in the outcomes.
+    /// Internal, also if the batch was told to stop. Mistakes of users are in the outcomes.
     pub fn apply(&mut self, batch: Batch) -> Result<()> {
         for task in batch.operations {
             let nothing = nothing_done(&task.operation);
@@ -65,7 +65,7 @@ impl StagedBatch {
                 let removed = self.documents();
                 self.cleared = true;
                 self.entries.clear();
-                self.docids = Docids::default();
+                self.docids = DocidAllocator::default();
                 self.vectors.clear();
                 Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
             }
@@ -92,7 +92,7 @@ impl StagedBatch {
         Ok(Outcome { touched: true, ..Outcome::default() })
     }
 
-    /// Ids of the documents, as they are now, that a filter matches.
+    /// Ids of the documents that a filter matches, with all changes of earlier tasks.
     fn ids_matching(&self, filter: &Value) -> Result<Vec<String>> {
         // The route has already refused what needs a feature that is off.
         let features =
@@ -105,7 +105,7 @@ impl StagedBatch {
         if let Some(base) = &preview.base {
             for docid in filter::select(base, &expression, &scope)?.iter() {
                 let id = id_in(base, docid)?;
-                // Those with an entry have changed: the other half of the preview shows how.
+                // The preview of changed documents decides about documents with an entry.
                 if !self.entries.contains(&id) {
                     ids.push(id);
                 }
@@ -120,7 +120,7 @@ impl StagedBatch {
     }
 }
 
-/// Counters of a task that failed.
+/// The outcome of a task that failed, without its error.
 fn nothing_done(operation: &Operation) -> Outcome {
     match operation {
         Operation::Documents { .. } => Outcome { indexed_documents: Some(0), ..Outcome::default() },

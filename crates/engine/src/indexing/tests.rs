@@ -1,4 +1,4 @@
-//! 1. Words take the places of search §3.2, whatever they are nested in.
+//! 1. Words take the positions of search §3.2, whatever they are nested in.
 //! 2. A commit is all or nothing, and is applied once.
 //! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
 
@@ -30,7 +30,7 @@ fn flatten(settings: &Settings, document: Value) -> (IndexedDocument, FieldMap) 
 }
 
 /// `field: word@position …`, fields in order of appearance.
-fn places(settings: &Settings, document: Value) -> String {
+fn positions(settings: &Settings, document: Value) -> String {
     let (document, fields) = flatten(settings, document);
     let mut drawn: Vec<String> = Vec::new();
     for (field, name) in fields.iter() {
@@ -67,7 +67,7 @@ fn words_take_the_recorded_places() {
         (json!({"_geo": {"lat": 1, "lng": 2}, "t": "x"}), "t: x@0"),
     ];
     for (document, expected) in cases {
-        assert_eq!(places(&Settings::default(), document.clone()), expected, "{document}");
+        assert_eq!(positions(&Settings::default(), document.clone()), expected, "{document}");
     }
 }
 
@@ -75,7 +75,7 @@ fn words_take_the_recorded_places() {
 fn stop_words_take_places_and_leave_no_word() {
     let settings = Settings { stop_words: vec!["the".to_owned()], ..Settings::default() };
     assert_eq!(
-        places(&settings, json!({"t": "Stop the world. The end, my friend"})),
+        positions(&settings, json!({"t": "Stop the world. The end, my friend"})),
         "t: stop@0 world@2 the@10 end@11 my@19 friend@20"
     );
 }
@@ -83,7 +83,7 @@ fn stop_words_take_places_and_leave_no_word() {
 #[test]
 fn words_beyond_the_last_place_and_too_long_ones_are_left_out() {
     let long = "w".repeat(251);
-    assert_eq!(places(&Settings::default(), json!({"t": format!("a {long} b")})), "t: a@0 b@2");
+    assert_eq!(positions(&Settings::default(), json!({"t": format!("a {long} b")})), "t: a@0 b@2");
     let many = vec!["x"; 10_000];
     let (document, _) = flatten(&Settings::default(), json!({ "t": many }));
     let words = document.text.words();

@@ -1,4 +1,4 @@
-//! A staged batch becomes segments.
+//! Here is a staged batch: write its documents as segments.
 
 use allocator_api2::vec::Vec as SpillVec;
 use roaring::RoaringBitmap;
@@ -6,7 +6,7 @@ use roaring::RoaringBitmap;
 use super::batch_monitor::Step;
 use super::cost::{Cost, cost_of, wants_column};
 use super::entries::no_disk_space;
-use super::entry::Piece;
+use super::entry::Update;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::spill_allocator::SpillAllocator;
@@ -16,20 +16,20 @@ use crate::error::Result;
 use crate::store::{Change, IndexedDocument, Layout, SegmentBuilder, Spill};
 use crate::threads::in_parallel;
 
-/// Fewer documents are not worth a thread.
+/// A thread gets at least so many documents; starting one takes longer than indexing fewer.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
 
-/// Memory for segments without which another thread is not worth it.
+/// A thread gets at least so much memory, in bytes: with less it would write many small segments.
 const BYTES_PER_THREAD_MIN: usize = 8_000_000;
 
-/// What a segment being built may always take beside its empty tables, in bytes: whatever the bound, it is not given up
-/// for a few documents.
+/// Memory that a segment being built may always take beside its empty tables, in bytes, so that no segment is finished
+/// after a few documents.
 const BYTES_PER_SEGMENT_MIN: usize = 4_000_000;
 
-/// How often a segment being built is asked what it takes.
+/// The memory of a segment being built is measured once per so many documents.
 const DOCUMENTS_PER_CHECK: usize = 32;
 
-/// At most this many bytes of tables for a byte of JSON, so that a small batch does not get large ones.
+/// Bytes of tables per byte of JSON at most, so that a small batch does not allocate large tables.
 const MEMORY_PER_BYTE: usize = 8;
 
 /// The layout of every new segment.
@@ -37,65 +37,64 @@ pub fn layout() -> Layout {
     Layout::newest()
 }
 
-/// What writing may use.
+/// Resources for writing segments.
 pub struct WriteOptions {
     /// Threads that analyse and build segments.
     pub threads: usize,
     /// Memory for all segments being built together, in bytes.
     pub memory_bytes: usize,
-    /// Where segments go. Its `stop` is set from outside once the outcome is of no use any more.
+    /// The directory of segments. Its `stop` is set when the batch is abandoned.
     pub spill: Spill,
 }
 
 impl StagedBatch {
-    /// Whether every document has to be written again.
+    /// Whether new settings require to write every document again.
     fn needs_reindexing(&self) -> bool {
         self.base.as_ref().is_some_and(|base| cost_of(base.settings(), &self.settings) == Cost::Documents)
     }
 }
 
-/// One document to write.
+/// Where the content of a document to write comes from.
 #[derive(Debug, Clone, Copy)]
-enum Work {
-    /// The entry at this place.
-    Changed(u32),
-    /// The document of the base, under other settings.
-    Again,
+enum Source {
+    /// The entry of this row.
+    Entry(u32),
+    /// The base; the document is written again under other settings.
+    Base,
 }
 
-/// Writes everything a staged batch changes as new segments, in ascending docids. Nothing is visible before they are
-/// committed, and nothing stays if they never are.
+/// Writes the documents that a staged batch changes as new segments, in ascending docids. They are invisible until they
+/// are committed, and files of segments that never are committed are removed.
 pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> Result<Change> {
-    let again = staged.needs_reindexing();
-    let cleared = staged.cleared || again;
+    let reindexes = staged.needs_reindexing();
+    let cleared = staged.cleared || reindexes;
     let mut change = Change { cleared, ..Change::default() };
-    let mut work: SpillVec<(u32, Work), SpillAllocator> = SpillVec::new_in(staged.spill().clone());
-    work.try_reserve(staged.entries.len()).map_err(|error| no_disk_space(&error))?;
-    for (place, entry) in (0..).zip(staged.entries.values()) {
+    let mut documents: SpillVec<(u32, Source), SpillAllocator> = SpillVec::new_in(staged.spill().clone());
+    documents.try_reserve(staged.entries.len()).map_err(|error| no_disk_space(&error))?;
+    for (row, entry) in (0..).zip(staged.entries.values()) {
         match entry.docid {
-            Some(docid) => work.push((docid, Work::Changed(place))),
+            Some(docid) => documents.push((docid, Source::Entry(row))),
             None => change.deleted.extend(entry.base),
         }
     }
-    if let (true, false, Some(base)) = (again, staged.cleared, &staged.base) {
+    if let (true, false, Some(base)) = (reindexes, staged.cleared, &staged.base) {
         let replaced: RoaringBitmap = staged.entries.values().filter_map(|entry| entry.base).collect();
-        let kept = base.documents() - replaced;
-        work.try_reserve(kept.len() as usize).map_err(|error| no_disk_space(&error))?;
-        work.extend(kept.into_iter().map(|docid| (docid, Work::Again)));
+        let unchanged = base.documents() - replaced;
+        documents.try_reserve(unchanged.len() as usize).map_err(|error| no_disk_space(&error))?;
+        documents.extend(unchanged.into_iter().map(|docid| (docid, Source::Base)));
     }
-    work.sort_unstable_by_key(|(docid, _)| *docid);
-    staged.monitor.progress.begin(Step::Indexing, work.len() as u64);
+    documents.sort_unstable_by_key(|(docid, _)| *docid);
+    staged.monitor.progress.begin(Step::Indexing, documents.len() as u64);
 
     let analyzer = Analyzer::new(&staged.settings)?;
     let wants = |path: &str| wants_column(&staged.settings, path);
     let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
-    // Threads that have little memory each would write many small segments.
     let threads = options.threads.min(options.memory_bytes / BYTES_PER_THREAD_MIN).max(1);
-    let parts = split(staged, &work, threads);
-    let memory_bytes = options.memory_bytes / parts.len().max(1);
-    let part = |work: &[(u32, Work)]| {
+    let shares = split(staged, &documents, threads);
+    let memory_bytes = options.memory_bytes / shares.len().max(1);
+    let write = |documents: &[(u32, Source)]| {
         let flattener = Flattener::new(rules);
-        Part {
+        SegmentWriter {
             staged,
             layout,
             options,
@@ -103,42 +102,42 @@ pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> R
             memory_bytes,
             cleared,
             deleted: RoaringBitmap::new(),
-            let_go: (0, 0),
+            released: (0, 0),
         }
-        .write(work)
+        .write(documents)
     };
-    for part in in_parallel(&parts, |work| part(work)) {
-        let part = part?;
-        change.added.extend(part.added);
-        change.deleted |= part.deleted;
+    for written in in_parallel(&shares, |documents| write(documents)) {
+        let written = written?;
+        change.added.extend(written.added);
+        change.deleted |= written.deleted;
     }
     Ok(change)
 }
 
-/// Documents of one thread, which become segments of their own.
-struct Part<'a> {
+/// Writes the documents of one thread as segments of their own.
+struct SegmentWriter<'a> {
     staged: &'a StagedBatch,
     layout: &'a Layout,
     options: &'a WriteOptions,
     flattener: Flattener<'a>,
     memory_bytes: usize,
     cleared: bool,
-    /// Docids of documents that were replaced.
+    /// Docids in the base of documents that were replaced.
     deleted: RoaringBitmap,
-    /// A body, and up to where it was let go.
-    let_go: (u32, u64),
+    /// The last body that was read, and the offset up to which its memory was released.
+    released: (u32, u64),
 }
 
-impl Part<'_> {
-    fn write(mut self, all: &[(u32, Work)]) -> Result<Change> {
+impl SegmentWriter<'_> {
+    fn write(mut self, documents: &[(u32, Source)]) -> Result<Change> {
         let mut added = Vec::new();
         let (mut builder, mut empty_bytes) = (None, 0);
-        let mut weight = weight_of_all(self.staged, all);
-        for (number, &(docid, work)) in all.iter().enumerate() {
+        let mut weight = weight_of_all(self.staged, documents);
+        for (number, &(docid, source)) in documents.iter().enumerate() {
             self.staged.monitor.next()?;
             let rest = weight;
-            weight -= weight_of(self.staged, work);
-            let Some(document) = self.flatten(docid, work)? else { continue };
+            weight -= weight_of(self.staged, source);
+            let Some(document) = self.flatten(docid, source)? else { continue };
             let building = match &mut builder {
                 Some(building) => building,
                 None => {
@@ -159,19 +158,19 @@ impl Part<'_> {
         Ok(Change { added, deleted: self.deleted, cleared: false })
     }
 
-    /// None if the document did not change.
-    fn flatten(&mut self, docid: u32, work: Work) -> Result<Option<IndexedDocument>> {
+    /// The document as it is indexed; `None` if it did not change.
+    fn flatten(&mut self, docid: u32, source: Source) -> Result<Option<IndexedDocument>> {
         let staged = self.staged;
-        let place = match work {
-            Work::Changed(place) => place as usize,
-            Work::Again => {
+        let row = match source {
+            Source::Entry(row) => row as usize,
+            Source::Base => {
                 let Some(base) = &staged.base else { return Ok(None) };
                 let document = base.document(docid)?.unwrap_or_default();
                 let (id, document) = (id_in(base, docid)?, Object::from(&document));
                 return self.flattener.flatten(docid, &id, &document, document.to_source()?).map(Some);
             }
         };
-        let (id, entry) = staged.entries.row(place);
+        let (id, entry) = staged.entries.row(row);
         let merged;
         let document = match staged.plain(entry)? {
             Some(document) => document,
@@ -181,8 +180,8 @@ impl Part<'_> {
             }
         };
         let source = document.to_source()?;
-        if let Some(&Piece::Body { spool, slice }) = entry.pieces.last() {
-            self.read_past(spool, slice.start());
+        if let Some(&Update::Body { spool, slice }) = entry.updates.last() {
+            self.release_before(spool, slice.start());
         }
         if let (Some(base), false) = (entry.base, self.cleared) {
             if base == docid && is_unchanged(staged, docid, &source)? {
@@ -193,55 +192,60 @@ impl Part<'_> {
         self.flattener.flatten(docid, id, &document, source).map(Some)
     }
 
-    /// Documents are written about in the order in which they lie in their bodies, so what lies before this one is
-    /// hardly needed any more.
-    fn read_past(&mut self, spool: u32, place: u64) {
-        let (known, behind) = self.let_go;
-        if spool != known || place < behind {
-            self.let_go = (spool, place);
-        } else if place - behind > LET_GO_BYTES {
-            self.staged.spools[spool as usize].release(behind..place);
-            self.let_go = (spool, place);
+    /// Releases the memory of a body before an offset. Documents are written roughly in the order of their bodies, so
+    /// few of the documents before it are read again.
+    fn release_before(&mut self, spool: u32, offset: u64) {
+        let (last, end) = self.released;
+        if spool != last || offset < end {
+            self.released = (spool, offset);
+        } else if offset - end > RELEASED_BYTES_MIN {
+            self.staged.spools[spool as usize].release(end..offset);
+            self.released = (spool, offset);
         }
     }
 }
 
-/// Bodies are let go in stretches of this many bytes.
-const LET_GO_BYTES: u64 = 1 << 20;
+/// Memory of bodies is released in ranges of at least so many bytes.
+const RELEASED_BYTES_MIN: u64 = 1 << 20;
 
-/// Compares as stored: a document that did not change is not written again.
+/// Whether the base stores the same text for a document, which is not written again then.
 fn is_unchanged(staged: &StagedBatch, docid: u32, source: &[u8]) -> Result<bool> {
     let Some(base) = &staged.base else { return Ok(false) };
     Ok(base.source(docid)?.is_some_and(|stored| stored == source))
 }
 
-/// Cuts work into one part per thread, of about the same weight each.
-fn split<'w>(staged: &StagedBatch, work: &'w [(u32, Work)], threads: usize) -> Vec<&'w [(u32, Work)]> {
-    let threads = threads.min(work.len() / DOCUMENTS_PER_THREAD_MIN).max(1);
-    let share = weight_of_all(staged, work) / threads + 1;
-    let (mut parts, mut rest, mut weight, mut at) = (Vec::with_capacity(threads), work, 0, 0);
+/// Splits documents into one share per thread, of about the same weight each.
+fn split<'d>(
+    staged: &StagedBatch,
+    documents: &'d [(u32, Source)],
+    threads: usize,
+) -> Vec<&'d [(u32, Source)]> {
+    let threads = threads.min(documents.len() / DOCUMENTS_PER_THREAD_MIN).max(1);
+    let weight_max = weight_of_all(staged, documents) / threads + 1;
+    let (mut shares, mut rest, mut weight, mut at) = (Vec::with_capacity(threads), documents, 0, 0);
     while at < rest.len() {
         weight += weight_of(staged, rest[at].1);
         at += 1;
-        if weight > share {
-            let (part, others) = rest.split_at(at);
-            parts.push(part);
+        if weight > weight_max {
+            let (share, others) = rest.split_at(at);
+            shares.push(share);
             (rest, weight, at) = (others, 0, 0);
         }
     }
-    parts.push(rest);
-    parts
+    shares.push(rest);
+    shares
 }
 
-fn weight_of_all(staged: &StagedBatch, work: &[(u32, Work)]) -> usize {
-    work.iter().map(|&(_, work)| weight_of(staged, work)).sum()
+fn weight_of_all(staged: &StagedBatch, documents: &[(u32, Source)]) -> usize {
+    documents.iter().map(|&(_, source)| weight_of(staged, source)).sum()
 }
 
-/// About how much there is to do, in bytes of JSON.
-fn weight_of(staged: &StagedBatch, work: Work) -> usize {
-    let known = match work {
-        Work::Changed(place) => staged.entries[place as usize].pieces.iter().map(Piece::bytes).sum(),
-        Work::Again => 512,
+/// The approximate cost of writing a document, in bytes of JSON. The length of a stored document is not known without
+/// reading it, so a guess stands for it.
+fn weight_of(staged: &StagedBatch, source: Source) -> usize {
+    let bytes = match source {
+        Source::Entry(row) => staged.entries[row as usize].updates.iter().map(Update::bytes).sum(),
+        Source::Base => 512,
     };
-    known + 256
+    bytes + 256
 }
