@@ -1,5 +1,5 @@
-//! Filters, sorting, facets and `distinct` against what a reader of the documents would say, on one segment
-//! and on many with documents replaced and deleted among them.
+//! Filters, sorting, facets and `distinct` compared with a model that reads whole documents, on one segment
+//! and on several with replaced and deleted documents.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::{Index, Limits};
 const LIMITS: Limits =
     Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
-/// What a document holds at `v`, as filters see it.
+/// The values of a document at `v`, as filters compare them.
 struct Leaves {
     numbers: Vec<f64>,
     strings: Vec<String>,
@@ -226,7 +226,7 @@ proptest! {
             snapshot.documents().iter().map(|docid| (docid, document(docid))).collect();
         let features = Features { contains_filter: true, ..Features::default() };
         let scope = Scope { code: "invalid_search_filter", index_uid: None, features, stop: None };
-        // A field that no document has takes no condition for true.
+        // No condition holds for a field that no document has.
         if snapshot.fields().id("v").is_some() {
             for condition in &conditions {
                 let expression = filter::parse(&json!(condition.text()), &scope).unwrap().unwrap();
@@ -261,9 +261,9 @@ proptest! {
                     taken.extend(values);
                 }
             }
-            let (kept, shut_out) = columns.distinct("v").unwrap().keep(universe, universe, usize::MAX).unwrap();
+            let (kept, excluded) = columns.distinct("v").unwrap().keep(universe, universe, usize::MAX).unwrap();
             prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected);
-            prop_assert_eq!(shut_out, universe - &kept);
+            prop_assert_eq!(excluded, universe - &kept);
 
             for order in [FacetOrder::Alpha, FacetOrder::Count] {
                 let mut expected: BTreeMap<String, u64> = BTreeMap::new();

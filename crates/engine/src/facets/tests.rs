@@ -213,8 +213,8 @@ fn one_document_per_value_is_kept() {
         let mut distinct = columns.distinct("s").unwrap();
         let keep = |docs: &&[u32]| {
             let docs: RoaringBitmap = docs.iter().copied().collect();
-            let (kept, shut_out) = distinct.keep(&docs, &universe, usize::MAX).unwrap();
-            (ids(kept), ids(shut_out))
+            let (kept, excluded) = distinct.keep(&docs, &universe, usize::MAX).unwrap();
+            (ids(kept), ids(excluded))
         };
         docs.iter().map(keep).collect()
     };
@@ -233,7 +233,7 @@ fn any_value() -> impl Strategy<Value = Json> {
     prop_oneof![leaf.clone(), prop::collection::vec(leaf, 0..4).prop_map(Json::Array)]
 }
 
-/// Facet values of documents, counted the slow way.
+/// Facet values counted document by document.
 fn count_slowly(documents: &[Json]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for document in documents {

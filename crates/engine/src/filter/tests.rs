@@ -33,7 +33,7 @@ fn scope() -> Scope<'static> {
     Scope { code: "invalid_document_filter", index_uid: None, features, stop: None }
 }
 
-/// Documents count from 1.
+/// Documents that match, numbered from 1.
 fn selected(snapshot: &Snapshot, filter: &Json) -> Result<Vec<u32>> {
     match parse(filter, &scope())? {
         Some(expression) => {
@@ -92,7 +92,7 @@ fn conditions_select_what_the_table_says() {
         let snapshot = snapshot_of(&parts, everything());
         for (filter, expected) in cases {
             assert_eq!(selected(&snapshot, filter).unwrap(), *expected, "{filter}");
-            // The second time it is remembered.
+            // The second answer comes from the cache.
             assert_eq!(selected(&snapshot, filter).unwrap(), *expected, "{filter}");
         }
     }

@@ -129,13 +129,13 @@ fn strings_in_columns_are_cut_between_characters() {
 }
 
 /// An index in a directory of its own, and batches for it.
-struct House {
+struct TestIndex {
     directory: tempfile::TempDir,
     index: Index,
     batches: u64,
 }
 
-impl House {
+impl TestIndex {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let index = Index::open(&directory.path().join("index"), LIMITS).unwrap();
@@ -196,75 +196,75 @@ impl House {
 
 #[test]
 fn docids_follow_the_payload_and_are_given_out_again_lowest_first() {
-    let mut house = House::new();
-    house.replace(json!([{"id": "c"}, {"id": "a"}, {"id": "b"}]));
-    assert_eq!(house.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
-    house.replace(json!([{"id": "a", "x": 1}]));
-    assert_eq!(house.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
-    house.apply(&[json!({"kind": "deleteByIds", "ids": ["c", "a", "ghost"]})]);
-    house.replace(json!([{"id": "d"}, {"id": "e"}, {"id": "f"}]));
-    assert_eq!(house.ids(), [(0, json!("d")), (1, json!("e")), (2, json!("b")), (3, json!("f"))]);
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": "c"}, {"id": "a"}, {"id": "b"}]));
+    assert_eq!(test.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
+    test.replace(json!([{"id": "a", "x": 1}]));
+    assert_eq!(test.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
+    test.apply(&[json!({"kind": "deleteByIds", "ids": ["c", "a", "ghost"]})]);
+    test.replace(json!([{"id": "d"}, {"id": "e"}, {"id": "f"}]));
+    assert_eq!(test.ids(), [(0, json!("d")), (1, json!("e")), (2, json!("b")), (3, json!("f"))]);
 }
 
 #[test]
 fn updates_merge_and_replacements_swap_within_one_batch() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1, "a": 1, "o": {"x": 1, "y": 2}}]));
-    let update = house.put("update", json!([{"id": 1, "b": null, "o": {"x": 5}}, {"id": 2, "n": 1}]));
-    house.apply(&[update]);
-    let text = |house: &House| serde_json::to_string(&house.documents()).unwrap();
-    assert_eq!(text(&house), r#"[[0,{"id":1,"a":1,"o":{"x":5},"b":null}],[1,{"id":2,"n":1}]]"#);
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1, "a": 1, "o": {"x": 1, "y": 2}}]));
+    let update = test.put("update", json!([{"id": 1, "b": null, "o": {"x": 5}}, {"id": 2, "n": 1}]));
+    test.apply(&[update]);
+    let text = |test: &TestIndex| serde_json::to_string(&test.documents()).unwrap();
+    assert_eq!(text(&test), r#"[[0,{"id":1,"a":1,"o":{"x":5},"b":null}],[1,{"id":2,"n":1}]]"#);
 }
 
 #[test]
 fn a_document_that_did_not_change_is_not_written_again() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
-    house.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
-    let snapshot = house.index.snapshot().unwrap();
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
+    test.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
+    let snapshot = test.index.snapshot().unwrap();
     assert_eq!(snapshot.segments().len(), 1);
     assert!(!snapshot.segments()[0].has_deletes());
 }
 
 #[test]
 fn a_batch_that_was_abandoned_leaves_no_trace() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1}]));
-    let operation = house.put("replace", json!([{"id": 2, "fresh": 1}]));
-    let batch = house.batch(&[operation]);
-    let ticket = house.index.prepare(&batch, None).unwrap();
-    house.index.abandon(ticket);
-    assert!(house.index.commit(ticket).is_err());
-    assert_eq!(house.ids(), [(0, json!(1))]);
-    assert_eq!(house.index.fields().unwrap(), ["id"]);
-    house.replace(json!([{"id": 3}]));
-    assert_eq!(house.ids(), [(0, json!(1)), (1, json!(3))]);
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1}]));
+    let operation = test.put("replace", json!([{"id": 2, "fresh": 1}]));
+    let batch = test.batch(&[operation]);
+    let ticket = test.index.prepare(&batch, None).unwrap();
+    test.index.abandon(ticket);
+    assert!(test.index.commit(ticket).is_err());
+    assert_eq!(test.ids(), [(0, json!(1))]);
+    assert_eq!(test.index.fields().unwrap(), ["id"]);
+    test.replace(json!([{"id": 3}]));
+    assert_eq!(test.ids(), [(0, json!(1)), (1, json!(3))]);
 }
 
 #[test]
 fn a_preparation_that_was_stopped_fails_and_the_next_one_goes_on() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1}]));
-    let operation = house.put("replace", json!([{"id": 2, "fresh": 1}]));
-    let batch = house.batch(&[operation]);
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1}]));
+    let operation = test.put("replace", json!([{"id": 2, "fresh": 1}]));
+    let batch = test.batch(&[operation]);
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-    assert!(house.index.prepare(&batch, Some(stop)).is_err());
-    assert_eq!(house.ids(), [(0, json!(1))]);
-    house.replace(json!([{"id": 3}]));
-    assert_eq!(house.ids(), [(0, json!(1)), (1, json!(3))]);
+    assert!(test.index.prepare(&batch, Some(stop)).is_err());
+    assert_eq!(test.ids(), [(0, json!(1))]);
+    test.replace(json!([{"id": 3}]));
+    assert_eq!(test.ids(), [(0, json!(1)), (1, json!(3))]);
 }
 
 #[test]
 fn a_batch_that_comes_again_after_a_restart_is_answered_and_not_applied() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1}]));
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1}]));
     let operation = json!({"kind": "deleteByIds", "ids": ["1"]});
-    let report = house.apply(std::slice::from_ref(&operation));
+    let report = test.apply(std::slice::from_ref(&operation));
     assert_eq!(report["outcomes"][0]["deletedDocuments"], 1);
-    let path = house.path();
-    house.index = Index::open(&path, LIMITS).unwrap();
-    house.batches -= 1;
-    let again = house.apply(&[operation]);
+    let path = test.path();
+    test.index = Index::open(&path, LIMITS).unwrap();
+    test.batches -= 1;
+    let again = test.apply(&[operation]);
     assert_eq!(again, report);
 }
 
@@ -274,18 +274,18 @@ fn list(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up_stops_at_once() {
-    let mut house = House::new();
+    let mut test = TestIndex::new();
     let documents: Vec<Value> =
         (0..3000).map(|id| json!({"id": id, "t": "some words ".repeat(40)})).collect();
-    house.replace(json!(documents));
-    let before = segments(&house.index);
+    test.replace(json!(documents));
+    let before = segments(&test.index);
     let settings = json!({ "stopWords": ["some"], "filterableAttributes": ["id"] });
-    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
-    let ticket = house.index.prepare(&batch, None).unwrap();
-    let index = &house.index;
+    let batch = test.batch(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
+    let ticket = test.index.prepare(&batch, None).unwrap();
+    let index = &test.index;
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));
-        // The old commit answers, under its own settings, as long as there is no other.
+        // Until the new commit is visible, the old one answers under its own settings.
         while !writing.is_finished() {
             if segments(index) == before {
                 assert!(select(index, "id = 7").is_err() || segments(index) != before);
@@ -294,23 +294,23 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
         }
         writing.join().unwrap().unwrap();
     });
-    assert_eq!(select(&house.index, "id = 7").unwrap(), [7]);
+    assert_eq!(select(&test.index, "id = 7").unwrap(), [7]);
 
-    let before = segments(&house.index);
+    let before = segments(&test.index);
     let settings = json!({ "stopWords": [] }).to_string();
-    let batch = house.batch(&[json!({ "kind": "settings", "settings": settings })]);
-    let ticket = house.index.prepare(&batch, None).unwrap();
-    let index = &house.index;
+    let batch = test.batch(&[json!({ "kind": "settings", "settings": settings })]);
+    let ticket = test.index.prepare(&batch, None).unwrap();
+    let index = &test.index;
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));
         index.abandon(ticket);
-        // Either it was not yet begun, or it stopped, or it was done before it was given up.
+        // The batch was abandoned before it was written, while it was written, or after its commit.
         if writing.join().unwrap().is_err() {
             assert_eq!(segments(index), before);
         }
     });
-    house.replace(json!([{"id": 1}]));
-    assert_eq!(house.index.snapshot().unwrap().documents().len(), 3000);
+    test.replace(json!([{"id": 1}]));
+    assert_eq!(test.index.snapshot().unwrap().documents().len(), 3000);
 }
 
 const SHORT_OR_LONG: &str = "t = short OR t STARTS WITH long";
@@ -332,34 +332,34 @@ fn segments(index: &Index) -> Vec<String> {
     snapshot.segments().iter().map(|segment| segment.reader.segment_id().uuid_string()).collect()
 }
 
-fn late_files(house: &House) -> Vec<PathBuf> {
+fn deferred_files(test: &TestIndex) -> Vec<PathBuf> {
     let is_deferred = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("late-");
-    list(&house.path()).into_iter().filter(is_deferred).collect()
+    list(&test.path()).into_iter().filter(is_deferred).collect()
 }
 
 #[test]
 fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
-    let mut house = House::new();
-    house.replace(json!([
+    let mut test = TestIndex::new();
+    test.replace(json!([
         {"id": 1, "t": "long ".repeat(100)},
         {"id": 2, "t": "short", "o": [{"t": "long ".repeat(60)}, {"t": "brief"}]},
         {"id": 3, "t": ["short too", "long ".repeat(99)], "o.t": "long ".repeat(61)},
     ]));
-    assert!(select(&house.index, SHORT_OR_LONG).is_err());
-    let before = segments(&house.index);
-    house.apply(&[filterable(json!(["t", "o"]))]);
-    assert_eq!(segments(&house.index), before, "no document was written again");
-    assert_eq!(late_files(&house).len(), 2);
+    assert!(select(&test.index, SHORT_OR_LONG).is_err());
+    let before = segments(&test.index);
+    test.apply(&[filterable(json!(["t", "o"]))]);
+    assert_eq!(segments(&test.index), before, "no document was written again");
+    assert_eq!(deferred_files(&test).len(), 2);
     let answers = |index: &Index| {
         assert_eq!(select(index, SHORT_OR_LONG).unwrap(), [0, 1, 2]);
         assert_eq!(select(index, "t STARTS WITH long").unwrap(), [0, 2]);
         assert_eq!(select(index, "o.t STARTS WITH long").unwrap(), [1, 2]);
         assert_eq!(select(index, "o.t = brief").unwrap(), [1]);
     };
-    answers(&house.index);
-    // Whatever happened to the files, they are written again.
+    answers(&test.index);
+    // Damaged and missing files are written again.
     for damage in [0usize, 1] {
-        for file in late_files(&house) {
+        for file in deferred_files(&test) {
             match damage {
                 0 => std::fs::remove_file(file).unwrap(),
                 _ => {
@@ -369,23 +369,23 @@ fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
                 }
             }
         }
-        answers(&Index::open(&house.path(), LIMITS).unwrap());
-        assert_eq!(late_files(&house).len(), 2);
+        answers(&Index::open(&test.path(), LIMITS).unwrap());
+        assert_eq!(deferred_files(&test).len(), 2);
     }
-    house.apply(&[filterable(json!(["t"]))]);
-    assert_eq!(late_files(&house).len(), 1);
-    house.apply(&[filterable(json!([]))]);
-    assert_eq!(late_files(&house), [] as [PathBuf; 0]);
+    test.apply(&[filterable(json!(["t"]))]);
+    assert_eq!(deferred_files(&test).len(), 1);
+    test.apply(&[filterable(json!([]))]);
+    assert_eq!(deferred_files(&test), [] as [PathBuf; 0]);
 }
 
 #[test]
 fn a_filter_after_a_change_of_settings_in_one_batch_sees_long_texts() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
     let delete = json!({ "kind": "deleteByFilter", "filter": "t STARTS WITH long" });
-    let report = house.apply(&[filterable(json!(["t"])), delete]);
+    let report = test.apply(&[filterable(json!(["t"])), delete]);
     assert_eq!(report["outcomes"][1]["deletedDocuments"], 1);
-    assert_eq!(house.ids(), [(1, json!(2))]);
+    assert_eq!(test.ids(), [(1, json!(2))]);
 }
 
 #[test]
@@ -406,63 +406,63 @@ fn a_change_of_settings_costs_what_the_table_says() {
         let after = Settings::parse(&settings.to_string()).unwrap();
         assert_eq!(cost_of(&Settings::default(), &after), cost, "{settings}");
         assert_eq!(cost_of(&after, &after), Cost::Metadata);
-        // What it costs shows in segments that were written anew, or were not.
-        let mut house = House::new();
-        house.replace(json!([{"id": 1, "t": "the text"}, {"id": 2, "t": "long ".repeat(100)}]));
-        let before = segments(&house.index);
-        house.apply(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
-        assert_eq!(segments(&house.index) != before, cost == Cost::Documents, "{settings}");
+        // The cost shows in whether segments were written again.
+        let mut test = TestIndex::new();
+        test.replace(json!([{"id": 1, "t": "the text"}, {"id": 2, "t": "long ".repeat(100)}]));
+        let before = segments(&test.index);
+        test.apply(&[json!({ "kind": "settings", "settings": settings.to_string() })]);
+        assert_eq!(segments(&test.index) != before, cost == Cost::Documents, "{settings}");
     }
 }
 
 #[test]
 fn a_setting_that_gives_a_field_its_meaning_finds_the_documents_that_make_no_sense() {
-    let mut house = House::new();
-    house.replace(json!([
+    let mut test = TestIndex::new();
+    test.replace(json!([
         {"id": 1, "_geo": {"lat": 1, "lng": "2"}},
         {"id": 2, "_geo": {"lat": 1, "lng": 2, "alt": 3}, "_geojson": {"type": "Blob"}},
         {"id": 3, "_geo": null, "_geojson": {"type": "Point", "coordinates": [1, 2]}},
     ]));
     for field in ["_geo", "_geojson"] {
-        let report = house.apply(&[filterable(json!([field]))]);
+        let report = test.apply(&[filterable(json!([field]))]);
         let error = &report["outcomes"][0]["error"];
         assert_eq!(error["code"], "invalid_document_geo_field");
         assert!(error["message"].as_str().unwrap().contains("\"2\""), "{error}");
     }
-    house.replace(json!([{"id": 2, "_geo": {"lat": 1, "lng": 2}}]));
-    let report = house.apply(&[filterable(json!(["_geo", "_geojson"]))]);
+    test.replace(json!([{"id": 2, "_geo": {"lat": 1, "lng": 2}}]));
+    let report = test.apply(&[filterable(json!(["_geo", "_geojson"]))]);
     assert_eq!(report["outcomes"][0]["error"], Value::Null);
 }
 
 #[test]
 fn deeply_nested_documents_are_refused() {
-    let mut house = House::new();
+    let mut test = TestIndex::new();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let payload = house.spool(&format!(r#"[{{"id":1,"t":{deep}}}]"#));
+    let payload = test.spool(&format!(r#"[{{"id":1,"t":{deep}}}]"#));
     let report = super::inspect(&serde_json::from_value(payload).unwrap()).unwrap();
     assert_eq!(report.error.unwrap().code, "malformed_payload");
 }
 
 #[test]
-fn documents_with_paths_nobody_else_has_are_indexed_merged_and_found() {
-    let mut house = House::new();
+fn documents_with_paths_of_their_own_are_indexed_merged_and_found() {
+    let mut test = TestIndex::new();
     let own = |id: u64| {
         let paths =
             (0..9u64).map(|n| (format!("p{n}"), json!(if n == 0 { json!("word") } else { json!(id) })));
         json!({ "id": id, format!("own{id}"): Map::from_iter(paths) })
     };
-    // Nine parts, so that they are merged: 7,201 paths.
+    // 7,201 paths in nine segments, which are merged.
     for part in 0..9u64 {
         let documents: Vec<Value> = (0..80).map(|at| own(part * 80 + at)).collect();
-        house.replace(Value::from(documents));
+        test.replace(Value::from(documents));
     }
-    while house.index.merge().unwrap() {}
-    assert!(segments(&house.index).len() < 9);
-    assert_eq!(house.index.fields().unwrap().len(), 1 + 720 * 10);
+    while test.index.merge().unwrap() {}
+    assert!(segments(&test.index).len() < 9);
+    assert_eq!(test.index.fields().unwrap().len(), 1 + 720 * 10);
     let features = json!({ "facetSearch": true, "filter": { "equality": true, "comparison": true } });
     let filterable =
         json!({ "filterableAttributes": [{ "attributePatterns": ["own*"], "features": features }] });
-    house.apply(&[json!({ "kind": "settings", "settings": filterable.to_string() })]);
+    test.apply(&[json!({ "kind": "settings", "settings": filterable.to_string() })]);
     let delete = |filter: &str| json!({ "kind": "deleteByFilter", "filter": filter });
     for (filter, deleted) in [
         ("own77.p8 = 77", 1),
@@ -471,32 +471,32 @@ fn documents_with_paths_nobody_else_has_are_indexed_merged_and_found() {
         ("own5 EXISTS", 1),
         ("own6.p1 > 6", 0),
     ] {
-        let report = house.apply(&[delete(filter)]);
+        let report = test.apply(&[delete(filter)]);
         assert_eq!(report["outcomes"][0]["deletedDocuments"], deleted, "{filter}");
     }
-    // Paths go with their documents, though their ids do not.
-    assert_eq!(house.index.fields().unwrap().len(), 1 + 717 * 10);
-    assert_eq!(house.documents().len(), 717);
+    // Paths of deleted documents are gone, though their field ids remain.
+    assert_eq!(test.index.fields().unwrap().len(), 1 + 717 * 10);
+    assert_eq!(test.documents().len(), 717);
 }
 
 #[test]
 fn a_path_too_many_is_refused_and_nothing_of_its_task_stays() {
-    let mut house = House::new();
-    house.replace(json!([{"id": 1, "t": "x"}]));
-    // Each of these is far below the limit, both together are one path above it.
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1, "t": "x"}]));
+    // The documents of either batch are far below the limit, those of both are one path above it.
     let part = |id: u64, paths: usize| {
         let own = (0..paths - 1).map(|n| (format!("own{id}-{n}"), json!(n)));
         Value::Object(own.chain([("id".to_owned(), json!(id))]).collect())
     };
     let half = crate::fields::FIELDS_MAX / 2;
-    house.replace(json!([part(2, half)]));
-    let operation = house.put("replace", json!([part(3, half), {"id": 4, "own4": 1}]));
-    let report = house.apply(&[operation]);
+    test.replace(json!([part(2, half)]));
+    let operation = test.put("replace", json!([part(3, half), {"id": 4, "own4": 1}]));
+    let report = test.apply(&[operation]);
     assert_eq!(report["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
-    assert_eq!(house.ids().len(), 2);
-    // The last one there is memory for, and then none.
+    assert_eq!(test.ids().len(), 2);
+    // A batch that reaches the limit exactly, and one that exceeds it.
     let (last, after) = (json!([part(3, half)]), json!([{"id": 4, "own4": 1}]));
-    assert_eq!(house.replace(last)["outcomes"][0]["error"], Value::Null);
-    assert_eq!(house.replace(after)["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
-    assert_eq!(house.ids().len(), 3);
+    assert_eq!(test.replace(last)["outcomes"][0]["error"], Value::Null);
+    assert_eq!(test.replace(after)["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
+    assert_eq!(test.ids().len(), 3);
 }

@@ -4,7 +4,7 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::store::Snapshot;
 
-/// The analyzer of a commit's settings, made once.
+/// The analyzer of a commit's settings, made once per commit.
 pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
     #[derive(Default)]
     struct Cached(OnceLock<Arc<Analyzer>>);

@@ -3,25 +3,25 @@
 pub struct Answer {
     /// UTF-8 JSON.
     pub body: Vec<u8>,
-    /// What the bytes do not say.
+    /// Facts that the bytes do not tell.
     pub facts: Facts,
 }
 
 /// Facts about an answer. Source: `SearchFacts` of `ts/engine/engine.ts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The search was cut off by its time budget.
+    /// Whether the search was cut off by its time budget.
     pub degraded: bool,
-    /// Something was ruled out with `-`.
+    /// Whether the query excludes a word or phrase with `-`.
     pub used_negative_operator: bool,
-    /// Terms of the query, at most 10.
+    /// The number of terms of the query, at most 10.
     pub terms: usize,
-    /// Hits that came from vectors; None for a search by words alone.
+    /// The number of hits on the page that came from vectors; `None` for a search by words alone.
     pub semantic_hits: Option<usize>,
-    /// A vector for the query would have been looked at: words alone did not settle it.
+    /// Whether a vector of the query is missing: words alone did not settle the page.
     pub lacks_vector: bool,
-    /// Hits on the page.
+    /// The number of hits on the page.
     pub hits: usize,
-    /// Of one search: the byte of the body at which the digits of `processingTimeMs` begin.
+    /// Offset of the digits of `processingTimeMs` in the body; `None` unless the answer is that of a single search.
     pub time_at: Option<usize>,
 }

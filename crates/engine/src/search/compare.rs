@@ -1,8 +1,8 @@
-//! Which of two hits of different lists comes first: of several queries, or of words and meaning?
+//! Here are two hits of different lists: which comes first?
 //!
-//! What the rules said of a hit is folded into a list of values: consecutive ranks make one score, which
-//! the query's weight multiplies; values that were sorted by stand between. Lists are compared entry by
-//! entry. Source: search §15, operations §17.
+//! Lists are those of several queries, or of words and vectors. The score details of a hit become a list of values:
+//! consecutive ranks are one score, which the query's weight multiplies, and values that were sorted by lie between
+//! scores. Lists are compared entry by entry. Source: search §15, operations §17.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::facets::SortValue;
 use crate::ranking::{Rank, ScoreDetail};
 
-/// What a hit is compared by, most important first.
+/// One of the values that a hit is compared by.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     /// Greater is better.
@@ -20,17 +20,17 @@ pub(super) enum Value {
         ascending: bool,
         value: SortValue,
     },
-    /// Metres.
+    /// A distance in metres.
     Geo {
         ascending: bool,
         distance: Option<f64>,
     },
-    /// The hit has a place of its own and is not compared.
+    /// The position of a pinned hit, which is not compared.
     Pin(u32),
 }
 
 impl Value {
-    /// The values of a hit of a query that counts `weight` times.
+    /// The values of a hit, most important first. `weight`: that of its query.
     pub fn list(details: &[ScoreDetail], weight: f64) -> Vec<Self> {
         let mut values = Vec::new();
         let mut ranks: Vec<Rank> = Vec::new();
@@ -59,7 +59,7 @@ impl Value {
         values
     }
 
-    /// As another instance reads it that merges our hits with its own.
+    /// The value as JSON, for an instance that merges these hits with its own.
     pub fn render(&self) -> Json {
         match self {
             Self::Score(score) => json!({"score": score}),
@@ -85,7 +85,7 @@ fn fold(ranks: &mut Vec<Rank>, weight: f64, values: &mut Vec<Value>) {
     }
 }
 
-/// `Less` if the hit with `a` comes first. `scores`: those of both hits over all, weighted.
+/// `Less` if the hit with values `a` comes first. `scores`: the weighted overall scores of both hits.
 pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering {
     for at in 0..a.len().max(b.len()) {
         let (left, right) = match (a.get(at), b.get(at)) {
@@ -108,7 +108,7 @@ pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering 
                 let value = |distance: &Option<f64>| distance.map_or(SortValue::None, SortValue::Number);
                 compare_sorted(&value(left), &value(right), *ascending)
             }
-            // Nothing makes these two alike: the query that says more about its hit wins.
+            // Entries of different kinds do not compare: the longer list wins, then the greater score.
             _ => return b.len().cmp(&a.len()).then(scores.1.total_cmp(&scores.0)),
         };
         if order != Ordering::Equal {
@@ -118,7 +118,7 @@ pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering 
     Ordering::Equal
 }
 
-/// Numbers before strings before nothing, whichever the direction.
+/// Numbers come before strings, and strings before missing values, in both directions.
 fn compare_sorted(a: &SortValue, b: &SortValue, ascending: bool) -> Ordering {
     let kind = |value: &SortValue| match value {
         SortValue::Number(_) => 0,

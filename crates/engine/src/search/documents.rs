@@ -1,4 +1,4 @@
-//! Documents by id or listed, without a search.
+//! Which documents are there? Listing and fetching them, without a search. Source: documents §5.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// One document (`DocumentRequest` as UTF-8 JSON); None if there is none with that id.
+/// One document (`DocumentRequest` as UTF-8 JSON); `None` if no document has that id.
 pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> {
     let request: DocumentRequest = decode(request)?;
     let Some(docid) = snapshot.docid_of(&request.id)? else { return Ok(None) };
@@ -78,7 +78,7 @@ pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> 
     Ok(Some(body))
 }
 
-/// Not kept: a listing goes through everything once.
+/// The JSON of a stored document. It is not cached, because a listing reads every document once.
 fn text_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
     let gone = || Error::internal("a listed document is gone", format!("docid {docid}"));
     let bytes = snapshot.source(docid)?.ok_or_else(gone)?;
@@ -111,7 +111,7 @@ fn list_sorted(
     wanted: usize,
 ) -> Result<Vec<u32>> {
     let columns = Columns::new(snapshot);
-    // A field that was sorted by leaves nothing to sort for the same field, so depth is bounded.
+    // A criterion that repeats an earlier field changes nothing, so depth is bounded by the number of fields.
     let mut distinct: Vec<&SortCriterion> = Vec::new();
     for criterion in criteria {
         let same = |other: &&SortCriterion| match (criterion, other) {
@@ -122,7 +122,7 @@ fn list_sorted(
             distinct.push(criterion);
         }
     }
-    // Buckets still to be looked at, the first on top, each with the criteria it has been through.
+    // Unfinished buckets of each criterion, the last criterion on top.
     let mut listed = Vec::new();
     let mut open: Vec<Buckets> = Vec::new();
     let mut next = Some((universe.clone(), 0));

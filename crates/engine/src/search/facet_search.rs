@@ -19,10 +19,11 @@ use crate::ranking::{RankRequest, rank};
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
-/// Documents ranked for a facet search, a page of them. Source: recorded answers.
+/// The number of documents ranked for a facet search: a page of them. Source: recorded answers.
 const RANKED: usize = 20;
 
-/// What `request` looks for among values in the languages `locales`; None: nothing that a value could be.
+/// The search among values that `request` asks for; values may be in the languages `locales`. `None` if the text is too
+/// long to match any value.
 fn facet_query<'l>(
     request: &FacetSearchRequest,
     settings: &Settings,
@@ -35,7 +36,7 @@ fn facet_query<'l>(
         return None;
     }
     let text = normalize_facet_search(text, of_query);
-    // An automaton of a longer text takes megabytes.
+    // The automaton of a longer text would take megabytes.
     if text.len() > FACET_QUERY_BYTES_MAX {
         return None;
     }
@@ -92,8 +93,8 @@ pub fn facet_search(
     let by_vector = request.hybrid.as_ref().is_some_and(|hybrid| hybrid.semantic_ratio > 0.0);
     let analyzer = analyzer(snapshot)?;
     let threshold = request.ranking_score_threshold;
-    // Values are counted as a search with a page of its own would count them: what `distinct` and a threshold
-    // leave out shows while documents are ranked.
+    // Values are counted as a search counts them: documents are ranked to find those that `distinct` and a threshold
+    // leave out.
     let wanted = match (threshold, distinct) {
         (Some(_), _) if request.exhaustive_facet_count => settings.pagination.max_total_hits,
         (None, None) => 0,
@@ -118,7 +119,7 @@ pub fn facet_search(
             scored: false,
         },
     )?;
-    pins.place(&mut ranked, wanted);
+    pins.insert_into(&mut ranked, wanted);
     let query = facet_query(&request, settings, analyzer.locales_of(name));
     let max = settings.faceting.max_values_per_facet;
     let order = order_of(settings, name);

@@ -11,7 +11,7 @@ use crate::filter::{describe_filterable, features_of};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
 
-/// Whether facets can be had of each of `names`, which may be patterns and parents of fields.
+/// Checks that fields of `names`, which may be patterns and parents of fields, can have facets.
 ///
 /// # Errors
 /// `invalid_search_facets`.
@@ -29,7 +29,7 @@ pub(super) fn check_facets(snapshot: &Snapshot, index_uid: &str, names: &[String
     Ok(())
 }
 
-/// Whether a field can exist that a rule covers and a request for `wanted` means.
+/// Whether a field can exist that both a rule and a request for `wanted` cover.
 fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
     match rule {
         FilterableRule::Field(name) => {
@@ -46,7 +46,7 @@ fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
     }
 }
 
-/// Whether a name can exist that fits both patterns.
+/// Whether a name can exist that matches both patterns.
 fn may_share(a: &str, b: &str) -> bool {
     let parts = |pattern: &'_ str| -> (String, Option<(bool, bool)>) {
         let open = (pattern.starts_with('*'), pattern.ends_with('*'));
@@ -57,14 +57,14 @@ fn may_share(a: &str, b: &str) -> bool {
     match (parts(a), parts(b)) {
         ((_, None), _) => matches_pattern(b, a),
         (_, (_, None)) => matches_pattern(a, b),
-        // Both are fixed at their beginning, or both at their end: one has to go on from the other.
+        // Of two patterns with a fixed beginning, one has to begin with the other; so with fixed ends.
         ((a, Some((false, true))), (b, Some((false, true)))) => a.starts_with(&b) || b.starts_with(&a),
         ((a, Some((true, false))), (b, Some((true, false)))) => a.ends_with(&b) || b.ends_with(&a),
         _ => true,
     }
 }
 
-/// Fields that exist and that a request for `names` means, sorted.
+/// The fields of the index that a request for `names` covers, sorted.
 pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> Vec<&'s str> {
     let settings = snapshot.settings();
     let wanted = |field: &&str| {
@@ -77,13 +77,13 @@ pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> V
     fields
 }
 
-/// How the values of a field are listed.
+/// The order in which values of a field are listed.
 pub(super) fn order_of(settings: &Settings, field: &str) -> FacetOrder {
     let orders = &settings.faceting.sort_facet_values_by;
     orders.get(field).or_else(|| orders.get("*")).copied().unwrap_or(FacetOrder::Alpha)
 }
 
-/// Values of the fields that `names` means, over `candidates`.
+/// The values of the fields that `names` cover, counted over `candidates`.
 pub(super) fn distributions<'s>(
     snapshot: &'s Snapshot,
     names: &[String],
@@ -138,7 +138,7 @@ pub(super) fn write_distribution(facets: &[(&str, Distribution)], out: &mut Vec<
     out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
 }
 
-/// Writes least and greatest number by field that has any.
+/// Writes the least and the greatest number of each field with numbers.
 pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
     let mut opening = b'{';
     for (field, distribution) in facets {

@@ -3,8 +3,8 @@
 //!
 //! `GOLDEN=dir [KIND=facets] cargo test -p siftd-engine --lib search::golden -- --ignored --nocapture`
 //!
-//! 1. Whole answers are those recorded, but for times and request ids; facets in the recorded order.
-//! 2. They are the same over one segment, over many of which documents were deleted, and over those merged.
+//! 1. Answers equal the recorded ones except for times and request ids; facets are in the recorded order.
+//! 2. Answers are the same over one segment, over many segments with deleted documents, and over merged ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,8 +54,11 @@ fn answers_are_those_recorded() {
             tally.2.push(taken);
             match difference(&query["expect"], &found, "") {
                 None => tally.1 += 1,
-                Some(place) => {
-                    println!("#{} {kind} {} {}\n  {place}", query["id"], query["index"], query["request"])
+                Some(difference) => {
+                    println!(
+                        "#{} {kind} {} {}\n  {difference}",
+                        query["id"], query["index"], query["request"]
+                    )
                 }
             }
         }
@@ -69,7 +72,7 @@ fn answers_are_those_recorded() {
     assert_eq!(different, 0);
 }
 
-/// How documents lie.
+/// Names of the ways in which documents are written.
 const LAYOUTS: [&str; 3] = ["one segment", "ten segments with deletions", "merged"];
 
 /// Writes one set of documents in several ways, as uploads would.
@@ -80,7 +83,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// By layout. Documents come in the same order everywhere.
+    /// One index per layout, with the documents in the same order in each.
     fn write(mut self, settings: Json, documents: &[Json]) -> BTreeMap<&'static str, Index> {
         let settings = json!({ "kind": "settings", "settings": settings.to_string() });
         let operations = |uploads: Vec<Json>| std::iter::once(settings.clone()).chain(uploads);
@@ -88,7 +91,7 @@ impl Writer<'_> {
         let mut many = Vec::new();
         let mut gone = Vec::new();
         for documents in documents.chunks(documents.len().div_ceil(10)) {
-            // Every fifth stands in the index once more for a while, under another id, before itself.
+            // Before every fifth document, a copy of it under another id is written, which is deleted later.
             let twice = documents.iter().enumerate().flat_map(|(at, document)| {
                 let mut copy = document.clone();
                 copy[self.key] = json!(format!("gone-{}", gone.len()));
@@ -164,8 +167,8 @@ fn completed(body: &Json) -> Json {
     request
 }
 
-/// Where two answers differ first; members that only the second has are not looked at, but for those of
-/// hits and facets, whose order counts as well.
+/// The first difference between two answers. Members that only the second has do not count, except in hits and facets,
+/// whose order counts too.
 fn difference(wanted: &Json, found: &Json, path: &str) -> Option<String> {
     let differ = || Some(format!("{path}: wanted {wanted}, found {found}"));
     match (wanted, found) {

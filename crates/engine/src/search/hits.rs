@@ -49,7 +49,7 @@ impl<'a> HitWriter<'a> {
         Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter, bounds })
     }
 
-    /// Writes one hit. `federation`: where it comes from, if it is one of several queries.
+    /// Writes one hit. `federation`: its `_federation`, if it is a hit of a federated search.
     pub fn write_hit(
         &mut self,
         hit: &RankedHit,
@@ -59,7 +59,7 @@ impl<'a> HitWriter<'a> {
         self.bounds.check(out.len())?;
         let source = source_of(self.snapshot, hit.docid)?;
         project_plain(&source, &self.retrieved, &HIDDEN, out);
-        // What follows goes inside the document's braces.
+        // Further members go inside the document's braces.
         out.pop();
         let mut members = Members { first: out.last() == Some(&b'{') };
         if self.request.retrieve_vectors && self.shows_vectors() {
@@ -70,7 +70,8 @@ impl<'a> HitWriter<'a> {
             members.begin("_geoDistance", out);
             write_display(metres, out);
         }
-        // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
+        // A formatted copy of all attributes holds stored vectors, whatever else is asked for. Source: recorded
+        // answers.
         let unformatted: &[&str] = if self.retrieved == Selection::All { &[] } else { &HIDDEN };
         let mut formatted = Vec::new();
         if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
@@ -99,7 +100,8 @@ impl<'a> HitWriter<'a> {
         Ok(())
     }
 
-    /// Quirk of the reference: a list that names `_vectors` hides them.
+    /// Whether vectors may be shown. A quirk of the reference: a list of attributes that names `_vectors` hides them
+    /// once a document has any.
     fn shows_vectors(&self) -> bool {
         match &self.displayed {
             Selection::All => true,
@@ -110,7 +112,7 @@ impl<'a> HitWriter<'a> {
         }
     }
 
-    /// Whole metres from the first point of `sort`, if the hit shows where it is.
+    /// Whole metres from the first point of `sort`, if the hit shows `_geo`.
     fn geo_distance(&self, docid: u32) -> Result<Option<u64>> {
         let origin = self.sort.iter().find_map(|criterion| match criterion {
             SortCriterion::Geo { origin, .. } => Some(*origin),
@@ -122,7 +124,7 @@ impl<'a> HitWriter<'a> {
     }
 }
 
-/// A stored document's text.
+/// The JSON of a stored document.
 fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<Box<str>>> {
     let text = snapshot.cached_source(docid)?;
     text.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))

@@ -1,8 +1,8 @@
 //! Here are hits by words and hits by meaning: what is the one list?
 //!
-//! 1. If words alone fill the page with scores that meaning can hardly beat, they are the answer.
-//! 2. Else the heads of both lists are compared by their weighted scores; equal ones: meaning first.
-//! 3. A document comes once, where it stands better, with the score it has there.
+//! 1. If words alone fill the page with scores that meaning can hardly beat, the hits by words are the answer.
+//! 2. Otherwise the first hits of both lists are compared by weighted scores; of equal ones, the hit by meaning is first.
+//! 3. A document is listed once, at the better of its positions, with the score it has there.
 //!
 //! Source: vectors §6.7.
 
@@ -16,7 +16,7 @@ use crate::facets::Columns;
 use crate::ranking::{Ranked, RankedHit};
 use crate::store::Snapshot;
 
-/// Weighted scores from here on are good enough to leave meaning out. Source: vectors §6.7.
+/// The least weighted score with which hits by words make a search by meaning unnecessary. Source: vectors §6.7.
 const GOOD_ENOUGH: f64 = 0.45;
 
 /// Whether words alone fill a page of `wanted` hits well.
@@ -25,7 +25,7 @@ pub(super) fn words_suffice(by_words: &[RankedHit], wanted: usize, ratio: f64) -
         && by_words[..wanted].iter().all(|hit| hit.score() * (1.0 - ratio) >= GOOD_ENOUGH)
 }
 
-/// A hit, and what it is compared by.
+/// A hit with the values that it is compared by.
 struct Weighted {
     values: Vec<Value>,
     score: f64,
@@ -38,7 +38,7 @@ impl Weighted {
     }
 }
 
-/// Merges the first `wanted` hits, at most one per value of `distinct`. Gives those that came by meaning too.
+/// Merges the first `wanted` hits, at most one per value of `distinct`. Gives the documents that came by meaning too.
 pub(super) fn merge(
     snapshot: &Snapshot,
     by_words: Ranked,

@@ -1,4 +1,6 @@
-/// Pins at their positions, the rest in between; once that runs out, the pins that are left.
+//! Hits of two kinds in one list: some at fixed positions, the others between them.
+
+/// Pins at their positions with the other hits between them; pins beyond the last of the other hits follow it.
 pub(super) struct Interleave<T, I: Iterator<Item = T>, P> {
     pins: std::iter::Peekable<std::vec::IntoIter<T>>,
     rest: I,

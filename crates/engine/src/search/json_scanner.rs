@@ -1,6 +1,6 @@
-//! A stored document read from left to right, however deep it nests.
+//! JSON read from left to right, without recursion, so that nesting of any depth takes little stack.
 
-/// One step of reading.
+/// A token of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event<'j> {
     /// `{`
@@ -9,13 +9,13 @@ pub(super) enum Event<'j> {
     OpenArray,
     /// `}` or `]`
     Close,
-    /// The name of the value that follows, as written, quotes included.
+    /// The key of the value that follows: its JSON text with quotes.
     Key(&'j str),
-    /// A string, number, boolean or null, as written.
+    /// The JSON text of a string, number, boolean or null.
     Scalar(&'j str),
 }
 
-/// Reads JSON that is known to be valid: it was parsed before it was stored.
+/// Reads JSON that is known to be valid, because it was parsed before it was stored.
 pub(super) struct Scanner<'j> {
     text: &'j str,
     at: usize,
@@ -91,7 +91,7 @@ impl<'j> Iterator for Scanner<'j> {
     }
 }
 
-/// What a string as written says.
+/// The string of a JSON string with quotes.
 pub(super) fn unquote(raw: &str) -> std::borrow::Cow<'_, str> {
     let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
     if inner.contains('\\') {

@@ -7,19 +7,19 @@ pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("memory takes every byte");
 }
 
-/// Writes anything serde knows as JSON.
+/// Writes a value as JSON.
 pub(super) fn write_json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("memory takes every byte, and keys are strings");
 }
 
-/// Writes what a `format!` would make.
+/// Writes a value as `format!` does.
 pub(super) fn write_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
     write!(out, "{value}").expect("memory takes every byte");
 }
 
-/// Writes the names of an object's members, with commas where they belong.
+/// Writes the names of an object's members, with commas between members.
 pub(super) struct Members {
-    /// Whether nothing was written yet.
+    /// Whether the object has no member yet.
     pub first: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Here is a request, give me the bytes of its answer.
+//! Here is a request: what is the answer, byte for byte?
 //!
-//! A request selects its documents (`filter`), has them put in order (`ranking`), and only the page that is
-//! shown is read, cut to the attributes asked for and marked up. Answers are written as they are sent.
+//! The filter of a request selects documents (`filter`), which are ranked (`ranking`). Only the documents of the page
+//! are read, projected to the attributes asked for and highlighted. An answer is written as the JSON that is sent.
 
 mod analyzer;
 mod answer;

@@ -11,18 +11,18 @@ use crate::store::Snapshot;
 
 /// One search of several.
 pub struct IndexedSearch {
-    /// Tells indexes apart.
+    /// The index's id.
     pub index: String,
-    /// The same for all searches of an index.
+    /// The commit to search; all searches of an index share one.
     pub snapshot: Snapshot,
-    /// `SearchRequest` as UTF-8 JSON.
+    /// A `SearchRequest` as UTF-8 JSON.
     pub request: Vec<u8>,
 }
 
-/// Answers each search for itself, in order.
+/// Answers each search by itself, in order.
 ///
 /// # Errors
-/// Those of the first search that fails, naming its place.
+/// That of the first search that fails, with its position.
 pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline) -> Result<Answer> {
     let mut body = b"{\"results\":[".to_vec();
     let mut facts = Facts::default();
@@ -51,7 +51,7 @@ pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline
     Ok(Answer { body, facts })
 }
 
-/// Says which query a mistake is in.
+/// Adds the position of a query to its error.
 pub(super) fn at_query(error: Error, position: usize) -> Error {
     match error {
         Error::User(UserError { code, message }) => {

@@ -1,11 +1,11 @@
-//! Which of the ranked hits are shown.
+//! Here are ranked hits: which of them are on the page?
 
 use std::ops::Range;
 
 use super::request::Paging;
 
 impl Paging {
-    /// Places of the hits shown, of which none lies beyond `reachable`.
+    /// Positions of the hits on the page, none of them from `reachable` on.
     pub(super) fn window(self, reachable: usize) -> Range<usize> {
         let (start, len) = match self {
             Self::Offset { offset, limit } => (offset, limit),
@@ -20,7 +20,7 @@ impl Paging {
         matches!(self, Self::Page { .. })
     }
 
-    /// Writes what the answer says of pages, for `total` hits in all; begins with a comma.
+    /// Writes the members of an answer that concern pages, after a comma. `total`: the number of all hits.
     pub(super) fn write(self, total: u64, out: &mut Vec<u8>) {
         let text = match self {
             Self::Offset { offset, limit } => {

@@ -1,4 +1,4 @@
-//! Documents that have a place of their own on the page, whatever their rank.
+//! Here are pinned documents: at which positions are they among the ranked ones?
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use crate::facets::Columns;
 use crate::ranking::{Ranked, RankedHit, ScoreDetail};
 use crate::store::Snapshot;
 
-/// The pins of a request whose documents are there and pass its filter.
+/// The pins of a request whose documents exist and pass its filter.
 pub(super) struct Pins {
-    /// By position; of equal ones the first asked for comes first.
+    /// By position; pins of one position are in the order of the request.
     hits: Vec<RankedHit>,
 }
 
 impl Pins {
-    /// Takes the pinned documents out of `universe`, and with `distinct` those that share a value with one.
+    /// Takes the pinned documents out of `universe`; with `distinct`, documents that share a value with one of them
+    /// too.
     pub fn take(
         snapshot: &Snapshot,
         pins: &[Pin],
@@ -33,7 +34,7 @@ impl Pins {
                 Arc::make_mut(universe).remove(docid);
                 hits.push(RankedHit { docid, scores: vec![ScoreDetail::Pin { position: pin.position }] });
                 if let Some(path) = distinct {
-                    // Asked anew for each: pinned documents do not shut each other out.
+                    // A new `Distinct` for each pin: pinned documents do not exclude each other.
                     let pinned = RoaringBitmap::from_iter([docid]);
                     sharing |= Columns::new(snapshot).distinct(path)?.keep(&pinned, universe, 1)?.1;
                 }
@@ -46,8 +47,8 @@ impl Pins {
         Ok(Self { hits })
     }
 
-    /// Puts the pinned documents where they belong among the first `wanted` hits.
-    pub fn place(self, ranked: &mut Ranked, wanted: usize) {
+    /// Inserts the pinned documents at their positions among the first `wanted` hits.
+    pub fn insert_into(self, ranked: &mut Ranked, wanted: usize) {
         if self.hits.is_empty() {
             return;
         }
@@ -58,7 +59,7 @@ impl Pins {
     }
 }
 
-/// Where a hit is pinned; 0 if it is not.
+/// The position of a pinned hit; 0 for other hits.
 pub(super) fn position(hit: &RankedHit) -> u32 {
     match hit.scores.first() {
         Some(ScoreDetail::Pin { position }) => *position,
@@ -66,7 +67,7 @@ pub(super) fn position(hit: &RankedHit) -> u32 {
     }
 }
 
-/// Whether a hit has its place from a rule.
+/// Whether a hit is pinned.
 pub(super) fn is_pinned(hit: &RankedHit) -> bool {
     matches!(hit.scores.first(), Some(ScoreDetail::Pin { .. }))
 }

@@ -1,23 +1,23 @@
-//! A stored document, cut to the attributes that are to be seen.
+//! Here is a stored document: which part of it is shown? Source: search §15, settings §4.1.
 
 use std::borrow::Cow;
 
 use super::json_scanner::{Event, Scanner, unquote};
 use crate::fields::is_same_or_below;
 
-/// Never shown unless asked for.
+/// Fields that are shown only on request.
 pub(super) const HIDDEN: [&str; 1] = ["_vectors"];
 
-/// Which attributes of a document are seen.
+/// The attributes of a document that are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Selection {
-    /// All.
+    /// All attributes.
     All,
-    /// Those named, with everything below them; parents hold just what is named.
+    /// The named attributes with everything below them; parents hold only named attributes.
     Paths(Vec<String>),
 }
 
-/// How much of a value is seen.
+/// How much of a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Whole,
@@ -26,12 +26,12 @@ enum Seen {
 }
 
 impl Selection {
-    /// A list of names, of which `*` stands for all.
+    /// The attributes of a list of names; `*` stands for all.
     pub fn of(names: &[String]) -> Self {
         if names.iter().any(|name| name == "*") { Self::All } else { Self::Paths(names.to_vec()) }
     }
 
-    /// What both see.
+    /// The attributes that both selections show.
     pub fn and(&self, other: &Self) -> Self {
         let (Self::Paths(some), Self::Paths(others)) = (self, other) else {
             return if *self == Self::All { other.clone() } else { self.clone() };
@@ -49,7 +49,7 @@ impl Selection {
         Self::Paths(paths)
     }
 
-    /// What either sees.
+    /// The attributes that at least one of both selections shows.
     pub fn or(self, other: &Self) -> Self {
         match (self, other) {
             (Self::Paths(mut some), Self::Paths(others)) => {
@@ -60,7 +60,7 @@ impl Selection {
         }
     }
 
-    /// Whether something at or below `path` is seen.
+    /// Whether an attribute at or below `path` may be shown.
     pub fn meets(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -70,7 +70,7 @@ impl Selection {
         }
     }
 
-    /// Whether all at `path` is seen.
+    /// Whether the whole value at `path` is shown.
     pub fn covers(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -90,29 +90,30 @@ impl Selection {
     }
 }
 
-/// A string, number, boolean or null on its way out.
+/// A string, number, boolean or null that is written.
 pub(super) struct Leaf<'a> {
-    /// Keys that lead to it, joined by dots.
+    /// The keys that lead to it, joined by dots.
     pub path: &'a str,
-    /// As written.
+    /// Its JSON text.
     pub raw: &'a str,
-    /// Its place in each array that leads to it, outermost first: counted among the entries that are written.
+    /// Its index in each array that leads to it, outermost first, counted among the elements that are written.
     pub indices: &'a [usize],
 }
 
+/// An open array or object.
 struct Frame {
     object: bool,
     whole: bool,
-    /// Length of `out` before it was opened, to which it returns if nothing in it was seen.
+    /// Length of the output before it was opened, to which the output is cut if nothing in it is shown.
     start: usize,
     written: bool,
-    /// Whether anything is in it, seen or not: what is empty itself is shown.
-    inhabited: bool,
+    /// Whether it has any member, shown or not: an empty array or object is shown.
+    has_members: bool,
     path_len: usize,
 }
 
-/// Writes the part of `source` that `selection` sees, without the top-level keys in `hidden`, handing each
-/// leaf to `write_leaf`. Keys and values keep their order and spelling.
+/// Writes the part of `source` that `selection` shows, without the top-level keys in `hidden`; `write_leaf` writes each
+/// leaf. Keys and values stay in their order and spelling.
 pub(super) fn project(
     source: &str,
     selection: &Selection,
@@ -125,7 +126,7 @@ pub(super) fn project(
     let mut path = String::new();
     let mut key: Option<&str> = None;
     let mut seen = Seen::Whole;
-    // Containers open inside one that is not seen.
+    // The number of open containers inside one that is not shown.
     let mut skipped = 0usize;
     for event in Scanner::new(source) {
         if skipped > 0 {
@@ -137,7 +138,7 @@ pub(super) fn project(
             continue;
         }
         if let Some(frame) = frames.last_mut() {
-            frame.inhabited |= event != Event::Close;
+            frame.has_members |= event != Event::Close;
         }
         let begins_a_value = matches!(event, Event::OpenObject | Event::OpenArray | Event::Scalar(_));
         if let Some(array) = frames.last().filter(|frame| begins_a_value && !frame.object) {
@@ -185,7 +186,7 @@ pub(super) fn project(
                 let start = out.len();
                 begin_value(frames.last_mut(), key, out);
                 out.push(if object { b'{' } else { b'[' });
-                // The document itself is seen in part unless all is.
+                // The document itself is shown in part unless all attributes are shown.
                 let whole =
                     if frames.is_empty() { *selection == Selection::All } else { seen == Seen::Whole };
                 frames.push(Frame {
@@ -193,7 +194,7 @@ pub(super) fn project(
                     whole,
                     start,
                     written: false,
-                    inhabited: false,
+                    has_members: false,
                     path_len: path.len(),
                 });
                 if !object {
@@ -206,7 +207,7 @@ pub(super) fn project(
                     indices.pop();
                 }
                 path.truncate(frame.path_len);
-                if frame.whole || frame.written || !frame.inhabited || frames.is_empty() {
+                if frame.whole || frame.written || !frame.has_members || frames.is_empty() {
                     out.push(if frame.object { b'}' } else { b']' });
                     if let Some(parent) = frames.last_mut() {
                         parent.written = true;
@@ -220,7 +221,7 @@ pub(super) fn project(
     }
 }
 
-/// An element of an array that is not written has no place.
+/// Takes the index of an array's element back that is not written.
 fn give_back(parent: Option<&Frame>, indices: &mut [usize]) {
     if let (Some(Frame { object: false, .. }), Some(index)) = (parent, indices.last_mut()) {
         *index = index.wrapping_sub(1);
@@ -238,9 +239,9 @@ fn begin_value(frame: Option<&mut Frame>, key: Option<&str>, out: &mut Vec<u8>) 
     }
 }
 
-/// [`project`] of leaves as they are.
+/// Writes the part of `source` that `selection` shows, with leaves as they are.
 pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str], out: &mut Vec<u8>) {
-    // Most documents go out as they came in.
+    // Most documents are shown whole.
     let untouched = *selection == Selection::All && !hidden.iter().any(|key| source.contains(key));
     if untouched {
         out.extend_from_slice(source.trim().as_bytes());
@@ -249,7 +250,7 @@ pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str]
     project(source, selection, hidden, out, |leaf, out| out.extend_from_slice(leaf.raw.as_bytes()));
 }
 
-/// The value of a key of the document itself, as written.
+/// The JSON text of the value of a top-level key.
 pub(super) fn top_level<'j>(source: &'j str, wanted: &str) -> Option<&'j str> {
     if !source.contains(wanted) {
         return None;

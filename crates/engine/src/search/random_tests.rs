@@ -1,11 +1,11 @@
-//! Random texts and queries, thrown at parser, ranking and formatting together.
+//! Random texts and queries for parser, ranking and formatting together.
 //!
 //! `FUZZ_SECONDS=60 cargo test -p siftd-engine --lib random -- --ignored` goes on for that long; without it a few
 //! cases run with all other tests.
 //!
 //! 1. Nothing panics, whatever the query.
-//! 2. Marks taken out again, a text is what was stored; a cropped one is a part of it.
-//! 3. Places of matches lie within the text, between characters, in order, one after another.
+//! 2. Without its marks, a highlighted text is the stored text, and a cropped one a part of it.
+//! 3. Positions of matches lie within the text, between characters, in order, one after another.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,13 @@ use super::tests::request;
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
-/// Marks that no text below holds.
+/// Marks that are in none of the texts below.
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 const CUT: char = '\u{3}';
 
-/// What parsers trip over, and words in many scripts, some of which change their length.
-const PIECES: &[&str] = &[
+/// Characters with a meaning to the parser, and words in many scripts; normalising changes the length of some.
+const FRAGMENTS: &[&str] = &[
     "\"",
     "-",
     " ",
@@ -71,7 +71,7 @@ const PIECES: &[&str] = &[
 ];
 
 fn piece() -> impl Strategy<Value = String> {
-    prop_oneof![4 => proptest::sample::select(PIECES).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)]
+    prop_oneof![4 => proptest::sample::select(FRAGMENTS).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)]
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -114,8 +114,8 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
             prop_assert_eq!(&unmarked(&hit["_formatted"]["t"]), stored, "{}", q);
             prop_assert!(stored.contains(&unmarked(&hit["_formatted"]["u"][0])), "{}", q);
             let mut end = 0;
-            for place in hit["_matchesPosition"]["t"].as_array().into_iter().flatten() {
-                let number = |key: &str| place[key].as_u64().unwrap() as usize;
+            for position in hit["_matchesPosition"]["t"].as_array().into_iter().flatten() {
+                let number = |key: &str| position[key].as_u64().unwrap() as usize;
                 let range = number("start")..number("start") + number("length");
                 prop_assert!(range.start >= end && stored.get(range.clone()).is_some(), "{} {:?}", q, range);
                 end = range.end;
@@ -125,7 +125,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Found at random.
+/// A case that random texts found.
 #[test]
 fn phrases_longer_than_the_crop_may_follow_one_another() {
     for text in ["new york東京", "東京new york"] {

@@ -16,45 +16,46 @@ use crate::filter::{self, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
 use crate::store::Snapshot;
 
-/// The documents that answer a request, and the criteria they were sorted by.
+/// The ranked documents of a request, and the criteria they were sorted by.
 pub(super) struct RankedSearch {
     pub ranked: Ranked,
     pub sort: Vec<SortCriterion>,
-    /// Hits that came by meaning; None for a search by words alone.
+    /// Documents that came by meaning; `None` for a search by words alone.
     semantic: Option<RoaringBitmap>,
-    /// Whether vectors were looked at.
+    /// Whether documents were compared by vectors.
     compared_vectors: bool,
-    /// A vector would have been looked at.
+    /// Whether a vector of the query is missing: words alone did not settle the page.
     lacks_vector: bool,
     window: std::ops::Range<usize>,
 }
 
 impl RankedSearch {
-    /// So many hits after so many, all found by meaning.
+    /// A page of hits that were all found by meaning: `limit` of them after `offset`.
     pub fn of_page(ranked: Ranked, offset: usize, limit: usize) -> Self {
         let semantic = Some(ranked.candidates.clone());
         let window = offset..offset.saturating_add(limit);
         Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, lacks_vector: false, window }
     }
 
-    /// The vector that documents were compared with, where the request wants to see vectors.
+    /// The vector that documents were compared with, if the request asks for vectors.
     pub fn query_vector<'r>(&self, request: &'r SearchRequest) -> Option<&'r [f32]> {
         let shown = self.compared_vectors && request.retrieve_vectors;
         request.vector.as_deref().filter(|_| shown)
     }
 
-    /// Hits shown that came by meaning; None for a search by words alone.
+    /// The number of hits on the page that came by meaning; `None` for a search by words alone.
     pub fn semantic_hits(&self) -> Option<usize> {
         let semantic = self.semantic.as_ref()?;
         Some(self.page().iter().filter(|hit| semantic.contains(hit.docid)).count())
     }
 
-    /// The hits shown.
+    /// The hits of the page.
     pub fn page(&self) -> &[RankedHit] {
         let len = self.ranked.hits.len();
         &self.ranked.hits[self.window.start.min(len)..self.window.end.min(len)]
     }
 
+    /// The facts of an answer with this page.
     pub fn facts(&self) -> Facts {
         Facts {
             degraded: self.ranked.degraded,
@@ -68,7 +69,7 @@ impl RankedSearch {
     }
 }
 
-/// Selects and ranks the documents of a request. `scored`: the answer shows scores, or merges by them.
+/// Selects and ranks the documents of a request. `scored`: whether scores are shown, or hits are merged by them.
 pub(super) fn rank_search(
     snapshot: &Snapshot,
     request: &SearchRequest,
@@ -101,7 +102,7 @@ pub(super) fn rank_search(
     let reachable = settings.pagination.max_total_hits;
     let window = request.paging.window(reachable);
     let exhaustive = request.paging.is_exhaustive();
-    // A threshold is known to hold only for documents that were ranked.
+    // Only for ranked documents it is known whether they reach the threshold, so an exact total needs all ranked.
     let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
     let wanted = if all_ranked { reachable } else { window.end };
     let analyzer = analyzer(snapshot)?;
@@ -120,8 +121,9 @@ pub(super) fn rank_search(
         exhaustive,
         vector: None,
         deadline: search_deadline.deadline(snapshot),
-        // Lists are merged by their scores.
-        scored: scored || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { lacking: Some(_) }),
+        // Hits by words and hits by meaning are merged by their scores.
+        scored: scored
+            || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { missing_ratio: Some(_) }),
     };
     let made = |ranked, semantic, compared_vectors| RankedSearch {
         ranked,
@@ -132,10 +134,11 @@ pub(super) fn rank_search(
         window: window.clone(),
     };
     let mut found = match kind {
-        SearchKind::Words { lacking } => {
+        SearchKind::Words { missing_ratio } => {
             let by_words = rank(snapshot, &analyzer, &ask)?;
-            let lacks_vector = lacking.is_some_and(|ratio| !words_suffice(&by_words.hits, window.end, ratio));
-            let semantic = lacking.map(|_| RoaringBitmap::new());
+            let lacks_vector =
+                missing_ratio.is_some_and(|ratio| !words_suffice(&by_words.hits, window.end, ratio));
+            let semantic = missing_ratio.map(|_| RoaringBitmap::new());
             RankedSearch { lacks_vector, ..made(by_words, semantic, false) }
         }
         SearchKind::Meaning(nearest) => {
@@ -155,7 +158,7 @@ pub(super) fn rank_search(
             }
         }
     };
-    pins.place(&mut found.ranked, wanted);
+    pins.insert_into(&mut found.ranked, wanted);
     Ok(found)
 }
 
@@ -168,7 +171,8 @@ fn scope_of<'a>(request: &'a SearchRequest, search_deadline: &'a SearchDeadline)
     }
 }
 
-/// Whether documents can be told apart by `attribute`.
+/// # Errors
+/// `invalid_search_distinct`, if `attribute` is not filterable.
 fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &str) -> Result<()> {
     let settings = snapshot.settings();
     let filterable = features_of(settings, attribute)

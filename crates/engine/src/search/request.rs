@@ -1,4 +1,4 @@
-//! Requests as they come from `http/`: validated and complete. Source: `ts/engine/requests.ts`.
+//! Requests in the form that `http/` sends: validated and complete. Source: `ts/engine/requests.ts`.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -11,15 +11,16 @@ use crate::error::{Context, Result};
 use crate::filter::Features;
 use crate::ranking::MatchingStrategy;
 
-/// Reads a request.
+/// Parses a request.
 ///
 /// # Errors
-/// Internal: `http/` builds requests, so one that does not parse is our bug.
+/// Internal, because `http/` builds requests: one that does not parse is a bug.
 pub fn decode<T: DeserializeOwned>(request: &[u8]) -> Result<T> {
     serde_json::from_slice(request).context("a request does not parse")
 }
 
-/// Components of a vector: they come as 32-bit floats, little endian, in Base64. Source: `ts/engine/encoding.ts`.
+/// The components of a vector, which are sent as little-endian 32-bit floats in Base64. Source:
+/// `ts/engine/encoding.ts`.
 fn components<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Vec<f32>>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let bytes = BASE64_STANDARD.decode(text).map_err(D::Error::custom)?;
@@ -30,36 +31,36 @@ fn components<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result
     Ok(Some(floats.iter().map(|float| f32::from_le_bytes(*float)).collect()))
 }
 
-/// Rows by count, or by page: with pages, totals are exact.
+/// The hits of a page, by offset or by page number; with page numbers, totals are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Paging {
-    /// So many after so many.
+    /// `limit` hits after `offset`.
     Offset {
-        /// Hits skipped.
+        /// The number of hits before the page.
         offset: usize,
-        /// Hits shown.
+        /// The number of hits on the page.
         limit: usize,
     },
-    /// A page of so many.
+    /// The page of a number.
     #[serde(rename_all = "camelCase")]
     Page {
-        /// From 1; 0 shows nothing.
+        /// Counted from 1; page 0 is empty.
         page: usize,
-        /// Hits on a page.
+        /// The number of hits on each page.
         hits_per_page: usize,
     },
 }
 
-/// Which words of a query may be missing.
+/// The words of a query that a hit may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Strategy {
-    /// Those at the end.
+    /// Words at the end of the query.
     Last,
-    /// None.
+    /// No word.
     All,
-    /// The commonest.
+    /// The most frequent words.
     Frequency,
 }
 
@@ -73,22 +74,22 @@ impl From<Strategy> for MatchingStrategy {
     }
 }
 
-/// Search by meaning as well.
+/// A search by meaning beside that by words.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hybrid {
-    /// Name in the settings.
+    /// The embedder's name.
     pub embedder: String,
-    /// 0: words alone; 1: meaning alone.
+    /// The weight of meaning: 0 means words alone, 1 meaning alone.
     pub semantic_ratio: f64,
 }
 
-/// A document at a place of the page.
+/// A document at a fixed position.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Pin {
-    /// The document's id as text.
+    /// The document's id.
     pub id: String,
-    /// From 0.
+    /// Position among the hits, from 0.
     pub position: u32,
 }
 
@@ -131,7 +132,7 @@ pub struct SearchRequest {
     pub request_uid: String,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
-    /// Those that count more come first.
+    /// The pins, by descending priority.
     #[serde(default)]
     pub pins: Vec<Pin>,
     #[serde(default)]

@@ -14,7 +14,7 @@ use crate::store::Snapshot;
 /// Answers a search (`SearchRequest` as UTF-8 JSON).
 ///
 /// # Errors
-/// The code of the table for whatever of the request does not suit the index's settings.
+/// The API's code for the part of the request that the index's settings do not allow.
 pub fn run(
     snapshot: &Snapshot,
     request: &[u8],
@@ -25,7 +25,7 @@ pub fn run(
     answer(snapshot, &request, &search_deadline, &Bounds::new(request.answer_bytes_max))
 }
 
-/// [`run`] of a request that is decoded.
+/// Answers a decoded request.
 pub(super) fn answer(
     snapshot: &Snapshot,
     request: &SearchRequest,
@@ -50,7 +50,7 @@ pub(super) fn answer(
         write_json(&serde_json::json!(vector), &mut body);
     }
     let candidates = &found.ranked.candidates;
-    // Facets first: the time they take is part of the answer's.
+    // Facets are counted before the processing time is written, which includes their time.
     let mut facets = Vec::new();
     if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
         write_facets(snapshot, names, candidates, bounds, &mut facets)?;

@@ -7,7 +7,7 @@ use crate::ranking::Deadline;
 use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
 
-/// When a search began, and whether its client still waits for the answer.
+/// The start of a search, and a flag that tells whether its client is gone.
 #[derive(Debug, Clone)]
 pub struct SearchDeadline {
     pub(super) started: Instant,
@@ -15,22 +15,22 @@ pub struct SearchDeadline {
 }
 
 impl SearchDeadline {
-    /// Waiting since `started`, until `stop` is set.
+    /// A search that began at `started`, whose client is gone once `stop` is set.
     pub fn new(started: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
         Self { started, stop }
     }
 
-    /// When ranking has to stop under the settings of an index.
+    /// The time at which ranking has to stop under the settings of an index.
     pub(super) fn deadline(&self, snapshot: &Snapshot) -> Deadline {
         let budget = Duration::from_millis(snapshot.settings().search_cutoff_ms.unwrap_or(DEFAULT_CUTOFF_MS));
-        // A budget beyond what clocks can say is none.
+        // A budget beyond the range of clocks counts as unlimited.
         let at =
             self.started.checked_add(budget).unwrap_or_else(|| self.started + Duration::from_secs(1 << 30));
         Deadline::new(at, self.stop.clone())
     }
 
     /// # Errors
-    /// The client is gone: an internal error, which the server keeps to itself then.
+    /// Internal, if the client is gone; the server does not report it.
     pub(super) fn check(&self) -> Result<()> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
@@ -40,12 +40,12 @@ impl SearchDeadline {
         }
     }
 
-    /// What tells that the client is gone.
+    /// The flag that tells whether the client is gone.
     pub(super) fn stop(&self) -> Option<&AtomicBool> {
         self.stop.as_deref()
     }
 
-    /// The same for another search of the request, whose time begins now.
+    /// The deadline of another search of the same request, which begins now.
     pub(super) fn anew(&self) -> Self {
         Self { started: Instant::now(), stop: self.stop.clone() }
     }

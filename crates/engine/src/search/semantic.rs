@@ -1,12 +1,12 @@
 //! Here is a search with `hybrid`: is it one by words, by meaning, or by both?
 //!
-//! The first line that holds decides:
+//! The first case that applies decides:
 //!
 //! 1. no `hybrid`, or a ratio of 0: words.
-//! 2. nothing to search for: words, which is a placeholder search.
-//! 3. an embedder that is not there, a vector of another length: refused.
+//! 2. neither words nor a vector: words, which is a placeholder search.
+//! 3. an unknown embedder, or a vector of another length: refused.
 //! 4. a ratio of 1, or no words: meaning; without a vector that is refused.
-//! 5. else both; without a vector, words alone.
+//! 5. any other search: both; without a vector, words alone.
 //!
 //! Source: vectors §6.2, §6.3.
 
@@ -17,23 +17,23 @@ use crate::error::{Error, Result};
 use crate::store::Snapshot;
 use crate::vector::{Embedder, Nearest, Vectors, embedders_of};
 
-/// What a search goes by.
+/// The kind of a search.
 pub(super) enum SearchKind {
-    /// `lacking`: meaning was asked for, with this share, but there is no vector to go by.
-    Words {
-        lacking: Option<f64>,
-    },
+    /// By words alone. `missing_ratio`: the weight of meaning, if the request asks for meaning but has no vector.
+    Words { missing_ratio: Option<f64> },
+    /// By meaning alone.
     Meaning(Arc<Nearest>),
-    /// `ratio`: the share of meaning.
-    Both {
-        nearest: Arc<Nearest>,
-        ratio: f64,
-    },
+    /// By words and meaning. `ratio`: the weight of meaning.
+    Both { nearest: Arc<Nearest>, ratio: f64 },
 }
 
 impl SearchKind {
+    /// The kind of a request.
+    ///
+    /// # Errors
+    /// `invalid_search_embedder`, `invalid_vector_dimensions`, `vector_embedding_error`.
     pub fn of(snapshot: &Snapshot, request: &SearchRequest) -> Result<Self> {
-        let words = Ok(Self::Words { lacking: None });
+        let words = Ok(Self::Words { missing_ratio: None });
         let blank = request.q.as_deref().is_none_or(|q| q.trim().is_empty());
         let Some(Hybrid { embedder, semantic_ratio }) = &request.hybrid else { return words };
         if *semantic_ratio == 0.0 || (blank && request.vector.is_none()) {
@@ -57,7 +57,7 @@ impl SearchKind {
         let only_meaning = *semantic_ratio == 1.0 || blank;
         let Some(vector) = &request.vector else {
             if !only_meaning {
-                return Ok(Self::Words { lacking: Some(*semantic_ratio) });
+                return Ok(Self::Words { missing_ratio: Some(*semantic_ratio) });
             }
             let message = format!(
                 "index `{uid}`: the embedder `{}` of source `{}` cannot turn the query into a vector here: give one \
@@ -71,8 +71,10 @@ impl SearchKind {
     }
 }
 
+/// An embedder of the index's settings.
+///
 /// # Errors
-/// `code` if there is no such embedder.
+/// `code`, if no embedder has that name.
 pub(super) fn embedder_named(
     snapshot: &Snapshot,
     name: &str,

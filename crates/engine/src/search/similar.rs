@@ -86,7 +86,7 @@ fn visible_target(snapshot: &Snapshot, request: &SimilarRequest) -> Result<u32> 
     })
 }
 
-/// Documents with vectors in order, and how many are counted.
+/// Documents with vectors, nearest first, and the total.
 fn nearest(
     snapshot: &Snapshot,
     request: &SimilarRequest,
@@ -106,7 +106,7 @@ fn nearest(
     let within = request.offset.saturating_add(request.limit);
     let ask = RankRequest {
         q: None,
-        // Without vectors of its own a document is like no other.
+        // A document without vectors is like no other.
         universe: Arc::new(if vectors.is_empty() { RoaringBitmap::new() } else { embedded }),
         strategy: MatchingStrategy::All,
         search_on: None,
@@ -114,7 +114,7 @@ fn nearest(
         sort: &[],
         distinct: None,
         threshold,
-        // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
+        // Only for ranked documents it is known whether they reach a threshold, so all are ranked if there is one.
         wanted: if threshold.is_some() { usize::MAX } else { within },
         exhaustive: false,
         vector: Some(Arc::new(Nearest::new(index, embedder, &vectors))),
@@ -129,7 +129,7 @@ fn nearest(
     Ok((ranked, total))
 }
 
-/// What the hits of similar documents look like: like those of a search that asks for nothing else.
+/// A search whose hits look like those of similar documents.
 fn as_search(request: &SimilarRequest) -> SearchRequest {
     SearchRequest {
         index_uid: request.index_uid.clone(),

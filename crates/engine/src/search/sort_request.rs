@@ -6,10 +6,10 @@ use crate::fields::is_same_or_below;
 use crate::ranking::SortCriterion;
 use crate::settings::Settings;
 
-/// Reads the criteria of a request.
+/// Parses the criteria of a request.
 ///
 /// # Errors
-/// `code`, if one has no direction, is reserved, is not a point or is not sortable.
+/// `code`, if a criterion has no direction, is reserved, is malformed or is not sortable.
 pub(super) fn parse_sort(
     sort: &[String],
     settings: &Settings,

@@ -83,7 +83,7 @@ fn texts() -> Snapshot {
 #[test]
 fn matches_are_marked_and_located() {
     let snapshot = texts();
-    // Query, document, marked text, places.
+    // Query, document, marked text, positions.
     let cases = [
         ("keep", 0, "The lighthouse <em>keep</em>er wrote", vec![(15, 4)]),
         ("keepre", 0, "The lighthouse <em>keeper</em> wrote", vec![(15, 6)]),
@@ -103,15 +103,15 @@ fn matches_are_marked_and_located() {
         ("nyc ", 3, "<em>nyc</em> pizza <em>new york</em> pizza", vec![(0, 3), (10, 8)]),
         ("\"broken lamp\"", 0, "the <em>broken lamp</em> and", vec![(74, 11)]),
     ];
-    for (q, id, marked, places) in cases {
+    for (q, id, marked, positions) in cases {
         let changes = json!({"q": q, "attributesToHighlight": ["t"], "showMatchesPosition": true});
         let found = hits(&snapshot, &changes);
         let hit = found.iter().find(|hit| hit["id"] == id).unwrap_or_else(|| panic!("{q}: {found:?}"));
         let formatted = hit["_formatted"]["t"].as_str().unwrap();
         assert!(formatted.contains(marked), "{q}: {formatted}");
-        let places: Vec<Json> =
-            places.iter().map(|(start, length)| json!({"start": start, "length": length})).collect();
-        assert_eq!(hit["_matchesPosition"], json!({"t": places}), "{q}");
+        let positions: Vec<Json> =
+            positions.iter().map(|(start, length)| json!({"start": start, "length": length})).collect();
+        assert_eq!(hit["_matchesPosition"], json!({"t": positions}), "{q}");
     }
 }
 
@@ -167,12 +167,12 @@ fn nested_values_are_formatted_leaf_by_leaf() {
         "id": "1", "title": "<em>Blue</em> Moon",
         "meta": {"tags": ["<em>blue</em> lamp", "red"], "n": "7", "ok": true}
     });
-    let places = json!({
+    let positions = json!({
         "title": [{"start": 0, "length": 4}], "meta.tags": [{"start": 0, "length": 4, "indices": [0]}]
     });
     let mut expected = document;
     expected["_formatted"] = formatted;
-    expected["_matchesPosition"] = places;
+    expected["_matchesPosition"] = positions;
     assert_eq!(found, [expected]);
 
     let list = json!({"id": 2, "l": ["blue", "x", "a blue one", "y"]});
@@ -490,7 +490,7 @@ fn federated_hits_stand_by_score_even_if_none_is_shown() {
 }
 
 #[test]
-fn a_search_that_nobody_waits_for_gives_up() {
+fn a_search_whose_client_is_gone_gives_up() {
     let documents: Vec<Json> = (0..50).map(|id| json!({"id": id, "t": format!("hat {id}")})).collect();
     let snapshot = snapshot_of(&[&documents], Settings::default());
     let stop = Arc::new(AtomicBool::new(true));

@@ -1,4 +1,4 @@
-//! Facets of a federation: apart by index, or merged into one distribution.
+//! Facets of a federated search: by index, or merged into one distribution.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -14,14 +14,14 @@ use crate::search::json_writer::write_text;
 use crate::settings::FacetOrder;
 use crate::store::Snapshot;
 
-/// An index that some query searches: its name, and the documents all its queries found.
+/// A searched index and the documents that all its queries found.
 pub(super) struct FoundIn {
     pub uid: String,
     pub snapshot: Snapshot,
     pub documents: RoaringBitmap,
 }
 
-/// Writes what `facetsByIndex` and `mergeFacets` ask for, after a comma; nothing if that is nothing.
+/// Writes the facets that `facetsByIndex` and `mergeFacets` ask for, after a comma; nothing if they ask for none.
 pub(super) fn write(
     found: &mut [FoundIn],
     federation: &Federation,
@@ -57,8 +57,9 @@ pub(super) fn write(
     Ok(())
 }
 
+/// A facet merged from several indexes.
 struct Merging<'a> {
-    /// The first index that has the facet.
+    /// The first index with the facet.
     uid: &'a str,
     order: FacetOrder,
     counts: HashMap<String, u64>,

@@ -1,4 +1,4 @@
-//! Lists in order → one list in order, each document once.
+//! Here are ranked lists: what is the one list, with each document once?
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -11,34 +11,34 @@ use crate::search::compare::{Value, compare};
 use crate::search::interleave::Interleave;
 use crate::search::pins::{is_pinned, position};
 
-/// A hit, and what it is compared by.
+/// A hit with the values that it is compared by.
 pub(super) struct Candidate<'q> {
-    /// Which query found it.
+    /// Index of the query that found it.
     pub query: usize,
     pub hit: &'q RankedHit,
     pub values: Vec<Value>,
-    /// Over all, weighted.
+    /// The weighted overall score.
     pub score: f64,
-    /// What `distinct` tells it apart by.
+    /// Its values of the distinct attribute.
     pub distinct: Vec<DistinctValue>,
 }
 
-/// A value that hits share or not, across indexes.
+/// A value of the distinct attribute, comparable across indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum DistinctValue {
-    /// Bits of the number, zero without its sign.
+    /// The bits of a number; those of zero for minus zero.
     Number(u64),
-    /// As compared.
+    /// A normalised string.
     Text(String),
 }
 
-/// The first `wanted` hits of all queries, and hits that `distinct` left out: (query, docid).
+/// The first `wanted` hits of all queries, and query and docid of the hits that `distinct` excludes.
 pub(super) struct Merged<'q> {
     pub hits: Vec<Candidate<'q>>,
     pub dropped: Vec<(usize, u32)>,
 }
 
-/// Merges what `queries` found. `weights` by query; `distinct`: at most one hit per value of it.
+/// Merges the hits of `queries`. `weights`: by query; `distinct`: an attribute with at most one hit per value.
 pub(super) fn merge<'q>(
     queries: &'q [Query<'_>],
     weights: &[f64],
@@ -77,7 +77,7 @@ pub(super) fn merge<'q>(
     Ok(Merged { hits, dropped })
 }
 
-/// Which documents and values the list holds so far.
+/// The documents and distinct values in the list so far.
 struct Merging<'a, 'q> {
     queries: &'q [Query<'q>],
     distinct: Option<&'a str>,
@@ -86,7 +86,7 @@ struct Merging<'a, 'q> {
 }
 
 impl<'q> Merging<'_, 'q> {
-    /// The hit, unless its document or one of its values is there already.
+    /// The hit, unless its document or one of its distinct values is in the list already.
     fn admit(
         &mut self,
         mut candidate: Candidate<'q>,
@@ -108,7 +108,7 @@ impl<'q> Merging<'_, 'q> {
     }
 }
 
-/// The list whose head comes first; equal heads: the earlier query's.
+/// The query whose first hit comes first; of equal ones, the earlier query.
 fn first(heads: &[Option<Candidate>]) -> Option<usize> {
     let mut best: Option<&Candidate> = None;
     for head in heads.iter().flatten() {
@@ -127,7 +127,7 @@ fn distinct_values(query: &Query, path: &str, docid: u32) -> Result<Vec<Distinct
     Ok(values
         .into_iter()
         .map(|value| match value {
-            // Adding zero takes the sign off a negative one.
+            // Adding zero turns minus zero into zero.
             ColumnValue::Number(number) => DistinctValue::Number((number + 0.0).to_bits()),
             ColumnValue::String { normalised, .. } => DistinctValue::Text(normalised),
         })

@@ -1,8 +1,8 @@
-//! Here are several searches, what is the one list they make?
+//! Here are several searches: what is the one list that they make?
 //!
-//! 1. Each query is ranked by itself; heads are compared entry by entry (`compare`), never by one number.
-//! 2. A document that several queries find appears once, where it stands best (`merge`).
-//! 3. Totals and facets count the union of what the queries of an index found (`facets`).
+//! 1. Each query is ranked by itself; first hits are compared entry by entry (`compare`), never by one number.
+//! 2. A document that several queries find is listed once, at its best position (`merge`).
+//! 3. Totals and facets count the union of the documents that the queries of an index find (`facets`).
 //!
 //! Source: search §15, operations §17.
 
@@ -35,8 +35,8 @@ use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
 /// Merges the answers of several searches as `federation` (`FederationRequest` as UTF-8 JSON) says.
 ///
 /// # Errors
-/// Those of the first search that fails, naming its place; `invalid_multi_search_query_ranking_rules` and
-/// `invalid_multi_search_facet_order` if no order would be right for all.
+/// That of the first search that fails, with its position; `invalid_multi_search_query_ranking_rules` and
+/// `invalid_multi_search_facet_order`, if queries order hits or facet values in ways that do not compare.
 pub fn federated_search(
     searches: &[IndexedSearch],
     federation: &[u8],
@@ -82,7 +82,7 @@ pub fn federated_search(
     Ok(Answer { body, facts })
 }
 
-/// The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7.
+/// Writes the vectors of queries that documents were compared with, if vectors are asked for. Source: vectors §6.7.
 fn write_query_vectors(queries: &[Query], federation: &Federation, out: &mut Vec<u8>) {
     let shown = queries.iter().enumerate().filter_map(|(at, query)| {
         let position = federation.positions.get(at).copied().unwrap_or(at);
@@ -115,7 +115,7 @@ fn rank<'s>(
     Ok(Query { search, request, found })
 }
 
-/// Refuses queries whose rules put documents in orders that cannot be compared.
+/// Refuses queries whose ranking rules order documents in ways that do not compare.
 fn require_comparable(queries: &[Query]) -> Result<()> {
     let mut reference: Option<(usize, Vec<Kind>)> = None;
     for (at, query) in queries.iter().enumerate() {
@@ -130,7 +130,7 @@ fn require_comparable(queries: &[Query]) -> Result<()> {
             );
             return Err(Error::user("invalid_multi_search_query_ranking_rules", message));
         }
-        // The longest list says most about what the next one has to be like.
+        // The next query is compared with the longest list so far, which has the most entries to compare.
         if reference.as_ref().is_none_or(|(_, known)| known.len() <= kinds.len()) {
             reference = Some((at, kinds));
         }
@@ -138,7 +138,7 @@ fn require_comparable(queries: &[Query]) -> Result<()> {
     Ok(())
 }
 
-/// What one place in the order of a query goes by.
+/// The kind of one criterion in the order of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Relevance,
@@ -158,7 +158,7 @@ impl Kind {
     }
 }
 
-/// The kinds of rules in order; rules of relevance that follow each other count as one.
+/// The kinds of a query's criteria, in order; consecutive rules of relevance count as one.
 fn kinds_of(rules: &[String], sort: &[SortCriterion]) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for rule in rules {
@@ -175,7 +175,7 @@ fn kinds_of(rules: &[String], sort: &[SortCriterion]) -> Vec<Kind> {
     kinds
 }
 
-/// What all queries of each index found, without what `distinct` left out.
+/// The documents that the queries of each index found, without those that `distinct` excludes.
 fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
     let mut ids: Vec<&str> = Vec::new();
     let mut found: Vec<FoundIn> = Vec::new();

@@ -3,7 +3,7 @@ use crate::search::multi::IndexedSearch;
 use crate::search::ranked_search::RankedSearch;
 use crate::search::request::SearchRequest;
 
-/// One query, ranked.
+/// A query of a federated search, with its ranked documents.
 pub(super) struct Query<'s> {
     pub search: &'s IndexedSearch,
     pub request: SearchRequest,
@@ -11,7 +11,7 @@ pub(super) struct Query<'s> {
 }
 
 impl Query<'_> {
-    /// Hits that paging can get to.
+    /// The hits that paging can reach.
     pub fn reachable(&self) -> &[RankedHit] {
         let hits = &self.found.ranked.hits;
         &hits[..hits.len().min(self.search.snapshot.settings().pagination.max_total_hits)]

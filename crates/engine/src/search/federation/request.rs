@@ -17,13 +17,13 @@ pub(super) struct Federation {
     pub request_uid: String,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
-    /// By query.
+    /// Query → weight.
     pub weights: Vec<f64>,
-    /// By query: its place as hits show it.
+    /// Query → its position as hits show it.
     pub positions: Vec<usize>,
-    /// What hits say of the instance they come from; None: nothing.
+    /// The instance that hits name as their origin; `None` if they name none.
     pub origin: Option<Origin>,
-    /// Hits carry what they are compared by.
+    /// Whether hits show the values that they are compared by.
     pub show_score_values: bool,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,

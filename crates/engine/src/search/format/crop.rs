@@ -1,4 +1,4 @@
-//! The part of a text around its matches.
+//! Here is a text: which part of it shows its matches best?
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,27 +7,27 @@ use std::ops::Range;
 use super::matches::Match;
 use crate::analysis::{Piece, TokenKind};
 
-/// Farther apart is as bad as so many words. Source: search §16.4.
+/// Matches farther apart count as so many words apart. Source: search §16.4.
 const GAP_MAX: usize = 7;
 
-/// How good a run of matches is: query positions it covers, nearness, order.
+/// The score of a run of matches: number of query positions, nearness, order.
 type Score = (usize, isize, isize);
 
-/// Bytes of the part of a text that is shown: `length` words around its best matches, or its beginning.
+/// Bytes of the part that is shown: `length` words around the best matches, or the beginning of a text without matches.
 pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Range<usize> {
     let end = pieces.last().map_or(0, |token| token.end as usize);
-    // Pieces before `left` and from `right` on are outside.
+    // Words and separators before `left` and from `right` on are not shown.
     let (mut left, mut right, mut remaining);
     match best_run(matches, length) {
         None => (left, right, remaining) = (0, 0, length),
         Some((first, last)) => {
             let (first_word, last_word) = (*first.words.start(), *last.words.end());
-            left = place_of(pieces, first_word);
-            right = place_of(pieces, last_word) + 1;
+            left = index_of(pieces, first_word);
+            right = index_of(pieces, last_word) + 1;
             let span = last_word - first_word + 1;
             if span > length {
                 let start = left.checked_sub(1).map_or(0, |before| pieces[before].end as usize);
-                let last = place_of(pieces, first_word + length - 1);
+                let last = index_of(pieces, first_word + length - 1);
                 return start..pieces[last].end as usize;
             }
             remaining = length - span;
@@ -80,8 +80,8 @@ pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Rang
     from..to
 }
 
-/// Where the word of a number is among all pieces.
-fn place_of(pieces: &[Piece], word: usize) -> usize {
+/// The index of a word, by its number, among all words and separators.
+fn index_of(pieces: &[Piece], word: usize) -> usize {
     let mut words = (0..pieces.len()).filter(|&at| pieces[at].kind.is_word());
     words.nth(word).unwrap_or_default()
 }
@@ -106,7 +106,7 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
         if fits(first, next) {
             continue;
         }
-        // Phrases longer than the crop follow one another: nothing lies between them.
+        // Between two consecutive phrases longer than the crop there is no run to consider.
         if next > first {
             consider(first, next - 1);
         }
@@ -124,15 +124,16 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
     Some((&matches[first], &matches[last]))
 }
 
-/// Scores of runs of matches, each of which begins and ends no earlier than the one before it.
+/// Scores of runs of matches. Each run begins and ends no earlier than the one before it.
 struct RunScores<'m> {
     matches: &'m [Match],
-    /// Of the matches before each: words that they span beyond their first.
+    /// Match → sum over the matches before it: words beyond the first of each.
     spans: Vec<isize>,
-    /// Of the matches before each: words to the next one, and how often the next one comes later in the query.
+    /// Match → sum over the matches before it: words to the next match, up to [`GAP_MAX`].
     gaps: Vec<isize>,
+    /// Match → number of matches before it whose next match comes later in the query.
     ascents: Vec<isize>,
-    /// Matches of the run by query position.
+    /// Query position → number of matches in the run.
     counts: HashMap<u32, usize>,
     run: Range<usize>,
 }

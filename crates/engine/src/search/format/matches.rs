@@ -1,4 +1,4 @@
-//! What of a text answers the query.
+//! Here is a text: where in it are the words of the query?
 
 use std::ops::{Range, RangeInclusive};
 
@@ -7,17 +7,17 @@ use rustc_hash::FxHashMap;
 use crate::analysis::{Analyzer, Locales, Piece, TakePieces, Token};
 use crate::query::{HighlightTerms, MatchKind};
 
-/// A text's words, counted. Of most no more is kept than where they are: nothing looks for them.
+/// The words of a text. Words that no query word can match are only counted.
 pub(in crate::search) struct Words<'t> {
-    /// All pieces, if the text is to be cropped.
+    /// All words and separators, if the text is to be cropped.
     pub pieces: Option<Vec<Piece>>,
-    /// Words that may match, each with its number.
+    /// Words that may match, each with its number among all words.
     candidates: Vec<(usize, Token<'t>)>,
 }
 
 impl<'t> Words<'t> {
-    /// The words of `text`, which may be in `locales`, as far as `matching` looks for them, and its pieces if it
-    /// `is_cropped`.
+    /// The words of `text` that `matching` may match. `locales`: languages that the text may be in; `is_cropped`:
+    /// whether all words and separators are needed.
     pub fn of(
         analyzer: &Analyzer,
         text: &'t str,
@@ -25,7 +25,7 @@ impl<'t> Words<'t> {
         matching: &Matching,
         is_cropped: bool,
     ) -> Self {
-        // Words and what parts them, of five letters and one.
+        // On average a word has five letters and a separator one.
         let pieces = is_cropped.then(|| Vec::with_capacity(text.len() / 3 + 1));
         let words = Self { pieces, candidates: Vec::new() };
         let is_wanted = |byte| matching.first_bytes.has(byte);
@@ -37,7 +37,7 @@ impl<'t> Words<'t> {
 
 struct Taking<'t, W> {
     words: Words<'t>,
-    /// Words so far.
+    /// The number of words so far.
     count: usize,
     is_wanted: W,
 }
@@ -59,28 +59,29 @@ impl<'t, W: Fn(u8) -> bool> TakePieces<'t> for Taking<'t, W> {
     }
 }
 
-/// A part of a text that answers the query.
+/// A part of a text that matches the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::search) struct Match {
-    /// Bytes of the text: part of a word if only its beginning was asked for.
+    /// Bytes of the text; a part of a word, if a query word matches its beginning.
     pub bytes: Range<usize>,
-    /// Its words, counted from the text's first.
+    /// Its words, numbered from the first of the text.
     pub words: RangeInclusive<usize>,
-    /// Query positions it answers.
+    /// Positions of the query that it matches.
     pub positions: RangeInclusive<u32>,
 }
 
-/// A [`HighlightTerms`] made ready to be looked up.
+/// [`HighlightTerms`] by word, so that a text's words can be looked up.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Matching {
-    /// First bytes of all words that are looked for: most words of a text have another one.
+    /// First bytes of all words that can match. Most words of a text begin with another byte and are skipped.
     first_bytes: FirstBytes,
-    /// In order; by first word in `phrases_at`.
+    /// Phrases in order, with the positions of the query that they match.
     phrases: Vec<(Vec<Option<String>>, RangeInclusive<u32>)>,
+    /// First word → indexes of its phrases.
     phrases_at: FxHashMap<String, Vec<usize>>,
-    /// Words that must be whole.
+    /// Words that match whole words only.
     whole: FxHashMap<String, RangeInclusive<u32>>,
-    /// Words that may go on.
+    /// Words that match the beginning of longer words too.
     unfinished: Vec<Unfinished>,
 }
 
@@ -101,21 +102,22 @@ impl FirstBytes {
     }
 }
 
+/// The last word of a query, which may be unfinished.
 #[derive(Debug)]
 struct Unfinished {
-    /// Words, and whether they are misspellings: those are tried last.
+    /// Word → whether it is a misspelling, which is tried after the others.
     words: FxHashMap<String, bool>,
-    /// How long they are, in bytes, ascending.
+    /// The distinct lengths of the words in bytes, ascending.
     lengths: Vec<usize>,
-    /// Characters of the query word: no more of a match is marked.
+    /// The number of characters of the query word, the most that is marked of a match.
     chars: usize,
     positions: RangeInclusive<u32>,
 }
 
 impl Matching {
-    pub fn new(matcher: HighlightTerms) -> Self {
+    pub fn new(highlight_terms: HighlightTerms) -> Self {
         let mut matching = Self::default();
-        let mut terms = matcher.terms;
+        let mut terms = highlight_terms.terms;
         for term in &mut terms {
             for phrase in std::mem::take(&mut term.phrases) {
                 let Some(Some(first)) = phrase.first() else { continue };
@@ -124,7 +126,7 @@ impl Matching {
                 matching.phrases.push((phrase, term.positions.clone()));
             }
         }
-        // Longer readings of the query are tried first.
+        // Terms of more query words are tried first.
         terms.sort_by_key(|term| std::cmp::Reverse(term.ids.end() - term.ids.start()));
         for term in terms {
             if term.words.is_empty() {
@@ -161,7 +163,7 @@ impl Matching {
     pub fn find(&self, words: &Words<'_>) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
         for (at, (word, token)) in words.candidates.iter().enumerate() {
-            // A match takes its words.
+            // A word belongs to one match.
             if found.last().is_none_or(|last| word > last.words.end()) {
                 let matched = self.phrase_at(&words.candidates[at..]);
                 found.extend(matched.or_else(|| self.word_at(*word, token)));
@@ -202,7 +204,7 @@ impl Matching {
             let ends = term.lengths.iter().take_while(|&&end| end <= text.len());
             let beginnings = ends.filter_map(|&end| text.get(..end));
             let words = beginnings.filter_map(|word| Some((*term.words.get(word)?, word)));
-            // Of misspellings the shortest counts, as the reference tries them in order of the alphabet.
+            // Of misspellings the shortest counts, because the reference tries them in alphabetical order.
             let (_, word) = words.min()?;
             let bytes: usize = word.chars().take(term.chars).map(char::len_utf8).sum();
             let end = token.byte_start + token.original_bytes(bytes);

@@ -1,4 +1,6 @@
-//! Texts of a hit with their matches marked, cut to the part around them, or located.
+//! Here is a hit: how do its texts look with the query marked in them?
+//!
+//! Texts are highlighted, cropped to the part around their matches, or their matches are located.
 
 mod crop;
 mod matches;
@@ -17,15 +19,15 @@ use crate::analysis::{Analyzer, Language};
 use crate::facets::Columns;
 use crate::fields::is_same_or_below;
 
-/// What is done to a leaf.
+/// The formatting of a leaf.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Format {
     highlight: bool,
-    /// Words to keep.
+    /// The number of words to crop to.
     crop: Option<usize>,
 }
 
-/// Marks up the hits of one search.
+/// Formats the hits of one search.
 pub(super) struct Formatter<'a> {
     request: &'a SearchRequest,
     analyzer: Analyzer,
@@ -33,12 +35,12 @@ pub(super) struct Formatter<'a> {
     matching: Matching,
     highlighted: Vec<&'a str>,
     cropped: Vec<(&'a str, usize)>,
-    /// What `_formatted` holds; None: there is none.
+    /// The attributes in `_formatted`; `None` if hits have no `_formatted`.
     shown: Option<Selection>,
     displayed: Selection,
-    /// What was worked out for a path.
+    /// Path → its formatting, cached.
     formats: HashMap<String, Format>,
-    /// Bytes from which on nothing more is written: the answer is too large then.
+    /// Output of so many bytes makes the answer too large, so that nothing more is written.
     bytes_max: usize,
 }
 
@@ -87,12 +89,12 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// The same, which writes little more than so many bytes of a hit.
+    /// The formatter with a bound on the bytes of a hit, which is exceeded by one leaf at most.
     pub fn within(self, bytes_max: usize) -> Self {
         Self { bytes_max, ..self }
     }
 
-    /// Writes `_formatted` if anything was asked to be formatted; says whether.
+    /// Writes `_formatted`, if the request formats any attribute; gives whether it does.
     pub fn write_formatted(&mut self, source: &str, hidden: &[&str], out: &mut Vec<u8>) -> bool {
         let Some(shown) = self.shown.clone() else { return false };
         project(source, &shown, hidden, out, |leaf, out| self.write_leaf(&leaf, out));
@@ -108,8 +110,8 @@ impl<'a> Formatter<'a> {
             return;
         };
         let format = self.format_of(leaf.path);
-        let has_work = format.crop.is_some() || (format.highlight && !self.matching.is_empty());
-        let formatted = if has_work { self.format(leaf.path, &text, format) } else { None };
+        let is_formatted = format.crop.is_some() || (format.highlight && !self.matching.is_empty());
+        let formatted = if is_formatted { self.format(leaf.path, &text, format) } else { None };
         match formatted {
             Some(formatted) => write_text(&formatted, out),
             None if leaf.raw.starts_with('"') => out.extend_from_slice(leaf.raw.as_bytes()),
@@ -121,7 +123,7 @@ impl<'a> Formatter<'a> {
         if let Some(format) = self.formats.get(path) {
             return *format;
         }
-        // Above too: a text `o` is formatted as its namesake's child `o.x` is asked to be.
+        // A request for `o.x` also formats a text at `o`.
         let covers = |name: &str| name == "*" || is_same_or_below(name, path) || is_same_or_below(path, name);
         let seen = self.displayed.covers(path);
         let crop = self.cropped.iter().find(|(name, _)| covers(name)).map(|(_, length)| *length);
@@ -133,7 +135,7 @@ impl<'a> Formatter<'a> {
         format
     }
 
-    /// None: the text stays as it is.
+    /// The formatted text; `None` if it stays as it is.
     fn format(&self, path: &str, text: &str, format: Format) -> Option<String> {
         let words = self.words(path, text, format.crop.is_some());
         let matches = self.matching.find(&words);
@@ -179,7 +181,7 @@ impl<'a> Formatter<'a> {
         Words::of(&self.analyzer, text, locales, &self.matching, is_cropped)
     }
 
-    /// Writes `_matchesPosition`: places of matches in displayed attributes, in bytes, sorted by attribute.
+    /// Writes `_matchesPosition`: positions of matches in displayed attributes, in bytes, sorted by attribute.
     pub fn write_positions(&self, source: &str, hidden: &[&str], out: &mut Vec<u8>) {
         let mut of_path: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut bytes = out.len();
@@ -192,28 +194,28 @@ impl<'a> Formatter<'a> {
                 let Some(text) = text_of(leaf.raw) else { return };
                 let words = self.words(leaf.path, &text, false);
                 let found = self.matching.find(&words);
-                // Of the elements of an array the reference reports the last one with a match.
+                // Of the elements of an array, the reference reports the last one with a match.
                 if !found.is_empty() {
-                    let places = positions_json(&found, leaf.indices);
-                    bytes += places.len();
-                    of_path.insert(leaf.path.to_owned(), places);
+                    let positions = positions_json(&found, leaf.indices);
+                    bytes += positions.len();
+                    of_path.insert(leaf.path.to_owned(), positions);
                 }
             });
         }
         out.push(b'{');
-        for (at, (path, places)) in of_path.iter().enumerate() {
+        for (at, (path, positions)) in of_path.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
             write_text(path, out);
             out.push(b':');
-            out.extend_from_slice(places);
+            out.extend_from_slice(positions);
         }
         out.push(b'}');
     }
 }
 
-/// Places of matches as JSON, with those of the text in the arrays that lead to it.
+/// Positions of matches as JSON, with the indexes of their text in the arrays that lead to it.
 fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
     #[derive(serde::Serialize)]
     struct Position<'i> {
@@ -231,7 +233,7 @@ fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
     out
 }
 
-/// The text of a string or number; None for booleans and null. Numbers read as they are printed.
+/// The text of a string or number; `None` for booleans and null. The text of a number is its shortest form.
 fn text_of(raw: &str) -> Option<std::borrow::Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => Some(unquote(raw)),
@@ -243,7 +245,7 @@ fn text_of(raw: &str) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// Takes `attribute:length` apart; what is not a length belongs to neither.
+/// Attribute and length of `attribute:length`; the default length if there is none or it is not a number.
 fn crop_of(entry: &str, default: usize) -> (&str, usize) {
     match entry.rsplit_once(':') {
         Some((name, length)) => (name, length.parse().unwrap_or(default)),
