@@ -1,0 +1,49 @@
+//! Merging of segments in the background, and closing an index, which ends it.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use super::open_index::Index;
+use crate::error::Result;
+use crate::store::Committed;
+use crate::vector::Vectors;
+
+impl Index {
+    /// Merges segments, if there are too many, and shows the merged ones to readers; gives whether there may be more to
+    /// merge. Batches can be prepared and searches answered meanwhile.
+    ///
+    /// # Errors
+    /// Internal; the index is unchanged then.
+    pub fn merge(&self) -> Result<bool> {
+        let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(current) = self.current() else { return Ok(false) };
+        let Some(committed) = &current.committed else { return Ok(false) };
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let Some(merge) = current.directory.merge(committed, &self.closed)? else { return Ok(false) };
+        let _writing = self.writing();
+        let Some(newest) = self.current() else { return Ok(false) };
+        let Some(committed) = &newest.committed else { return Ok(false) };
+        if self.closed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let vectors = Vectors::of(&committed.snapshot);
+        if let Some(committed) = newest.directory.commit_merge(committed, merge)? {
+            // Vectors are found by docid, which a merge does not change.
+            committed.snapshot.attachments().put(vectors);
+            self.show(Arc::clone(&newest.directory), committed);
+        }
+        Ok(true)
+    }
+
+    /// Stops merging and the building of graphs. Readers keep the snapshots that they have.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        drop(self.merging.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(Committed { snapshot, .. }) = self.current().as_ref().and_then(|it| it.committed.as_ref())
+        {
+            Vectors::of(snapshot).stop();
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! One index: its newest commit for readers, and at most one batch on its way to the next.
+
+mod limits;
+mod merge;
+mod open_index;
+mod prepared;
+mod read;
+mod stats;
+mod verify;
+mod write;
+
+pub use limits::Limits;
+pub use open_index::Index;
+pub use stats::{IndexSizes, IndexStats};
+pub use verify::Damage;

@@ -1,0 +1,143 @@
+//! An index: its newest commit for readers, and locks for its writers.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock};
+
+use super::limits::Limits;
+use super::prepared::PreparedSlot;
+use crate::cache::Cache;
+use crate::error::{Context, Error, Result};
+use crate::facets;
+use crate::indexing::{self, BatchMonitor};
+use crate::store::{Committed, IndexDirectory, Snapshot};
+use crate::vector::Vectors;
+
+/// One index of an engine, which may not have a commit yet.
+pub struct Index {
+    pub(super) path: PathBuf,
+    pub(super) limits: Limits,
+    pub(super) cache: Arc<Cache>,
+    pub(super) current: RwLock<Option<Arc<Current>>>,
+    /// Held while a batch is prepared or committed.
+    pub(super) writing: Mutex<PreparedSlot>,
+    /// Stops the batch being written, and shows its progress.
+    pub(super) monitor: BatchMonitor,
+    /// Held while segments are merged.
+    pub(super) merging: Mutex<()>,
+    /// Set when the index is closed: its segments are not merged any more.
+    pub(super) closed: Arc<AtomicBool>,
+    /// Done once files of vectors that a crash left behind are removed.
+    pub(super) tidied: Once,
+}
+
+/// The directory of an index and its newest commit.
+pub(super) struct Current {
+    pub(super) directory: Arc<IndexDirectory>,
+    pub(super) committed: Option<Committed>,
+}
+
+impl Index {
+    /// Opens the index of a directory, which need not exist yet, with a cache of its own.
+    ///
+    /// # Errors
+    /// Those of [`Index::open_caching_in`].
+    pub fn open(path: &Path, limits: Limits) -> Result<Self> {
+        Self::open_caching_in(Cache::new(limits.cache_bytes), path, limits)
+    }
+
+    /// Opens the index of a directory, which need not exist yet, with a cache that it shares with other indexes.
+    ///
+    /// # Errors
+    /// Internal, naming the path, if it is damaged or written by a newer version.
+    pub fn open_caching_in(cache: Arc<Cache>, path: &Path, limits: Limits) -> Result<Self> {
+        let current = if IndexDirectory::exists(path) {
+            let layout = indexing::layout().caching_in(&cache);
+            let (directory, committed) = IndexDirectory::open(path, layout)?;
+            if let Some(committed) = &committed {
+                let vectors = Vectors::of_commit(path, &committed.record.vectors);
+                committed.snapshot.attachments().put(Arc::new(vectors));
+            }
+            Some(Arc::new(Current { directory: Arc::new(directory), committed }))
+        } else {
+            None
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            limits,
+            cache,
+            current: RwLock::new(current),
+            writing: Mutex::default(),
+            monitor: BatchMonitor::default(),
+            merging: Mutex::default(),
+            closed: Arc::default(),
+            tidied: Once::new(),
+        })
+    }
+
+    /// The newest commit, and the directory of its index.
+    pub(super) fn current(&self) -> Option<Arc<Current>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest commit, for reading.
+    ///
+    /// # Errors
+    /// `index_damaged`, if there is none: callers ask only for indexes that have a commit in the catalogue.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| {
+            Error::user("index_damaged", format!("{} is damaged: it has no commit", self.path.display()))
+        })
+    }
+
+    /// Locks out other writers. A batch that was prepared before a writer panicked is forgotten.
+    pub(super) fn writing(&self) -> MutexGuard<'_, PreparedSlot> {
+        self.writing.lock().unwrap_or_else(|poisoned| {
+            self.writing.clear_poison();
+            let mut writing = poisoned.into_inner();
+            writing.prepared = None;
+            writing
+        })
+    }
+
+    /// Makes a commit the newest one for readers. They read the commit before it until the deferred columns that
+    /// settings use are made.
+    pub(super) fn show(&self, directory: Arc<IndexDirectory>, committed: Committed) {
+        let snapshot = &committed.snapshot;
+        facets::prepare(snapshot, &|path| indexing::wants_column(snapshot.settings(), path));
+        let current = Current { directory, committed: Some(committed) };
+        let before = self.current.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(current));
+        // Dropped after the lock was released, so that readers do not wait for it.
+        drop(before);
+    }
+
+    /// The report of the newest commit as JSON; `None` if there is no commit.
+    pub fn last_commit(&self) -> Result<Option<Vec<u8>>> {
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        let report = committed.map(|committed| serde_json::to_vec(&committed.record.report));
+        report.transpose().context("a report cannot be written as JSON")
+    }
+
+    /// The settings of the newest commit as JSON; `None` if none were ever set.
+    pub fn settings(&self) -> Result<Option<String>> {
+        let snapshot = self.snapshot()?;
+        let raw = &snapshot.settings().raw;
+        Ok((!raw.is_empty()).then(|| raw.clone()))
+    }
+
+    /// Copies the newest commit to a directory, which must not exist.
+    pub fn copy_to(&self, target: &Path) -> Result<()> {
+        match self.current().as_deref() {
+            Some(Current { directory, committed: Some(committed) }) => {
+                directory.copy_to(committed, target)?;
+                Vectors::of(&committed.snapshot).copy_to(target)
+            }
+            _ => {
+                Err(Error::internal(format!("{} cannot be copied", self.path.display()), "nothing is there"))
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Here is an index: how many documents does it hold, which fields do they have, and how large is it?
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::open_index::{Current, Index};
+use crate::error::Result;
+use crate::store::schema::Presence;
+use crate::vector::Vectors;
+
+/// The size of an index on disk, in bytes. Shape: `IndexSizes` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexSizes {
+    /// Size of the stored documents.
+    pub raw_document_db_size: u64,
+    /// Size of the directory.
+    pub index_size: u64,
+}
+
+/// Numbers about an index. Shape: `IndexStats` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexStats {
+    /// The number of documents.
+    pub number_of_documents: u64,
+    /// Sizes on disk.
+    #[serde(flatten)]
+    pub sizes: IndexSizes,
+    /// The number of vectors.
+    pub number_of_embeddings: u64,
+    /// The number of documents with a vector.
+    pub number_of_embedded_documents: u64,
+    /// Top-level field → number of documents that have it.
+    pub field_distribution: BTreeMap<String, u64>,
+}
+
+impl Index {
+    /// Numbers about the newest commit.
+    ///
+    /// # Errors
+    /// Those of [`Index::snapshot`]; internal, if a file cannot be read.
+    pub fn stats(&self) -> Result<IndexStats> {
+        let snapshot = self.snapshot()?;
+        let vectors = Vectors::of(&snapshot);
+        let (number_of_embeddings, number_of_embedded_documents) = vectors.counts()?;
+        Ok(IndexStats {
+            number_of_documents: snapshot.documents().len(),
+            sizes: self.sizes()?,
+            number_of_embeddings,
+            number_of_embedded_documents,
+            field_distribution: snapshot.presence_counts(Presence::TopLevel)?,
+        })
+    }
+
+    /// The size of the newest commit; 0 without one.
+    ///
+    /// # Errors
+    /// Internal, if the directory cannot be read.
+    pub fn sizes(&self) -> Result<IndexSizes> {
+        let (directory, raw_document_db_size) = match self.current().as_deref() {
+            Some(Current { directory, committed: Some(committed) }) => directory.sizes(committed)?,
+            _ => (0, 0),
+        };
+        Ok(IndexSizes { raw_document_db_size, index_size: directory + Vectors::bytes_below(&self.path) })
+    }
+
+    /// Names of all fields of all documents, dotted paths included, sorted.
+    pub fn fields(&self) -> Result<Vec<String>> {
+        Ok(self.snapshot()?.presence_counts(Presence::Exists)?.into_keys().collect())
+    }
+}

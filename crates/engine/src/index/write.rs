@@ -1,0 +1,198 @@
+//! Here is a batch: make it the next commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use super::limits::{STAGED_MEMORY_SHARE, segment_bytes};
+use super::open_index::Index;
+use super::prepared::Prepared;
+use crate::error::{Context, Error, Result};
+use crate::indexing::{
+    self, Batch, BatchMonitor, BatchReport, ProgressGuard, SpillAllocator, StagedBatch, Step, WriteOptions,
+};
+use crate::store::{CommitRecord, IndexDirectory};
+use crate::vector::{VectorPage, Vectors};
+
+impl Index {
+    /// Merges and validates a batch given as JSON; gives a ticket for [`Index::commit`]. A batch prepared
+    /// before and not committed is forgotten. Once `stop` is set, it ends at the next document.
+    ///
+    /// # Errors
+    /// Internal, also if the batch was stopped. Mistakes of users are in the report of the commit, by task.
+    pub fn prepare(&self, batch: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<u32> {
+        let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
+        let mut writing = self.writing();
+        self.monitor.stop.store(false, Ordering::Relaxed);
+        writing.prepared = None;
+        let current = self.current();
+        let committed = current.as_ref().and_then(|current| current.committed.as_ref());
+        let prepared = match committed {
+            Some(done) if done.record.report["batchUid"] == batch.uid => {
+                Prepared::Committed(done.record.report.clone())
+            }
+            _ => {
+                let mut staged = StagedBatch::new(
+                    &batch,
+                    committed.map(|committed| committed.snapshot.clone()),
+                    BatchMonitor { call_stop: stop, ..self.monitor.clone() },
+                )?
+                .within(SpillAllocator::new(
+                    &self.path,
+                    self.limits.indexing_memory_bytes / STAGED_MEMORY_SHARE,
+                ));
+                let documents = batch.operations.iter().map(|task| task.operation.documents()).sum();
+                let _shown = self.begin(Step::Reading, documents);
+                staged.apply(batch)?;
+                Prepared::StagedBatch(Box::new(staged))
+            }
+        };
+        writing.tickets = writing.tickets.wrapping_add(1);
+        writing.prepared = Some((writing.tickets, prepared));
+        Ok(writing.tickets)
+    }
+
+    /// Begins a step, which progress shows until the guard is dropped.
+    fn begin(&self, step: Step, documents: u64) -> ProgressGuard<'_> {
+        self.monitor.progress.begin(step, documents);
+        ProgressGuard(&self.monitor.progress)
+    }
+
+    /// The progress of the batch under way as JSON; `None` if no step is under way. Takes no lock that a batch holds.
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn progress(&self) -> Result<Option<Vec<u8>>> {
+        let levels = self.monitor.progress.levels();
+        let levels = levels.map(|levels| serde_json::to_vec(&levels));
+        levels.transpose().context("progress cannot be written as JSON")
+    }
+
+    /// The number of documents that [`Index::work`] will name for a prepared batch, once for each embedder.
+    ///
+    /// # Errors
+    /// Internal, if it is not the one prepared.
+    pub fn work_count(&self, ticket: u32) -> Result<u64> {
+        Ok(match self.writing().get(ticket)? {
+            Prepared::StagedBatch(staged) => staged.vectors.pending_count(),
+            Prepared::Committed(_) => 0,
+        })
+    }
+
+    /// A page, as JSON, of the documents that have to be embedded before a prepared batch is committed; see [`StagedBatch::pending_embeddings`].
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn work(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
+        let mut writing = self.writing();
+        let page = match writing.get(ticket)? {
+            Prepared::StagedBatch(staged) => staged.pending_embeddings(from)?,
+            Prepared::Committed(_) => None,
+        };
+        page.map(|page| serde_json::to_vec(&page).context("a page cannot be written as JSON")).transpose()
+    }
+
+    /// Adds vectors that were made for a prepared batch.
+    ///
+    /// # Errors
+    /// Internal.
+    pub fn fulfil(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
+        match self.writing().get(ticket)? {
+            Prepared::StagedBatch(staged) => staged.vectors.add_page(vectors),
+            Prepared::Committed(_) => Ok(()),
+        }
+    }
+
+    /// Drops a prepared batch, if it is not committed yet.
+    pub fn abandon(&self, ticket: u32) {
+        // A batch being prepared or written holds the lock: it stops at the next document.
+        self.monitor.stop.store(true, Ordering::Relaxed);
+        let mut writing = self.writing();
+        if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
+            writing.prepared = None;
+        }
+    }
+
+    /// Makes a prepared batch visible; once it returns, a crash does not undo it. Gives its
+    /// [`BatchReport`] as JSON.
+    ///
+    /// # Errors
+    /// Internal; then nothing of the batch is visible.
+    pub fn commit(&self, ticket: u32) -> Result<Vec<u8>> {
+        let mut writing = self.writing();
+        let prepared = match writing.prepared.take() {
+            Some((prepared, what)) if prepared == ticket => what,
+            other => {
+                writing.prepared = other;
+                return Err(Error::internal("the batch cannot be committed", "it is not the one prepared"));
+            }
+        };
+        let report = match prepared {
+            Prepared::Committed(report) => report,
+            // Causes are looked for before written files are removed, which would free space on a full disk.
+            Prepared::StagedBatch(staged) => {
+                self.write(&staged, |error| error.or_full_disk(&self.path).or_failed_disk())?
+            }
+        };
+        serde_json::to_vec(&report).context("a report cannot be written as JSON")
+    }
+
+    fn write(&self, staged: &StagedBatch, explain: impl Fn(Error) -> Error) -> Result<Value> {
+        let _shown = self.begin(Step::Indexing, 0);
+        let current = self.current();
+        let directory = match &current {
+            Some(current) => Arc::clone(&current.directory),
+            None => {
+                let layout = indexing::layout().caching_in(&self.cache);
+                Arc::new(IndexDirectory::create(&self.path, layout)?)
+            }
+        };
+        let threads = self.limits.indexing_threads.max(1);
+        let options = WriteOptions {
+            threads,
+            memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, staged.memory_bytes(), threads),
+            spill: directory.spill(&self.monitor.stop),
+        };
+        let change = indexing::write(staged, directory.layout(), &options).map_err(&explain)?;
+        let report = BatchReport {
+            batch_uid: staged.batch_uid,
+            index_uid: Some(staged.index_uid.clone()),
+            outcomes: staged.outcomes.clone(),
+            primary_key: staged.primary_key.clone(),
+            documents: staged.documents(),
+        };
+        let report = serde_json::to_value(report).context("a report cannot be written as JSON")?;
+        let parts = staged.parts();
+        let mut record = CommitRecord {
+            report: report.clone(),
+            primary_key: parts.primary_key.clone(),
+            vectors: BTreeMap::new(),
+        };
+        self.monitor.progress.begin(Step::Committing, 0);
+        let previous = current.as_ref().and_then(|current| current.committed.as_ref());
+        if let Some(previous) = previous {
+            // Files are not removed when the index is opened: its newest commit may turn out to be that of another index.
+            self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path));
+        }
+        // Vectors are written before the commit that names their files.
+        let vectors = staged.vectors.write(&self.path).map_err(&explain)?;
+        record.vectors = vectors.logs();
+        let committed = match directory.commit(previous, change, parts, record) {
+            Ok(committed) => committed,
+            Err(error) => {
+                let error = explain(error);
+                if let Some(previous) = previous {
+                    Vectors::of(&previous.snapshot).remove_stale(&self.path);
+                }
+                return Err(error);
+            }
+        };
+        vectors.remove_stale(&self.path);
+        vectors.tend();
+        committed.snapshot.attachments().put(Arc::new(vectors));
+        self.show(directory, committed);
+        Ok(report)
+    }
+}
