@@ -186,7 +186,7 @@ impl EngineHandle {
         self.writing(env, move |engine| {
             let index = engine.index_to_write(&index)?;
             let ticket = index.prepare(&batch, waited.stop())?;
-            json(&serde_json::json!({"ticket": ticket, "work": index.work_count(ticket)?}))
+            json(&serde_json::json!({"ticket": ticket, "work": index.pending_embeddings_count(ticket)?}))
         })
     }
 
@@ -199,7 +199,9 @@ impl EngineHandle {
         ticket: u32,
         from: Option<String>,
     ) -> napi::Result<Object<'e>> {
-        self.writing(env, move |engine| Ok(optional(engine.index(&index)?.work(ticket, from.as_deref())?)))
+        self.writing(env, move |engine| {
+            Ok(optional(engine.index(&index)?.pending_embeddings(ticket, from.as_deref())?))
+        })
     }
 
     /// Resolves to `BatchReport`. Segments are merged behind its back, if there are too many.
@@ -215,7 +217,7 @@ impl EngineHandle {
         let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
         self.writing(env, move |engine| {
             let writing = engine.index(&index)?;
-            vectors.iter().try_for_each(|page| writing.fulfil(ticket, page))?;
+            vectors.iter().try_for_each(|page| writing.add_vectors(ticket, page))?;
             let report = writing.commit(ticket).map(bytes)?;
             if let Some(merging) = merging {
                 merging.run(move || {

@@ -70,22 +70,24 @@ impl Index {
         levels.transpose().context("progress cannot be written as JSON")
     }
 
-    /// The number of documents that [`Index::work`] will name for a prepared batch, once for each embedder.
+    /// The number of documents that [`Index::pending_embeddings`] will name for a prepared batch, once for each
+    /// embedder.
     ///
     /// # Errors
     /// Internal, if it is not the one prepared.
-    pub fn work_count(&self, ticket: u32) -> Result<u64> {
+    pub fn pending_embeddings_count(&self, ticket: u32) -> Result<u64> {
         Ok(match self.writing().get(ticket)? {
             Prepared::StagedBatch(staged) => staged.vectors.pending_count(),
             Prepared::Committed(_) => 0,
         })
     }
 
-    /// A page, as JSON, of the documents that have to be embedded before a prepared batch is committed; see [`StagedBatch::pending_embeddings`].
+    /// A page, as JSON, of the documents that have to be embedded before a prepared batch is committed; see
+    /// [`StagedBatch::pending_embeddings`].
     ///
     /// # Errors
     /// Internal.
-    pub fn work(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
+    pub fn pending_embeddings(&self, ticket: u32, from: Option<&str>) -> Result<Option<Vec<u8>>> {
         let mut writing = self.writing();
         let page = match writing.get(ticket)? {
             Prepared::StagedBatch(staged) => staged.pending_embeddings(from)?,
@@ -98,7 +100,7 @@ impl Index {
     ///
     /// # Errors
     /// Internal.
-    pub fn fulfil(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
+    pub fn add_vectors(&self, ticket: u32, vectors: &VectorPage) -> Result<()> {
         match self.writing().get(ticket)? {
             Prepared::StagedBatch(staged) => staged.vectors.add_page(vectors),
             Prepared::Committed(_) => Ok(()),
@@ -173,7 +175,8 @@ impl Index {
         self.monitor.progress.begin(Step::Committing, 0);
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         if let Some(previous) = previous {
-            // Files are not removed when the index is opened: its newest commit may turn out to be that of another index.
+            // Files are not removed when the index is opened: its newest commit may turn out to be that of another
+            // index.
             self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path));
         }
         // Vectors are written before the commit that names their files.
