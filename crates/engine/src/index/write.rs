@@ -65,9 +65,9 @@ impl Index {
     /// # Errors
     /// Internal.
     pub fn progress(&self) -> Result<Option<Vec<u8>>> {
-        let levels = self.monitor.progress.levels();
-        let levels = levels.map(|levels| serde_json::to_vec(&levels));
-        levels.transpose().context("progress cannot be written as JSON")
+        let steps = self.monitor.progress.steps();
+        let steps = steps.map(|steps| serde_json::to_vec(&steps));
+        steps.transpose().context("progress cannot be written as JSON")
     }
 
     /// The number of documents that [`Index::pending_embeddings`] will name for a prepared batch, once for each

@@ -62,16 +62,16 @@ pub enum Step {
 }
 
 /// By [`Step`]: its name for clients, and how many steps of its call come before it.
-const STEPS: [Level; 3] = [
-    Level { current_step: "computing document changes", finished: 0, total: 1 },
-    Level { current_step: "indexing", finished: 0, total: 2 },
-    Level { current_step: "committing", finished: 1, total: 2 },
+const STEPS: [StepProgress; 3] = [
+    StepProgress { current_step: "computing document changes", finished: 0, total: 1 },
+    StepProgress { current_step: "indexing", finished: 0, total: 2 },
+    StepProgress { current_step: "committing", finished: 1, total: 2 },
 ];
 
 /// A step and how far it has come. Shape: `Step` in `ts/engine/engine.ts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Level {
+pub struct StepProgress {
     current_step: &'static str,
     finished: u64,
     total: u64,
@@ -97,7 +97,7 @@ impl Progress {
     }
 
     /// The step under way and its documents, outermost first; `None` if no step is under way.
-    pub fn levels(&self) -> Option<Vec<Level>> {
+    pub fn steps(&self) -> Option<Vec<StepProgress>> {
         let (step, finished, total) = loop {
             let step = self.step.load(Ordering::SeqCst);
             let numbers = (self.finished.load(Ordering::SeqCst), self.total.load(Ordering::SeqCst));
@@ -105,10 +105,10 @@ impl Progress {
                 break (step, numbers.0, numbers.1);
             }
         };
-        let documents = Level { current_step: "document", finished: finished.min(total), total };
-        let mut levels = vec![*STEPS.get(usize::from(step).checked_sub(1)?)?];
-        levels.extend((total > 0).then_some(documents));
-        Some(levels)
+        let documents = StepProgress { current_step: "document", finished: finished.min(total), total };
+        let mut steps = vec![*STEPS.get(usize::from(step).checked_sub(1)?)?];
+        steps.extend((total > 0).then_some(documents));
+        Some(steps)
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn documents_are_counted_within_their_step() {
         let monitor = BatchMonitor::default();
-        let shown = || serde_json::to_value(monitor.progress.levels()).unwrap();
+        let shown = || serde_json::to_value(monitor.progress.steps()).unwrap();
         assert_eq!(shown(), serde_json::Value::Null);
         monitor.progress.begin(Step::Reading, 2);
         monitor.next().unwrap();
@@ -150,7 +150,7 @@ mod tests {
         let monitor = BatchMonitor::default();
         monitor.progress.begin(Step::Indexing, 1);
         (0..3).for_each(|_| monitor.next().unwrap());
-        assert_eq!(monitor.progress.levels().unwrap()[1].finished, 1);
+        assert_eq!(monitor.progress.steps().unwrap()[1].finished, 1);
     }
 
     #[test]

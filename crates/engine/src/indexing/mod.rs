@@ -25,7 +25,7 @@ mod tasks;
 mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
-pub use batch_monitor::{BatchMonitor, Level, ProgressGuard, Step};
+pub use batch_monitor::{BatchMonitor, ProgressGuard, Step, StepProgress};
 pub use cost::{Cost, cost_of, wants_column};
 pub use flatten::is_reserved;
 pub use inspect::{PayloadReport, inspect};
