@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use crate::text::{VECTORS, write_name, write_text};
@@ -15,6 +16,14 @@ pub struct Spanned<T> {
 impl<T: PartialEq> PartialEq for Spanned<T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Spanned<T> {}
+
+impl<T: Hash> Hash for Spanned<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value.hash(state);
     }
 }
 
@@ -41,9 +50,23 @@ pub struct Point {
     pub lng: Number,
 }
 
+impl Eq for Point {}
+
+impl Hash for Point {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_number(&self.lat, state);
+        hash_number(&self.lng, state);
+    }
+}
+
+/// Adding zero takes the sign off it: both zeros are equal.
+fn hash_number(number: &Number, state: &mut impl Hasher) {
+    (number.value + 0.0).to_bits().hash(state);
+}
+
 /// What a condition asks of its field. Negated forms are a [`Filter::Not`] around these, but for `!=`,
 /// which a field that no document has answers differently.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `= text`
     Equal(Text),
@@ -79,7 +102,7 @@ pub enum Operator {
 }
 
 /// The tree of a filter. Its depth is bounded by the parser, so it may be walked recursively.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// Documents that every part selects: two parts or more.
     All(Vec<Filter>),
@@ -118,8 +141,19 @@ pub struct Circle {
     pub resolution: Option<Number>,
 }
 
+impl Eq for Circle {}
+
+impl Hash for Circle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.center.hash(state);
+        hash_number(&self.radius, state);
+        self.resolution.is_some().hash(state);
+        self.resolution.iter().for_each(|resolution| hash_number(resolution, state));
+    }
+}
+
 /// The arguments of `_geoBoundingBox`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rectangle {
     /// The corner in the north east.
     pub top_right: Point,
@@ -128,12 +162,50 @@ pub struct Rectangle {
 }
 
 /// The arguments of `_foreign`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
     /// The referring field.
     pub field: Text,
     /// The filter of the other index.
     pub filter: Box<Filter>,
+}
+
+impl Filter {
+    /// Memory that the tree points to, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let parts = |parts: &[Self]| size_of_val(parts) + parts.iter().map(Self::heap_bytes).sum::<usize>();
+        let boxed = |part: &Self| size_of::<Self>() + part.heap_bytes();
+        let texts =
+            |texts: &[Text]| size_of_val(texts) + texts.iter().map(|text| text.value.len()).sum::<usize>();
+        match self {
+            Self::All(all) => parts(all),
+            Self::Any(any) => parts(any),
+            Self::Not(part) => boxed(part),
+            Self::Condition { field, operator } => {
+                let operands = match operator {
+                    Operator::Equal(text)
+                    | Operator::NotEqual(text)
+                    | Operator::Greater(text)
+                    | Operator::GreaterOrEqual(text)
+                    | Operator::Lower(text)
+                    | Operator::LowerOrEqual(text)
+                    | Operator::Contains(text)
+                    | Operator::StartsWith(text) => text.value.len(),
+                    Operator::Between { from, to } => from.value.len() + to.value.len(),
+                    Operator::In(all) => texts(all),
+                    Operator::Exists | Operator::Null | Operator::Empty => 0,
+                };
+                field.value.len() + operands
+            }
+            Self::GeoRadius(_) | Self::GeoBoundingBox(_) => 0,
+            Self::GeoPolygon(corners) => size_of_val(&*corners.value),
+            Self::Vectors(names) => texts(&names.value),
+            Self::Foreign(Spanned { value: Reference { field, filter }, .. }) => {
+                field.value.len() + boxed(filter)
+            }
+        }
+    }
 }
 
 impl fmt::Display for Filter {

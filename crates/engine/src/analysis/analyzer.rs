@@ -67,6 +67,17 @@ impl Analyzer {
         Ok(Self { rules: Arc::new(Rules { stop_words, separators, cuts, locales }), for_highlight: false })
     }
 
+    /// Memory of its rules in bytes, about.
+    pub fn bytes(&self) -> usize {
+        let Rules { stop_words, separators, cuts, locales } = &*self.rules;
+        let texts = separators.iter().flatten().map(|text| size_of::<String>() + text.len());
+        size_of::<Rules>()
+            + stop_words.as_ref().map_or(0, |words| words.as_fst().as_bytes().len())
+            + texts.sum::<usize>()
+            + cuts.as_ref().map_or(0, AhoCorasick::memory_usage)
+            + locales.bytes()
+    }
+
     /// The same cuts without stop words, recording which bytes each character came from.
     pub fn for_highlight(&self) -> Self {
         Self { rules: Arc::clone(&self.rules), for_highlight: true }

@@ -24,6 +24,16 @@ impl FieldLocales {
         Self { rules: rules.collect() }
     }
 
+    /// Memory in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let patterns = |patterns: &[String]| {
+            patterns.iter().map(|pattern| size_of::<String>() + pattern.len()).sum::<usize>()
+        };
+        let rule =
+            |(names, languages): &(Vec<String>, Vec<Language>)| patterns(names) + size_of_val(&**languages);
+        size_of_val(&*self.rules) + self.rules.iter().map(rule).sum::<usize>()
+    }
+
     pub(super) fn of(&self, field: &str) -> Locales<'_> {
         let fits = |(patterns, _): &&(Vec<String>, _)| {
             patterns.iter().any(|pattern| matches_pattern(pattern, field))

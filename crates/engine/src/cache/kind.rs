@@ -110,13 +110,13 @@ kinds! {
     /// Of a commit: documents of a phrase.
     PhraseDocuments = "phrase_documents",
     /// Of a commit: the synonyms of its settings, as words.
-    Synonyms = "synonyms",
+    SynonymLists = "synonyms",
     /// Of a commit: the analyzer of its settings.
     Analyzers = "analyzers",
     /// Of a commit: documents that pass a filter.
     Filters = "filters",
     /// Of a commit: all values of a field in one order.
-    Ranks = "ranks",
+    FieldRanks = "ranks",
     /// Of a segment: documents of a word, or of a number of words in a field.
     SegmentDocuments = "segment_documents",
     /// Of a segment: documents of all words with a prefix.
@@ -129,22 +129,22 @@ kinds! {
     SegmentPairs = "segment_pairs",
     /// Of a segment: documents that meet one condition of a filter.
     Selections = "selections",
-    /// Of a segment: the numbers of a field in order.
+    /// Of a column: its numbers in order.
     SortedNumbers = "sorted_numbers",
-    /// Of a segment: which strings of a field are spellings of one value.
+    /// Of a column: which of its strings are spellings of one value.
     StringGroups = "string_groups",
-    /// Of a segment: its strings of a field and those of others in one order.
+    /// Of the largest of several columns: the strings of all in one order.
     MergedStrings = "merged_strings",
-    /// Of a segment: how many documents each value of a field has.
+    /// Of a column: how many documents each value has.
     ValueCounts = "value_counts",
-    /// Of a segment: documents by value of a field.
+    /// Of a column: documents by value.
     DocumentsByValue = "documents_by_value",
-    /// Of a segment: values of a field by document.
+    /// Of a column: values by document.
     ValuesByDocument = "values_by_document",
     /// Of a segment: documents by where they are.
-    GeoCells = "geo_cells",
-    /// Of a segment: the borders of shapes.
-    ShapeBorders = "shape_borders",
+    SegmentCells = "geo_cells",
+    /// Of a segment: the bounding boxes of shapes.
+    ShapeBoxes = "shape_boxes",
     /// Of a segment: documents as text.
     Documents = "documents",
 }

@@ -1,7 +1,7 @@
 //! Here is something that was worked out before: is it still there?
 //!
-//! One cache serves all indexes of an engine, within one bound of bytes. An entry belongs to a commit or to a segment, its
-//! owner; it is found by that owner, its kind and a key of that kind. Owners are numbered and no number is given twice,
+//! One cache serves all indexes of an engine, within one bound of bytes. An entry belongs to a commit, a segment or an open
+//! column, its owner; it is found by that owner, its kind and a key of that kind. Owners are numbered and no number is given twice,
 //! so that an entry never answers for a commit or a segment that it was not made for. Entries of owners that are gone
 //! are removed some owners at a time; those that are left meanwhile age like all others.
 //!

@@ -92,7 +92,7 @@ impl Cache {
     }
 }
 
-/// A commit or a segment, as the cache knows it.
+/// A commit, a segment or an open column, as the cache knows it.
 pub struct Owner {
     cache: Arc<Cache>,
     id: u64,
@@ -117,6 +117,11 @@ impl Owner {
         let bytes = C::bytes(&key, value) + size_of::<C::Key>() + size_of::<C::Value>();
         let key = EntryKey::new::<C>(hash, *id, key, bytes, &cache.counters);
         cache.entries.insert(key, Arc::<C::Value>::clone(value));
+    }
+
+    /// Its number, which no other owner in the cache has or had.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The cache it belongs to.

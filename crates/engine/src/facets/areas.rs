@@ -9,7 +9,7 @@
 //! The bounding boxes of shapes are columns, so that most documents are decided without being read: a point is its
 //! own box. Source: search §12.4, RFC 7946.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use serde_json::Value;
@@ -20,6 +20,8 @@ use super::columns::Columns;
 use super::geo_point::{EARTH_RADIUS, GeoPoint};
 use super::geojson::{BOX_COLUMNS, Shape, shapes_of};
 use super::plane::{BoundingBox, Point, Polygon, is_closed};
+use super::selection::Selection;
+use crate::cache::cached;
 use crate::error::{Context, Result};
 
 /// Corners of a circle, if a filter does not say how many. Source: search §12.4.
@@ -28,8 +30,55 @@ pub const CIRCLE_CORNERS: usize = 125;
 /// The sides of the map: west, south, east, north.
 const WORLD: [f64; 4] = [-180.0, -90.0, 180.0, 90.0];
 
+/// What a filter asks shapes to meet.
+pub enum Region {
+    /// Points no farther than `metres` from `center`; where shapes are compared, a polygon of so many `corners`.
+    Circle {
+        /// The middle.
+        center: GeoPoint,
+        /// The radius.
+        metres: f64,
+        /// Corners of the polygon.
+        corners: usize,
+    },
+    /// The box between two corners.
+    Box {
+        /// The corner in the north east.
+        top_right: GeoPoint,
+        /// The corner in the south west.
+        bottom_left: GeoPoint,
+    },
+    /// The polygon with these corners.
+    Polygon(Vec<GeoPoint>),
+}
+
+impl Region {
+    fn areas(&self) -> Vec<Area> {
+        match self {
+            Self::Circle { center, metres, corners } => Area::in_circle(*center, *metres, *corners),
+            Self::Box { top_right, bottom_left } => Area::in_box(*top_right, *bottom_left),
+            Self::Polygon(corners) => Area::in_polygon(corners),
+        }
+    }
+
+    /// Numbers that are equal for equal regions alone: the kind of region, then bits of its floats.
+    fn key(&self) -> Box<[u64]> {
+        let bits = |point: &GeoPoint| [point.lat.to_bits(), point.lng.to_bits()];
+        match self {
+            Self::Circle { center, metres, corners } => {
+                let [lat, lng] = bits(center);
+                Box::new([0, lat, lng, metres.to_bits(), *corners as u64])
+            }
+            Self::Box { top_right, bottom_left } => {
+                [1].into_iter().chain(bits(top_right)).chain(bits(bottom_left)).collect()
+            }
+            Self::Polygon(corners) => [2].into_iter().chain(corners.iter().flat_map(bits)).collect(),
+        }
+    }
+}
+
 /// An area of the map.
-pub struct Area {
+struct Area {
     polygon: Polygon,
     bounding_box: BoundingBox,
     /// Whether the area is its bounding box.
@@ -52,7 +101,7 @@ impl Area {
     }
 
     /// The box between two corners.
-    pub fn in_box(top_right: GeoPoint, bottom_left: GeoPoint) -> Vec<Self> {
+    fn in_box(top_right: GeoPoint, bottom_left: GeoPoint) -> Vec<Self> {
         let (top, right, bottom, left) = (top_right.lat, top_right.lng, bottom_left.lat, bottom_left.lng);
         let boxes = if right < left {
             vec![[left, bottom, WORLD[2], top], [WORLD[0], bottom, right, top]]
@@ -63,13 +112,13 @@ impl Area {
     }
 
     /// The polygon with these corners.
-    pub fn in_polygon(corners: &[GeoPoint]) -> Vec<Self> {
+    fn in_polygon(corners: &[GeoPoint]) -> Vec<Self> {
         let ring = corners.iter().map(|corner| Point { x: corner.lng, y: corner.lat }).collect();
         Self::new(ring).into_iter().collect()
     }
 
     /// Points no farther than `metres` from `center`.
-    pub fn in_circle(center: GeoPoint, metres: f64, corners: usize) -> Vec<Self> {
+    fn in_circle(center: GeoPoint, metres: f64, corners: usize) -> Vec<Self> {
         let angle = metres / EARTH_RADIUS;
         if angle.is_nan() || angle < 0.0 {
             return Vec::new();
@@ -137,13 +186,15 @@ fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
 /// The bounding boxes of a segment's shapes, by ascending document.
 struct Boxes(Vec<(DocId, [f64; 4])>);
 
-#[derive(Default)]
-struct CachedBoxes(OnceLock<Arc<Boxes>>);
+cached! {
+    ShapeBoxes: () => Boxes, |_, boxes| size_of::<(DocId, [f64; 4])>() * boxes.0.len();
+}
 
 impl Columns {
-    /// Live documents with a shape that meets one of `areas`; equal keys name equal areas.
-    pub fn meeting(&self, areas: &[Area], key: &str) -> Result<RoaringBitmap> {
-        self.selected(&format!("shapes {key}"), |segment| {
+    /// Live documents with a shape that meets `region`.
+    pub fn meeting(&self, region: &Region) -> Result<RoaringBitmap> {
+        let areas = region.areas();
+        self.selected(&Selection::Meeting(region.key()), |segment| {
             let boxes = self.boxes(segment)?;
             let mut found = Vec::new();
             for of_document in boxes.0.chunk_by(|a, b| a.0 == b.0) {
@@ -171,9 +222,9 @@ impl Columns {
 
     /// The bounding boxes of a segment, read once for it.
     fn boxes(&self, segment: usize) -> Result<Arc<Boxes>> {
-        let cached = self.segment(segment).attachments().get::<CachedBoxes>();
-        if let Some(boxes) = cached.0.get() {
-            return Ok(Arc::clone(boxes));
+        let cache = self.segment(segment).cache();
+        if let Some(boxes) = cache.get::<ShapeBoxes>(&()) {
+            return Ok(boxes);
         }
         let mut boxes: Vec<(DocId, [f64; 4])> = Vec::new();
         for (side, name) in BOX_COLUMNS.iter().enumerate() {
@@ -193,7 +244,9 @@ impl Columns {
                 });
             }
         }
-        Ok(Arc::clone(cached.0.get_or_init(|| Arc::new(Boxes(boxes)))))
+        let boxes = Arc::new(Boxes(boxes));
+        cache.insert::<ShapeBoxes>((), &boxes);
+        Ok(boxes)
     }
 
     fn shapes(&self, segment: usize, doc: DocId) -> Result<Vec<Shape>> {

@@ -3,6 +3,11 @@
 use tantivy::DocId;
 
 use super::column_rows::AllOrSome;
+use crate::cache::cached;
+
+cached! {
+    pub(super) ValuesByDocument: () => ByDocument, |_, table| table.bytes();
+}
 
 /// Document → its values, in the order they were written. Reading it is quicker than reading a column, which looks up
 /// the rows of each document.

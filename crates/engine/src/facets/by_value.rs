@@ -6,6 +6,12 @@ use tantivy::DocId;
 use tantivy::columnar::{Cardinality, ColumnIndex};
 
 use super::column_rows::{AllOrSome, each_block};
+use crate::cache::cached;
+
+cached! {
+    pub(super) ValueCounts: () => Totals, |_, totals| totals.bytes();
+    pub(super) DocumentsByValue: () => ByValue, |_, table| table.bytes();
+}
 
 /// How many documents each value has; values are numbered from 0. Deleted documents count too.
 #[derive(Clone)]
@@ -85,9 +91,9 @@ impl ByValue {
         self.totals.len()
     }
 
-    /// Memory in bytes beside that of the totals.
+    /// Memory in bytes, that of the totals included, which stay as long as this does.
     pub fn bytes(&self) -> usize {
-        4 * self.docs.len()
+        self.totals.bytes() + 4 * self.docs.len()
     }
 }
 

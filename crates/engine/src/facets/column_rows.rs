@@ -1,8 +1,5 @@
 //! The rows of a column, read block by block.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnIndex};
 
@@ -59,9 +56,4 @@ pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: imp
             visit(doc, ord as u32);
         }
     });
-}
-
-/// Adds the bytes of a table to those of its segment.
-pub(super) fn account(bytes: &Arc<AtomicUsize>, more: usize) {
-    bytes.fetch_add(more, Ordering::Relaxed);
 }

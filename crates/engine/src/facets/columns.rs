@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::field_columns::FieldColumns;
+use super::field_columns::{FieldColumns, OpenField};
 use super::segment_column::SegmentColumn;
 use super::segment_fields::SegmentFields;
 use crate::error::Result;
@@ -12,12 +12,13 @@ use crate::store::{SegmentView, Snapshot};
 /// Fields whose columns stay open per commit; one field more closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// The values of all fields of one commit. It is cheap to make: opened columns are cached with the commit, and
-/// tables that do not depend on deletions with its segments.
+/// The values of all fields of one commit, for one search, which holds on to tables that it has used. Cheap to make:
+/// columns stay open with the commit, and tables are cached.
 #[derive(Clone)]
 pub struct Columns {
     pub(super) snapshot: Snapshot,
     open: Arc<OpenFields>,
+    used: Arc<Mutex<HashMap<String, Arc<FieldColumns>>>>,
 }
 
 /// One value of a document.
@@ -35,12 +36,12 @@ pub enum Value {
 }
 
 #[derive(Default)]
-struct OpenFields(Mutex<HashMap<String, Arc<FieldColumns>>>);
+struct OpenFields(Mutex<HashMap<String, Arc<OpenField>>>);
 
 impl Columns {
     /// The columns of a commit.
     pub fn new(snapshot: &Snapshot) -> Self {
-        Self { snapshot: snapshot.clone(), open: snapshot.attachments().get() }
+        Self { snapshot: snapshot.clone(), open: snapshot.attachments().get(), used: Arc::default() }
     }
 
     /// Whether any document ever had a value, an object or null at `path`.
@@ -74,18 +75,28 @@ impl Columns {
         &self.snapshot.segments()[position]
     }
 
-    /// The columns of `path`, from the cache of the commit or opened now.
+    /// The columns of `path`, with the tables that this search has used of them.
     pub(super) fn field(&self, path: &str) -> Result<Arc<FieldColumns>> {
+        let used = || self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(field) = used().get(path) {
+            return Ok(Arc::clone(field));
+        }
+        let field = Arc::new(FieldColumns::new(&self.snapshot, &*self.open_field(path)?));
+        Ok(Arc::clone(used().entry(path.to_owned()).or_insert(field)))
+    }
+
+    /// The columns of `path`, open already or opened now.
+    fn open_field(&self, path: &str) -> Result<Arc<OpenField>> {
         let mut open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(field) = open.get(path) {
             return Ok(Arc::clone(field));
         }
         drop(open);
-        let mut field = FieldColumns::default();
+        let mut field = OpenField::default();
         for (segment, view) in self.snapshot.segments().iter().enumerate() {
             let columns = view.attachments().get::<SegmentFields>().field(&self.snapshot, view, path)?;
-            field.numbers.extend(columns.numbers.map(|column| SegmentColumn { segment, column }));
-            field.strings.extend(columns.strings.into_iter().map(|column| SegmentColumn { segment, column }));
+            field.numbers.extend(columns.numbers.map(|column| (segment, column)));
+            field.strings.extend(columns.strings.into_iter().map(|column| (segment, column)));
         }
         let field = Arc::new(field);
         open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);

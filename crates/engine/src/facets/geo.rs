@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 
 use super::columns::Columns;
 use super::geo_point::{GeoPoint, distance};
+use super::selection::Selection;
 use crate::error::Result;
 
 /// A bucket holds documents whose distances differ from that of its first document by at most so many metres.
@@ -49,7 +50,8 @@ impl Columns {
             if segment.live.is_disjoint(universe) {
                 continue;
             }
-            let Some(cells) = self.geo_cells(position)? else { continue };
+            let cells = self.geo_cells(position)?;
+            let Some(cells) = &*cells else { continue };
             for doc in segment.segment_docids(universe) {
                 points.extend(cells.point(doc).map(|point| (segment.docids[doc as usize], point)));
             }
@@ -63,9 +65,10 @@ impl Columns {
     /// Live documents no farther than `metres` from `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
         self.build_geo_cells();
-        self.selected(&format!("radius {center:?} {metres:?}"), |segment| {
+        let circle = Selection::Radius([center.lat, center.lng, metres].map(f64::to_bits));
+        self.selected(&circle, |segment| {
             let cells = self.geo_cells(segment)?;
-            Ok(cells.map(|cells| cells.within_radius(center, metres)).unwrap_or_default())
+            Ok(cells.as_ref().as_ref().map(|cells| cells.within_radius(center, metres)).unwrap_or_default())
         })
     }
 

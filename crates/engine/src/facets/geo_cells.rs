@@ -1,6 +1,6 @@
 //! The points of a segment, found by cells of the map.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tantivy::DocId;
 
@@ -10,7 +10,12 @@ use super::columns::Columns;
 use super::geo_point::{EARTH_RADIUS, GeoPoint, distance};
 use super::number_column::NumberColumn;
 use super::segment_column::{SegmentColumn, build_in_parallel};
+use crate::cache::cached;
 use crate::error::Result;
+
+cached! {
+    pub(super) SegmentCells: () => Option<GeoCells>, |_, cells| cells.as_ref().map_or(0, GeoCells::bytes);
+}
 
 /// The most cells from pole to pole: cells of one degree, which is 111 km.
 const ROWS_MAX: usize = 180;
@@ -25,15 +30,12 @@ pub(super) struct GeoCells {
     cells: ByValue,
 }
 
-#[derive(Default)]
-struct CachedCells(OnceLock<Option<Arc<GeoCells>>>);
-
 impl Columns {
     /// Has several threads build the cells of large segments.
     pub(super) fn build_geo_cells(&self) {
         let missing = |segment: &usize| {
             let view = self.segment(*segment);
-            view.attachments().get::<CachedCells>().0.get().is_none().then_some(view.reader.max_doc())
+            view.cache().get::<SegmentCells>(&()).is_none().then_some(view.reader.max_doc())
         };
         build_in_parallel(0..self.snapshot.segments().len(), missing, |segment| {
             // An error comes again, and is reported, when the cells are used.
@@ -42,19 +44,20 @@ impl Columns {
     }
 
     /// The cells of a segment, built once for it; `None` if it has no points.
-    pub(super) fn geo_cells(&self, segment: usize) -> Result<Option<Arc<GeoCells>>> {
+    pub(super) fn geo_cells(&self, segment: usize) -> Result<Arc<Option<GeoCells>>> {
         let view = self.segment(segment);
-        let cached = view.attachments().get::<CachedCells>();
-        if let Some(cells) = cached.0.get() {
-            return Ok(cells.clone());
+        if let Some(cells) = view.cache().get::<SegmentCells>(&()) {
+            return Ok(cells);
         }
         let (lats, lngs) = (self.field("_geo.lat")?, self.field("_geo.lng")?);
         let of_segment = |parts: &[SegmentColumn<NumberColumn>]| {
             parts.iter().find(|part| part.segment == segment).map(|part| Arc::clone(&part.column))
         };
         let both = of_segment(&lats.numbers).zip(of_segment(&lngs.numbers));
-        let cells = both.map(|(lats, lngs)| Arc::new(GeoCells::new(&lats, &lngs, view.reader.max_doc())));
-        Ok(cached.0.get_or_init(|| cells).clone())
+        let cells = both.map(|(lats, lngs)| GeoCells::new(&lats, &lngs, view.reader.max_doc()));
+        let cells = Arc::new(cells);
+        view.cache().insert::<SegmentCells>((), &cells);
+        Ok(cells)
     }
 }
 
@@ -78,6 +81,11 @@ impl GeoCells {
         let totals = Totals::of(2 * rows * rows + 1, |take| built.each_cell(docs, take));
         built.cells = ByValue::of(totals, |take| built.each_cell(docs, take));
         built
+    }
+
+    /// Memory in bytes.
+    fn bytes(&self) -> usize {
+        size_of::<[f64; 2]>() * self.points.len() + self.cells.bytes()
     }
 
     /// Calls `take` with the documents that have a point, and their cells.

@@ -2,18 +2,20 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::{Arc, Weak};
 
 use roaring::RoaringBitmap;
-use tantivy::columnar::Dictionary;
 
+use crate::cache::cached;
 use crate::error::Result;
+use crate::store::bitmap_bytes;
+
+cached! {
+    // Of the largest of several columns, by the numbers of all as owners.
+    pub(super) MergedStrings: Box<[u64]> => MergedValues, |columns, merged| 8 * columns.len() + merged.bytes();
+}
 
 /// The values of several columns in one order, each value once.
 pub(super) struct MergedValues {
-    /// Dictionaries of the columns that were merged. A weak reference keeps the address of a dropped dictionary in use,
-    /// so that equal addresses mean the same dictionary.
-    dictionaries: Vec<Weak<Dictionary>>,
     /// By column: its value → position in the order. `None` if every value is its own position.
     positions: Vec<Option<Vec<u32>>>,
     /// Position → a column that has the value, and the value's number there; `None` if the first column has all values.
@@ -27,23 +29,12 @@ pub(super) struct MergedValues {
 impl MergedValues {
     /// No columns, and no values.
     pub fn empty() -> Self {
-        Self {
-            dictionaries: Vec::new(),
-            positions: Vec::new(),
-            owners: None,
-            varied: RoaringBitmap::new(),
-            len: 0,
-        }
+        Self { positions: Vec::new(), owners: None, varied: RoaringBitmap::new(), len: 0 }
     }
 
     /// A single column, whose values are in order already. `varied`: values that are spelled in several ways.
     pub fn of_one(len: usize, varied: RoaringBitmap) -> Self {
         Self { positions: vec![None], varied, len, ..Self::empty() }
-    }
-
-    /// Notes the dictionaries of the columns that were merged, for [`MergedValues::is_of`].
-    pub fn of_dictionaries<'d>(self, dictionaries: impl Iterator<Item = &'d Arc<Dictionary>>) -> Self {
-        Self { dictionaries: dictionaries.map(Arc::downgrade).collect(), ..self }
     }
 
     /// The position of a column's value.
@@ -67,12 +58,13 @@ impl MergedValues {
         }
     }
 
-    /// Whether the columns of these dictionaries were merged, in this order.
-    pub fn is_of<'d>(&self, dictionaries: impl ExactSizeIterator<Item = &'d Arc<Dictionary>>) -> bool {
-        let same = |(known, dictionary): (&Weak<Dictionary>, &Arc<Dictionary>)| {
-            std::ptr::eq(known.as_ptr(), Arc::as_ptr(dictionary))
-        };
-        self.dictionaries.len() == dictionaries.len() && self.dictionaries.iter().zip(dictionaries).all(same)
+    /// Memory in bytes.
+    pub fn bytes(&self) -> usize {
+        let positions = self.positions.iter().flatten().map(|positions| 4 * positions.len());
+        positions.sum::<usize>()
+            + size_of::<Option<Vec<u32>>>() * self.positions.len()
+            + self.owners.as_ref().map_or(0, |owners| 8 * owners.len())
+            + bitmap_bytes(&self.varied)
     }
 
     /// Merges sorted lists of keys. `next` gives the next key of a list and a hash of its spelling; a list repeats a

@@ -29,10 +29,12 @@ mod ranks;
 mod segment_column;
 mod segment_fields;
 mod select;
+mod selection;
 mod sort_buckets;
 mod string_column;
+mod table;
 
-pub use areas::{Area, CIRCLE_CORNERS};
+pub use areas::{CIRCLE_CORNERS, Region};
 pub use column_term::column_term;
 pub use columns::{Columns, Value};
 pub use deferred::is_deferred;

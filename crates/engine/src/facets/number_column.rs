@@ -1,24 +1,36 @@
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, OnceLock};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use tantivy::DocId;
-use tantivy::columnar::{Column, ColumnValues};
+use tantivy::columnar::ColumnValues;
 
-use super::by_document::ByDocument;
-use super::by_value::{ByValue, Totals};
-use super::column_rows::{AllOrSome, EachValue, account, each_block};
+use super::by_document::{ByDocument, ValuesByDocument};
+use super::by_value::{ByValue, DocumentsByValue, Totals, ValueCounts};
+use super::column_rows::{AllOrSome, EachValue, each_block};
 use super::segment_column::{SegmentColumn, build_in_parallel};
+use super::segment_fields::OpenNumbers;
+use super::table::Table;
+use crate::cache::cached;
 
-/// The numbers of a field in a segment, with the tables that are built from them when they are first needed.
+cached! {
+    SortedNumbers: () => Ranked, |_, ranked| ranked.bytes();
+}
+
+/// The numbers of a field in a segment, with the tables that a search uses of them.
 pub(super) struct NumberColumn {
-    pub column: Column<f64>,
-    docs: u32,
-    ranked: OnceLock<Ranked>,
-    totals: OnceLock<Totals>,
-    by_value: OnceLock<ByValue>,
-    by_document: OnceLock<ByDocument>,
-    /// Bytes of all tables of the segment.
-    bytes: Arc<AtomicUsize>,
+    open: Arc<OpenNumbers>,
+    ranked: Table<SortedNumbers>,
+    totals: Table<ValueCounts>,
+    by_value: Table<DocumentsByValue>,
+    by_document: Table<ValuesByDocument>,
+}
+
+impl Deref for NumberColumn {
+    type Target = OpenNumbers;
+
+    fn deref(&self) -> &OpenNumbers {
+        &self.open
+    }
 }
 
 /// Distinct values in ascending order, and row → index of its value.
@@ -28,22 +40,20 @@ struct Ranked {
 }
 
 impl NumberColumn {
-    pub fn new(column: Column<f64>, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
+    pub fn new(open: Arc<OpenNumbers>) -> Self {
         Self {
-            column,
-            docs,
-            ranked: OnceLock::new(),
-            totals: OnceLock::new(),
-            by_value: OnceLock::new(),
-            by_document: OnceLock::new(),
-            bytes: Arc::clone(bytes),
+            open,
+            ranked: Table::default(),
+            totals: Table::default(),
+            by_value: Table::default(),
+            by_document: Table::default(),
         }
     }
 
     /// Has several threads build [`NumberColumn::values`].
     pub fn rank_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let missing = |column: &&Self| column.ranked.get().is_none().then_some(column.docs);
+        let missing = |column: &&Self| column.ranked.known(&column.cache).is_none().then_some(column.docs);
         build_in_parallel(columns, missing, |column| {
             column.ranked();
         });
@@ -52,7 +62,7 @@ impl NumberColumn {
     /// Has several threads build [`NumberColumn::totals`].
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let missing = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        let missing = |column: &&Self| column.totals.known(&column.cache).is_none().then_some(column.docs);
         build_in_parallel(columns, missing, |column| {
             column.totals();
         });
@@ -61,18 +71,14 @@ impl NumberColumn {
     /// Has several threads build [`NumberColumn::by_value`].
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let missing = |column: &&Self| column.by_value.get().is_none().then_some(column.docs);
+        let missing = |column: &&Self| column.by_value.known(&column.cache).is_none().then_some(column.docs);
         build_in_parallel(columns, missing, |column| {
             column.by_value();
         });
     }
 
     fn ranked(&self) -> &Ranked {
-        self.ranked.get_or_init(|| {
-            let ranked = Ranked::new(&*self.column.values);
-            account(&self.bytes, 8 * ranked.values.len() + 4 * ranked.of_row.len());
-            ranked
-        })
+        self.ranked.get(&self.cache, || Ranked::new(&*self.column.values))
     }
 
     /// Distinct values, ascending in the total order of floats.
@@ -82,37 +88,31 @@ impl NumberColumn {
 
     /// Index into [`NumberColumn::values`] → number of documents.
     pub fn totals(&self) -> &Totals {
-        self.totals.get_or_init(|| {
+        self.totals.get(&self.cache, || {
             let ranked = self.ranked();
             let value_of = |rows: &[u32], values: &mut Vec<u32>| ranked.of_rows(rows, values);
-            let totals = Totals::new(&self.column.index, self.docs, ranked.values.len(), &value_of);
-            account(&self.bytes, totals.bytes());
-            totals
+            Totals::new(&self.column.index, self.docs, ranked.values.len(), &value_of)
         })
     }
 
     /// Index into [`NumberColumn::values`] → documents.
     pub fn by_value(&self) -> &ByValue {
-        self.by_value.get_or_init(|| {
+        self.by_value.get(&self.cache, || {
             let ranked = self.ranked();
             let value_of = |rows: &[u32], values: &mut Vec<u32>| ranked.of_rows(rows, values);
-            let by_value = ByValue::new(self.totals(), &self.column.index, self.docs, &value_of);
-            account(&self.bytes, by_value.bytes());
-            by_value
+            ByValue::new(self.totals(), &self.column.index, self.docs, &value_of)
         })
     }
 
     /// The table of values by document, if it is built or reading `asked` pays for building it.
     fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
-        if ByDocument::is_worth(self.docs, asked) {
-            self.by_document.get_or_init(|| {
-                let all = AllOrSome::All(self.docs);
-                let table = ByDocument::new(self.docs, |visit| self.each_in_column(all, visit));
-                account(&self.bytes, table.bytes());
-                table
-            });
+        if !ByDocument::is_worth(self.docs, asked) {
+            return self.by_document.known(&self.cache);
         }
-        self.by_document.get()
+        Some(self.by_document.get(&self.cache, || {
+            let all = AllOrSome::All(self.docs);
+            ByDocument::new(self.docs, |visit| self.each_in_column(all, visit))
+        }))
     }
 
     fn each_in_column(&self, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
@@ -153,6 +153,11 @@ fn each_row(rows: &dyn ColumnValues<f64>, mut take: impl FnMut(&[f64])) {
 }
 
 impl Ranked {
+    /// Memory in bytes.
+    fn bytes(&self) -> usize {
+        8 * self.values.len() + 4 * self.of_row.len()
+    }
+
     fn of_rows(&self, rows: &[u32], values: &mut Vec<u32>) {
         values.extend(rows.iter().map(|&row| self.of_row[row as usize]));
     }

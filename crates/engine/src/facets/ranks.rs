@@ -1,17 +1,24 @@
 //! Values numbered in order across the columns of a commit.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use tantivy::columnar::TermOrdHit;
 
 use super::column_term::group_key;
-use super::merged_values::MergedValues;
+use super::merged_values::{MergedStrings, MergedValues};
 use super::number_column::{NumberColumn, ordered};
 use super::segment_column::SegmentColumn;
 use super::string_column::{Groups, StringColumn};
+use crate::cache::cached;
 use crate::error::Result;
+use crate::store::bitmap_bytes;
+
+cached! {
+    // The columns of a field, by their numbers as owners.
+    pub(super) FieldRanks: Box<[u64]> => Ranks, |columns, ranks| 8 * columns.len() + ranks.bytes();
+}
 
 /// A column with so many times fewer values than the largest column is not merged: its values are looked up in the
 /// merged ones. Finding a term takes about as long as reading so many terms in a row.
@@ -90,7 +97,7 @@ impl Ranks {
         let large: Vec<usize> = (0..parts.len()).filter(|&part| is_large(part)).collect();
         let columns: Vec<&Arc<StringColumn>> = large.iter().map(|&part| &parts[part].column).collect();
         let merged = merged_strings(&parts[base].column, &columns)?;
-        let groups: Vec<Arc<Groups>> = columns.iter().map(|column| column.groups()).collect::<Result<_>>()?;
+        let groups: Vec<&Groups> = columns.iter().map(|column| column.groups()).collect::<Result<_>>()?;
 
         // Key → the value that no large column has, and a hash of its first spelling.
         let mut unmerged: BTreeMap<Vec<u8>, (Unmerged, u64)> = BTreeMap::new();
@@ -161,6 +168,18 @@ impl Ranks {
         Ok(Self { merged, sources, unmerged, varied, len })
     }
 
+    /// Memory in bytes, that of the merged values included, which stay as long as this does.
+    fn bytes(&self) -> usize {
+        let own = self.sources.iter().map(|source| match source {
+            Source::Merged(_) => size_of::<Source>(),
+            Source::Own(ranks) => size_of::<Source>() + 4 * ranks.len(),
+        });
+        own.sum::<usize>()
+            + size_of::<Unmerged>() * self.unmerged.len()
+            + bitmap_bytes(&self.varied)
+            + self.merged.bytes()
+    }
+
     /// The rank of a column's value, which is a group of strings or an index into distinct numbers.
     pub fn rank(&self, part: usize, value: u32) -> u32 {
         match &self.sources[part] {
@@ -224,12 +243,11 @@ enum Position {
     Before(u32),
 }
 
-/// The large columns in one order; cached in the largest of them, `base`.
+/// The large columns in one order; cached with the largest of them, `base`.
 fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result<Arc<MergedValues>> {
-    let dictionaries = || columns.iter().map(|column| &column.dictionary);
-    let mut cached = base.merged.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(merged) = cached.as_ref().filter(|merged| merged.is_of(dictionaries())) {
-        return Ok(Arc::clone(merged));
+    let ids: Box<[u64]> = columns.iter().map(|column| column.cache.id()).collect();
+    if let Some(merged) = base.cache.get::<MergedStrings>(&*ids) {
+        return Ok(merged);
     }
     let merged = if let [column] = columns {
         // A single column is in order; only values that are spelled in several ways have to be found.
@@ -245,14 +263,16 @@ fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result
             Ok(terms.advance().then(|| (group_key(terms.key()).to_vec(), spelling_of(terms.key()))))
         })?
     };
-    Ok(Arc::clone(cached.insert(Arc::new(merged.of_dictionaries(dictionaries())))))
+    let merged = Arc::new(merged);
+    base.cache.insert::<MergedStrings>(ids, &merged);
+    Ok(merged)
 }
 
 /// The position of a key among the values of large columns.
 fn look_up(
     merged: &MergedValues,
     columns: &[&Arc<StringColumn>],
-    groups: &[Arc<Groups>],
+    groups: &[&Groups],
     key: &[u8],
 ) -> Result<Position> {
     let least = [key, &[0]].concat();

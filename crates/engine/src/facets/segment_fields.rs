@@ -1,49 +1,57 @@
 //! The columns of the fields of one segment, open from commit to commit.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tantivy::columnar::{DynamicColumn, NumericalType};
+use tantivy::columnar::{Column, Dictionary, DynamicColumn, NumericalType, StrColumn};
 
 use super::deferred;
-use super::number_column::NumberColumn;
-use super::string_column::StringColumn;
+use crate::cache::Owner;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
 
 /// Fields whose columns stay open per segment; one field more closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// Tables built from the columns of a segment may take so many bytes per document, or this many in all, whichever is
-/// more; when they take more than that, the next field closes all columns with their tables.
-const TABLE_BYTES_PER_DOCUMENT: usize = 64;
-const TABLE_BYTES_MIN: usize = 4 << 20;
-
 /// Open columns of one segment, by path.
 #[derive(Default)]
 pub(super) struct SegmentFields {
     open: Mutex<HashMap<String, Arc<Mutex<Option<SegmentField>>>>>,
-    table_bytes: Arc<AtomicUsize>,
 }
 
 /// The columns of one field in one segment.
 #[derive(Clone, Default)]
 pub(super) struct SegmentField {
-    pub numbers: Option<Arc<NumberColumn>>,
-    pub strings: Vec<Arc<StringColumn>>,
+    pub numbers: Option<Arc<OpenNumbers>>,
+    pub strings: Vec<Arc<OpenStrings>>,
+}
+
+/// A column of numbers.
+pub(super) struct OpenNumbers {
+    pub column: Column<f64>,
+    /// Documents of the segment.
+    pub docs: u32,
+    /// The cached tables of the column. A column that is opened again has others: its values may be numbered anew.
+    pub cache: Owner,
+}
+
+/// A column of strings.
+pub(super) struct OpenStrings {
+    pub ords: Column<u64>,
+    pub dictionary: Arc<Dictionary>,
+    /// Documents of the segment.
+    pub docs: u32,
+    /// The cached tables of the column. A column that is opened again has others: its values may be numbered anew.
+    pub cache: Owner,
 }
 
 impl SegmentFields {
-    /// The columns of `path`, from the cache or opened now. Only callers that ask for the same field wait for it.
+    /// The columns of `path`, open already or opened now. Only callers that ask for the same field wait for it.
     pub fn field(&self, snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<SegmentField> {
         let slot = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let bytes_max = TABLE_BYTES_MIN.max(segment.docids.len() * TABLE_BYTES_PER_DOCUMENT);
-            let spent = self.table_bytes.load(Ordering::Relaxed) > bytes_max;
-            if !open.contains_key(path) && (spent || open.len() >= FIELDS_OPEN_MAX) {
+            if !open.contains_key(path) && open.len() >= FIELDS_OPEN_MAX {
                 open.clear();
-                self.table_bytes.store(0, Ordering::Relaxed);
             }
             Arc::clone(open.entry(path.to_owned()).or_default())
         };
@@ -53,25 +61,25 @@ impl SegmentFields {
         }
         let mut field = SegmentField::default();
         let docs = segment.reader.max_doc();
+        let owner = || segment.cache().cache().owner();
+        let strings = |column: StrColumn| {
+            let (dictionary, ords) = column.into_parts();
+            Arc::new(OpenStrings { ords, dictionary, docs, cache: owner() })
+        };
         // tantivy reads dots in a column's name as steps into objects; here the whole path is one key.
         let escaped = path.replace('\\', "\\\\").replace('.', "\\.");
         let name = format!("{}.{escaped}", schema::names::COLUMNS);
-        let bytes = &self.table_bytes;
         for handle in segment.reader.fast_fields().dynamic_column_handles(&name)? {
             match handle.open()? {
-                DynamicColumn::Str(column) => {
-                    field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
-                }
+                DynamicColumn::Str(column) => field.strings.push(strings(column)),
                 column => {
-                    if let Some(DynamicColumn::F64(numbers)) = column.coerce_numerical(NumericalType::F64) {
-                        field.numbers = Some(Arc::new(NumberColumn::new(numbers, docs, bytes)));
+                    if let Some(DynamicColumn::F64(column)) = column.coerce_numerical(NumericalType::F64) {
+                        field.numbers = Some(Arc::new(OpenNumbers { column, docs, cache: owner() }));
                     }
                 }
             }
         }
-        for column in deferred::columns(snapshot, segment, path)? {
-            field.strings.push(Arc::new(StringColumn::new(column, docs, bytes)));
-        }
+        field.strings.extend(deferred::columns(snapshot, segment, path)?.into_iter().map(strings));
         *slot = Some(field.clone());
         Ok(field)
     }

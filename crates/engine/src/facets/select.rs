@@ -1,8 +1,7 @@
 //! Here is a condition on a field: which documents meet it?
 
-use std::collections::HashMap;
 use std::ops::{Bound, Range};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 use tantivy::DocId;
@@ -12,6 +11,7 @@ use super::column_rows::{AllOrSome, EachValue, each_ord};
 use super::column_term::group_key;
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
+use super::selection::{Selection, Selections};
 use super::string_column::StringColumn;
 use crate::analysis::normalize_facet;
 use crate::error::Result;
@@ -20,49 +20,16 @@ use crate::store::schema::Presence;
 /// Up to so many texts are looked up one after another; more of them take one pass over the column.
 const PASSES_MAX: usize = 4;
 
-/// Bounds of the selections that are cached per segment: their number, and their bytes per document of the segment or
-/// in all, whichever is more. A key of more bytes is not cached.
-const CACHED_MAX: usize = 256;
-const CACHED_BYTES_PER_DOCUMENT: usize = 4;
-const CACHED_BYTES_MIN: usize = 1 << 20;
-const KEY_BYTES_MAX: usize = 1024;
-
-/// Selection → documents of a segment, deleted ones included, so that the cache outlives commits; and the bytes of all.
-#[derive(Default)]
-struct CachedSelections(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
-
-impl CachedSelections {
-    fn get(&self, key: &str) -> Option<Arc<RoaringBitmap>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(key).cloned()
-    }
-
-    fn insert(&self, key: &str, docids: &Arc<RoaringBitmap>, documents: usize) {
-        let bytes = docids.serialized_size() + key.len();
-        let bytes_max = CACHED_BYTES_MIN.max(documents * CACHED_BYTES_PER_DOCUMENT);
-        if key.len() > KEY_BYTES_MAX || bytes > bytes_max / 4 {
-            return;
-        }
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.0.len() == CACHED_MAX || cached.1 + bytes > bytes_max {
-            *cached = Default::default();
-        }
-        if cached.0.insert(key.to_owned(), Arc::clone(docids)).is_none() {
-            cached.1 += bytes;
-        }
-    }
-}
-
 impl Columns {
-    /// Live documents that `find` selects, segment by segment. `key` names the selection: equal keys select the same.
+    /// Live documents of a selection, which `find` makes of a segment.
     pub(super) fn selected(
         &self,
-        key: &str,
+        selection: &Selection<&str>,
         mut find: impl FnMut(usize) -> Result<Vec<DocId>>,
     ) -> Result<RoaringBitmap> {
         let mut found = RoaringBitmap::new();
         for (position, segment) in self.snapshot.segments().iter().enumerate() {
-            let cached = segment.attachments().get::<CachedSelections>();
-            if let Some(docids) = cached.get(key) {
+            if let Some(docids) = segment.cache().get::<Selections>(selection) {
                 found |= &*docids & &*segment.live;
                 continue;
             }
@@ -73,7 +40,7 @@ impl Columns {
             match segment.all_docids(&docs) {
                 Some(docids) => {
                     let docids = Arc::new(docids);
-                    cached.insert(key, &docids, segment.docids.len());
+                    segment.cache().insert::<Selections>(selection.to_owned(), &docids);
                     found |= &*docids & &*segment.live;
                 }
                 None => found |= segment.to_docids(docs),
@@ -104,7 +71,7 @@ impl Columns {
 
     fn presence(&self, kind: Presence, path: &str) -> Result<RoaringBitmap> {
         let schema = self.snapshot.schema();
-        self.selected(&format!("{kind:?} {path}"), |segment| {
+        self.selected(&Selection::Presence(kind, path), |segment| {
             self.segment(segment).presence_docs(schema, kind, path)
         })
     }
@@ -137,17 +104,11 @@ impl Columns {
             return Ok(found);
         }
         let field = self.field(path)?;
-        let (mut edges, mut wanted, mut key) = (Vec::new(), Vec::new(), format!("any {path}"));
-        for text in texts {
-            edges.push(normalize_facet(text).into_bytes());
-            wanted.extend(finite(text).map(|number| number + 0.0));
-            if key.len() <= KEY_BYTES_MAX {
-                // Each text follows its length, so that different lists have different keys.
-                key.push_str(&format!(" {} {text}", text.len()));
-            }
-        }
+        let texts: Box<[&str]> = texts.collect();
+        let mut edges: Vec<_> = texts.iter().map(|text| normalize_facet(text).into_bytes()).collect();
+        let mut wanted: Vec<f64> = texts.iter().filter_map(|text| Some(finite(text)? + 0.0)).collect();
         wanted.sort_unstable_by(f64::total_cmp);
-        self.selected(&key, |segment| {
+        self.selected(&Selection::OneOf(path, texts), |segment| {
             let every = AllOrSome::All(self.segment(segment).reader.max_doc());
             let mut hits = Vec::new();
             for part in field.strings.iter().filter(|part| part.segment == segment) {
@@ -202,7 +163,7 @@ impl Columns {
     pub fn contains(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let wanted = normalize_facet(text);
-        self.selected(&format!("contains {path} {wanted}"), |segment| {
+        self.selected(&Selection::Contains(path, &wanted), |segment| {
             let mut hits = Vec::new();
             for part in field.strings.iter().filter(|part| part.segment == segment) {
                 let strings = &*part.column;
@@ -239,7 +200,7 @@ impl Columns {
             return self.exists(path);
         }
         let field = self.field(path)?;
-        self.ord_ranges(&field, &format!("starts {path} {prefix}"), |strings| {
+        self.ord_ranges(&field, &Selection::StartsWith(path, &prefix), |strings| {
             let end = after_prefix(prefix.as_bytes());
             let end = end.map_or(Ok(strings.dictionary.num_terms() as u64), |end| strings.first_from(&end));
             Ok(strings.first_from(prefix.as_bytes())?..end?)
@@ -255,7 +216,7 @@ impl Columns {
     ) -> Result<RoaringBitmap> {
         // The terms of all spellings of a normalised text lie between `text ‖ 0` and `text ‖ 1`.
         let edge = |text: &str, last: u8| [text.as_bytes(), &[last]].concat();
-        self.ord_ranges(field, &format!("strings {path} {from:?} {to:?}"), |strings| {
+        self.ord_ranges(field, &Selection::Strings(path, from, to), |strings| {
             let start = match from {
                 Bound::Included(text) => strings.first_from(&edge(text, 0))?,
                 Bound::Excluded(text) => strings.first_from(&edge(text, 1))?,
@@ -273,13 +234,13 @@ impl Columns {
     fn ord_ranges(
         &self,
         field: &FieldColumns,
-        key: &str,
+        selection: &Selection<&str>,
         range: impl Fn(&StringColumn) -> Result<Range<u64>>,
     ) -> Result<RoaringBitmap> {
         if field.strings.is_empty() {
             return Ok(RoaringBitmap::new());
         }
-        self.selected(key, |segment| {
+        self.selected(selection, |segment| {
             let mut docs = Vec::new();
             for part in field.strings.iter().filter(|part| part.segment == segment) {
                 let ords = range(&part.column)?;
@@ -313,7 +274,8 @@ impl Columns {
         if low > high || field.numbers.is_empty() {
             return Ok(RoaringBitmap::new());
         }
-        self.selected(&format!("numbers {path} {low:?} {high:?}"), |segment| {
+        let numbers = Selection::Numbers(path, low.to_bits(), high.to_bits());
+        self.selected(&numbers, |segment| {
             let of_segment = field.numbers.iter().filter(|part| part.segment == segment);
             Ok(of_segment.flat_map(|part| docs_within(&part.column.column, low, high)).collect())
         })

@@ -1,31 +1,38 @@
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use tantivy::DocId;
-use tantivy::columnar::{Column, Dictionary, StrColumn};
 
-use super::by_document::ByDocument;
-use super::by_value::{ByValue, Totals};
-use super::column_rows::{AllOrSome, EachValue, account, each_ord};
+use super::by_document::{ByDocument, ValuesByDocument};
+use super::by_value::{ByValue, DocumentsByValue, Totals, ValueCounts};
+use super::column_rows::{AllOrSome, EachValue, each_ord};
 use super::column_term::{group_key, split};
-use super::merged_values::MergedValues;
 use super::segment_column::{SegmentColumn, build_in_parallel};
+use super::segment_fields::OpenStrings;
+use super::table::Table;
+use crate::cache::cached;
 use crate::error::{Error, Result};
 
+cached! {
+    StringGroups: () => Groups, |_, groups| groups.bytes();
+}
+
 /// The strings of a field in a segment: row → ordinal, and ordinal → term (normalised ‖ 0 ‖ original), with the tables
-/// that are built from them when they are first needed.
+/// that a search uses of them.
 pub(super) struct StringColumn {
-    pub ords: Column<u64>,
-    pub dictionary: Arc<Dictionary>,
-    docs: u32,
-    groups: Mutex<Option<Arc<Groups>>>,
-    totals: OnceLock<Totals>,
-    by_ord: OnceLock<ByValue>,
-    by_document: OnceLock<ByDocument>,
-    /// The groups of this column and of other large columns in one order; cached in the largest of them.
-    pub merged: Mutex<Option<Arc<MergedValues>>>,
-    /// Bytes of all tables of the segment.
-    bytes: Arc<AtomicUsize>,
+    open: Arc<OpenStrings>,
+    groups: Table<StringGroups>,
+    totals: Table<ValueCounts>,
+    by_ord: Table<DocumentsByValue>,
+    by_document: Table<ValuesByDocument>,
+}
+
+impl Deref for StringColumn {
+    type Target = OpenStrings;
+
+    fn deref(&self) -> &OpenStrings {
+        &self.open
+    }
 }
 
 /// Groups of ordinals: the spellings of one value each.
@@ -39,6 +46,12 @@ pub(super) struct Groups {
 }
 
 impl Groups {
+    /// Memory in bytes.
+    pub fn bytes(&self) -> usize {
+        let bytes = |table: &Option<Vec<u32>>| table.as_ref().map_or(0, |table| 4 * table.len());
+        bytes(&self.of_ord) + bytes(&self.first)
+    }
+
     /// The group of an ordinal.
     pub fn of(&self, ord: u32) -> u32 {
         self.of_ord.as_ref().map_or(ord, |groups| groups[ord as usize])
@@ -59,18 +72,13 @@ impl Groups {
 }
 
 impl StringColumn {
-    pub fn new(column: StrColumn, docs: u32, bytes: &Arc<AtomicUsize>) -> Self {
-        let (dictionary, ords) = column.into_parts();
+    pub fn new(open: Arc<OpenStrings>) -> Self {
         Self {
-            ords,
-            dictionary,
-            docs,
-            groups: Mutex::default(),
-            totals: OnceLock::new(),
-            by_ord: OnceLock::new(),
-            by_document: OnceLock::new(),
-            merged: Mutex::default(),
-            bytes: Arc::clone(bytes),
+            open,
+            groups: Table::default(),
+            totals: Table::default(),
+            by_ord: Table::default(),
+            by_document: Table::default(),
         }
     }
 
@@ -80,35 +88,31 @@ impl StringColumn {
     }
 
     /// The groups of the column, which are read from its dictionary once.
-    pub fn groups(&self) -> Result<Arc<Groups>> {
-        let mut cached = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(groups) = &*cached {
-            return Ok(Arc::clone(groups));
-        }
-        let (mut of_ord, mut first) = (Vec::with_capacity(self.len()), Vec::new());
-        let mut current: Vec<u8> = Vec::new();
-        let mut terms = self.dictionary.stream()?;
-        while terms.advance() {
-            let key = group_key(terms.key());
-            if first.is_empty() || key != current {
-                first.push(of_ord.len() as u32);
-                current.clear();
-                current.extend_from_slice(key);
+    pub fn groups(&self) -> Result<&Groups> {
+        self.groups.get_or_fail(&self.cache, || {
+            let (mut of_ord, mut first) = (Vec::with_capacity(self.len()), Vec::new());
+            let mut current: Vec<u8> = Vec::new();
+            let mut terms = self.dictionary.stream()?;
+            while terms.advance() {
+                let key = group_key(terms.key());
+                if first.is_empty() || key != current {
+                    first.push(of_ord.len() as u32);
+                    current.clear();
+                    current.extend_from_slice(key);
+                }
+                of_ord.push(first.len() as u32 - 1);
             }
-            of_ord.push(first.len() as u32 - 1);
-        }
-        let len = first.len();
-        first.push(of_ord.len() as u32);
-        let vary = len < of_ord.len();
-        let groups = Groups { of_ord: vary.then_some(of_ord), first: vary.then_some(first), len };
-        account(&self.bytes, if vary { 8 * self.len() } else { 0 });
-        Ok(Arc::clone(cached.insert(Arc::new(groups))))
+            let len = first.len();
+            first.push(of_ord.len() as u32);
+            let vary = len < of_ord.len();
+            Ok(Groups { of_ord: vary.then_some(of_ord), first: vary.then_some(first), len })
+        })
     }
 
     /// Has several threads build [`StringColumn::by_ord`].
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let missing = |column: &&Self| column.by_ord.get().is_none().then_some(column.docs);
+        let missing = |column: &&Self| column.by_ord.known(&column.cache).is_none().then_some(column.docs);
         build_in_parallel(columns, missing, |column| {
             column.by_ord();
         });
@@ -117,7 +121,7 @@ impl StringColumn {
     /// Has several threads build [`StringColumn::totals`].
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
-        let missing = |column: &&Self| column.totals.get().is_none().then_some(column.docs);
+        let missing = |column: &&Self| column.totals.known(&column.cache).is_none().then_some(column.docs);
         build_in_parallel(columns, missing, |column| {
             column.totals();
         });
@@ -125,21 +129,17 @@ impl StringColumn {
 
     /// Ordinal → number of documents.
     pub fn totals(&self) -> &Totals {
-        self.totals.get_or_init(|| {
+        self.totals.get(&self.cache, || {
             let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
-            let totals = Totals::new(&self.ords.index, self.docs, self.len(), &value_of);
-            account(&self.bytes, totals.bytes());
-            totals
+            Totals::new(&self.ords.index, self.docs, self.len(), &value_of)
         })
     }
 
     /// Ordinal → documents.
     pub fn by_ord(&self) -> &ByValue {
-        self.by_ord.get_or_init(|| {
+        self.by_ord.get(&self.cache, || {
             let value_of = |rows: &[u32], values: &mut Vec<u32>| self.ords_of(rows, values);
-            let by_ord = ByValue::new(self.totals(), &self.ords.index, self.docs, &value_of);
-            account(&self.bytes, by_ord.bytes());
-            by_ord
+            ByValue::new(self.totals(), &self.ords.index, self.docs, &value_of)
         })
     }
 
@@ -151,15 +151,13 @@ impl StringColumn {
 
     /// The table of ordinals by document, if it is built or reading `asked` pays for building it.
     fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
-        if ByDocument::is_worth(self.docs, asked) {
-            self.by_document.get_or_init(|| {
-                let all = AllOrSome::All(self.docs);
-                let table = ByDocument::new(self.docs, |visit| each_ord(&self.ords, all, visit));
-                account(&self.bytes, table.bytes());
-                table
-            });
+        if !ByDocument::is_worth(self.docs, asked) {
+            return self.by_document.known(&self.cache);
         }
-        self.by_document.get()
+        Some(self.by_document.get(&self.cache, || {
+            let all = AllOrSome::All(self.docs);
+            ByDocument::new(self.docs, |visit| each_ord(&self.ords, all, visit))
+        }))
     }
 
     /// Normalised and original form of an ordinal of this column.

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use filter_grammar::{Filter, Operator, Point, Spanned, Text};
 use roaring::RoaringBitmap;
@@ -9,37 +9,14 @@ use serde_json::Value as Json;
 use super::expression::{Expression, parse};
 use super::rules::{describe_filterable, features_of, is_geo_filterable};
 use super::scope::Scope;
+use crate::cache::cached;
 use crate::error::{Error, Result};
-use crate::facets::{Area, CIRCLE_CORNERS, Columns, GeoPoint};
-use crate::store::Snapshot;
+use crate::facets::{CIRCLE_CORNERS, Columns, GeoPoint, Region};
+use crate::store::{Snapshot, bitmap_bytes};
 use crate::vector::{Embedder, Flags, Vectors, embedders_of};
 
-/// Bounds of the selections that are cached with a commit: their number, and their bytes.
-const CACHED_MAX: usize = 256;
-const CACHED_BYTES_MAX: usize = 16 << 20;
-
-/// Canonical text of a filter → documents it selects; and the bytes of all.
-#[derive(Default)]
-struct CachedFilters(Mutex<(HashMap<String, Arc<RoaringBitmap>>, usize)>);
-
-impl CachedFilters {
-    fn get(&self, filter: &str) -> Option<Arc<RoaringBitmap>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.get(filter).cloned()
-    }
-
-    fn insert(&self, filter: String, documents: &Arc<RoaringBitmap>) {
-        let bytes = documents.serialized_size() + filter.len();
-        if bytes > CACHED_BYTES_MAX / 4 {
-            return;
-        }
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.0.len() == CACHED_MAX || cached.1 + bytes > CACHED_BYTES_MAX {
-            *cached = Default::default();
-        }
-        if cached.0.insert(filter, Arc::clone(documents)).is_none() {
-            cached.1 += bytes;
-        }
-    }
+cached! {
+    Filters: Expression => RoaringBitmap, |expression, docs| expression.heap_bytes() + bitmap_bytes(docs);
 }
 
 /// The live documents that `expression` selects. Selections are cached with the commit.
@@ -48,14 +25,12 @@ impl CachedFilters {
 /// The scope's code if a field is not filterable or a point is not on the map; `invalid_search_filter`, whatever the
 /// scope, if a field's rule does not allow an operator.
 pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
-    let cached = snapshot.attachments().get::<CachedFilters>();
-    let key = format!("{expression}");
-    if let Some(documents) = cached.get(&key) {
+    if let Some(documents) = snapshot.cache().get::<Filters>(expression) {
         return Ok(documents);
     }
     let evaluation = Evaluation { snapshot, columns: Columns::new(snapshot), scope };
     let documents = Arc::new(evaluation.expression(expression)?);
-    cached.insert(key, &documents);
+    snapshot.cache().insert::<Filters>(expression.clone(), &documents);
     Ok(documents)
 }
 
@@ -113,7 +88,7 @@ impl Evaluation<'_> {
                     value.resolution.as_ref().map_or(CIRCLE_CORNERS, |number| number.value as usize);
                 let metres = value.radius.value;
                 Ok(self.columns.within_radius(center, metres)?
-                    | self.meeting(filter, || Area::in_circle(center, metres, corners))?)
+                    | self.meeting(&Region::Circle { center, metres, corners })?)
             }
             Filter::GeoBoundingBox(Spanned { value, span }) => {
                 self.check_geo(span, source)?;
@@ -127,7 +102,7 @@ impl Evaluation<'_> {
                     return Err(self.mistake(self.scope.code, &cause, source, span));
                 }
                 Ok(self.columns.within_box(top_right, bottom_left)?
-                    | self.meeting(filter, || Area::in_box(top_right, bottom_left))?)
+                    | self.meeting(&Region::Box { top_right, bottom_left })?)
             }
             Filter::GeoPolygon(Spanned { value, span }) => {
                 if !is_geo_filterable(self.snapshot.settings(), "_geojson") {
@@ -135,7 +110,7 @@ impl Evaluation<'_> {
                 }
                 let corners: Vec<GeoPoint> =
                     value.iter().map(|point| self.point(point, source)).collect::<Result<_>>()?;
-                self.meeting(filter, || Area::in_polygon(&corners))
+                self.meeting(&Region::Polygon(corners))
             }
             Filter::Vectors(names) => self.vectors(names, source),
             Filter::Foreign(Spanned { span, .. }) => {
@@ -292,11 +267,11 @@ impl Evaluation<'_> {
     }
 
     /// Documents whose shapes meet one of `areas`; none if shapes are not filterable.
-    fn meeting(&self, filter: &Filter, areas: impl FnOnce() -> Vec<Area>) -> Result<RoaringBitmap> {
+    fn meeting(&self, region: &Region) -> Result<RoaringBitmap> {
         if !is_geo_filterable(self.snapshot.settings(), "_geojson") {
             return Ok(RoaringBitmap::new());
         }
-        self.columns.meeting(&areas(), &filter.to_string())
+        self.columns.meeting(region)
     }
 
     fn point(&self, point: &Point, source: &str) -> Result<GeoPoint> {

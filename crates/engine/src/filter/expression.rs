@@ -1,3 +1,4 @@
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,16 +24,38 @@ pub enum Expression {
     },
 }
 
-impl std::fmt::Display for Expression {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (opening, parts) = match self {
-            Expression::Text { tree, .. } => return write!(f, "({tree})"),
-            Expression::All(parts) => ("[", parts),
-            Expression::Any(parts) => ("{", parts),
-        };
-        f.write_str(opening)?;
-        parts.iter().try_for_each(|part| write!(f, "{part}"))?;
-        f.write_str("|")
+/// Expressions are equal if they select the same whatever the documents: how their texts are written does not count.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All(parts), Self::All(others)) | (Self::Any(parts), Self::Any(others)) => parts == others,
+            (Self::Text { tree, .. }, Self::Text { tree: other, .. }) => tree == other,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Expression {}
+
+impl Hash for Expression {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.hash(state),
+            Self::Text { tree, .. } => tree.hash(state),
+        }
+    }
+}
+
+impl Expression {
+    /// Memory that the expression points to, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::All(parts) | Self::Any(parts) => {
+                size_of_val(&**parts) + parts.iter().map(Self::heap_bytes).sum::<usize>()
+            }
+            Self::Text { source, tree } => source.len() + size_of::<Filter>() + tree.heap_bytes(),
+        }
     }
 }
 

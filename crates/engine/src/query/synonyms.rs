@@ -1,13 +1,18 @@
 //! What else may a word be called? Source: search §5.4.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::limits::{SYNONYM_WORDS_MAX, SYNONYMS_MAX};
 use super::parse::Slots;
 use crate::analysis::{Analyzer, TokenKind};
+use crate::cache::cached;
 use crate::settings::Settings;
 use crate::store::Snapshot;
+
+cached! {
+    SynonymLists: () => Synonyms, |_, synonyms| synonyms.bytes();
+}
 
 /// Synonyms of the settings, cut into words as documents are.
 pub(super) struct Synonyms {
@@ -16,13 +21,25 @@ pub(super) struct Synonyms {
 }
 
 impl Synonyms {
-    /// Those of a commit's settings, made once: there may be many.
+    /// The synonyms of a commit's settings, cached: there may be many.
     pub(super) fn of_snapshot(snapshot: &Snapshot, analyzer: &Analyzer) -> Arc<Self> {
-        #[derive(Default)]
-        struct Cached(OnceLock<Arc<Synonyms>>);
-        let cached = snapshot.attachments().get::<Cached>();
-        let made = cached.0.get_or_init(|| Arc::new(Self::new(snapshot.settings(), analyzer)));
-        Arc::clone(made)
+        if let Some(cached) = snapshot.cache().get::<SynonymLists>(&()) {
+            return cached;
+        }
+        let made = Arc::new(Self::new(snapshot.settings(), analyzer));
+        snapshot.cache().insert::<SynonymLists>((), &made);
+        made
+    }
+
+    /// Memory in bytes.
+    fn bytes(&self) -> usize {
+        let words = |words: &Vec<String>| {
+            size_of_val(words) + words.iter().map(|word| size_of::<String>() + word.len()).sum::<usize>()
+        };
+        let entry = |(key, alternatives): (&Vec<String>, &Vec<Vec<String>>)| {
+            words(key) + size_of_val(alternatives) + alternatives.iter().map(words).sum::<usize>()
+        };
+        self.by_key.iter().map(entry).sum()
     }
 
     /// Keys and alternatives as lists of analysed words.

@@ -1,17 +1,20 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::analysis::Analyzer;
+use crate::cache::cached;
 use crate::error::Result;
 use crate::store::Snapshot;
 
-/// The analyzer of a commit's settings, made once per commit.
+cached! {
+    Analyzers: () => Analyzer, |_, analyzer| analyzer.bytes();
+}
+
+/// The analyzer of a commit's settings, cached.
 pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
-    #[derive(Default)]
-    struct Cached(OnceLock<Arc<Analyzer>>);
-    let cached = snapshot.attachments().get::<Cached>();
-    if let Some(analyzer) = cached.0.get() {
-        return Ok(Arc::clone(analyzer));
+    if let Some(analyzer) = snapshot.cache().get::<Analyzers>(&()) {
+        return Ok(analyzer);
     }
     let made = Arc::new(Analyzer::new(snapshot.settings())?);
-    Ok(Arc::clone(cached.0.get_or_init(|| made)))
+    snapshot.cache().insert::<Analyzers>((), &made);
+    Ok(made)
 }
