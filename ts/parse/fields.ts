@@ -1,17 +1,18 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
-import { type JsonNode, readJson } from './json.js'
+import { readJson } from './json.js'
+import type { JsonNode } from './json-node.js'
 import { orNull, type Schema, type SchemaValue } from './schema.js'
 import { type At, type Type, unknownName, wrongType } from './types.js'
 
-/** One field of a request: its type, the code of its mistakes, and what holds when it is not there. */
+/** One field of a request: its type, the code of errors about it, and its value if it is absent. */
 export interface Field<T> {
   readonly type: Type<T>
   readonly code: ErrorCode
   readonly absent:
     | { readonly kind: 'value'; readonly value: T }
-    /** `code` null: the code of the object the field belongs to. */
+    /** `code` null: that of the object to which the field belongs. */
     | { readonly kind: 'error'; readonly code: ErrorCode | null }
-  /** The field exists but cannot be written: sending it is an error with `code`. */
+  /** The field exists but cannot be changed: sending it is an error with `code`. */
   readonly immutable?: true
 }
 
@@ -20,7 +21,7 @@ export type Values<F extends Fields> = {
   readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never
 }
 
-/** Optional: absent and `null` both read as null. */
+/** An optional field. Its value is null if it is absent or null. */
 export function optional<T>(type: Type<T>, code: ErrorCode): Field<T | null> {
   return {
     type: {
@@ -34,22 +35,22 @@ export function optional<T>(type: Type<T>, code: ErrorCode): Field<T | null> {
   }
 }
 
-/** A plain value with a default; `null` is refused. */
+/** A field with a default. null is refused. */
 export function defaulted<T>(type: Type<T>, value: T, code: ErrorCode): Field<T> {
   return { type, code, absent: { kind: 'value', value } }
 }
 
-/** Absent reads as undefined (untouched), `null` as null (reset). */
+/** A field of a patch. Its value is undefined if it is absent, and null if it is null. */
 export function setting<T>(type: Type<T>, code: ErrorCode): Field<T | null | undefined> {
   return { ...optional<T>(type, code), absent: { kind: 'value', value: undefined } }
 }
 
-/** Must be there. `missing`: the code if it is not; by default that of the enclosing object. */
+/** A required field. @param missing the code if it is absent; null: that of the enclosing object */
 export function required<T>(type: Type<T>, code: ErrorCode, missing: ErrorCode | null = null): Field<T> {
   return { type, code, absent: { kind: 'error', code: missing } }
 }
 
-/** Known, but refused whenever it is sent. */
+/** A field that exists but cannot be changed, so that sending it is an error. */
 export function immutable(code: ErrorCode): Field<undefined> {
   const refuse = (): never => {
     throw new ApiError(code, 'the field cannot be changed')
@@ -63,11 +64,11 @@ export function immutable(code: ErrorCode): Field<undefined> {
 }
 
 export interface ObjectOptions {
-  /** Unknown keys are skipped rather than refused. */
+  /** Whether unknown keys are ignored. Default: they are errors. */
   readonly ignoreUnknown?: boolean
 }
 
-/** An object with the given fields, as a type of its own. Unknown keys carry the enclosing field's code. */
+/** The type of an object with the given fields. The error about an unknown key has the code of the enclosing field. */
 export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}): Type<Values<F>> {
   return {
     expected: 'an object',
@@ -75,7 +76,7 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
     json(node, at) {
       if (node.kind !== 'object') throw wrongType('an object', node, at)
       const values = new Map<string, unknown>()
-      // Keys are visited as sent, so that the first mistake of the payload is the one reported.
+      // Keys are read in payload order, so that the first mistake of the payload is reported.
       for (const [key, value] of node.entries) {
         const field = fieldOf(fields, key)
         if (field === null) {
@@ -93,7 +94,7 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
   }
 }
 
-/** The keys of `values` whose value is not undefined: a partial object as it was sent. */
+/** `values` without members that are undefined: a partial object as it was sent. */
 export function sentOnly<T extends object>(values: T): Partial<T> {
   const sent = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(sent) as Partial<T>
@@ -110,25 +111,25 @@ function objectSchema(fields: Fields, { ignoreUnknown }: ObjectOptions): Schema 
   }
 }
 
-/** What a field accepts, and what holds when it is not there. */
+/** The schema of a field, with its default. */
 export function fieldSchema({ type, absent }: Field<unknown>): Schema {
   const known = absent.kind === 'value' && absent.value !== undefined && absent.value !== null
   return known ? { ...type.schema, default: absent.value as SchemaValue } : type.schema
 }
 
-/** The root of a body: JSON bytes read as `type`, mistakes without a code of their own being `bad_request`. */
+/** Reads a body as `type`. Errors about the root have the code `bad_request`. */
 export function readBody<T>(body: Uint8Array, type: Type<T>): T {
   return readNode(readJson(body), type)
 }
 
-/** As `readBody`, for a body that was read before. */
+/** As `readBody`, for a parsed body. */
 export function readNode<T>(node: JsonNode, type: Type<T>): T {
   return type.json(node, { path: '', code: 'bad_request' })
 }
 
 /**
- * Reads a query string against `fields`. Of a repeated parameter the last counts.
- * @param query what follows the `?`, possibly empty
+ * Reads the parameters `fields` of a query string. Of a repeated parameter the last one counts.
+ * @param query the text after the `?`, possibly empty
  */
 export function readQuery<F extends Fields>(query: string, fields: F): Values<F> {
   const values = new Map<string, unknown>()
@@ -144,7 +145,8 @@ export function readQuery<F extends Fields>(query: string, fields: F): Values<F>
   return complete(fields, values, { path: '', code: 'bad_request' }, 'parameter')
 }
 
-// A plain loop into a plain object: this runs for every search. Field names are ours, so none is special.
+// A plain loop that fills a plain object, since it runs for every search. The names of fields are fixed in the code, so
+// that none is `__proto__`.
 function complete<F extends Fields>(
   fields: F,
   values: Map<string, unknown>,
@@ -164,7 +166,7 @@ function complete<F extends Fields>(
   return result as Values<F>
 }
 
-// Field tables are plain objects: names such as `constructor` must not be found in their prototype.
+// The client chooses `name`, and a name such as `constructor` must not be found in the prototype of `fields`.
 function fieldOf(fields: Fields, name: string): Field<unknown> | null {
   return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
 }

@@ -1,9 +1,12 @@
-/** Here is JSON or a query string: which typed value is it, or what is its first mistake? And what may be sent? */
+/**
+ * Here is JSON or a query string: which typed value is it, or what is its first mistake? Each type has its JSON Schema.
+ */
 export * from './fields.js'
-export * from './json.js'
+export { readJson, readJsonInSlices, readJsonText } from './json.js'
+export { found, type JsonNode, toText, toValue } from './json-node.js'
 export { JsonText, jsonOf } from './json-text.js'
 export { defaultJsonLimits, type JsonLimits } from './limits.js'
-export { isDecimal, isHttpUrl, shortInteger, withoutTrailing } from './literals.js'
+export { isDecimal, isHttpUrl, isUnsigned, shortInteger, withoutTrailing } from './literals.js'
 export { ownValue } from './own.js'
 export * from './schema.js'
 export { choices } from './suggestion.js'

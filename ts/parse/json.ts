@@ -1,28 +1,13 @@
 import { ApiError } from '../errors/index.js'
+import { type JsonNode, shortened } from './json-node.js'
 import {
   defaultJsonLimits,
   type JsonLimits,
-  LITERAL_CHARS_MAX,
   NUMBERS_CHARS_MAX,
   NUMBERS_PER_VALUE,
   SLICE_MS,
-  STEPS_PER_LOOK,
+  STEPS_PER_CHECK,
 } from './limits.js'
-import { shortInteger } from './literals.js'
-
-/**
- * A JSON value as it was written: keys in payload order, numbers as their own text.
- *
- * `JSON.parse` forgets both, and the API needs them: the first mistake in payload order is the one
- * reported, and `1.0` is not an integer.
- */
-export type JsonNode =
-  | { readonly kind: 'null' }
-  | { readonly kind: 'boolean'; readonly value: boolean }
-  | { readonly kind: 'number'; readonly text: string }
-  | { readonly kind: 'string'; readonly value: string }
-  | { readonly kind: 'array'; readonly items: readonly JsonNode[]; readonly numbers?: readonly number[] }
-  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, JsonNode])[] }
 
 const NULL: JsonNode = { kind: 'null' }
 const TRUE: JsonNode = { kind: 'boolean', value: true }
@@ -34,18 +19,18 @@ const FALSE: JsonNode = { kind: 'boolean', value: false }
  * `malformed_payload` for anything that is not JSON or is nested too deeply
  */
 export function readJson(body: Uint8Array, limits: JsonLimits = defaultJsonLimits): JsonNode {
-  return new Walk(decoded(body), limits).finish()
+  return new JsonParser(decoded(body), limits).finish()
 }
 
 /** As `readJson`, for text that is already decoded. */
 export function readJsonText(text: string): JsonNode {
-  return new Walk(text, defaultJsonLimits).finish()
+  return new JsonParser(text, defaultJsonLimits).finish()
 }
 
 /**
- * As `readJson`, a slice at a time.
- * @param nextSlice called before each slice with the number of values that the slice before has read; what it throws
- * ends the reading
+ * As `readJson`, in slices.
+ * @param nextSlice called before each slice with the number of values that the slice before it has read. If it throws,
+ * reading ends.
  */
 export async function readJsonInSlices(
   body: Uint8Array,
@@ -53,15 +38,15 @@ export async function readJsonInSlices(
   nextSlice: (valuesRead: number) => Promise<void>,
 ): Promise<JsonNode> {
   await nextSlice(0)
-  const walk = new Walk(decoded(body), limits)
+  const parser = new JsonParser(decoded(body), limits)
   let valuesBefore = 0
-  while (!walk.advance(performance.now() + SLICE_MS)) {
-    await nextSlice(walk.values - valuesBefore)
-    valuesBefore = walk.values
+  while (!parser.advance(performance.now() + SLICE_MS)) {
+    await nextSlice(parser.values - valuesBefore)
+    valuesBefore = parser.values
   }
-  // The caller's own work on the value is a slice too.
-  await nextSlice(walk.values - valuesBefore)
-  return walk.finish()
+  // The caller processes the value in a slice of its own.
+  await nextSlice(parser.values - valuesBefore)
+  return parser.finish()
 }
 
 function decoded(body: Uint8Array): string {
@@ -73,119 +58,27 @@ function decoded(body: Uint8Array): string {
   }
 }
 
-/** The plain JavaScript value; `__proto__` stays an ordinary own key. */
-export function toValue(node: JsonNode): unknown {
-  switch (node.kind) {
-    case 'null':
-      return null
-    case 'number':
-      return Number(node.text)
-    case 'array':
-      return node.numbers?.slice() ?? node.items.map(toValue)
-    case 'object':
-      return Object.fromEntries(node.entries.map(([key, value]) => [key, toValue(value)]))
-    default:
-      return node.value
-  }
-}
-
-/** The node as JSON text, numbers as they were sent. */
-export function toText(node: JsonNode): string {
-  switch (node.kind) {
-    case 'null':
-      return 'null'
-    case 'number':
-      return node.text
-    case 'array':
-      return `[${node.items.map(toText).join(',')}]`
-    case 'object':
-      return `{${node.entries.map(([key, value]) => `${JSON.stringify(key)}:${toText(value)}`).join(',')}}`
-    default:
-      return JSON.stringify(node.value)
-  }
-}
-
-/** What was found, in the words of error messages: kind and literal (`null` has none). */
-export function found(node: JsonNode): string {
-  return node.kind === 'null' ? 'null' : `${kindWords(node)}: \`${shortened(startOf(node))}\``
-}
-
-/** `text` as messages show it. */
-function shortened(text: string): string {
-  return text.length > LITERAL_CHARS_MAX ? `${text.slice(0, LITERAL_CHARS_MAX)}…` : text
-}
-
-/** `toText` of the node, or as much of it as messages show and a little more. */
-function startOf(node: JsonNode): string {
-  let text = ''
-  // False once enough is written: a refused body may hold a million values.
-  const write = (one: JsonNode): boolean => {
-    if (text.length > LITERAL_CHARS_MAX) return false
-    if (one.kind === 'array') {
-      text += '['
-      const isWhole = one.items.every((item, i) => {
-        if (i > 0) text += ','
-        return write(item)
-      })
-      text += ']'
-      return isWhole
-    }
-    if (one.kind === 'object') {
-      text += '{'
-      const isWhole = one.entries.every(([key, value], i) => {
-        text += `${i > 0 ? ',' : ''}${JSON.stringify(key)}:`
-        return write(value)
-      })
-      text += '}'
-      return isWhole
-    }
-    text += toText(one)
-    return true
-  }
-  write(node)
-  return text
-}
-
-function kindWords(node: JsonNode): string {
-  switch (node.kind) {
-    case 'number':
-      if (isUnsigned(node.text)) return 'a positive integer'
-      return /^-\d+$/.test(node.text) ? 'a negative integer' : 'a number'
-    case 'array':
-    case 'object':
-      return `an ${node.kind}`
-    default:
-      return `a ${node.kind}`
-  }
-}
-
-const U64_MAX = 18446744073709551615n
-
-/** Whether a number token is an unsigned 64-bit integer. */
-export function isUnsigned(text: string): boolean {
-  if (!/^\d+$/.test(text)) return false
-  const value = shortInteger(text)
-  return value !== null && value <= U64_MAX
-}
-
 function malformed(reason: string): ApiError {
   return new ApiError('malformed_payload', `the json payload is malformed: ${reason}`)
 }
 
-/** Numbers without an exponent and with at most this many characters are in the range of a double. */
+/** Characters of a number. A shorter one without an exponent is in the range of a double. */
 const PLAIN_CHARS_MAX = 300
 
-/** A number as JSON writes it. */
+/** A number in JSON. */
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y
 
-/** What may be a list of numbers; `JSON.parse` decides. */
+/** An array that may consist of numbers. `JSON.parse` decides. */
 const listOfNumbers = /\[[-+.,eE\d \t\n\r]+\]/y
 
 /** A character that a JSON string has to escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
 const control = /[\u0000-\u001f]/
 
-/** A vector has hundreds of numbers; the text of each is worked out only to complain about one. */
+/**
+ * An array of numbers. A vector has hundreds, so that the nodes of its numbers are made only when something asks for
+ * them.
+ */
 class Numbers {
   readonly kind = 'array'
   readonly numbers: readonly number[]
@@ -207,16 +100,16 @@ type Open =
   | { readonly kind: 'array'; readonly items: JsonNode[] }
   | { readonly kind: 'object'; readonly entries: [string, JsonNode][] }
 
-/** What the grammar allows next. `end`: nothing but blanks. */
+/** The next token by the grammar. `end`: only blanks may follow. */
 type Expected = 'value' | 'first item' | 'first key' | 'separator' | 'end'
 
 /**
- * Reads JSON text, strictly, as far as it is told to.
+ * A strict JSON parser that can pause.
  *
- * The open arrays and objects lie in a list rather than on the stack of calls, so that reading can stop after any
- * value and go on later.
+ * Open arrays and objects are in a list and not on the call stack, so that the parser can stop after any value and
+ * continue later.
  */
-class Walk {
+class JsonParser {
   /** Values read, as `JsonLimits` counts them. */
   values = 0
   readonly #text: string
@@ -237,15 +130,18 @@ class Walk {
     return this.#root
   }
 
-  /** Reads to the end or until the time of `performance.now()` is up. @returns whether the end is reached */
+  /**
+   * Reads until the end or the time `untilMs`. @param untilMs by `performance.now()` @returns whether it reached the
+   * end
+   */
   advance(untilMs: number): boolean {
     for (;;) {
-      for (let steps = 0; steps < STEPS_PER_LOOK; steps++) if (!this.#step()) return true
+      for (let steps = 0; steps < STEPS_PER_CHECK; steps++) if (!this.#step()) return true
       if (performance.now() > untilMs) return false
     }
   }
 
-  /** Reads one value, separator or end. @returns whether anything is left */
+  /** Reads one value, separator or end. @returns false at the end */
   #step(): boolean {
     const code = this.#blanks()
     switch (this.#expected) {
@@ -303,16 +199,16 @@ class Walk {
     }
   }
 
-  /** Adds a whole value to what encloses it. */
+  /** Adds a complete value to its array or object. */
   #put(node: JsonNode): void {
-    const around = this.#open.at(-1)
-    if (around === undefined) {
+    const parent = this.#open.at(-1)
+    if (parent === undefined) {
       this.#root = node
       this.#expected = 'end'
       return
     }
-    if (around.kind === 'array') around.items.push(node)
-    else around.entries[around.entries.length - 1]![1] = node
+    if (parent.kind === 'array') parent.items.push(node)
+    else parent.entries[parent.entries.length - 1]![1] = node
     this.#expected = 'separator'
   }
 
@@ -331,18 +227,18 @@ class Walk {
     else throw this.#unexpected(kind === 'array' ? '`,` or `]`' : '`,` or `}`')
   }
 
-  /** Reads a key and its colon. */
+  /** Reads a key and the colon after it. */
   #key(code: number): void {
     if (code !== QUOTE) throw this.#unexpected('a key in double quotes')
-    const around = this.#open.at(-1)
-    // The value takes the place of this null as soon as it is read.
-    if (around?.kind === 'object') around.entries.push([this.#string(), NULL])
+    const parent = this.#open.at(-1)
+    // `#put` replaces this null by the value.
+    if (parent?.kind === 'object') parent.entries.push([this.#string(), NULL])
     if (this.#blanks() !== COLON) throw this.#unexpected('`:`')
     this.#at += 1
     this.#expected = 'value'
   }
 
-  /** A short list of numbers in range; null, and nothing is read, if it is anything else. */
+  /** Reads a short array of numbers in the range of a double. For anything else it reads nothing and returns null. */
   #numbers(depth: number): JsonNode | null {
     listOfNumbers.lastIndex = this.#at
     if (depth >= this.#limits.depthMax || !listOfNumbers.test(this.#text)) return null
@@ -353,7 +249,7 @@ class Walk {
     try {
       numbers = JSON.parse(text) as readonly number[]
     } catch {
-      // Read one by one, the mistake is found with its position.
+      // Reading the items one by one finds the mistake and its position.
       return null
     }
     if (!numbers.every(Number.isFinite)) return null
@@ -408,7 +304,7 @@ class Walk {
 
   /** Skips blanks. @returns the code of the next character, NaN at the end */
   #blanks(): number {
-    // Space, tab, line feed and carriage return are all of JSON's blanks.
+    // The blanks of JSON are space, line feed, carriage return and tab.
     let code = this.#text.charCodeAt(this.#at)
     while (code === 32 || code === 10 || code === 13 || code === 9) code = this.#text.charCodeAt(++this.#at)
     return code

@@ -1,28 +1,30 @@
-/** How much JSON is too much? */
+/** How large may JSON be, and how long may reading it hold the event loop? */
 
 export interface JsonLimits {
-  /** Values inside each other; deeper nesting is refused as malformed. */
+  /** Levels of nested values. Deeper nesting is refused as malformed. */
   readonly depthMax: number
   /**
-   * Values of one text, arrays and objects included. A value takes a hundred bytes while it is read, however short it
-   * is written, so that a body within the limit of its bytes could still fill the memory. In a list that holds numbers
-   * alone, `NUMBERS_PER_VALUE` numbers count as one.
+   * Values of one text, including arrays and objects. Each takes about a hundred bytes of memory while it is read,
+   * however short its text, so that a limit of bytes alone would not bound the memory. In an array of numbers,
+   * `NUMBERS_PER_VALUE` numbers count as one value.
    */
   readonly valuesMax: number
 }
 
-/** Source of the depth: the limit of the reference's JSON reader. */
+/** The depth is that of the reference's JSON parser. */
 export const defaultJsonLimits: JsonLimits = { depthMax: 128, valuesMax: 2_000_000 }
 
-/** Numbers in a list of their own take eight bytes each instead of a hundred. */
+/** Numbers that count as one value in an array of numbers, where each takes eight bytes of memory and not a hundred. */
 export const NUMBERS_PER_VALUE = 16
-/** A longer list of numbers is read number by number, so that it can be read in slices: 128 KiB take 2 ms at once. */
+/**
+ * Characters of an array of numbers that is read at once. A longer one is read in slices: 128 KiB at once take 2 ms.
+ */
 export const NUMBERS_CHARS_MAX = 131_072
 
-/** Characters of an offending literal that messages show. */
+/** Characters of a value that error messages show. */
 export const LITERAL_CHARS_MAX = 200
 
-/** How long reading a long text may hold the event loop before others get their turn. */
+/** Milliseconds of one slice of reading a long text. */
 export const SLICE_MS = 8
-/** Steps between looks at the clock; a step takes 0.1 to 0.3 µs. */
-export const STEPS_PER_LOOK = 256
+/** Steps of the parser between two checks of the time. Measured: a step takes 0.1 to 0.3 µs. */
+export const STEPS_PER_CHECK = 256

@@ -8,8 +8,8 @@ export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 const INTEGER_DIGITS_MAX = 20
 
 /**
- * The integer that `text` stands for, null if it is none or has more digits than 64 bits need: reading digits
- * takes time that grows with the square of their number.
+ * The integer of a text; null if it is none, or has more digits than 64 bits need. Converting digits to a bigint takes
+ * time that grows with the square of their number.
  * @param text digits with an optional sign; leading zeros do not count
  */
 export function shortInteger(text: string): bigint | null {
@@ -22,16 +22,25 @@ export function shortInteger(text: string): bigint | null {
   return text.startsWith('-') ? -size : size
 }
 
-/** `text` without the run of `character` at its end. */
+/** `text` without all `character`s at its end. */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === character) end -= 1
   return text.slice(0, end)
 }
 
-/** Whether `text` is an absolute URL of a scheme that this server calls: http or https. */
+/** Whether `text` is an absolute URL with the scheme http or https. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol } = new URL(text)
   return protocol === 'http:' || protocol === 'https:'
+}
+
+const U64_MAX = 18446744073709551615n
+
+/** Whether the text of a number is an unsigned 64-bit integer. */
+export function isUnsigned(text: string): boolean {
+  if (!/^\d+$/.test(text)) return false
+  const value = shortInteger(text)
+  return value !== null && value <= U64_MAX
 }

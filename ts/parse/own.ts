@@ -1,8 +1,8 @@
 /**
- * The value that `record` itself has under `name`; undefined if it has none.
+ * The own value of `record` under `name`; undefined if it has none.
  *
- * Names that users choose may be `constructor` or `__proto__`, which plain access finds on every object. Writing has
- * the same trap: records with such names are built by `Object.fromEntries`, never by assignment.
+ * A name that a user chooses may be `constructor` or `__proto__`, which plain access finds on every object. Likewise,
+ * build records with such names by `Object.fromEntries` and not by assignment.
  */
 export const ownValue = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined

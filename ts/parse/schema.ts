@@ -1,15 +1,15 @@
-/** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. Derived from what validates, never written beside it. */
+/** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. Types make their own, so that it agrees with validation. */
 export interface Schema {
   readonly [keyword: string]: SchemaValue
 }
 export type SchemaValue = string | number | boolean | null | Schema | readonly SchemaValue[]
 
-/** A schema that many requests share: documents refer to it by `name` instead of repeating it. */
+/** A schema that several requests share. The OpenAPI document has it once and refers to it by `name`. */
 export function namedSchema(name: string, schema: Schema): Schema {
   return { title: name, ...schema }
 }
 
-/** What `schema` allows, and null. */
+/** A schema that allows what `schema` allows, and null. */
 export function orNull(schema: Schema): Schema {
   const { type, title, enum: values, ...rest } = schema
   if (typeof type !== 'string' || title !== undefined) {

@@ -1,4 +1,4 @@
-/** Edits forgiven, by the length of what was received: longer names may be further off. */
+/** The number of edits within which a name is suggested, by the length of the received name. */
 const BUDGETS: readonly (readonly [lengthMax: number, edits: number])[] = [
   [3, 0],
   [7, 1],
@@ -7,10 +7,12 @@ const BUDGETS: readonly (readonly [lengthMax: number, edits: number])[] = [
   [24, 4],
   [Number.POSITIVE_INFINITY, 5],
 ]
-/** Nobody misspells a name at this length; comparing would only cost time. */
+/**
+ * Characters of a received name that is compared. A longer text is no misspelt name, and comparing it would take time.
+ */
 const RECEIVED_CHARS_MAX = 64
 
-/** The name of `accepted` that `received` was probably meant to be, null if none is near enough. */
+/** The name of `accepted` nearest to `received`; null if none is near enough. */
 export function suggestion(received: string, accepted: readonly string[]): string | null {
   if (received.length > RECEIVED_CHARS_MAX) return null
   const budget = BUDGETS.find(([lengthMax]) => received.length <= lengthMax)?.[1] ?? 0
@@ -27,14 +29,14 @@ export function suggestion(received: string, accepted: readonly string[]): strin
   return best
 }
 
-/** "did you mean …" where an accepted name is near, then all accepted names. */
+/** `did you mean …` if an accepted name is near enough, then all accepted names. */
 export function choices(received: string, accepted: readonly string[]): string {
   const near = suggestion(received, accepted)
   const hint = near === null ? '' : `did you mean \`${near}\`? `
   return `${hint}expected one of ${accepted.map((name) => `\`${name}\``).join(', ')}`
 }
 
-/** Damerau-Levenshtein distance: insertions, deletions, replacements, swaps of neighbours. */
+/** The Damerau-Levenshtein distance: insertions, deletions, replacements, and swaps of neighbours. */
 function editsBetween(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => {
     const row = new Array<number>(b.length + 1).fill(0)

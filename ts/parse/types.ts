@@ -1,53 +1,53 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
-import { found, isUnsigned, type JsonNode, readJsonText, toValue } from './json.js'
-import { isDecimal, isHttpUrl } from './literals.js'
+import { readJsonText } from './json.js'
+import { found, type JsonNode, shortened, toValue } from './json-node.js'
+import { isDecimal, isHttpUrl, isUnsigned } from './literals.js'
 import { namedSchema, orNull, type Schema } from './schema.js'
 import { choices } from './suggestion.js'
 
-/** Where a value stands in the request, and the code its errors carry. */
+/** The position of a value in the request, and the code of errors about it. */
 export interface At {
-  /** `.a.b[0]` in a body, the bare name in a query string, empty at the root. */
+  /** `.a.b[0]` in a body, the bare name in a query string, and empty at the root. */
   readonly path: string
   readonly code: ErrorCode
 }
 
-/** How one kind of value is read from a body and from a query string. */
+/** Reads and checks one kind of value, in a body or a query string. */
 export interface Type<T> {
-  /** What was expected, in the words of error messages: `a positive integer`. */
+  /** The kind of value in the words of error messages: `a positive integer`. */
   readonly expected: string
-  /** What is accepted, for documents that describe the API. */
+  /** The accepted values, for the description of the API. */
   readonly schema: Schema
+  /** The value of JSON. @throws ApiError */
   json(node: JsonNode, at: At): T
+  /** The value of a parameter in a query string. @throws ApiError */
   text(text: string, at: At): T
 }
 
-/** Largest integer of the API's small counters and ids (tasks, batches). */
+/** Largest uid of tasks and batches. */
 export const U32_MAX = 4_294_967_295
 
 const where = (at: At): string => (at.path === '' ? '' : ` at \`${at.path}\``)
 
-/** A value of the wrong JSON kind. */
+/** The error about a value of a wrong JSON kind. */
 export function wrongType(expected: string, node: JsonNode, at: At): ApiError {
   return new ApiError(at.code, `wrong type${where(at)}: expected ${expected}, found ${found(node)}`)
 }
 
-/** A value of the right kind that is not acceptable. `reason` names the value. */
+/** The error about a value of the right kind that is not accepted. @param reason names the value */
 export function badValue(reason: string, at: At): ApiError {
   return new ApiError(at.code, `bad value${where(at)}: ${reason}`)
 }
 
-/** A name that is none of the accepted ones, with the nearest of them. `what`: `field`, `parameter`, `value`. */
+/** The error about an unknown name, which suggests an accepted one. @param what `field`, `parameter` or `value` */
 export function unknownName(what: string, name: string, accepted: readonly string[], at: At): ApiError {
   const inside = at.path === '' ? '' : ` inside \`${at.path}\``
   return new ApiError(at.code, `unknown ${what} \`${shortened(name)}\`${inside}: ${choices(name, accepted)}`)
 }
 
-/** Long values are cut so that a message cannot be larger than a log line. */
-const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
-
 const textNode = (text: string): JsonNode => ({ kind: 'string', value: text })
 
-/** Any text. */
+/** A string. */
 export const string: Type<string> = {
   expected: 'a string',
   schema: { type: 'string' },
@@ -58,7 +58,7 @@ export const string: Type<string> = {
   text: (text) => text,
 }
 
-/** `true` or `false`, in lower case in query strings. */
+/** A boolean. In query strings it is `true` or `false`, in lower case. */
 export const boolean: Type<boolean> = {
   expected: 'a boolean',
   schema: { type: 'boolean' },
@@ -75,8 +75,8 @@ export const boolean: Type<boolean> = {
 }
 
 /**
- * A non-negative integer token up to `max`. Without `max` 64 bits are accepted; what exceeds
- * JavaScript's exact integers is taken as the largest of those, which no counter reaches.
+ * A non-negative integer up to `max`. Without `max` it can have 64 bits. A value beyond JavaScript's exact integers
+ * reads as the largest of those, which no counter reaches.
  */
 export function integer(max?: number): Type<number> {
   const read = (digits: string, at: At): number => {
@@ -99,7 +99,12 @@ export function integer(max?: number): Type<number> {
   }
 }
 
-/** A number, integers included, that `accepts` lets through. `range` words the condition. */
+/**
+ * A number.
+ * @param accepts the condition that it must meet
+ * @param range the condition in the words of error messages
+ * @param bounds the condition as keywords of a schema
+ */
 export function number(
   accepts: (value: number) => boolean = () => true,
   range = 'a number',
@@ -125,13 +130,13 @@ export function number(
   }
 }
 
-/** A score or ratio: 0 to 1. */
+/** A score or ratio from 0 to 1. */
 export const unitInterval = number((value) => value >= 0 && value <= 1, 'between 0 and 1', {
   minimum: 0,
   maximum: 1,
 })
 
-/** One of a closed set of names. With `ignoreCase`, `TRUE` reads as `true`. */
+/** One of the strings `names`. @param ignoreCase whether `TRUE` reads as `true` */
 export function oneOf<const T extends string>(names: readonly T[], ignoreCase = false): Type<T> {
   const read = (text: string, at: At): T => {
     const sought = ignoreCase ? text.toLowerCase() : text
@@ -147,16 +152,16 @@ export function oneOf<const T extends string>(names: readonly T[], ignoreCase = 
   }
 }
 
-/** How many members a list or an object may have. */
+/** A limit of the members of an array or object. */
 export interface MembersMax {
   readonly max: number
-  /** What is counted, in the plural, for the message. */
+  /** The members in the plural, for the error message. */
   readonly what: string
-  /** Default: the code of the list's own mistakes. */
+  /** The code of the error. Default: that of errors about the array or object. */
   readonly code?: ErrorCode
 }
 
-/** Refuses a list or an object before its members are looked at. */
+/** Checks the number of members before any of them is read. @throws ApiError */
 function requireFew(count: number, limit: MembersMax | undefined, at: At): void {
   if (limit === undefined || count <= limit.max) return
   const reason = `at most ${limit.max} ${limit.what} are accepted, ${count} were given`
@@ -164,8 +169,8 @@ function requireFew(count: number, limit: MembersMax | undefined, at: At): void 
 }
 
 /**
- * A list: a JSON array, or comma-separated text; empty text is an empty list.
- * @param limit of a JSON array; the length of text is bounded already
+ * A list: a JSON array, or comma-separated text. An empty text is an empty list.
+ * @param limit of a JSON array; the length of a query string is bounded anyway
  */
 export function list<T>(item: Type<T>, limit?: MembersMax): Type<readonly T[]> {
   return {
@@ -188,8 +193,8 @@ export function list<T>(item: Type<T>, limit?: MembersMax): Type<readonly T[]> {
 }
 
 /**
- * A list in which `*` lifts the restriction: null then. Other elements are still checked.
- * Empty elements are skipped.
+ * A list. In a query string, an element `*` makes its value null. All other elements are checked, and empty ones are
+ * ignored.
  */
 export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
   return {
@@ -209,7 +214,7 @@ export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
   }
 }
 
-/** An object used as a map; keys as sent. */
+/** An object with any keys, as a map in payload order. */
 export function mapOf<T>(item: Type<T>, limit?: MembersMax): Type<ReadonlyMap<string, T>> {
   return {
     expected: 'an object',
@@ -232,7 +237,7 @@ export function mapOf<T>(item: Type<T>, limit?: MembersMax): Type<ReadonlyMap<st
   }
 }
 
-/** The value, or null where `null` is sent. */
+/** A value or null. */
 export function nullable<T>(type: Type<T>): Type<T | null> {
   return {
     expected: `${type.expected} or null`,
@@ -242,7 +247,7 @@ export function nullable<T>(type: Type<T>): Type<T | null> {
   }
 }
 
-/** Whatever JSON is sent, as a plain value. */
+/** Any JSON. Its value is plain JavaScript. */
 export const anything: Type<unknown> = {
   expected: 'any JSON',
   schema: {},
@@ -250,7 +255,7 @@ export const anything: Type<unknown> = {
   text: (text) => text,
 }
 
-/** An absolute URL that can be called. */
+/** An absolute URL with the scheme http or https. */
 export const httpUrl: Type<string> = refined(string, (text, at) => {
   if (!URL.canParse(text)) throw badValue(`\`${shortened(text)}\` is not an absolute URL`, at)
   if (!isHttpUrl(text))
@@ -258,7 +263,7 @@ export const httpUrl: Type<string> = refined(string, (text, at) => {
   return text
 })
 
-/** `type` under a name, which documents that describe the API refer to. */
+/** `type` with a name in the description of the API. */
 export function named<T>(name: string, type: Type<T>): Type<T> {
   return {
     expected: type.expected,
@@ -268,7 +273,7 @@ export function named<T>(name: string, type: Type<T>): Type<T> {
   }
 }
 
-/** What is read depends on the JSON kind of the value: `byKind({ string, object: rule })`. */
+/** A value whose type depends on its JSON kind: `byKind({ string, object: rule })`. */
 export function byKind<T>(types: Readonly<Partial<Record<JsonNode['kind'], Type<T>>>>): Type<T> {
   const known = Object.values(types)
   return {
@@ -285,7 +290,7 @@ export function byKind<T>(types: Readonly<Partial<Record<JsonNode['kind'], Type<
   }
 }
 
-/** `type`, whose mistakes carry `code` wherever it stands. */
+/** `type`, with `code` for all errors about it. */
 export function coded<T>(type: Type<T>, code: ErrorCode): Type<T> {
   return {
     expected: type.expected,
@@ -296,8 +301,8 @@ export function coded<T>(type: Type<T>, code: ErrorCode): Type<T> {
 }
 
 /**
- * `type` followed by `convert`, which throws `badValue` for what it refuses.
- * @param narrowed keywords that say as much of `convert` as a schema can
+ * `type` followed by `convert`, which throws `badValue` for a value that it does not accept.
+ * @param narrowed the condition of `convert` as keywords of a schema, as far as that is possible
  */
 export function refined<T, U>(
   type: Type<T>,
@@ -312,7 +317,7 @@ export function refined<T, U>(
   }
 }
 
-/** Text that may hold JSON: JSON is tried first, then the text itself is the value. */
+/** A text that is read as JSON if it is JSON, else as a string. */
 export function jsonOrText<T>(type: Type<T>): Type<T> {
   return {
     expected: type.expected,

@@ -1,0 +1,102 @@
+import { LITERAL_CHARS_MAX } from './limits.js'
+import { isUnsigned } from './literals.js'
+
+/**
+ * A JSON value as it was written, with keys in payload order and numbers as text.
+ *
+ * `JSON.parse` loses both, and the API needs them: it reports the first mistake in payload order, and `1.0` is not an
+ * integer. `numbers` of an array are the values of all its items if they are numbers.
+ */
+export type JsonNode =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  | { readonly kind: 'number'; readonly text: string }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'array'; readonly items: readonly JsonNode[]; readonly numbers?: readonly number[] }
+  | { readonly kind: 'object'; readonly entries: readonly (readonly [string, JsonNode])[] }
+
+/** The value as plain JavaScript. `__proto__` is an ordinary own key in it. */
+export function toValue(node: JsonNode): unknown {
+  switch (node.kind) {
+    case 'null':
+      return null
+    case 'number':
+      return Number(node.text)
+    case 'array':
+      return node.numbers?.slice() ?? node.items.map(toValue)
+    case 'object':
+      return Object.fromEntries(node.entries.map(([key, value]) => [key, toValue(value)]))
+    default:
+      return node.value
+  }
+}
+
+/** The value as JSON text, with numbers as they were sent. */
+export function toText(node: JsonNode): string {
+  switch (node.kind) {
+    case 'null':
+      return 'null'
+    case 'number':
+      return node.text
+    case 'array':
+      return `[${node.items.map(toText).join(',')}]`
+    case 'object':
+      return `{${node.entries.map(([key, value]) => `${JSON.stringify(key)}:${toText(value)}`).join(',')}}`
+    default:
+      return JSON.stringify(node.value)
+  }
+}
+
+/** The value in the words of error messages: its kind and its text, or `null`. */
+export function found(node: JsonNode): string {
+  return node.kind === 'null' ? 'null' : `${kindWords(node)}: \`${shortened(startOf(node))}\``
+}
+
+/** `text` as error messages show it, cut to `LITERAL_CHARS_MAX` characters. */
+export function shortened(text: string): string {
+  return text.length > LITERAL_CHARS_MAX ? `${text.slice(0, LITERAL_CHARS_MAX)}…` : text
+}
+
+/** The beginning of `toText(node)`, with at least as many characters as error messages show. */
+function startOf(node: JsonNode): string {
+  let text = ''
+  // Returns false when the text is long enough, since a refused body may hold a million values.
+  const write = (one: JsonNode): boolean => {
+    if (text.length > LITERAL_CHARS_MAX) return false
+    if (one.kind === 'array') {
+      text += '['
+      const isWhole = one.items.every((item, i) => {
+        if (i > 0) text += ','
+        return write(item)
+      })
+      text += ']'
+      return isWhole
+    }
+    if (one.kind === 'object') {
+      text += '{'
+      const isWhole = one.entries.every(([key, value], i) => {
+        text += `${i > 0 ? ',' : ''}${JSON.stringify(key)}:`
+        return write(value)
+      })
+      text += '}'
+      return isWhole
+    }
+    text += toText(one)
+    return true
+  }
+  write(node)
+  return text
+}
+
+function kindWords(node: JsonNode): string {
+  switch (node.kind) {
+    case 'number':
+      if (isUnsigned(node.text)) return 'a positive integer'
+      return /^-\d+$/.test(node.text) ? 'a negative integer' : 'a number'
+    case 'array':
+    case 'object':
+      return `an ${node.kind}`
+    default:
+      return `a ${node.kind}`
+  }
+}
