@@ -1,7 +1,7 @@
-/** What of settings that were sent is counted about use: how many, and which switches; never words, names or values. */
+/** Here are sent settings: which facts about them are counted? They are numbers and switches, never words or names. */
 import type { SentSettings } from './validate.js'
 
-/** What a change of settings shows; settings that were not sent show nothing. */
+/** Facts about the settings that a request sent. */
 export function settingsFacts(sent: SentSettings): SettingsFacts {
   let facts: SettingsFacts = {}
   for (const [name, value] of sent) {
@@ -14,7 +14,7 @@ export function settingsFacts(sent: SentSettings): SettingsFacts {
 type Words = readonly string[] | null
 const total = (list: { readonly length: number } | null): number | null => list?.length ?? null
 
-/** null: the setting was reset. */
+/** Facts about each setting by its name. The value is null if the request resets the setting. */
 const factsOfSetting = {
   rankingRules: (rules: Words) => {
     const at = (rule: string): number | null => {
@@ -104,7 +104,7 @@ const factsOfSetting = {
 type Counted = ReturnType<(typeof factsOfSetting)[keyof typeof factsOfSetting]>
 type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never
 
-/** By name of the metric. */
+/** Facts by name of the metric. */
 export type SettingsFacts = Partial<All<Counted>>
 
 interface TypoTolerance {

@@ -17,10 +17,10 @@ import {
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
-/** What an engine may cache where memory is scarce. */
+/** Bytes that an engine may cache at least, however little memory the machine has. */
 export const CACHE_BYTES_MIN = 32 * MIB
 const CACHE_BYTES_MAX = 256 * MIB
-/** Part of the memory that an engine may fill with what it caches. */
+/** The share of the memory that an engine may use for its caches. */
 const CACHE_SHARE = 1 / 20
 const cacheBytes = ({ memoryBytes }: Machine): number =>
   Math.min(Math.max(Math.floor(memoryBytes * CACHE_SHARE), CACHE_BYTES_MIN), CACHE_BYTES_MAX)
@@ -50,7 +50,10 @@ const table = {
     cacheBytes,
     'Memory for what searches have worked out, of all indexes together; 0 keeps nothing (default: a twentieth of what there is, at least 32 MiB, at most 256 MiB)',
   ),
-  answerCacheSize: bytes(() => 16 * MIB, 'Memory for answers kept until their index changes; 0 keeps none'),
+  answerCacheSize: bytes(
+    () => 16 * MIB,
+    'Memory for cached answers, each until its index changes; 0 caches none',
+  ),
   taskWebhookUrl: url('Told about every finished task'),
   taskWebhookAuthorizationHeader: text('header', null, 'Authorization header sent to that webhook'),
   sslCertPath: text('path', null, 'PEM certificate chain; TLS is on when the key is given too'),
@@ -95,7 +98,7 @@ const table = {
     (machine) => Math.min(Math.floor(indexingMemory(machine) / 2), 10 * GIB),
     'Bytes of one batch (default: half the indexing memory, at most 10 GiB)',
   ),
-  experimentalEmbeddingCacheEntries: count(0, 0, 'Query embeddings kept'),
+  experimentalEmbeddingCacheEntries: count(0, 0, 'Query embeddings cached'),
   experimentalPersonalizationApiKey: text('key', null, 'Accepted without effect'),
 } as const
 

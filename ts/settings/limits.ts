@@ -22,11 +22,14 @@ export const RENDER_MEMORY_MAX = 5_000_000
  */
 export const SEARCH_STEPS_PER_UNIT = 16
 
-/** Settings of more characters are parsed, merged and written on a thread of their own: so many take a millisecond. */
+/** Characters of settings that are processed on the main thread. Measured: as many take a millisecond. */
 export const INLINE_SETTINGS_CHARS_MAX = 65_536
 
-/** Milliseconds without work after which that thread ends. Starting it again takes a tenth of a second. */
+/** Milliseconds without a call after which the thread of settings ends. Starting it again takes 0.1 s. */
 export const THREAD_IDLE_MS_MAX = 2_000
 
-/** Megabytes for what that thread has just made; the platform's 48 fill up before anything is collected. */
+/**
+ * Megabytes of V8's young generation in that thread. With the default of 48, garbage fills all of it before a
+ * collection.
+ */
 export const THREAD_YOUNG_MB_MAX = 12

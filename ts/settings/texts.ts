@@ -1,8 +1,8 @@
 /**
- * Settings as JSON text: what is sent, what is stored, what an index has.
+ * Here are settings as JSON text: how are they validated, merged with stored ones, and shown?
  *
- * A hundred thousand words are parsed, validated, merged and written by these functions alone. All they take and give is
- * text, bytes or small, so that another thread can run them; see `SettingsThread`.
+ * Settings can have a hundred thousand words. No other function parses, merges or writes them. Arguments and results
+ * are text, bytes or short, so that `SettingsThread` can run these functions on another thread.
  */
 import { type JsonLimits, readJson, readNode } from '../parse/index.js'
 import type { SettingsFeatures } from './embedders.js'
@@ -18,17 +18,17 @@ import {
   settingsChange,
 } from './validate.js'
 
-/** A validated change as JSON texts: what to store with its task, and what to show of it. */
+/** A validated change of settings as JSON texts. */
 export interface SettingsUpdate {
-  /** Keys sent, in canonical form; null resets. */
+  /** The settings that were sent, in canonical form, to be stored with the task; null resets. */
   readonly patch: string
-  /** The task's `details`. */
+  /** The `details` of the task. */
   readonly details: string
 }
 
-/** How a body of settings is to be read. */
+/** How to read a body with settings. */
 export interface SettingsRequest {
-  /** The setting whose own route got the body; null: the body is that of `PATCH /settings`. */
+  /** The setting whose own route received the body; null: it is the body of `PATCH /settings`. */
   readonly name: SettingName | null
   readonly limits: JsonLimits
   readonly features: SettingsFeatures
@@ -36,35 +36,36 @@ export interface SettingsRequest {
 
 export interface ReadSettings {
   readonly update: SettingsUpdate
-  /** What is counted of it about use. */
+  /** Facts for counting the use of the service. */
   readonly facts: SettingsFacts
 }
 
 export type EmbeddersByName = IndexSettings['embedders']
 
-/** Settings after a patch. The caller completes the embedders, whose providers may have to be asked. */
+/** Settings after a patch. The caller completes the embedders, for which it may have to call their providers. */
 export interface MergedSettings {
-  /** JSON text of the complete settings in front of the value of `embedders`, and behind it. */
+  /** JSON text of the complete settings up to the value of `embedders`. */
   readonly head: string
+  /** JSON text of the complete settings after the value of `embedders`. */
   readonly tail: string
   readonly embedders: EmbeddersByName
   readonly embeddersBefore: EmbeddersByName
   readonly remakes: Remakes
-  /** Whether stored documents decide if these settings can be had. */
+  /** Whether these settings may conflict with stored documents. */
   readonly askDocuments: boolean
 }
 
-/** The JSON text of settings as an object. */
+/** Settings as an object, from their JSON text. */
 export const parsedSettings = (text: string): IndexSettings => JSON.parse(text) as IndexSettings
 
-/** @throws ApiError the first mistake of the body, or `feature_not_enabled` */
+/** Reads and validates a body. @throws ApiError for the first mistake of the body, or `feature_not_enabled` */
 export function readSettings(body: Uint8Array, { name, limits, features }: SettingsRequest): ReadSettings {
   const type = name === null ? settingsBody : settingRoutes.find((route) => route.name === name)!.body
   const sent = readNode(readJson(body, limits), type)
   return { update: updateOf(settingsChange(sent, features)), facts: settingsFacts(sent) }
 }
 
-/** A change as texts; mostly both are the same, and then one text. */
+/** A change as texts. Both texts are the same string if they are equal, as in most changes. */
 export function updateOf({ patch, details }: SettingsChange): SettingsUpdate {
   const text = JSON.stringify(patch)
   const isShownAsStored = Object.entries(patch).every(([name, value]) => details[name] === value)
@@ -72,9 +73,9 @@ export function updateOf({ patch, details }: SettingsChange): SettingsUpdate {
 }
 
 /**
- * The settings that follow on a patch.
- * @param current the complete settings; null: those of a fresh index
- * @throws ApiError for what only shows against the current settings
+ * The settings after a patch.
+ * @param current the complete settings; null: those of a new index
+ * @throws ApiError for a conflict with the current settings
  */
 export function mergedSettings(current: string | null, patch: string): MergedSettings {
   const before = current === null ? defaultIndexSettings : parsedSettings(current)
@@ -95,17 +96,17 @@ export function mergedSettings(current: string | null, patch: string): MergedSet
   }
 }
 
-/** The JSON text of merged settings that have these embedders. */
+/** The JSON text of merged settings with completed embedders. */
 export const completeSettings = ({ head, tail }: MergedSettings, embedders: EmbeddersByName): string =>
   `${head}${JSON.stringify(embedders)}${tail}`
 
-/** Whether stored documents decide if a patch can be had. */
+/** Whether a patch may conflict with stored documents. */
 function asksDocuments(patch: Readonly<Record<string, unknown>>): boolean {
   const { embedders = null, filterableAttributes = null, sortableAttributes = null } = patch
   return embedders !== null || /_geo|\*/.test(JSON.stringify([filterableAttributes, sortableAttributes]))
 }
 
-/** Complete settings as their routes show them, as JSON text. @param name null: all of them */
+/** Settings as their routes show them, as JSON text. @param name null: all settings */
 export function renderedSettings(
   current: string,
   name: SettingName | null,

@@ -1,8 +1,8 @@
-/** What the thread of settings and the one that asks it say to each other. */
+/** Here is a call to the thread of settings: which message carries it, and which carries its result? */
 import type { ErrorCode } from '../errors/index.js'
 import { mergedSettings, readSettings, renderedSettings } from './texts.js'
 
-/** Calls of the thread: what they take and give is text, bytes or small. */
+/** The functions that the thread can run. Their arguments and results are text, bytes or short. */
 export const settingsCalls = { read: readSettings, merge: mergedSettings, render: renderedSettings } as const
 
 export type SettingsCalls = typeof settingsCalls
@@ -16,14 +16,14 @@ export interface CallMessage {
 
 export type AnswerMessage =
   | { readonly id: number; readonly value: unknown }
-  /** A mistake of the caller, as `ApiError` takes it. */
+  /** An `ApiError`, as the arguments of its constructor. */
   | { readonly id: number; readonly refusal: readonly [ErrorCode, string, number] }
-  /** A fault of ours. */
+  /** Any other error, which is a bug. */
   | { readonly id: number; readonly fault: string }
 
-/** Carries a call out. */
+/** Runs a call. */
 export function performed({ call, args }: Omit<CallMessage, 'id'>): unknown {
-  // The types of `SettingsThread` hold names and arguments together; a message cannot.
+  // The methods of `SettingsThread` ensure that the arguments fit the call, which the type of a message cannot express.
   const run = settingsCalls[call] as (...args: readonly unknown[]) => unknown
   return run(...args)
 }

@@ -1,4 +1,4 @@
-/** The thread of settings; see `thread.ts`. */
+/** The entry of the thread of settings, which `thread.ts` starts. */
 import { parentPort } from 'node:worker_threads'
 import { ApiError } from '../errors/index.js'
 import { type AnswerMessage, type CallMessage, performed } from './thread-calls.js'

@@ -12,11 +12,11 @@ interface Waiting {
 }
 
 /**
- * Parses, merges and writes settings, large ones on a thread of its own.
+ * Parses, merges and writes settings, large ones on a thread of their own.
  *
- * Ordinary settings are done at once. The thread begins with the first large ones and ends when it has been idle for a
- * while: what it took of the memory goes with it. It does one call after the other, so that many large bodies at once
- * take the memory of one.
+ * Ordinary settings are processed at once. The first large ones start the thread. It ends after a while without calls,
+ * which frees its memory. It runs one call at a time, so that several large bodies together take no more memory than
+ * one.
  */
 export class SettingsThread {
   readonly #waiting = new Map<number, Waiting>()
@@ -25,8 +25,8 @@ export class SettingsThread {
   #idle: NodeJS.Timeout | undefined
 
   /**
-   * As `readSettings`. A long body is handed over: its memory is not the caller's any more.
-   * @throws ApiError the first mistake of the body, or `feature_not_enabled`
+   * As `readSettings`. A long body moves to the thread, so that the caller cannot use it any more.
+   * @throws ApiError for the first mistake of the body, or `feature_not_enabled`
    */
   read(body: Uint8Array, request: SettingsRequest): Promise<ReadSettings> {
     return this.#done('read', [body, request], body.length, [body]) as Promise<ReadSettings>
@@ -34,7 +34,7 @@ export class SettingsThread {
 
   /**
    * As `mergedSettings`.
-   * @throws ApiError for what only shows against the current settings
+   * @throws ApiError for a conflict with the current settings
    */
   merge(current: string | null, patch: string): Promise<MergedSettings> {
     const chars = patch.length + (current?.length ?? 0)
@@ -46,13 +46,13 @@ export class SettingsThread {
     return this.#done('render', [current, name, features], current.length) as Promise<string>
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Ends the thread, even during a call. */
   async close(): Promise<void> {
     clearTimeout(this.#idle)
     await this.#worker?.terminate()
   }
 
-  /** @param size bytes or characters that decide where it is done */
+  /** Runs a call, on the thread if it is large. @param size its bytes or characters */
   async #done(
     call: SettingsCall,
     args: readonly unknown[],
@@ -63,7 +63,7 @@ export class SettingsThread {
     clearTimeout(this.#idle)
     this.#worker ??= this.#start()
     const worker = this.#worker
-    // Nothing else may keep the process alive until the answer.
+    // The process must not end before the answer, even if nothing else keeps it running.
     worker.ref()
     const id = ++this.#calls
     return new Promise((resolve, reject) => {
@@ -92,18 +92,18 @@ export class SettingsThread {
     else waiting.resolve(message.value)
   }
 
-  /** Ends the thread unless there is a call soon. */
+  /** Ends the thread unless a call comes soon. */
   #rest(): void {
     this.#worker?.unref()
     this.#idle = setTimeout(() => {
       const worker = this.#worker
-      // A call from here on needs another thread.
+      // A later call starts another thread.
       this.#worker = null
       void worker?.terminate()
     }, THREAD_IDLE_MS_MAX).unref()
   }
 
-  /** A thread that fails tells so twice: by its error and by its end. */
+  /** Rejects the waiting calls of a thread that has ended. A failing thread emits both `error` and `exit`. */
   #ended(worker: Worker, reason: string): void {
     if (worker !== this.#worker) return
     this.#worker = null
@@ -113,6 +113,6 @@ export class SettingsThread {
   }
 }
 
-/** The memory of bytes unless it is shared with others: small buffers lie in one of the platform's. */
+/** The memory of bytes, if they do not share it: Node.js allocates small buffers from a shared pool. */
 const ownMemory = ({ buffer }: Uint8Array): ArrayBuffer[] =>
   buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize ? [buffer] : []

@@ -63,14 +63,14 @@ export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, typ
   return value
 }
 
-/** The bytes of a JSON body that another thread parses, and the limits of its route. */
+/** The bytes of a JSON body, and the limits within which another thread parses it. */
 export interface UnparsedBody {
   readonly bytes: Uint8Array
   readonly limits: JsonLimits
 }
 
 /**
- * As `jsonBody`, not parsed.
+ * As `jsonBody`, without parsing the body.
  * @throws ApiError `missing_content_type`, `invalid_content_type`, `payload_too_large`, `bad_request`
  */
 export async function unparsedBody(request: FastifyRequest, bytesMax: number): Promise<UnparsedBody> {

@@ -28,13 +28,13 @@ declare module 'fastify' {
   }
 }
 
-/** Reads a body otherwise than as the value that its operation declares. */
+/** Reads a body in another form than the value that its operation declares. */
 export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise<B>
 
 /**
  * Adds a route. Each request passes three checks, in the order in which the API reports their errors: the key must hold
  * every action of the operation, the query string must fit it, and so must the JSON body. `handle` does the rest.
- * @param read absent: the body is read as the operation declares it
+ * @param read reads the body. Default: as the type that the operation declares
  */
 export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
