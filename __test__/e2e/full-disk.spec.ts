@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { open, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
-import { Reserve } from '../../ts/tasks/store/reserve.js'
+import { DiskReserve } from '../../ts/tasks/store/disk-reserve.js'
 import { tempDir } from '../backup/archives.js'
 import { type Reply, startDaemon } from '../support/daemon.js'
 import { nativeEngine } from '../support/requirements.js'
@@ -149,10 +149,10 @@ onDisks('a dump onto a full disk fails its task with no_space_left_on_device', a
 
 test('a reserve in a directory that does not exist throws ENOENT', async (t) => {
   const directory = await tempDir(t)
-  const reserve = new Reserve(join(directory, 'absent', 'reserve'))
+  const reserve = new DiskReserve(join(directory, 'absent', 'reserve'))
   t.throws(() => reserve.hold(), { code: 'ENOENT' })
 })
 
 onDisks('a reserve that a disk has no space for is not held, and nothing is thrown', async (t) => {
-  t.false(new Reserve(join(await smallDisk(t, 1), 'reserve')).hold())
+  t.false(new DiskReserve(join(await smallDisk(t, 1), 'reserve')).hold())
 })

@@ -57,8 +57,7 @@ test('metrics tell what is cached by kind, within the bound', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))
   await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'calm orbit' }]))
-  for (const limit of [1, 2, 2])
-    await server.post('/indexes/films/search', { q: 'calm', limit })
+  for (const limit of [1, 2, 2]) await server.post('/indexes/films/search', { q: 'calm', limit })
   const text = (await server.get('/metrics')).bytes.toString()
   const figure = (name: string, kind: string): number =>
     Number(new RegExp(`^meilisearch_cache_${name}\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1])

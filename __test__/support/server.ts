@@ -142,7 +142,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     log,
     faults,
     limits,
-    room: { reserveBytes: 64 * 1024 },
+    capacity: { reserveBytes: 64 * 1024 },
     exportIndex: exporterOver(outbound),
     writeDump: dumperTo({
       directory: dumpDirectory ?? join(directory, 'dumps'),

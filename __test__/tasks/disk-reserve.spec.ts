@@ -11,7 +11,7 @@ import { add, batchesOf, cancel, create, drop, ended, forget, settings, testQueu
 const long = (serial: number) => settings(`boats-${serial}`, { stopWords: ['x'.repeat(8_000)] })
 
 test('a full task store takes only what makes room, and goes on once it has some', async (t) => {
-  const { tasks, start } = await testQueue(t, { room: { storeBytesMax: 1024 * 1024 } })
+  const { tasks, start } = await testQueue(t, { capacity: { storeBytesMax: 1024 * 1024 } })
   let taken = 0
   const refusal = await (async () => {
     for (;;) {

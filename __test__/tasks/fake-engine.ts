@@ -203,7 +203,7 @@ export async function applied(
         }
         case 'settings': {
           const settings = parsedSettings(operation.settings)
-          if (settings.filterableAttributes.includes('_geo') && hasBadPlace(state)) {
+          if (settings.filterableAttributes.includes('_geo') && hasInvalidGeo(state)) {
             throw new EngineError('invalid_document_geo_field', 'a document has no place that can be read')
           }
           state = { ...state, settings }
@@ -230,7 +230,7 @@ export async function applied(
   return [state, outcomes]
 }
 
-const hasBadPlace = ({ documents }: FakeIndex): boolean =>
+const hasInvalidGeo = ({ documents }: FakeIndex): boolean =>
   Object.values(documents).some(({ value }) => value._geo === 'nowhere')
 
 function withDocuments(

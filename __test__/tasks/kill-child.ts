@@ -200,8 +200,8 @@ async function telling({ webhooks: store }: OpenedTasks): Promise<{ close(): Pro
 
 async function main(): Promise<void> {
   const engine = mortal(await open())
-  const room = { reserveBytes: 64 * 1024 }
-  const queue = await openTasks({ directory: setup.directory, engine, log, room })
+  const capacity = { reserveBytes: 64 * 1024 }
+  const queue = await openTasks({ directory: setup.directory, engine, log, capacity })
   const teller = await telling(queue)
   queue.start()
   const obey = async (question: Question) => {
@@ -222,7 +222,7 @@ async function main(): Promise<void> {
     }
   }
   const reopened = async () => {
-    const again = await openTasks({ directory: setup.directory, engine, log, room })
+    const again = await openTasks({ directory: setup.directory, engine, log, capacity })
     const teller = await telling(again)
     again.start()
     const told = await tell(again, engine)

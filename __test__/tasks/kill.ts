@@ -36,7 +36,7 @@ const CALLERS = 6
 /** Longest life of a child that is killed at any moment. */
 const LIFE_MS = 400
 /** After this long without its own death a child is killed, whatever point it was meant for. */
-const PATIENCE_MS = 5_000
+const LIFE_MS_MAX = 5_000
 
 /**
  * Loads a queue while its process is killed again and again, then compares every task and document with
@@ -52,7 +52,7 @@ export async function killTrial(trial: Trial): Promise<TrialReport> {
   for (let kill = 0; kill < trial.kills; kill++) {
     const killAt = points[kill % points.length] ?? 'any'
     const child = await Child.start(trial, receiverUrl, killAt, Math.floor(random() * 4))
-    const life = killAt === 'any' ? random() * LIFE_MS : PATIENCE_MS
+    const life = killAt === 'any' ? random() * LIFE_MS : LIFE_MS_MAX
     const timer = setTimeout(() => child.kill(), life)
     await Promise.all(Array.from({ length: CALLERS }, () => callUntilDeath(child, load)))
     clearTimeout(timer)

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { openTasks, type TaskFilter } from '../../ts/tasks/index.js'
 import { saveBeforeOpening } from '../../ts/tasks/store/checkpoints.js'
+import { inspectStore } from '../../ts/tasks/store/completeness.js'
 import { driverNames, loadDriver } from '../../ts/tasks/store/driver.js'
 import { MarkWriter } from '../../ts/tasks/store/mark.js'
+import { markPath } from '../../ts/tasks/store/paths.js'
 import { SCHEMA_VERSION } from '../../ts/tasks/store/schema.js'
-import { markPath, survey } from '../../ts/tasks/store/survey.js'
 import { openFake } from './fake-engine.js'
 import { storedSets } from './sets.js'
 import { ended, quiet, temporaryDirectory, testQueue } from './test-queue.js'
@@ -83,7 +84,7 @@ const interruptions: Readonly<Record<string, (directory: string) => void>> = {
   '': () => undefined,
   ', after its checksums were written': (directory) => {
     const path = join(directory, 'tasks', 'tasks.db')
-    saveBeforeOpening(path, survey(directory).pages!.checksums)
+    saveBeforeOpening(path, inspectStore(directory).pages!.checksums)
   },
 }
 for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
@@ -112,7 +113,7 @@ for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
           ['https://hooks.invalid/siftd'],
         )
         await close()
-        t.true(survey(directory).pages?.areKnown, start)
+        t.true(inspectStore(directory).pages?.areKnown, start)
       }
       t.deepEqual(warnings, [])
     })

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import { type DriverName, openTasks } from '../../ts/tasks/index.js'
+import { inspectStore, objection } from '../../ts/tasks/store/completeness.js'
 import { readLogAt } from '../../ts/tasks/store/store-header.js'
-import { objection, survey } from '../../ts/tasks/store/survey.js'
 import { numbers } from '../support/numbers.js'
 import { openFake } from './fake-engine.js'
 import { create, quiet, temporaryDirectory, testQueue } from './test-queue.js'
@@ -114,7 +114,7 @@ for (const driver of drivers) {
           writeSync(file, byte, 0, 1, at)
         }
         flipped()
-        const found = survey(directory)
+        const found = inspectStore(directory)
         flipped()
         if (pages.has(page) || page > found.pages!.checksums.pages) continue
         refused++
@@ -125,7 +125,7 @@ for (const driver of drivers) {
         )
       }
       t.true(refused > FLIPS / 4, `${refused} flips lay in pages of the file`)
-      t.is(objection(survey(directory)), null)
+      t.is(objection(inspectStore(directory)), null)
     })
   }
 

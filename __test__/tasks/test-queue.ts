@@ -42,7 +42,7 @@ export async function testQueue(
     readonly limits?: NonNullable<TasksSetup['limits']>
     readonly driver?: DriverName
     readonly log?: TaskLog
-    readonly room?: NonNullable<TasksSetup['room']>
+    readonly capacity?: NonNullable<TasksSetup['capacity']>
     readonly storedTasksMax?: number
   } = {},
 ): Promise<TestQueue> {
@@ -54,7 +54,7 @@ export async function testQueue(
     directory,
     engine,
     log,
-    room: { reserveBytes: 64 * 1024, ...options.room },
+    capacity: { reserveBytes: 64 * 1024, ...options.capacity },
     ...(storedTasksMax === undefined ? {} : { storedTasksMax }),
     ...(limits === undefined ? {} : { limits }),
     ...(driver === undefined ? {} : { driver }),

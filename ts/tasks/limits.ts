@@ -53,7 +53,7 @@ export const DATABASE_SIZES_REMEMBERED = 1_000
 export const RESTORED_BATCH_UIDS = 2 ** 52
 
 /** Uploads are read in pieces of so many bytes while their checksum is made: 0.2 ms of the main thread each. */
-export const CHECKED_PIECE_BYTES = 1024 * 1024
+export const CHECKSUM_READ_BYTES = 1024 * 1024
 
 /** Rows of one page of a listing: 10,000 take a tenth of a second of the main thread. */
 export const PAGE_ROWS_MAX = 10_000

@@ -6,8 +6,8 @@ import { ApiError } from '../errors/index.js'
 import { SettingsThread } from '../settings/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue/catalogue.js'
-import { type CatalogueFile, catalogueFile } from './catalogue/catalogue-file.js'
-import { RuleBook } from './catalogue/rule-book.js'
+import { type CatalogueFile, catalogueFile, noteNames } from './catalogue/catalogue-file.js'
+import { StoredRules } from './catalogue/stored-rules.js'
 import { type Clock, systemClock } from './clock.js'
 import type { BatchContext, TaskLog } from './execute/batch-context.js'
 import type { WriteDump } from './execute/dump-source.js'
@@ -20,13 +20,13 @@ import {
   STORED_TASKS_MAX,
 } from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
-import { type LostAndFound, lostAndFound } from './recovery/leftovers.js'
+import { type Quarantine, quarantineIn } from './recovery/orphans.js'
 import { recover } from './recovery/recovery.js'
-import { noteNames, Scheduler, type SchedulerLimits } from './scheduler.js'
+import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
 import { type DriverName, driverNames } from './store/driver.js'
+import { storePath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
-import { storePath } from './store/survey.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 
 export interface TasksSetup {
@@ -39,7 +39,7 @@ export interface TasksSetup {
   /** null or absent: the defaults of `limits.ts`. */
   readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
   /** Bytes kept free on the disk, and bytes for the task store; absent: the defaults of `limits.ts`. */
-  readonly room?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
+  readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
   /** Stored tasks from which on the oldest are deleted; absent: the default of `limits.ts`. */
   readonly storedTasksMax?: number
   /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
@@ -81,7 +81,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   await mkdir(directory, { recursive: true })
   const driver =
     setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
-  const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.room ?? {}
+  const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const { faults = new BackgroundFaults(log) } = setup
   const store = await openStoreClient(
     { directory, isNew: false, isCompared: setup.isCompared ?? false, driver, reserveBytes, storeBytesMax },
@@ -96,9 +96,9 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const scripts = loadScripts()
     const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
     const path = storePath(directory)
-    const lost = lostAndFound(directory)
+    const quarantine = quarantineIn(directory)
     const names = catalogueFile(directory)
-    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, lost, names })
+    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, quarantine, names })
   } catch (error) {
     await store.close()
     throw error
@@ -106,31 +106,31 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
 }
 
 /** What the queue stands on. */
-export interface Ground {
+export interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
   /** The store's file. */
   readonly path: string
   readonly clock: Clock
   readonly runScript: RunScript
-  readonly lost: LostAndFound
+  readonly quarantine: Quarantine
   readonly names: CatalogueFile
 }
 
 /** Builds the queue over an open store, and brings it in step with the engine. */
 export async function assemble(
-  setup: Omit<TasksSetup, 'directory' | 'room' | 'driver'>,
-  { store, spool, path, clock, runScript, lost, names }: Ground,
+  setup: Omit<TasksSetup, 'directory' | 'capacity' | 'driver'>,
+  { store, spool, path, clock, runScript, quarantine, names }: QueueResources,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
   const start = await store.call('start', [])
   const catalogue = new Catalogue(start.catalogue)
-  const rules = await RuleBook.open(store)
+  const rules = await StoredRules.open(store)
   const embedders = setup.embedders ?? noEmbedders
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
   const settingsThread = new SettingsThread()
-  const around: BatchContext = {
+  const context: BatchContext = {
     engine,
     store,
     spool,
@@ -145,15 +145,15 @@ export async function assemble(
     writeDump,
     names,
   }
-  const nextBatchUid = await recover(start, around, lost)
-  await noteNames(catalogue, around)
+  const nextBatchUid = await recover(start, context, quarantine)
+  await noteNames(catalogue, context)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
     payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
   }
   const listeners = new Set<() => void>()
-  const scheduler = new Scheduler(around, limits, nextBatchUid, () => {
+  const scheduler = new Scheduler(context, limits, nextBatchUid, () => {
     for (const listener of listeners) listener()
   })
   return {
@@ -183,14 +183,14 @@ const noDump: WriteDump = () =>
   Promise.reject(
     new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
   )
-const nobodyEmbeds = () =>
+const refuseEmbedding = () =>
   Promise.reject(embeddingError('vectors are made by a server, not from inside a process'))
 
 /** What stands for the makers of vectors where there are none. */
 const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
-  documents: nobodyEmbeds,
-  search: nobodyEmbeds,
+  documents: refuseEmbedding,
+  search: refuseEmbedding,
 }
 
 /** What stands for the interpreter where its binary does not load. */

@@ -1,6 +1,6 @@
 import { documentLines, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue/catalogue.js'
-import type { RuleBook } from './catalogue/rule-book.js'
+import type { StoredRules } from './catalogue/stored-rules.js'
 import { batchView, taskSummary, taskView } from './listing/view.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
@@ -16,7 +16,7 @@ export interface QueueParts {
   readonly store: StoreClient
   readonly spool: Spool
   readonly catalogue: Catalogue
-  readonly rules: RuleBook
+  readonly rules: StoredRules
   readonly scheduler: Scheduler
   /** The store's file. */
   readonly path: string

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Payload, PayloadFormat } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
-import { CHECKED_PIECE_BYTES } from './limits.js'
+import { CHECKSUM_READ_BYTES } from './limits.js'
 import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
@@ -84,7 +84,7 @@ export async function sizeOf(path: string): Promise<number> {
 /** CRC-32 of a file. */
 export async function checksumOf(path: string): Promise<number> {
   let checksum = 0
-  for await (const piece of createReadStream(path, { highWaterMark: CHECKED_PIECE_BYTES })) {
+  for await (const piece of createReadStream(path, { highWaterMark: CHECKSUM_READ_BYTES })) {
     checksum = crc32(piece as Buffer, checksum)
   }
   return checksum

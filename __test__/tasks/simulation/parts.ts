@@ -6,13 +6,13 @@ import {
   type Operation,
   type Payload,
 } from '../../../ts/engine/index.js'
-import type { LostAndFound } from '../../../ts/tasks/recovery/leftovers.js'
+import type { Quarantine } from '../../../ts/tasks/recovery/orphans.js'
 import type { Spool } from '../../../ts/tasks/spool.js'
 import { GroupCommit } from '../../../ts/tasks/store/group-commit.js'
 import { isBehind } from '../../../ts/tasks/store/mark.js'
 import { type Request, writingCalls } from '../../../ts/tasks/store/records.js'
 import { Store } from '../../../ts/tasks/store/store.js'
-import { Exchange, type StoreClient } from '../../../ts/tasks/store/store-client.js'
+import { PendingRequests, type StoreClient } from '../../../ts/tasks/store/store-client.js'
 import { applied, emptyIndex, type FakeIndex, unsupported } from '../fake-engine.js'
 import type { Disk } from './disk.js'
 import type { Life, World } from './world.js'
@@ -36,17 +36,17 @@ export function storeClient(
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
     world.problem(`the store ends at transaction ${store.sequence}, its mark says ${disk.mark.sequence}`)
-  const desk = new GroupCommit(store, disk.reserve, 1e12, (path) => files.delete(path))
+  const groupCommit = new GroupCommit(store, disk.reserve, 1e12, (path) => files.delete(path))
   let inbox: Request[] = []
   let closed: (() => void) | null = null
-  const exchange = new Exchange((request) => {
+  const exchange = new PendingRequests((request) => {
     inbox.push(request)
     if (inbox.length === 1) world.later(life, `store ${request.call}`, serve)
   })
   function serve(): void {
     const requests = inbox
     inbox = []
-    const replies = desk.carryOut(requests)
+    const replies = groupCommit.carryOut(requests)
     if (requests.some(({ call }) => writingCalls[call] !== undefined)) recorded()
     outbox.push(() => exchange.receive(replies))
     if (outbox.length === 1) world.later(life, 'store answers', answer)
@@ -103,12 +103,12 @@ export function spool(world: World, life: Life, files: Files): Spool {
 }
 
 /** What must not be deleted; nothing that the catalogue ever named may be set aside. */
-export function lostAndFound(
+export function quarantine(
   world: World,
   life: Life,
   written: EngineFiles,
   wasNamed: (id: string) => boolean,
-): LostAndFound {
+): Quarantine {
   return {
     async index(id) {
       await world.point(life, 'set aside')

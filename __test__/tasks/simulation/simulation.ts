@@ -4,7 +4,7 @@ import { quiet } from '../test-queue.js'
 import { Client } from './client.js'
 import { Disk } from './disk.js'
 import { Oracle } from './oracle.js'
-import { type EngineFiles, engine, type Files, lostAndFound, spool, storeClient } from './parts.js'
+import { type EngineFiles, engine, type Files, quarantine, spool, storeClient } from './parts.js'
 import { type Life, World } from './world.js'
 
 export interface SimulationReport {
@@ -193,7 +193,7 @@ class Simulation {
         clock: world.clock(life),
         runScript: noScript,
         names: { update: async () => undefined },
-        lost: lostAndFound(world, life, this.#written, (id) => this.#oracle.wasNamed(id)),
+        quarantine: quarantine(world, life, this.#written, (id) => this.#oracle.wasNamed(id)),
       },
     )
     await opened.webhooks.put({ uuid: WEBHOOK, url: 'http://receiver', headers: {} }, 20)

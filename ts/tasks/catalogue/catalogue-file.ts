@@ -5,8 +5,9 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { indexesPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
-import { indexesPath } from '../store/survey.js'
+import type { Catalogue } from './catalogue.js'
 
 /** The name of an index, and since when it exists. */
 export type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
@@ -69,5 +70,20 @@ export async function readCatalogueFile(directory: string): Promise<readonly Nam
     return crc32(JSON.stringify(indexes)) === checksum ? indexes : null
   } catch {
     return null
+  }
+}
+
+/** Writes the names of the indexes down outside the store. If that fails, the next change or start does it. */
+export async function noteNames(
+  catalogue: Catalogue,
+  {
+    names,
+    log,
+  }: { readonly names: CatalogueFile; readonly log: { warn(facts: object, message: string): void } },
+): Promise<void> {
+  try {
+    await names.update(catalogue.rows())
+  } catch (error) {
+    log.warn({ err: error }, 'the names of the indexes could not be written beside them')
   }
 }

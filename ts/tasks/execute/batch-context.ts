@@ -5,7 +5,7 @@ import type { ErrorBody } from '../../errors/index.js'
 import type { SettingsThread } from '../../settings/index.js'
 import type { Catalogue } from '../catalogue/catalogue.js'
 import type { CatalogueFile } from '../catalogue/catalogue-file.js'
-import type { RuleBook } from '../catalogue/rule-book.js'
+import type { StoredRules } from '../catalogue/stored-rules.js'
 import type { Clock } from '../clock.js'
 import type { Counters } from '../listing/details.js'
 import type { EmbedderCounts } from '../listing/view.js'
@@ -31,7 +31,7 @@ export interface BatchContext {
   readonly store: StoreClient
   readonly spool: Spool
   readonly catalogue: Catalogue
-  readonly rules: RuleBook
+  readonly rules: StoredRules
   readonly exportIndex: ExportIndex
   readonly writeDump: WriteDump
   readonly log: TaskLog

@@ -24,12 +24,12 @@ import {
 export async function changeIndex(
   tasks: readonly PendingTask[],
   run: Run,
-  around: BatchContext,
+  context: BatchContext,
 ): Promise<Unfinished> {
-  const { catalogue, engine, log } = around
+  const { catalogue, engine, log } = context
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
-  const plan = await planOf(tasks, row, run, around)
+  const plan = await planOf(tasks, row, run, context)
   if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
   // In the name of a task that asks for the index: one before it may have failed for want of it.
   const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
@@ -43,9 +43,9 @@ export async function changeIndex(
   const running = tasks.filter((task) => undecided.has(task.row.uid))
   let report: BatchReport | null = null
   let outcomes = plan.decided
-  if (row === null) await announce(id, around)
+  if (row === null) await announce(id, context)
   try {
-    if (operations.length > 0) report = await commitOf(id, uid, operations, run, around)
+    if (operations.length > 0) report = await commitOf(id, uid, operations, run, context)
     outcomes = [
       ...outcomes,
       ...running.map((task) => outcomeIn(report, task)),
@@ -67,7 +67,7 @@ export async function changeIndex(
     if (row === null) report = await createdEmpty()
   }
   outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
-  const finishedAt = around.clock.now()
+  const finishedAt = context.clock.now()
   if (row === null) {
     if (report === null) return effects({ finishedAt, outcomes, dropped: [...dropped, id] })
     const { primaryKey } = report
@@ -85,9 +85,9 @@ export async function changeIndex(
     // In a directory of its own: a failing disk may have left the failed commit, which has the same uid, in the other.
     dropped.push(id)
     id = randomUUID()
-    await announce(id, around)
+    await announce(id, context)
     try {
-      return await commitOf(id, uid, [creation], run, around)
+      return await commitOf(id, uid, [creation], run, context)
     } catch (error) {
       if (error instanceof Interrupted) throw error
       log.warn({ err: error, indexUid: uid }, 'an index could not be created')

@@ -10,20 +10,23 @@ export async function createDump(
   task: PendingTask,
   strategy: string,
   run: Run,
-  around: BatchContext,
+  context: BatchContext,
 ): Promise<Unfinished> {
   const leftOut = new Map<string, string>()
   try {
-    const source = await dumpSource(strategy, run, around, ({ uid }, damage) => {
+    const source = await dumpSource(strategy, run, context, ({ uid }, damage) => {
       leftOut.set(uid, damage)
-      around.log.warn({ indexUid: uid, damage, batchUid: run.batchUid }, 'a damaged index is not in the dump')
+      context.log.warn(
+        { indexUid: uid, damage, batchUid: run.batchUid },
+        'a damaged index is not in the dump',
+      )
     })
-    const dumpUid = await around.writeDump(source)
+    const dumpUid = await context.writeDump(source)
     return effects({ outcomes: [succeeded(task, { dumpUid, ...damagedOnes(leftOut) })] })
   } catch (error) {
     if (run.signal.aborted) throw new Interrupted()
     if (error instanceof ApiError) throw error
-    around.log.error({ err: error, batchUid: run.batchUid }, 'a dump failed unexpectedly')
+    context.log.error({ err: error, batchUid: run.batchUid }, 'a dump failed unexpectedly')
     throw new ApiError('dump_process_failed', `the dump failed: ${messageOf(error)}`)
   }
 }

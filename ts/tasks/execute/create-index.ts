@@ -15,19 +15,19 @@ import {
   type Unfinished,
 } from './outcomes.js'
 
-export async function createIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
-  const { engine, catalogue, log } = around
+export async function createIndex(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
+  const { engine, catalogue, log } = context
   const uid = indexOf(task)
   const { primaryKey } = contentOf(task, 'indexCreation')
   if (catalogue.row(uid) !== null) return effects({ outcomes: [failed(task, alreadyExists(uid))] })
   const id = randomUUID()
   const taskUid = task.row.uid
-  await announce(id, around)
+  await announce(id, context)
   try {
-    const report = await commitOf(id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
+    const report = await commitOf(id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, context)
     const outcome = outcomeIn(report, task)
     if (outcome.status === 'failed') return effects({ outcomes: [outcome], dropped: [id] })
-    const finishedAt = around.clock.now()
+    const finishedAt = context.clock.now()
     const { primaryKey: found, batchUid: lastBatch } = report
     const dates = { createdAt: finishedAt, updatedAt: finishedAt }
     const written = [{ uid, id, primaryKey: found, ...dates, lastBatch }]

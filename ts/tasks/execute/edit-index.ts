@@ -6,8 +6,8 @@ import { editDocuments } from './edit.js'
 import { contentOf, effects, failed, indexOf, notFound, outcomeIn, type Unfinished } from './outcomes.js'
 
 /** Runs a script over the documents of an index, then commits what it changed. */
-export async function editIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
-  const { catalogue, engine, spool, runScript, log } = around
+export async function editIndex(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
+  const { catalogue, engine, spool, runScript, log } = context
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
@@ -23,11 +23,11 @@ export async function editIndex(task: PendingTask, run: Run, around: BatchContex
       log.warn({ err: error, path }, 'the documents that a function has changed could not be removed')
     })
   }
-  const surroundings = { engine, slot: spool.slot, remove, runScript, signal, checkpoint, count }
-  const operation = await editDocuments(edit, task.row.uid, row, surroundings)
+  const editContext = { engine, slot: spool.slot, remove, runScript, signal, checkpoint, count }
+  const operation = await editDocuments(edit, task.row.uid, row, editContext)
   try {
-    const report = await commitOf(row.id, uid, [operation], run, around)
-    const finishedAt = around.clock.now()
+    const report = await commitOf(row.id, uid, [operation], run, context)
+    const finishedAt = context.clock.now()
     const outcomes = [outcomeIn(report, task)]
     const touched = outcomes[0]?.status === 'succeeded'
     const updatedAt = touched ? finishedAt : row.updatedAt

@@ -24,18 +24,18 @@ export async function execute(
   picked: PickedBatch,
   tasks: readonly PendingTask[],
   run: Run,
-  around: BatchContext,
+  context: BatchContext,
 ): Promise<Effects> {
   try {
-    return finished(await effectsOf(picked, tasks, run, around))
+    return finished(await effectsOf(picked, tasks, run, context))
   } catch (error) {
     if (error instanceof Interrupted) throw error
-    const body = failureBody(error, around.log, run.batchUid)
+    const body = failureBody(error, context.log, run.batchUid)
     return finished(effects({ outcomes: tasks.map((task) => failed(task, body)) }))
   }
 
   function finished(done: Unfinished): Effects {
-    return { ...done, finishedAt: done.finishedAt ?? around.clock.now() }
+    return { ...done, finishedAt: done.finishedAt ?? context.clock.now() }
   }
 }
 
@@ -43,38 +43,38 @@ function effectsOf(
   picked: PickedBatch,
   tasks: readonly PendingTask[],
   run: Run,
-  around: BatchContext,
+  context: BatchContext,
 ): Promise<Unfinished> {
   const [first] = tasks
   if (first === undefined) throw new TypeError('a batch has at least one task')
   switch (picked.kind) {
     case 'indexCreation':
-      return createIndex(first, run, around)
+      return createIndex(first, run, context)
     case 'indexUpdate':
-      return updateIndex(first, run, around)
+      return updateIndex(first, run, context)
     case 'indexSwap':
-      return swapIndexes(first, around)
+      return swapIndexes(first, context)
     case 'indexDeletion':
-      return deleteIndex(tasks, run, around)
+      return deleteIndex(tasks, run, context)
     case 'edit':
-      return editIndex(first, run, around)
+      return editIndex(first, run, context)
     case 'indexCompaction':
-      return compactIndex(first, around)
+      return compactIndex(first, context)
     case 'taskCancelation':
-      return cancelTasks(first, around)
+      return cancelTasks(first, context)
     case 'taskDeletion':
-      return deleteTasks(tasks, around)
+      return deleteTasks(tasks, context)
     case 'export':
-      return exportIndexes(first, run, around)
+      return exportIndexes(first, run, context)
     case 'dsrUpdate':
-      return changeRule(first, around)
+      return changeRule(first, context)
     case 'dsrClear':
-      return clearRules(first, around)
+      return clearRules(first, context)
     case 'dumpCreation':
-      return createDump(first, picked.why, run, around)
+      return createDump(first, picked.why, run, context)
     case 'snapshotCreation':
       return refuse(tasks, 'feature_not_enabled', 'snapshots cannot be made by this version, dumps can')
     default:
-      return changeIndex(tasks, run, around)
+      return changeIndex(tasks, run, context)
   }
 }

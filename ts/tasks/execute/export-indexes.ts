@@ -4,8 +4,8 @@ import { exportedIndexes } from './export.js'
 import { contentOf, damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /** Copies indexes one after another. What was sent before a failure stays where it is. */
-export async function exportIndexes(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
-  const { engine, catalogue, exportIndex, log } = around
+export async function exportIndexes(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
+  const { engine, catalogue, exportIndex, log } = context
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax } = content
   const target = { url, apiKey, payloadBytesMax, signal: run.signal }

@@ -16,8 +16,8 @@ import {
   type Unfinished,
 } from './outcomes.js'
 
-export async function updateIndex(task: PendingTask, run: Run, around: BatchContext): Promise<Unfinished> {
-  const { catalogue } = around
+export async function updateIndex(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
+  const { catalogue } = context
   const uid = indexOf(task)
   const { primaryKey, newUid } = contentOf(task, 'indexUpdate')
   const row = catalogue.row(uid)
@@ -30,8 +30,8 @@ export async function updateIndex(task: PendingTask, run: Run, around: BatchCont
   const report =
     primaryKey === null
       ? null
-      : await commitOf(row.id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, around)
-  return updatedIndex(task, row, report, around.clock.now())
+      : await commitOf(row.id, uid, [{ taskUid, kind: 'primaryKey', primaryKey }], run, context)
+  return updatedIndex(task, row, report, context.clock.now())
 }
 
 /**

@@ -315,7 +315,7 @@ export class Listing {
   }
 
   /** The first uid whose date is late enough, or one behind the last; dates rise with the uids. */
-  #first(table: 'tasks' | 'batches', column: string, isLate: (at: Micros) => boolean): number {
+  #first(table: 'tasks' | 'batches', column: string, isReached: (at: Micros) => boolean): number {
     const last = orNull(number, this.#sql.all(`SELECT max(uid) AS uid FROM ${table}`, [])[0]?.uid)
     let [low, high] = [0, (last ?? -1) + 1]
     while (low < high) {
@@ -324,7 +324,7 @@ export class Listing {
         `SELECT uid, ${column} AS at FROM ${table} WHERE uid >= ? ORDER BY uid LIMIT 1`,
         [middle],
       )[0]
-      if (row === undefined || isLate(orNull(number, row.at) ?? Number.POSITIVE_INFINITY)) high = middle
+      if (row === undefined || isReached(orNull(number, row.at) ?? Number.POSITIVE_INFINITY)) high = middle
       else low = number(row.uid) + 1
     }
     return low

@@ -53,7 +53,7 @@ function editedList(list: Uint16Array, edits: ReadonlyMap<number, boolean>): Sto
   let count = list.length
   let isChanged = false
   for (const [offset, isMember] of edits) {
-    const at = placeOf(offset, changed, count)
+    const at = lowerBound(offset, changed, count)
     if ((at < count && changed[at] === offset) === isMember) continue
     isChanged = true
     if (isMember) {
@@ -65,7 +65,7 @@ function editedList(list: Uint16Array, edits: ReadonlyMap<number, boolean>): Sto
 }
 
 /** Where in the first `count` of a rising list the number is, or would be. */
-function placeOf(offset: number, list: Uint16Array, count: number): number {
+function lowerBound(offset: number, list: Uint16Array, count: number): number {
   let [low, high] = [0, count]
   while (low < high) {
     const middle = (low + high) >>> 1

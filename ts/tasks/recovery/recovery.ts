@@ -1,14 +1,14 @@
 import { type BatchReport, EngineError } from '../../engine/index.js'
 import { errorBody } from '../../errors/index.js'
+import { concluded } from '../conclusion.js'
 import type { BatchContext, Effects, Outcome } from '../execute/batch-context.js'
 import { countersOf } from '../execute/outcomes.js'
 import { updatedIndex } from '../execute/update-index.js'
 import { RESTORED_BATCH_UIDS } from '../limits.js'
-import { concluded } from '../scheduler.js'
 import type { CatalogueRow, PendingTask, Start } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 import type { Micros } from '../time.js'
-import { clearLeftovers, type LostAndFound } from './leftovers.js'
+import { clearOrphans, type Quarantine } from './orphans.js'
 
 /** Kinds that are over once an index that was there before has committed them; others are simply done again. */
 const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
@@ -33,12 +33,12 @@ export class UnreadableIndexError extends Error {
 
 /**
  * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
- * was not recorded is recorded now, and leftovers are cleared, see `clearLeftovers`.
+ * was not recorded is recorded now, and leftovers are cleared, see `clearOrphans`.
  * @returns the uid for the next batch
  * @throws UnreadableIndexError
  */
-export async function recover(start: Start, around: BatchContext, lost: LostAndFound): Promise<number> {
-  const { engine, spool, catalogue, store, log, clock } = around
+export async function recover(start: Start, context: BatchContext, quarantine: Quarantine): Promise<number> {
+  const { engine, spool, catalogue, store, log, clock } = context
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // After commits that were told as failed have been taken back.
@@ -70,7 +70,7 @@ export async function recover(start: Start, around: BatchContext, lost: LostAndF
     )
   }
 
-  await clearLeftovers(start, { engine, store, spool, log, lost })
+  await clearOrphans(start, { engine, store, spool, log, quarantine })
   return nextBatchUid
 
   /** What was told as failed must not be there, or the index is not used. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { PayloadFormat } from '../../engine/index.js'
 import type { Rules } from '../../rules/index.js'
-import { RULES_STORED_AS } from '../catalogue/rule-book.js'
+import { RULES_STORED_AS } from '../catalogue/stored-rules.js'
 import type { DumpedBatch, DumpedTask } from '../execute/dump-source.js'
 import { STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'

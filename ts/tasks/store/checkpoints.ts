@@ -4,17 +4,8 @@ import { LOG_FRAMES_MAX } from '../limits.js'
 import type { Connection } from './driver.js'
 import { hasGrownBy, LOG_START, positionIn, readLog } from './log.js'
 import type { PageChecksums } from './page-checksums.js'
+import { checksumsPath, linkedLogPath } from './paths.js'
 import { Sql } from './sql.js'
-
-/** @param path of the store */
-export const checksumsPath = (path: string): string => `${path}-checksums`
-
-/**
- * A second name of the log. SQLite ends the log on its own and removes it when a connection is closed, which native
- * builds do even for a process that exits without closing its store. Under this name what it then wrote can still be read.
- * @param path of the store
- */
-export const linkedLogPath = (path: string): string => `${path}-log`
 
 /**
  * Readies checksums for a store that SQLite is about to open.

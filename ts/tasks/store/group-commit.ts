@@ -2,7 +2,7 @@ import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { isDiskFull } from '../spool.js'
 import { storeFault } from './driver.js'
 import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
-import type { Settled } from './store.js'
+import type { Settled } from './transactions.js'
 
 /** What the desk needs of a store. */
 export interface CommittedStore extends StoreCalls {
@@ -12,7 +12,7 @@ export interface CommittedStore extends StoreCalls {
   supersede(): boolean
 }
 
-/** Room kept free; see `Reserve`. */
+/** Room kept free; see `DiskReserve`. */
 export interface Room {
   /** False on a full disk. @throws Error of the system where another reason keeps the room from being taken */
   hold(): boolean

@@ -2,15 +2,16 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
+import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
 import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
 import { DamagedStoreError, StoreVersionError } from './errors.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import { PageChecksums } from './page-checksums.js'
+import { markPath, storePath } from './paths.js'
 import { FIRST_WITH_MARK, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA_VERSION } from './schema.js'
 import { Store } from './store.js'
 import { isMisread } from './store-header.js'
-import { markPath, objection, refusal, StoreUnusableError, type Survey, storePath, survey } from './survey.js'
 
 /** What the main thread starts this one with. */
 export interface WorkerSetup {
@@ -33,7 +34,7 @@ export async function openStore({ directory, isNew, isCompared, driver: forced }
   mkdirSync(dirname(path), { recursive: true })
   const release = await claim(join(dirname(path), 'lock'))
   try {
-    const found = survey(directory, isCompared)
+    const found = inspectStore(directory, isCompared)
     requireKnownVersion(path, found)
     const reason = isNew ? null : objection(found)
     if (reason !== null) throw refusal(directory, reason)
@@ -66,7 +67,7 @@ export async function openStore({ directory, isNew, isCompared, driver: forced }
 }
 
 /** @throws StoreVersionError */
-function requireKnownVersion(path: string, { header }: Survey): void {
+function requireKnownVersion(path: string, { header }: StoreFindings): void {
   if (typeof header !== 'object' || header.version === 0 || header.version === SCHEMA_VERSION) return
   if (MIGRATIONS[header.version] !== undefined) return
   throw new StoreVersionError(
@@ -75,7 +76,7 @@ function requireKnownVersion(path: string, { header }: Survey): void {
 }
 
 /** Opens the store, and beside it its checksums and the mark that every transaction is told from then on. */
-function openMarked(driver: Driver, directory: string, { header, mark: found, pages }: Survey) {
+function openMarked(driver: Driver, directory: string, { header, mark: found, pages }: StoreFindings) {
   const path = storePath(directory)
   const checksums = pages?.checksums ?? PageChecksums.none()
   saveBeforeOpening(path, checksums)
@@ -118,7 +119,7 @@ function syncNames(directory: string): void {
 }
 
 /** Stores of earlier versions have neither mark nor checksums. */
-function doubtOf({ header, mark, pages }: Survey): string | null {
+function doubtOf({ header, mark, pages }: StoreFindings): string | null {
   if (typeof header !== 'object' || header.version === 0) return null
   if (mark === 'damaged') return 'the file `mark` beside the task store is damaged'
   if (mark === 'none') {

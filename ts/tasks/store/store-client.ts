@@ -71,7 +71,7 @@ interface Waiter {
 }
 
 /** Requests to the store that have not been answered. */
-export class Exchange {
+export class PendingRequests {
   readonly #send: (request: Request) => void
   readonly #waiters = new Map<number, Waiter>()
   #nextId = 0
@@ -141,7 +141,7 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
     throw new StoreError(opened.message, opened.name)
   }
 
-  const exchange = new Exchange((request) => worker.postMessage(request))
+  const exchange = new PendingRequests((request) => worker.postMessage(request))
   const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
   worker.on('exit', () => exchange.fail(new StoreError('the task store is closed')))

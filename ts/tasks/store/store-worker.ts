@@ -5,11 +5,11 @@
 import { rmSync } from 'node:fs'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type BackgroundFault, type ReportFault, reasonOf } from '../../engine/index.js'
+import { DiskReserve, reservePath } from './disk-reserve.js'
 import type { DriverName } from './driver.js'
 import { GroupCommit } from './group-commit.js'
 import { openStore, type WorkerSetup } from './open-store.js'
 import type { Reply, Request } from './records.js'
-import { Reserve, reservePath } from './reserve.js'
 
 /** The first message of this thread. */
 export type Opened =
@@ -38,7 +38,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
     return
   }
   const { store, checkpoints, close } = opened
-  const reserve = new Reserve(reservePath(setup.directory), setup.reserveBytes)
+  const reserve = new DiskReserve(reservePath(setup.directory), setup.reserveBytes)
   const report: ReportFault = (fault) => port.postMessage({ fault } satisfies StoreMessage)
   const groupCommit = new GroupCommit(store, reserve, setup.storeBytesMax, (path) =>
     removeUpload(path, report),

@@ -11,7 +11,7 @@ export const reservePath = (directory: string): string => join(directory, 'tasks
  * is held; when the disk is full it is given up, so that a server can start, and what was taken can still be
  * recorded, canceled and deleted.
  */
-export class Reserve {
+export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
 

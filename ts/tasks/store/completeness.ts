@@ -1,19 +1,12 @@
 /** May the task store of a data directory be opened? Decided from what lies there, without changing any of it. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { checksumsPath, linkedLogPath } from './checkpoints.js'
 import { claim } from './lock.js'
 import { type FoundMark, isBehind, readMark } from './mark.js'
 import { PageChecksums } from './page-checksums.js'
+import { checksumsPath, indexesPath, linkedLogPath, markPath, storePath } from './paths.js'
 import { SCHEMA_VERSION } from './schema.js'
 import { readLogAt, readStoreHeader, type StoreHeader } from './store-header.js'
-
-/** Where things lie in a data directory. */
-export const storePath = (directory: string): string => join(directory, 'tasks', 'tasks.db')
-/** Not in `tasks/`: an older copy of that whole directory must not bring its own mark along. */
-export const markPath = (directory: string): string => join(directory, 'tasks.mark')
-export const indexesPath = (directory: string): string => join(directory, 'indexes')
-export const lostPath = (directory: string): string => join(directory, 'lost')
 
 /** The task store cannot be used as it is: damaged, incomplete, or written by another version. Nothing was changed. */
 export class StoreUnusableError extends Error {
@@ -21,16 +14,16 @@ export class StoreUnusableError extends Error {
 }
 
 /** What lies in a data directory, as far as it tells whether its task store is complete. */
-export interface Survey {
+export interface StoreFindings {
   readonly header: StoreHeader | 'none' | 'damaged'
   readonly mark: FoundMark
   /** null: there is no store with tables, or one of a later version. */
-  readonly pages: SurveyedPages | null
+  readonly pages: PageFindings | null
   /** Directories of indexes. */
   readonly indexes: number
 }
 
-export interface SurveyedPages {
+export interface PageFindings {
   /** Of all pages, those in the log included. */
   readonly checksums: PageChecksums
   /** Whether they were there before; if not they are those of the file as it was found. */
@@ -40,7 +33,7 @@ export interface SurveyedPages {
 }
 
 /** @param isCompared whether a survey has just compared the pages of the store, so that this one need not */
-export function survey(directory: string, isCompared = false): Survey {
+export function inspectStore(directory: string, isCompared = false): StoreFindings {
   const mark = readMark(markPath(directory))
   const path = storePath(directory)
   const header = readStoreHeader(path)
@@ -49,19 +42,19 @@ export function survey(directory: string, isCompared = false): Survey {
     mark,
     pages:
       typeof header === 'object' && header.version > 0 && header.version <= SCHEMA_VERSION
-        ? surveyedPages(path, header, typeof mark === 'object', isCompared)
+        ? comparedPages(path, header, typeof mark === 'object', isCompared)
         : null,
     indexes: directoriesIn(indexesPath(directory)),
   }
 }
 
 /** @param isMarked false: the store is taken as it is, as after an intended change of it past the server */
-function surveyedPages(
+function comparedPages(
   path: string,
   { log, pageBytes }: StoreHeader,
   isMarked: boolean,
   isCompared: boolean,
-): SurveyedPages {
+): PageFindings {
   const stored = isMarked ? PageChecksums.read(checksumsPath(path)) : null
   const checksums = stored ?? PageChecksums.none()
   if (log.frames > 0) checksums.take(log)
@@ -71,7 +64,7 @@ function surveyedPages(
 }
 
 /** Why the store must not be opened, without the way out; null if it may be. */
-export function objection({ header, mark, pages, indexes }: Survey): string | null {
+export function objection({ header, mark, pages, indexes }: StoreFindings): string | null {
   if (header === 'damaged') return 'is damaged: its header is not one of SQLite'
   const isNew = header === 'none' || header.version === 0
   if (isNew) {
@@ -110,13 +103,13 @@ export const refusal = (directory: string, reason: string): StoreUnusableError =
  * @throws DirectoryInUseError if that is only because another process works on it
  */
 export async function requireCompleteStore(directory: string): Promise<void> {
-  if (objection(survey(directory)) === null) return
+  if (objection(inspectStore(directory)) === null) return
   // A store that is being written to may look incomplete.
   const release = existsSync(join(directory, 'tasks', 'lock'))
     ? await claim(join(directory, 'tasks', 'lock'))
     : () => undefined
   try {
-    const reason = objection(survey(directory))
+    const reason = objection(inspectStore(directory))
     if (reason !== null) throw refusal(directory, reason)
   } finally {
     release()

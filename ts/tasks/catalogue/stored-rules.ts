@@ -5,7 +5,7 @@ import type { StoreClient } from '../store/store-client.js'
 export const RULES_STORED_AS = 'dynamicSearchRules'
 
 /** The dynamic search rules, mirrored in memory because every search asks for them. Written by tasks alone. */
-export class RuleBook {
+export class StoredRules {
   readonly #store: StoreClient
   #rules: Rules
   #list: readonly Rule[]
@@ -16,9 +16,9 @@ export class RuleBook {
     this.#list = Object.values(rules)
   }
 
-  static async open(store: StoreClient): Promise<RuleBook> {
+  static async open(store: StoreClient): Promise<StoredRules> {
     const stored = (await store.call('value', [RULES_STORED_AS])) as Rules | null
-    return new RuleBook(store, stored ?? {})
+    return new StoredRules(store, stored ?? {})
   }
 
   /** In no order; the same array until a rule changes. */

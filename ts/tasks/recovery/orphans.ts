@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
 import type { TaskLog } from '../execute/batch-context.js'
 import type { Spool } from '../spool.js'
+import { indexesPath, lostPath } from '../store/paths.js'
 import type { Start } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
-import { indexesPath, lostPath } from '../store/survey.js'
 
 /** Moves what must not be deleted out of the way, and tells where it is now. */
-export interface LostAndFound {
+export interface Quarantine {
   /** @param id names the directory of an index that is not open */
   index(id: IndexId): Promise<string>
   /** @param path of a file */
@@ -17,7 +17,7 @@ export interface LostAndFound {
 }
 
 /** Sets aside below `lost/` of a data directory. */
-export function lostAndFound(directory: string, now: () => Date = () => new Date()): LostAndFound {
+export function quarantineIn(directory: string, now: () => Date = () => new Date()): Quarantine {
   const moved = async (from: string, name: string): Promise<string> => {
     const target = join(lostPath(directory), name)
     await mkdir(lostPath(directory), { recursive: true })
@@ -33,12 +33,12 @@ export function lostAndFound(directory: string, now: () => Date = () => new Date
 /** A date as part of a file name: `20261123T214510123`. */
 export const stampOf = (date: Date): string => date.toISOString().replace(/[-:.Z]/g, '')
 
-export interface Leftovers {
+export interface OrphanContext {
   readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool
   readonly log: TaskLog
-  readonly lost: LostAndFound
+  readonly quarantine: Quarantine
 }
 
 /**
@@ -48,8 +48,8 @@ export interface Leftovers {
  *
  * Where it cannot be told whether the store is complete, everything that it does not know is set aside.
  */
-export async function clearLeftovers(start: Start, around: Leftovers): Promise<void> {
-  const { engine, store, spool, log, lost } = around
+export async function clearOrphans(start: Start, context: OrphanContext): Promise<void> {
+  const { engine, store, spool, log, quarantine } = context
   const isComplete = store.doubt === null
   const named = new Set(start.catalogue.map(({ id }) => id))
   const disposable = new Set(isComplete ? start.disposable : [])
@@ -62,12 +62,12 @@ export async function clearLeftovers(start: Start, around: Leftovers): Promise<v
   const unnamed = (await engine.list()).filter((id) => !named.has(id))
   for (const id of unnamed) {
     await attempted({ id }, async () => {
-      if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, around)))) {
+      if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, context)))) {
         log.info({ id }, 'removing what an interrupted batch left of an index')
         await engine.drop(id)
         return
       }
-      const path = await lost.index(id)
+      const path = await quarantine.index(id)
       const told = 'an index directory that no index refers to was moved; delete it if it is of no use'
       log.warn({ id, path }, told)
     })
@@ -84,7 +84,7 @@ export async function clearLeftovers(start: Start, around: Leftovers): Promise<v
       return
     }
     for (const name of await spool.orphans(uploads)) {
-      const path = await lost.file(spool.pathOf(name))
+      const path = await quarantine.file(spool.pathOf(name))
       log.warn({ path }, 'an upload that no task refers to was moved; delete it if it is of no use')
     }
   })
@@ -94,7 +94,11 @@ export async function clearLeftovers(start: Start, around: Leftovers): Promise<v
  * Whether a directory holds nothing but a commit that was never concluded and is made again, because its tasks still
  * wait. After a power cut that may be so without an announcement.
  */
-async function isUnfinished(id: IndexId, start: Start, { engine, store, log }: Leftovers): Promise<boolean> {
+async function isUnfinished(
+  id: IndexId,
+  start: Start,
+  { engine, store, log }: OrphanContext,
+): Promise<boolean> {
   let report: BatchReport | null
   try {
     report = await engine.lastCommit(id)

@@ -1,0 +1,49 @@
+/** What has to be written of a batch that was carried out? */
+import type { Effects, Outcome } from './execute/batch-context.js'
+import { detailsAfter } from './listing/details.js'
+import { type BatchNotes, batchStats, mergedDetails, parsedDetails } from './listing/view.js'
+import type { Conclusion, Ending } from './store/records.js'
+import type { Micros } from './time.js'
+
+/** All that the store has to write for a finished batch. */
+export function concluded(
+  batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
+  done: Effects,
+  failedCommits: readonly string[] = [],
+  notes: BatchNotes = {},
+  uploads: readonly string[] = [],
+): Conclusion {
+  const members = done.outcomes.map(({ status, task: { row, content }, counters }) => {
+    const details = detailsAfter(content.kind, parsedDetails(row.details), counters)
+    return { status, type: row.type, indexUid: row.indexUid, details }
+  })
+  // Details of settings have not come along.
+  const isKnown = done.outcomes.every(({ task: { content } }) => content.kind !== 'settings')
+  return {
+    batch: {
+      ...batch,
+      finishedAt: done.finishedAt,
+      details: isKnown ? JSON.stringify(mergedDetails(members)) : null,
+      stats: JSON.stringify(batchStats(members, notes)),
+    },
+    endings: done.outcomes.map((outcome, position) => ending(outcome, members[position]!.details)),
+    written: done.written,
+    removed: done.removed,
+    dropped: done.dropped,
+    relabels: done.relabels,
+    failedCommits,
+    deletedTasks: done.deletedTasks,
+    uploads,
+  }
+}
+
+function ending(outcome: Outcome, details: object | null): Ending {
+  return {
+    uid: outcome.task.row.uid,
+    status: outcome.status,
+    details: details === null ? null : JSON.stringify(details),
+    error: outcome.error === null ? null : JSON.stringify(outcome.error),
+    canceledBy: outcome.canceledBy,
+    newIndexUid: outcome.newIndexUid,
+  }
+}

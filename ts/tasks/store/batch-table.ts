@@ -1,0 +1,205 @@
+import type { Membership } from '../listing/membership.js'
+import { batchStats, mergedDetailsText } from '../listing/view.js'
+import type { CatalogueTable } from './catalogue-table.js'
+import type { BatchRow, Conclusion, Ending, NewBatch, Relabel, Start, TaskRow } from './records.js'
+import { number, orNull, taskColumns, taskRow, text } from './rows.js'
+import type { Sql } from './sql.js'
+import type { WebhookTable } from './webhook-table.js'
+
+/** Writes what batches do to tasks, from their beginning to their outcome. */
+export class BatchTable {
+  readonly #sql: Sql
+  readonly #members: Membership
+  readonly #catalogue: CatalogueTable
+  readonly #webhooks: WebhookTable
+
+  constructor(sql: Sql, members: Membership, catalogue: CatalogueTable, webhooks: WebhookTable) {
+    this.#sql = sql
+    this.#members = members
+    this.#catalogue = catalogue
+    this.#webhooks = webhooks
+  }
+
+  /** The batch that was running when the process ended, if there is one. */
+  interrupted(): Start['interrupted'] {
+    return this.#sql
+      .all(
+        'SELECT uid, started_at FROM batches WHERE uid = (SELECT max(uid) FROM batches) AND finished_at IS NULL',
+      )
+      .map((row) => ({ uid: number(row.uid), startedAt: number(row.started_at) }))
+  }
+
+  /** The highest uid that a batch has had, as far as its row or its tasks are still there; -1 without any. */
+  highest(): number {
+    return this.#sql.number(
+      'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
+      'n',
+    )
+  }
+
+  begin(given: NewBatch, uids: readonly number[]): void {
+    const members = JSON.stringify(uids)
+    const batch = { ...given, startedAt: this.#notBefore(given.uid, members, given.startedAt) }
+    this.#sql.run(
+      "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
+      [batch.uid, batch.startedAt, members],
+    )
+    this.#members.moved(this.#running(batch.uid), 'processing')
+    const shown = this.#rows(members)
+    const details = mergedDetailsText(shown)
+    const stats = JSON.stringify(batchStats(shown))
+    this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null)
+    this.#members.begun(batch.uid)
+  }
+
+  /** @param members uids, as a JSON list */
+  #rows(members: string): readonly TaskRow[] {
+    return this.#sql
+      .all(`SELECT ${taskColumns} FROM tasks WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid`, [
+        members,
+      ])
+      .map(taskRow)
+  }
+
+  revert(batchUid: number, failedCommits: readonly string[]): void {
+    this.#catalogue.noteFailed(batchUid, failedCommits)
+    this.#members.changing([batchUid], () => {
+      this.#release(batchUid)
+      this.#sql.run('DELETE FROM batches WHERE uid = ? AND finished_at IS NULL', [batchUid])
+    })
+  }
+
+  conclude(conclusion: Conclusion): number {
+    const { uid } = conclusion.batch
+    const uids = conclusion.endings.map((ending) => ending.uid)
+    const startedAt = this.#notBefore(uid, JSON.stringify(uids), conclusion.batch.startedAt)
+    const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
+    const dates = { startedAt, finishedAt }
+    for (const relabel of conclusion.relabels) this.#relabel(relabel)
+    const givenUp = this.#forget(conclusion.deletedTasks)
+    this.#members.changing([uid], () => {
+      for (const ending of conclusion.endings) this.#end(ending, { ...dates, uid })
+      // What the batch could not take in after all waits again.
+      this.#release(uid)
+      const details = conclusion.batch.details ?? mergedDetailsText(this.#rows(JSON.stringify(uids)))
+      this.#writeBatch({ ...conclusion.batch, ...dates, details }, this.#members.ended(uid, uids))
+    })
+    for (const status of ['succeeded', 'failed', 'canceled'] as const) {
+      const ended = conclusion.endings.filter((ending) => ending.status === status)
+      this.#members.moved(
+        ended.map((ending) => ending.uid),
+        status,
+      )
+    }
+    this.#catalogue.write(conclusion)
+    this.#catalogue.noteFailed(uid, conclusion.failedCommits)
+    return givenUp
+  }
+
+  #end(ending: Ending, batch: Pick<BatchRow, 'uid' | 'startedAt' | 'finishedAt'>): void {
+    const { uid, status, details, error, canceledBy, newIndexUid } = ending
+    this.#sql.run(
+      `UPDATE tasks SET status = ?, details = ifnull(?, details), error = ?, canceled_by = ?, batch_uid = ?,
+       started_at = ?, finished_at = ?, new_index_uid = ? WHERE uid = ?`,
+      [status, details, error, canceledBy, batch.uid, batch.startedAt, batch.finishedAt, newIndexUid, uid],
+    )
+    this.#sql.run('DELETE FROM contents WHERE uid = ?', [uid])
+    if (newIndexUid !== null) this.#members.renamed(uid, newIndexUid)
+  }
+
+  /** A clock that was set back must not let tasks start before they have arrived, or batches overlap. */
+  #notBefore(batchUid: number, members: string, at: number): number {
+    const [row] = this.#sql.all(
+      `SELECT (SELECT max(enqueued_at) FROM tasks WHERE uid IN (SELECT value FROM json_each(?))) AS arrived,
+        (SELECT finished_at FROM batches WHERE uid < ? ORDER BY uid DESC LIMIT 1) AS free`,
+      [members, batchUid],
+    )
+    return Math.max(at, orNull(number, row?.arrived) ?? at, orNull(number, row?.free) ?? at)
+  }
+
+  #running(batchUid: number): readonly number[] {
+    return this.#sql
+      .all("SELECT uid FROM tasks WHERE batch_uid = ? AND +status = 'processing'", [batchUid])
+      .map((row) => number(row.uid))
+  }
+
+  /** Lets what is still running of a batch wait again. */
+  #release(batchUid: number): void {
+    const uids = this.#running(batchUid)
+    if (uids.length === 0) return
+    this.#sql.run(
+      "UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL WHERE uid IN (SELECT value FROM json_each(?))",
+      [JSON.stringify(uids)],
+    )
+    this.#members.moved(uids, 'enqueued')
+  }
+
+  #writeBatch(batch: BatchRow, era: number | null): void {
+    const arrival = (order: string) =>
+      this.#sql.all(
+        `SELECT uid, enqueued_at FROM tasks WHERE uid = (SELECT ${order}(uid) FROM tasks WHERE batch_uid = ?)`,
+        [batch.uid],
+      )[0]
+    const [oldest, newest] = [arrival('min'), arrival('max')]
+    this.#sql.run(
+      `INSERT OR REPLACE INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy,
+       details, stats, oldest_uid, newest_uid, era) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        batch.uid,
+        batch.startedAt,
+        batch.finishedAt,
+        oldest?.enqueued_at ?? batch.startedAt,
+        newest?.enqueued_at ?? batch.startedAt,
+        batch.strategy,
+        batch.details,
+        batch.stats,
+        oldest?.uid ?? 0,
+        newest?.uid ?? 0,
+        era,
+      ],
+    )
+  }
+
+  #forget(uids: readonly number[]): number {
+    if (uids.length === 0) return 0
+    const members = JSON.stringify(uids)
+    const givenUp = this.#webhooks.keep(members)
+    this.#members.removing(members, (batchUids) => {
+      this.#sql.run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
+      this.#sql.run(
+        `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
+         AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,
+        [batchUids],
+      )
+    })
+    return givenUp
+  }
+
+  #relabel(relabel: Relabel): void {
+    const { from, to, swap, before } = relabel
+    // Pairs of older swaps always trade names: a pair cannot name one index twice.
+    const renamed = (name: string) => (name === from ? to : name === to ? from : name)
+    const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
+    const pairs = swap ? [from, to, to, from] : [from, to, from, to]
+    this.#members.relabelled(relabel, (uids) =>
+      this.#sql.run(
+        `UPDATE tasks SET index_uid = ${changed('index_uid')}, new_index_uid = ${changed('new_index_uid')}
+         WHERE uid IN (SELECT value FROM json_each(?))`,
+        [...pairs, ...pairs, JSON.stringify(uids)],
+      ),
+    )
+    const swaps = this.#sql.all(
+      `SELECT uid, details FROM tasks WHERE uid < ?
+       AND uid IN (SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?)))`,
+      [before, JSON.stringify([from, to])],
+    )
+    for (const row of swaps) {
+      const details = JSON.parse(text(row.details)) as { swaps: { indexes: string[]; rename: boolean }[] }
+      const renamedSwaps = details.swaps.map((pair) => ({ ...pair, indexes: pair.indexes.map(renamed) }))
+      this.#sql.run('UPDATE tasks SET details = ? WHERE uid = ?', [
+        JSON.stringify({ ...details, swaps: renamedSwaps }),
+        number(row.uid),
+      ])
+    }
+  }
+}

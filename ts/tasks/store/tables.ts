@@ -1,0 +1,54 @@
+/** Makes the tables of a new store, or brings those of an older version to the one of this program. */
+import { rebuildSets } from '../listing/membership.js'
+import type { Connection } from './driver.js'
+import { DamagedStoreError } from './errors.js'
+import { LAST_WITHOUT_SEALS, LAST_WITHOUT_SETS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { sealRows } from './sealed-rows.js'
+import { Sql } from './sql.js'
+
+/** Name of the store's identity among the values of the instance. */
+export const IDENTITY_STORED_AS = 'taskStoreIdentity'
+
+/** What is expected of a store that is there. */
+export interface ExpectedStore {
+  /** Whether its pages are known to be what was written. If not, SQLite looks whether they fit together. */
+  readonly isCompared: boolean
+  /** Identity the store must have; null if it is not known. */
+  readonly identity: string | null
+}
+
+/**
+ * @param connection to a store of a version that `SCHEMA_VERSION` or `MIGRATIONS` names, or without tables
+ * @throws DamagedStoreError
+ */
+export function prepareTables(connection: Connection, expected: ExpectedStore): void {
+  const sql = new Sql(connection)
+  const version = sql.number('PRAGMA user_version', 'user_version')
+  const tables = sql.number('SELECT count(*) AS n FROM sqlite_schema', 'n')
+  if (version === 0 && tables === 0) {
+    connection.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+    return
+  }
+  check(sql, expected)
+  migrate(connection, sql, version)
+}
+
+function check(sql: Sql, { isCompared, identity }: ExpectedStore): void {
+  if (!isCompared) {
+    const verdict = sql.all('PRAGMA integrity_check(1)')[0]?.integrity_check
+    if (verdict !== 'ok') throw new DamagedStoreError(`is damaged: ${verdict}`)
+  }
+  const [own] = sql.all('SELECT body FROM instance WHERE name = ?', [IDENTITY_STORED_AS])
+  if (identity !== null && own?.body !== JSON.stringify(identity)) {
+    throw new DamagedStoreError('is another one than the file `mark` beside it belongs to')
+  }
+}
+
+function migrate(connection: Connection, sql: Sql, version: number): void {
+  for (let from = version; from < SCHEMA_VERSION; from++) {
+    connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]}`)
+    if (from === LAST_WITHOUT_SETS) rebuildSets(sql)
+    if (from === LAST_WITHOUT_SEALS) sealRows(sql)
+    connection.exec(`PRAGMA user_version = ${from + 1}; COMMIT;`)
+  }
+}

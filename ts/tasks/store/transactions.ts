@@ -1,0 +1,102 @@
+import type { UidSets } from '../listing/uid-sets.js'
+import type { Connection } from './driver.js'
+import { SEQUENCES } from './mark.js'
+import { SCHEMA_VERSION } from './schema.js'
+
+/** How one call of a transaction ended. */
+export type Settled<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: unknown }
+
+/** Changes nothing, and is written all the same. */
+const SAME_VERSION = `PRAGMA user_version = ${SCHEMA_VERSION}`
+
+/** Runs calls of a store as transactions, and counts the durable ones. */
+export class Transactions {
+  readonly #connection: Connection
+  readonly #sets: UidSets
+  readonly #reached: (sequence: number) => void
+  #sequence: number
+
+  /**
+   * @param sequence number of the last durable transaction
+   * @param reached told the number of each further one once it is on disk
+   */
+  constructor(connection: Connection, sets: UidSets, sequence: number, reached: (sequence: number) => void) {
+    this.#connection = connection
+    this.#sets = sets
+    this.#sequence = sequence
+    this.#reached = reached
+  }
+
+  /** Number of the last durable transaction. */
+  get sequence(): number {
+    return this.#sequence
+  }
+
+  /**
+   * Runs `calls` as one transaction and one sync. A call that fails is undone alone; if the transaction
+   * itself fails, as on a full disk, every call of it has failed.
+   * @param durable whether to return only when the changes would survive a power cut
+   */
+  run<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
+    const connection = this.#connection
+    const isAlone = calls.length === 1
+    // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
+    if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
+    try {
+      connection.exec('BEGIN IMMEDIATE')
+      const settled = calls.map((call): Settled<T> => {
+        const mark = this.#sets.mark
+        if (!isAlone) connection.exec('SAVEPOINT call')
+        try {
+          const value = call()
+          if (!isAlone) connection.exec('RELEASE call')
+          return { ok: true, value }
+        } catch (error) {
+          if (isAlone) throw error
+          this.#sets.undo(mark)
+          this.#undoCall(error)
+          return { ok: false, error }
+        }
+      })
+      this.#sets.flush()
+      const sequence = (this.#sequence + 1) % SEQUENCES
+      if (durable) connection.exec(`PRAGMA application_id = ${sequence}`)
+      connection.exec('COMMIT')
+      if (durable) {
+        this.#sequence = sequence
+        this.#reached(sequence)
+      }
+      return settled
+    } catch (error) {
+      this.#sets.undo(0)
+      try {
+        connection.exec('ROLLBACK')
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full; each call gets the first error.
+      }
+      return calls.map(() => ({ ok: false, error }))
+    } finally {
+      if (!durable) connection.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
+  /**
+   * Writes a transaction without content over what one whose sync failed may have left in the log: a reader of the log
+   * would take it for done. Returns false if this one fails too.
+   */
+  supersede(): boolean {
+    const written = this.run([() => this.#connection.exec(SAME_VERSION)], true)
+    return written.every(({ ok }) => ok)
+  }
+
+  /** @param error why; it is the reason for everything if SQLite has undone the whole transaction */
+  #undoCall(error: unknown): void {
+    try {
+      this.#connection.exec('ROLLBACK TO call; RELEASE call')
+    } catch {
+      throw error
+    }
+  }
+}
