@@ -7,7 +7,7 @@ import { damageTrial } from './damage.js'
 import { outcomeTable } from './table.js'
 import { failing } from './trial.js'
 
-/** Faults of the slice, far enough apart that they meet kinds and damages of all sorts. */
+/** Number of faults, and the distance of their numbers, which brings different kinds of files and of damage. */
 const FAULTS = 12
 const STRIDE = 19
 

@@ -18,9 +18,9 @@ export interface DamageTrial {
   readonly faultsMax?: number
   /** Servers at the same time. */
   readonly jobs: number
-  /** Where the world and its copies lie; a world built there before is taken. */
+  /** Directory of the world and its copies. A world that was built there before is used again. */
   readonly directory: string
-  /** Told of every verdict as it is found. */
+  /** Called with each verdict. */
   readonly told?: (verdict: Verdict) => void
 }
 
@@ -63,7 +63,7 @@ function* faultsOf(
   }
 }
 
-/** What undamaged copies answer, of each ending. */
+/** The answers of undamaged copies, for both endings. */
 async function expectationsOf(world: World, scratch: string): Promise<Record<Fault['ending'], Expectations>> {
   const of = async (ending: Fault['ending']): Promise<Expectations> => {
     const fresh = async (name: string) => {

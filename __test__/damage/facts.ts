@@ -1,13 +1,13 @@
-/** Everything a server says about its data, as single facts that can be compared. */
+/** Everything a server answers about its data, as single facts that can be compared. */
 import type { ServerProcess } from '../support/server-process.js'
 import { indexUids, settled } from './world.js'
 
 export interface Fact {
-  /** Of the answer; of a write, that of its request. */
+  /** Status of the answer; for a write, of the answer to its request. */
   readonly status: number
   /** Code of the error, of the answer or of the task. */
   readonly code: string | null
-  /** The answer without what differs between two runs, as JSON. */
+  /** The answer as JSON, without members that differ between two runs. */
   readonly value: string
   /** Uid of the index it is about, null for the instance. */
   readonly index: string | null
@@ -18,7 +18,7 @@ export type Facts = ReadonlyMap<string, Fact>
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Facts that follow from the order or the moment of requests. */
+/** Members that differ between two runs over the same data. */
 const volatile = new Set([
   'processingTimeMs',
   'requestUid',
@@ -27,24 +27,24 @@ const volatile = new Set([
   'rawDocumentDbSize',
   'avgDocumentSize',
 ])
-/** What a task that waited shows of the run in which it ended, beside dates. */
+/** Members of a task, beside dates, that depend on the run in which it ended. */
 const ofTheRun = new Set(['duration', 'batchUid'])
 /** Longest time the tasks that waited may take. */
 const TASKS_MS_MAX = 30_000
 
-/** What a world consists of, for the questions. */
+/** The parts of a world that the server is asked about. */
 export interface Questions {
   readonly indexes: readonly string[]
   /** When the world was complete, as the API writes dates. */
   readonly builtAt: string
-  /** Tasks and batches that were over then. */
+  /** Tasks and batches that had ended then. */
   readonly finishedTasks: ReadonlySet<number>
   readonly finishedBatches: ReadonlySet<number>
   /** A key of the instance that may search. */
   readonly searchKey: string
 }
 
-/** Reads from a server whose tasks do not run what the world consists of. */
+/** Reads the parts of a world from a server that runs no tasks. */
 export async function questionsOf(server: ServerProcess): Promise<Questions> {
   const finished = 'statuses=succeeded,failed,canceled&limit=1000'
   const uids = async (path: string) => {
@@ -143,7 +143,7 @@ async function askIndex(server: ServerProcess, index: string, put: Put): Promise
   if (own !== undefined) await ask('its own search', 'POST', '/search', own)
 }
 
-/** What only an index of this uid can answer. */
+/** Searches that use settings of this index. */
 const ownSearches: Readonly<Record<string, unknown>> = {
   films: { q: 'lamp', filter: 'year > 1960', sort: ['year:desc'], facets: ['genres', 'year'] },
   sky: { vector: [0.1, 0.9, 0.2, 0.4, 0.5, 0.1, 0.7, 0.3], hybrid: { embedder: 'sight', semanticRatio: 1 } },
@@ -173,7 +173,7 @@ async function askWrite(server: ServerProcess, index: string, put: Put): Promise
   put(name, index, { grewBy }, { status, code })
 }
 
-/** Without what differs between two runs over the same data: measures, and dates of the run. */
+/** An answer without members that differ between two runs over the same data, and with dates of the run replaced. */
 function comparable(value: unknown, builtAt: string): unknown {
   if (typeof value === 'string') return isDate.test(value) && value > builtAt ? '[later]' : value
   if (Array.isArray(value)) return value.map((entry) => comparable(entry, builtAt))

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { numbers } from '../support/numbers.js'
 import type { Ending, World } from './world.js'
 
-/** What happens to a file. */
+/** Damages to a file. */
 export const fileDamages = [
   'bit flipped',
   'cut by a byte',
@@ -14,7 +14,7 @@ export const fileDamages = [
   'deleted',
   'older',
 ] as const
-/** What happens to a directory. */
+/** Damages to a directory. */
 export const directoryDamages = ['deleted', 'older'] as const
 
 export type Damage = (typeof fileDamages)[number]
@@ -22,22 +22,22 @@ export type Damage = (typeof fileDamages)[number]
 export interface Fault {
   readonly number: number
   readonly ending: Ending
-  /** Of the file, as `kindsIn` calls it. */
+  /** Kind of the file, as `kindsIn` names it. */
   readonly kind: string
-  /** Of the file, below the data directory. */
+  /** Path of the file, below the data directory. */
   readonly path: string
   readonly damage: Damage
 }
 
 /** Bytes that a block of zeros covers at most. */
 const ZEROED_BYTES_MAX = 4_096
-/** Which versions of a world damage is done to, in turn. */
+/** The endings of a world, which faults use in turn. */
 const endings: readonly Ending[] = ['killed', 'stopped']
 
 /** Kind → paths of that kind, of both endings of a world. */
 export type Kinds = Readonly<Record<Ending, ReadonlyMap<string, readonly string[]>>>
 
-/** Every file and directory of a world, by what it is. */
+/** All files and directories of a world by kind. */
 export async function kindsOf(world: World): Promise<Kinds> {
   const [stopped, killed] = await Promise.all(
     [world.directories.stopped, world.directories.killed].map(kindsIn),
@@ -71,7 +71,7 @@ async function kindsIn(directory: string): Promise<ReadonlyMap<string, readonly 
 export const generalised = (path: string): string =>
   path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|\d+/g, '*')
 
-/** Of each index the commit that counts. */
+/** Paths of the newest commit of each index. */
 function newestCommits(paths: readonly string[]): ReadonlySet<string> {
   const newest = new Map<string, string>()
   for (const path of paths.filter((path) => basename(path).startsWith('commit-')).toSorted()) {
@@ -81,8 +81,8 @@ function newestCommits(paths: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * The fault of a number: numbers go through all kinds of files and, once through, on to the next damage;
- * the file of a kind is chance of the seed.
+ * The fault of a number. Consecutive numbers go through all kinds of files, then through the kinds with the next
+ * damage. The seed chooses among the files of a kind.
  */
 export function faultOf(kinds: Kinds, number: number, seed: number): Fault {
   const random = numbers(seed * 1_000_003 + number)
@@ -98,7 +98,7 @@ export function faultOf(kinds: Kinds, number: number, seed: number): Fault {
   return { number, ending, kind, damage, path: paths[Math.floor(random() * paths.length)]! }
 }
 
-/** Does a fault to a copy of the directory. @returns what was done, null if the file cannot be damaged so */
+/** Damages a copy of the directory. @returns what was done, null if the file cannot be damaged like that */
 export async function inflict(
   { kind, path, damage, number }: Fault,
   copy: string,
@@ -114,7 +114,7 @@ export async function inflict(
   if (damage === 'older') return replaceByOlder(path, copy, world)
   if (kind.endsWith('/')) return null
   const { size } = await stat(target)
-  // An empty file has nothing to lose: it gets a byte that does not belong there.
+  // An empty file cannot be cut or flipped; it gets a byte that does not belong there.
   if (size === 0) {
     await writeFile(target, '\0')
     return 'one byte in an empty file'
@@ -148,7 +148,7 @@ export async function inflict(
   }
 }
 
-/** The newest earlier version that differs takes the place of a file or directory. */
+/** Replaces a file or directory by its newest earlier version that differs. */
 async function replaceByOlder(path: string, copy: string, { history }: World): Promise<string | null> {
   const now = await contentOf(join(copy, path))
   for (const [stage, directory] of [...history.entries()].reverse()) {

@@ -39,7 +39,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     help: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
-    /** Where the world stays, so that a fault meets the same bytes again. */
+    /** Directory of the world, so that a fault can be repeated on the same bytes. */
     directory: { type: 'string' },
   },
 })
@@ -49,7 +49,7 @@ if (values.help) {
 }
 const { engine } = values
 const only = values.only !== undefined && /^[\d,]+$/.test(values.only) ? values.only : undefined
-/** From 0 on, without end. */
+/** All numbers from 0 on. */
 const everyNumber = {
   *[Symbol.iterator]() {
     for (let number = 0; ; number++) yield number

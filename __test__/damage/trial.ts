@@ -1,4 +1,4 @@
-/** One damaged data directory: what a server does with it. */
+/** What does a server do with a damaged data directory? */
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type LogLine, logLines, ServerProcess } from '../support/server-process.js'
@@ -6,7 +6,7 @@ import { type Fact, type Facts, factsOf, type Questions } from './facts.js'
 import { type Fault, inflict } from './faults.js'
 import { START_MS_MAX, STOP_MS_MAX, type World } from './world.js'
 
-/** What came of a fault, from the best to the worst. */
+/** Outcomes of a fault, from the best to the worst. */
 export const classes = [
   'harmless',
   'made anew',
@@ -28,16 +28,16 @@ export interface Verdict {
   /** What was done to the file. */
   readonly done: string
   readonly class: Class
-  /** Why, one line each. */
+  /** Reasons for the class, one line each. */
   readonly reasons: readonly string[]
 }
 
-/** What undamaged copies of a world answer. */
+/** The answers of undamaged copies of a world. */
 export interface Expectations {
   readonly questions: Questions
-  /** With the tasks that waited carried out. */
+  /** After the waiting tasks were carried out. */
   readonly after: Facts
-  /** With the tasks that waited failed. */
+  /** Before the waiting tasks were carried out. */
   readonly before: Facts
   /** Messages that a start over undamaged data logs as well. */
   readonly usualMessages: ReadonlySet<string>
@@ -74,7 +74,7 @@ export async function trial(
   }
 }
 
-/** What a server did with a directory. */
+/** How a server behaved over a directory. */
 export type Outcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly errors: string }
   | { readonly kind: 'hung'; readonly when: string; readonly errors: string }
@@ -150,7 +150,7 @@ function names({ text }: LogLine, { path }: Fault, index: string | null): boolea
 interface Difference {
   readonly name: string
   readonly index: string | null
-  /** The code that says so, null if it is not told. */
+  /** The error code that tells of the difference, null if none does. */
   readonly told: string | null
   readonly shown: string
 }
@@ -167,12 +167,12 @@ function differences({ before, after }: Expectations, found: Facts): readonly Di
     const fact = found.get(name)
     const index = fact?.index ?? wanted?.index ?? null
     if (isSame(wanted, fact)) continue
-    // An index whose task was told as failed is as it was before that task.
+    // An index whose task is shown as failed is as it was before that task.
     if (failed.has(index) && isSame(before.get(name), fact)) continue
     const told = fact !== undefined && fact.code !== null && fact.code !== wanted?.code ? fact.code : null
     all.push({ name, index, told, shown: contrast(wanted, fact) })
   }
-  // The number of indexes is told by each of them, and an index left out of a sum by its code.
+  // A fact about an index may be left out if other facts about it have an error code.
   const broken = new Set(all.flatMap(({ told, index }) => (told === null || index === null ? [] : [index])))
   return all.map((difference) =>
     broken.has(difference.index ?? '') && found.get(difference.name) === undefined
@@ -184,7 +184,7 @@ function differences({ before, after }: Expectations, found: Facts): readonly Di
 const isSame = (wanted: Fact | undefined, found: Fact | undefined): boolean =>
   wanted?.status === found?.status && wanted?.code === found?.code && wanted?.value === found?.value
 
-/** Both values from a little before where they part. */
+/** Both values, from a little before their first difference. */
 function contrast(wanted: Fact | undefined, found: Fact | undefined): string {
   const [left, right] = [wanted, found].map((fact) =>
     fact === undefined ? 'nothing' : `${fact.status} ${fact.code ?? ''} ${fact.value}`,
@@ -196,7 +196,7 @@ function contrast(wanted: Fact | undefined, found: Fact | undefined): string {
   return `expected ${cut(left!)} | found ${cut(right!)}`
 }
 
-/** One line for each path that the server removed although it had no reason to. */
+/** One line for each path that the server must not have removed. */
 async function lostData(
   copy: string,
   damaged: ReadonlySet<string>,
@@ -212,7 +212,7 @@ async function lostData(
   const isData = (name: string) => {
     // A refused start changes nothing, but closing a database may write its log back into it.
     if (judged === 'refused') return !/(\.db-(wal|shm)|\/lock)$/.test(name)
-    // What is left of a damaged index may be what it is repaired from.
+    // The files of a damaged index may be needed to repair it.
     if (judged === 'told' && top === 'indexes' && id !== undefined && name.startsWith(`indexes/${id}/`)) {
       return !name.endsWith('/lock')
     }
@@ -225,7 +225,7 @@ async function namesBelow(directory: string): Promise<ReadonlySet<string>> {
   return new Set(await readdir(directory, { recursive: true }))
 }
 
-/** The bytes of a file, null for what is none. */
+/** The bytes of a file, null if there is no such file. */
 async function bytesOf(path: string): Promise<string | null> {
   return readFile(path, 'latin1').catch(() => null)
 }

@@ -1,4 +1,4 @@
-/** A data directory with some of everything, made by a real server. */
+/** A data directory with all kinds of data, written by a real server. */
 import { cp, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -50,7 +50,7 @@ export async function buildWorld(directory: string, engine: string, seed: number
   await server.stop(STOP_MS_MAX)
   await cp(live, world.directories.stopped, { recursive: true })
   server = await started(live, engine, PAUSED)
-  // One more transaction, so that something stands in the write-ahead log of the task store alone.
+  // One more transaction, which only the write-ahead log of the task store holds.
   await send(server, 'DELETE', '/indexes/coast/documents/never-there')
   await server.kill()
   await rename(live, world.directories.killed)
@@ -108,11 +108,11 @@ const star = (random: Random, id: number): Document => ({
   _vectors: { sight: range(0, 8, () => Math.round(random() * 1000) / 1000) },
 })
 
-/** Words that repeat nowhere, so that no compression keeps parts of the index small. */
+/** Documents of words that do not repeat, so that compression does not make the parts of the index small. */
 const book = (random: Random, id: number): Document => ({
   id: `b-${id}`,
   text: range(0, 110, () => Math.floor(random() * 2 ** 40).toString(36)).join(' '),
-  // Longer than the strings that lie in columns.
+  // Longer than strings that are stored in columns.
   motto: id % 20 === 0 ? `${pick(random, 60)} ${id}` : words[id % words.length],
 })
 
@@ -183,7 +183,7 @@ async function secondStage(server: ServerProcess, random: Random): Promise<void>
     '/indexes/films/documents',
     range(10, 5, (id) => ({ id, year: 2001 })),
   )
-  // A task that fails, and an index that is gone.
+  // A task that fails, and a deleted index.
   await send(server, 'DELETE', '/indexes/ghost')
   await send(server, 'POST', '/indexes/passing/documents', [{ id: 1 }])
   await send(server, 'DELETE', '/indexes/passing')
@@ -222,7 +222,7 @@ async function thirdStage(server: ServerProcess, random: Random): Promise<void> 
 
 /** At most one task an index, so that an index is either as it was or as its task leaves it. */
 async function waitingTasks(server: ServerProcess, random: Random): Promise<void> {
-  // Longer than what lies in the task store itself.
+  // Longer than uploads that are stored in the task store.
   const ndjson = range(200, 60, (id) => JSON.stringify(film(random, id))).join('\n')
   await send(server, 'POST', '/indexes/films/documents', `${ndjson}\n`, {
     contentType: 'application/x-ndjson',

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import test from 'ava'
 import { add, batchesOf, cancel, create, drop, ended, forget, settings, testQueue } from './test-queue.js'
 
-// What holds when room becomes scarce:
-// 1. New tasks are refused, those that make room are taken, and what was taken is carried out.
-// 2. Room that came back is used again, without a restart.
+// When the task store or the disk becomes full:
+// 1. New tasks are refused unless they free space, and accepted tasks are carried out.
+// 2. New tasks are accepted again once there is space, without a restart.
 // 3. With too many tasks stored, the oldest finished ones are deleted.
 
 const long = (serial: number) => settings(`boats-${serial}`, { stopWords: ['x'.repeat(8_000)] })
 
-test('a full task store takes only what makes room, and goes on once it has some', async (t) => {
+test('a full task store takes only tasks that free space, and goes on once it has some', async (t) => {
   const { tasks, start } = await testQueue(t, { capacity: { storeBytesMax: 1024 * 1024 } })
   let taken = 0
   const refusal = await (async () => {
@@ -50,7 +50,7 @@ test('the oldest finished tasks are deleted once too many are stored, the waitin
   const { tasks, start } = await testQueue(t, { directory: first.directory, storedTasksMax: 6 })
   await tasks.enqueue(create('last'))
   start()
-  // The deletion goes first, so it does not know of the last one's end.
+  // The deletion runs before the last task, which has not ended then.
   t.is((await ended(tasks, 5)).status, 'succeeded')
   const cleanup = await ended(tasks, 6)
   t.like(cleanup, { type: 'taskDeletion', status: 'succeeded' })
@@ -62,7 +62,7 @@ test('the oldest finished tasks are deleted once too many are stored, the waitin
   t.deepEqual((await batchesOf(tasks)).flat().sort(), [5, 6])
 })
 
-test('compacting gives the room of deleted tasks back and loses nothing', async (t) => {
+test('compacting gives the space of deleted tasks back and loses nothing', async (t) => {
   const { tasks, start, directory } = await testQueue(t)
   start()
   for (let i = 0; i < 40; i++) await ended(tasks, (await tasks.enqueue(long(i))).taskUid)

@@ -158,7 +158,7 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
     documents: 0,
   }
   const held = await testQueue(t, { directory })
-  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: swallowed by the clear, so the engine never saw it
+  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: precedes the clear, so the engine never gets it
   await held.tasks.enqueue(deleteIds('ferries', '1')) // 2
   await held.tasks.enqueue(clear('ferries')) // 3
   await add(held.tasks, 'ferries', [{}]) // 4
@@ -363,7 +363,7 @@ for (const kind of ['an index', 'a new index'] as const)
   test(`who is told that additions to ${kind} are done finds their uploads gone`, async (t) => {
     const { tasks, start, directory } = await testQueue(t)
     await tasks.enqueue(create(kind === 'an index' ? 'ferries' : 'others'))
-    // Many, so that removing them takes longer than being told.
+    // Many uploads, so that removing them takes longer than the answer.
     for (let id = 0; id < 100; id++) await add(tasks, 'ferries', [{ id }])
     start()
     t.is((await ended(tasks, 100)).status, 'succeeded')
@@ -405,7 +405,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     const lock = join(first.directory, 'tasks', 'lock')
     const owner = JSON.parse(await readFile(lock, 'utf8')) as { pid: number; started: string }
     await first.close()
-    // The same pid in a later life, as after a restart of a container.
+    // Another process with the same pid, as after a restart of a container.
     await writeFile(lock, JSON.stringify({ ...owner, started: '1' }))
     const second = await testQueue(t, { directory: first.directory, driver })
     t.is(second.driver, driver)
@@ -415,7 +415,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     ['has ended, though its parent does not ask how', 'sleep 0.2 & echo $!; exec sleep 60', 'Z'],
     ['is about to end', 'sleep 0.7 & echo $!; wait; exec sleep 60', 'S'],
   ] as const
-  // Elsewhere the system does not tell in which state a process is.
+  // Other systems do not tell the state of a process.
   for (const [owner, life, state] of process.platform === 'linux' ? lives : []) {
     test(`${driver}: a lock whose process ${owner} is taken over`, async (t) => {
       const first = await testQueue(t, { driver })
@@ -466,7 +466,7 @@ test('a clock set back lets no date fall with rising uids, and no task end befor
   const connection = loadDriver('libsql').driver.open(join(first.directory, 'tasks', 'tasks.db'))
   connection.exec(`UPDATE tasks SET enqueued_at = enqueued_at + ${ahead}`)
   connection.close()
-  // The file is no longer what it was when the store was closed.
+  // The checksums of its pages are not to be compared.
   await rm(join(first.directory, 'tasks.mark'))
   const { tasks, start } = await testQueue(t, { directory: first.directory, driver: 'libsql' })
   await tasks.enqueue(create('boats'))

@@ -12,7 +12,7 @@ import {
 } from '../../ts/engine/index.js'
 import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../../ts/settings/index.js'
 
-/** An index of the fake: all of it in one JSON file, replaced as a whole by each commit. */
+/** An index of the fake engine: one JSON file, which each commit replaces. */
 export interface FakeIndex {
   readonly primaryKey: string | null
   readonly settings: IndexSettings
@@ -23,18 +23,18 @@ export interface FakeIndex {
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Lets a test stand in the way of the engine. Each hook may throw, or wait. */
+/** Functions of a test that the engine calls and waits for. They may throw. */
 export interface Hooks {
   prepare?: (batch: Batch) => Promise<void> | void
-  /** Before anything of the commit is written. */
+  /** Called before the commit is written. */
   commit?: (batch: Batch) => Promise<void> | void
-  /** After the commit is on disk, before anybody knows. */
+  /** Called after the commit is durable, before the engine returns. */
   committed?: (batch: Batch) => Promise<void> | void
 }
 
 /**
- * A small engine with the promises of the real ones that the queue relies on: one durable commit per
- * batch that carries its report, failures of single tasks inside it, nothing visible before it.
+ * A small engine that gives the guarantees which the queue relies on: one durable commit per batch that carries its
+ * report, failures of single tasks within a batch, and nothing visible before the commit.
  */
 export interface FakeEngine extends Engine {
   readonly hooks: Hooks
@@ -145,7 +145,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     multiSearch: unsupported,
     facetSearch: unsupported,
     similar: unsupported,
-    // Every document tells how often it was written, so that a batch done twice shows.
+    // Each document counts how often it was written, so that a batch that was carried out twice is found.
     async documents(index) {
       const documents = Object.values((await read(index)).documents)
       const results = documents.map(({ value, writes }) => ({ ...value, writes }))
@@ -161,7 +161,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
 const textOf = async (payload: Payload): Promise<string> =>
   'text' in payload ? payload.text : readFile(payload.path, 'utf8')
 
-/** What a batch makes of an index. @param read the text of a payload */
+/** An index after a batch, and the report. @param read returns the text of a payload */
 export async function applied(
   index: FakeIndex,
   batch: Batch,
@@ -255,7 +255,7 @@ function withDocuments(
 }
 
 function without(state: FakeIndex, isGone: (id: string) => boolean): [FakeIndex, number] {
-  const kept = Object.entries(state.documents).filter(([id]) => !isGone(id))
-  const removed = Object.keys(state.documents).length - kept.length
-  return [{ ...state, documents: Object.fromEntries(kept) }, removed]
+  const left = Object.entries(state.documents).filter(([id]) => !isGone(id))
+  const removed = Object.keys(state.documents).length - left.length
+  return [{ ...state, documents: Object.fromEntries(left) }, removed]
 }

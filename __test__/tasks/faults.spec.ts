@@ -30,7 +30,7 @@ onDisks('on a full disk what was taken is recorded and canceled, and nothing new
   start()
   await fill(directory)
   t.is((await statfs(directory)).bavail, 0)
-  // What the store has written before still has room for some.
+  // The store's file and log have free pages for some more tasks.
   let taken = 100
   const refusal = await (async () => {
     for (;;) {

@@ -10,16 +10,16 @@ import { openFake } from './fake-engine.js'
 
 export type TrialEngine = 'fake' | 'fallback' | 'native'
 
-/** Where the process ends itself: around the engine's commit, or wherever the parent's signal meets it. */
+/** Where the process ends: before or after a step of the engine's commit, or when the parent kills it. */
 export type KillPoint = 'prepare' | 'commit' | 'committed' | 'any'
 
 export interface ChildSetup {
   readonly directory: string
   readonly engine: TrialEngine
   readonly killAt: KillPoint
-  /** How many times that point is passed first. */
+  /** How often the process passes that point before. */
   readonly passes: number
-  /** Where a webhook is told of every batch. */
+  /** URL of the webhook. */
   readonly receiver: string
 }
 
@@ -65,7 +65,7 @@ async function open(): Promise<Engine> {
   return (await openEngine(setup.engine, { directory, log, ...memory })).engine
 }
 
-/** The engine, with a point at which this process dies as if its power had gone. */
+/** An engine that kills this process at a point of its commit. */
 function mortal(engine: Engine): Engine {
   let passes = setup.passes
   const die = (point: KillPoint) => {
@@ -77,7 +77,7 @@ function mortal(engine: Engine): Engine {
     return prepared
   }
   const commit: Engine['commit'] = async (...given) => {
-    // Soon after the call: somewhere inside the commit.
+    // A moment after the call, so that the process dies within the commit.
     if (setup.killAt === 'commit') setImmediate(() => die('commit'))
     const report = await engine.commit(...given)
     die('committed')
@@ -155,7 +155,7 @@ async function allTasks(tasks: OpenedTasks['tasks']): Promise<Told['tasks']> {
   return found
 }
 
-/** Waits until nothing is left to do, then says all there is. */
+/** Waits until no task waits, then returns everything that the parent judges. */
 async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
   const all = { limit: 10_000, from: null, reverse: true }
   const unfinished = { statuses: ['enqueued', 'processing'] as const }
@@ -190,7 +190,7 @@ async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
   }
 }
 
-/** Tells the parent's receiver of every batch, from now until closed. */
+/** Delivers webhooks to the parent's receiver until closed. */
 async function telling({ webhooks: store }: OpenedTasks): Promise<{ close(): Promise<void> }> {
   const outbound = openOutbound({ allowedNetworks: ['127.0.0.0/8'] })
   const launch = { url: setup.receiver, authorization: null }
@@ -212,7 +212,7 @@ async function main(): Promise<void> {
         break
       }
       case 'tell':
-        // The last outcome is recorded before its leftovers are removed; an idle queue has none.
+        // Uploads and directories are removed after the last outcome is recorded, which closing waits for.
         await teller.close()
         await queue.close()
         answer({ kind: 'told', told: await reopened() })

@@ -11,7 +11,7 @@ export interface Trial {
   readonly directory: string
   readonly engine: TrialEngine
   readonly kills: number
-  /** At least so many batches have run in the end. */
+  /** Batches that have run at least when the trial ends. */
   readonly batches: number
   readonly seed: number
   /** SVC_TASK_STORE_DRIVER of the child. */
@@ -21,21 +21,21 @@ export interface Trial {
 export interface TrialReport {
   readonly kills: Readonly<Record<KillPoint, number>>
   readonly acknowledged: number
-  /** Tasks that were durable although the process died before it could say so. */
+  /** Tasks that were durable although the process died before it could acknowledge them. */
   readonly unacknowledged: number
   readonly batches: number
-  /** Calls a webhook got, and tasks it was told of more than once, as it may be. */
+  /** Calls that the webhook got, and tasks it was told of more than once, which is allowed. */
   readonly calls: number
   readonly repeated: number
-  /** What is not as it should be, one line each; empty if all is well. */
+  /** Violations that were found, one line each. */
   readonly problems: readonly string[]
 }
 
 /** Callers at the same time. */
 const CALLERS = 6
-/** Longest life of a child that is killed at any moment. */
+/** Longest life of a child that is killed at a random moment. */
 const LIFE_MS = 400
-/** After this long without its own death a child is killed, whatever point it was meant for. */
+/** A child that does not reach the point where it ends itself is killed after this time. */
 const LIFE_MS_MAX = 5_000
 
 /**
@@ -80,11 +80,11 @@ export async function killTrial(trial: Trial): Promise<TrialReport> {
   }
 }
 
-/** Where the webhook of the trial leads; now and then it is in no mood to answer well. */
+/** The receiver of the trial's webhook. Some of its answers are errors. */
 class Receiver {
   readonly #random: () => number
   readonly #server: Server
-  /** Task uid → as it was first told, in the order of arrival. */
+  /** Task uid → the task as the webhook was first told of it, in the order of arrival. */
   readonly #told = new Map<number, Task>()
   calls = 0
   repeated = 0
@@ -145,7 +145,7 @@ async function callUntilDeath(child: Child, load: Load): Promise<void> {
   while (await load.send(child));
 }
 
-/** What was asked for, and what came of it. */
+/** An operation that was asked for, and its outcome. */
 class Load {
   readonly #random: () => number
   readonly #sent = new Map<string, Operation>()
@@ -155,7 +155,7 @@ class Load {
     this.#random = random
   }
 
-  /** Whether the child lived to answer. */
+  /** Whether the child answered before it died. */
   async send(child: Child): Promise<boolean> {
     const name = `operation ${this.#sent.size}`
     const operation = this.#next(this.#sent.size)
@@ -198,7 +198,7 @@ class Load {
       expect(task.uid === uid++, `${label}: a uid is missing in front of it`)
       expect(!seen.has(name), `${label}: is there twice`)
       seen.add(name)
-      if (operation === undefined) problems.push(`${label}: nobody asked for it`)
+      if (operation === undefined) problems.push(`${label}: no client asked for it`)
       else problems.push(...differences(label, task, applied(model, operation), dropping.has(task.batchUid)))
     }
     for (const [name, taskUid] of this.#acknowledged) {
@@ -262,7 +262,7 @@ function differences(label: string, task: Task, expected: Expected, isDropping: 
   if (task.status !== (expected.code === null ? 'succeeded' : 'failed')) {
     problems.push(`${label}: is ${task.status}`)
   }
-  // What a deletion of the index swallowed counts 0, and the deletion counts what was there before.
+  // Tasks in the batch of a deletion of the index count 0; the deletion counts the documents from before the batch.
   for (const [counter, value] of isDropping ? [] : Object.entries(expected.counters)) {
     const found = task.details?.[counter]
     if (found !== value) problems.push(`${label}: ${counter} is ${found}, expected ${value}`)

@@ -9,12 +9,12 @@ import { Sql } from '../../ts/tasks/store/sql.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { storedSets } from './sets.js'
 
-// Listings against their definition, over tasks enough for several eras, spans and chunks of a set:
+// Listings of a store with several eras, spans of arrival and chunks of a set, compared with the definition of filters:
 // 1. Tasks and batches are those that meet every filter, ascending or descending; totals count them.
 // 2. Pages begin at `from` and hold `limit` and one more.
 // 3. Deleting tasks takes them, and batches without any left, out of both.
-// 4. Writing as it happens and making the sets anew give the same sets.
-// 5. They hold whatever the clock did before the sets were made.
+// 4. Sets that were updated by each change equal those made from the rows.
+// 5. Sets made from the rows are right even if the clock was set back before.
 
 const FIRST_UID = 60_000
 const TASKS = 9_000
@@ -212,7 +212,7 @@ function agree({ store, connection }: ReturnType<typeof filled>): void {
         batches: batches.filter((row) => batchMatches(row, members.get(seen(row, 'uid')) ?? [], filter)),
       }
       for (const list of ['tasks', 'batches'] as const) {
-        // Uids of batches are small: a page of theirs starts at a number of their size.
+        // Uids of batches are smaller than those of tasks.
         const from = paging.from === null || list === 'tasks' ? paging.from : paging.from - FIRST_UID
         const uids = expected[list]
           .map((row) => Number(row.uid))

@@ -21,7 +21,10 @@ import {
 // 3. A store that is complete opens, whatever its log looks like behind the last transaction.
 // 4. A directory that no index refers to is moved to `lost/`, one that was dropped is removed.
 
-/** Both states of one instance with three indexes of two documents; while it is young its log holds everything. */
+/**
+ * An instance with three indexes of two documents, as left by a kill and by a stop. The log of the killed one holds
+ * everything.
+ */
 async function built(directory: string, engine: EngineKind): Promise<void> {
   const siftd = await open({ directory: join(directory, 'stopped'), engine, logLevel: 'OFF' })
   for (const uid of ['boats', 'ferries', 'lakes']) {
@@ -51,7 +54,7 @@ async function sample(t: ExecutionContext, engine: EngineKind, ending: Ending): 
 const killed = (t: ExecutionContext, engine: EngineKind) => sample(t, engine, 'killed')
 const stopped = (t: ExecutionContext, engine: EngineKind) => sample(t, engine, 'stopped')
 
-/** Changes a store past the server, with a build of SQLite that closes the file at once. */
+/** Changes a store without the server, with a build of SQLite that closes the file at once. */
 function change(directory: string, sql: string): void {
   const connection = loadDriver('node-sqlite3-wasm').driver.open(store(directory))
   connection.exec('PRAGMA locking_mode = EXCLUSIVE')

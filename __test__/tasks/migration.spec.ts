@@ -63,7 +63,7 @@ for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
         JSON.stringify(filter),
       )
     }
-    // The index of the task lies with the engine of the time; here it is made anew.
+    // The sample has no indexes, so the engine creates that of the task.
     start()
     t.is((await ended(tasks, 10)).batchUid, 8)
     await close()

@@ -6,11 +6,11 @@ import { open } from '../../ts/index.js'
 import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { type EngineKind, engineKinds, opened, temporary } from '../support/damaged-directory.js'
 
-// Files of an index that are missing, or end too early:
-// 1. The index is damaged then: older or empty data is never served, and nothing is made anew.
+// Files of an index that are missing or too short:
+// 1. The index is damaged then. Older or empty data is never served, and the index is not created again.
 // 2. Other indexes, and the server, go on.
 // 3. A commit that was not recorded yet is no damage.
-// 4. The engine that wrote the data is told by the files if nothing else does.
+// 4. If the file `engine` is lost, the files of the indexes tell which engine wrote them.
 
 /** Two indexes, the first of three commits. */
 async function built(directory: string, engine: EngineKind): Promise<void> {
@@ -75,7 +75,7 @@ for (const engine of engineKinds) {
       const { directory, index } = await sample(t, engine)
       await damage(index)
       const left = await readFile(log(index)).catch(() => null)
-      // The second start finds what the first one has left.
+      // The second start must come to the same conclusion as the first one.
       for (const start of ['first', 'second']) {
         const siftd = await opened(t, directory)
         const boats = siftd.index('boats')
@@ -99,13 +99,13 @@ for (const engine of engineKinds) {
     const { directory, index } = await sample(t, engine)
     const later = await opened(t, directory)
     const store = join(directory, 'tasks')
-    await cp(store, `${store}.kept`, { recursive: true })
+    await cp(store, `${store}.before`, { recursive: true })
     await later.waitForTask((await later.index('boats').addDocuments([{ id: 4 }])).taskUid)
     await later.close()
     await rm(store, { recursive: true })
-    await cp(`${store}.kept`, store, { recursive: true })
+    await cp(`${store}.before`, store, { recursive: true })
     await rm(join(store, 'lock'))
-    // It tells of the transaction that this store has not had.
+    // The mark names the transaction that the older store lacks.
     await rm(join(directory, 'tasks.mark'))
     t.truthy(await readdir(index))
     const siftd = await opened(t, directory)

@@ -13,7 +13,7 @@ import { quiet } from './test-queue.js'
 // A task store made anew with --rebuild-task-store:
 // 1. Every index comes back under its name, renamed ones under the last, with settings and documents.
 // 2. New tasks and batches have uids above those in commits, so that nothing is taken for done.
-// 3. What is there of the old store is set aside; keys are read from it if it opens, damaged ones left out.
+// 3. The old store is set aside. Keys that it holds undamaged are taken over.
 // 4. A complete store is left alone.
 
 const at = '2026-11-24T06:00:00Z'
@@ -22,7 +22,7 @@ async function settled(siftd: Siftd, task: Promise<{ readonly taskUid: number }>
   await siftd.waitForTask((await task).taskUid)
 }
 
-/** Three indexes, one with settings, one deleted and made again, all in the log of a young store. */
+/** Three indexes, one with settings, one deleted and created again, in a store whose log holds everything. */
 async function killed(t: ExecutionContext, engine: EngineKind): Promise<string> {
   const directory = await temporary(t)
   const siftd = await opened(t, directory, engine)
@@ -189,7 +189,7 @@ test('a key that was changed past the server is told by its row', async (t) => {
   connection.exec('PRAGMA locking_mode = EXCLUSIVE')
   connection.exec(`UPDATE keys SET body = replace(body, '"indexes":[]', '"indexes":["*"]')`)
   connection.close()
-  // The store is taken as it is.
+  // Without a mark the pages of the store are not compared.
   await rm(join(directory, 'tasks.mark'))
   const engine = await openFake(join(directory, 'indexes'))
   const { instance, close } = await openTasks({ directory, engine, log: quiet })

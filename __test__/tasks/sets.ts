@@ -1,6 +1,6 @@
 import type { Value } from '../../ts/tasks/store/driver.js'
 
-/** Reads past the store: `columns` of what follows, from `FROM` on. */
+/** Reads rows directly from the database. @param rest of the query, from `FROM` on */
 export type ReadRows = <C extends string>(
   columns: readonly C[],
   rest: string,
@@ -22,7 +22,7 @@ const batchKinds = {
 
 type Named = readonly [string, readonly number[]]
 
-/** The stored sets of uids, and what they have to be by the rows; each as sorted pairs of name and uids. */
+/** The stored sets of uids, and the sets that follow from the rows, each as sorted pairs of name and uids. */
 export function storedSets(rows: ReadRows): {
   readonly stored: readonly Named[]
   readonly real: readonly Named[]
@@ -30,7 +30,7 @@ export function storedSets(rows: ReadRows): {
   return { stored: sorted(decoded(rows)), real: sorted(counted(rows)) }
 }
 
-/** A store of which nothing but the rows is known. */
+/** The sets that follow from the rows. */
 function counted(rows: ReadRows): Map<string, Set<number>> {
   const sets = new Map<string, Set<number>>()
   const put = (name: string, uid: Value) => {

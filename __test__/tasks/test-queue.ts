@@ -184,7 +184,7 @@ export async function batchesOf(tasks: Tasks): Promise<number[][]> {
   return [...batches].sort(([a], [b]) => a - b).map(([, uids]) => uids)
 }
 
-/** Something to wait for; opens at the latest when the test ends, whatever became of it. */
+/** A promise that `open`, or else the end of the test, resolves. */
 export function gate(t: ExecutionContext): { readonly passed: Promise<void>; open(): void } {
   let open: () => void = () => undefined
   const passed = new Promise<void>((resolve) => {

@@ -2,10 +2,10 @@ import test from 'ava'
 import fc from 'fast-check'
 import { edited, UidSet } from '../../ts/tasks/listing/uid-set.js'
 
-/** From so many members on a chunk is stored as bits. */
+/** Members of a chunk at which it is stored as a bitmap. */
 const LISTED_MAX = 4_096
 
-/** Edits of a chunk: few and many, near each other and far, so that lists become bits and lists again. */
+/** Edits of a chunk, few and many, dense and sparse, so that lists become bitmaps and lists again. */
 const edits = fc
   .tuple(fc.constantFrom(40, 6_000, 65_536), fc.constantFrom(2, 300, 5_000), fc.integer(), fc.nat(10))
   .map(([span, count, seed, additions]) => {

@@ -14,20 +14,21 @@ export interface QueuedTask {
   readonly touches: readonly string[]
 }
 
-/** How much one batch may hold. */
+/** Bounds of one batch. */
 export interface BatchLimits {
   /** 0 holds the queue: nothing is ever chosen. */
   readonly tasksMax: number
-  /** Of uploaded bytes; the first task is always taken. */
+  /** Uploaded bytes of all tasks together; the first task is taken whatever its size. */
   readonly payloadBytesMax: number
 }
 
-/** What batching knows of the indexes that exist. */
+/** The indexes that exist, by uid. */
 export type IndexFacts = ReadonlyMap<string, { readonly primaryKey: string | null }>
 
 /**
- * What a batch is carried out as. The kinds of index work are what the tasks amount to together: `clear`
- * swallows additions, `indexDeletion` swallows everything.
+ * What a batch is carried out as. The kind of a batch of index work follows from all of its tasks: one that holds a
+ * deletion of all documents is `clear` even if it holds additions, and one that ends with a deletion of the index is
+ * `indexDeletion` whatever else it holds.
  */
 export type BatchKind =
   | 'taskCancelation'
@@ -67,8 +68,8 @@ export interface PickedBatch {
  * The tasks that share the next commit, or null if there is nothing to do.
  *
  * Housekeeping goes first: the newest cancelation alone, all task deletions together, the oldest
- * compaction, the oldest export, all snapshots together, the oldest dump. Then the oldest task is taken, and with it those of
- * the same index that can share its commit; so the effects on one index keep the order of the uids.
+ * compaction, the oldest export, all snapshots together, the oldest dump. Then the oldest task is taken, and with it
+ * the tasks of the same index that can share its commit. So tasks of one index take effect in the order of their uids.
  *
  * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, the oldest
  * other task, the tasks of its index up to one more than `tasksMax`, and the first swap or rename that
@@ -151,18 +152,18 @@ function indexWork(
   return done(`took all enqueued tasks of the index \`${indexUid}\``)
 }
 
-/** A batch while it grows. */
+/** A batch to which tasks are being added. */
 interface Gathered {
   kind: IndexWork
   readonly tasks: QueuedTask[]
   payloadBytes: number
-  /** Of its first addition, null before there is one. */
+  /** Whether the first addition of the batch may create the index; null before an addition was added. */
   mayCreateIndex: boolean | null
-  /** Named by its additions: undefined before the first of them, null if none of them named one. */
+  /** The primary key that additions of the batch name: undefined before the first addition, null if none names one. */
   primaryKey: string | null | undefined
 }
 
-/** What a batch is after its first task; null for tasks that always run alone. */
+/** The kind of a batch that holds only this task; null for tasks that never share a batch. */
 function startOf({ kind }: QueuedTask): IndexWork | null {
   switch (kind) {
     case 'documents':
@@ -198,7 +199,8 @@ function join(batch: Gathered, task: QueuedTask, facts: { primaryKey: string | n
       return next === 'clear' ? { kind: 'clear' } : apart
     case 'deletions':
       if (next === 'additions') {
-        // Together the addition would create the index before the deletion could fail for want of it.
+        // In one batch the addition would create the index, and the deletion would no longer fail with
+        // `index_not_found`.
         return facts === undefined && task.mayCreateIndex
           ? { stop: `stopped before task ${task.uid}, which may create the index; earlier ones may not` }
           : addition(batch, task, facts)

@@ -1,9 +1,9 @@
 import { type Micros, now } from './time.js'
 
-/** Time as the queue knows it: tests give it a time of their own. */
+/** The time that the queue works by. Simulations replace it. */
 export interface Clock {
   now(): Micros
-  /** Runs `done` once, after so many milliseconds, unless the returned function was called before. */
+  /** Runs `done` once, `ms` milliseconds from now, unless the returned function is called before. */
   after(ms: number, done: () => void): () => void
 }
 

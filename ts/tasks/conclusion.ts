@@ -5,7 +5,7 @@ import { type BatchNotes, batchStats, mergedDetails, parsedDetails } from './lis
 import type { Conclusion, Ending } from './store/records.js'
 import type { Micros } from './time.js'
 
-/** All that the store has to write for a finished batch. */
+/** The record of a finished batch, for `StoreCalls.conclude`. */
 export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
@@ -17,7 +17,7 @@ export function concluded(
     const details = detailsAfter(content.kind, parsedDetails(row.details), counters)
     return { status, type: row.type, indexUid: row.indexUid, details }
   })
-  // Details of settings have not come along.
+  // The details of settings can be megabytes and stay in the store, which merges them itself.
   const isKnown = done.outcomes.every(({ task: { content } }) => content.kind !== 'settings')
   return {
     batch: {

@@ -1,72 +1,78 @@
-/** Tasks of one batch unless a launch option says less: bounds what one commit has to remember. */
+/** Tasks of one batch unless a launch option says less: a commit stores the outcome of each. */
 export const BATCHED_TASKS_MAX = 10_000
 
 /** Uploaded bytes of one batch unless a launch option says otherwise. Source: the API's default ceiling. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
 
-/** Pages in the task store's log from which on they are brought into its file. Source: SQLite's own default. */
+/**
+ * Pages in the task store's write-ahead log that start a checkpoint. Source: SQLite's default of `wal_autocheckpoint`.
+ */
 export const LOG_FRAMES_MAX = 1_000
 
 /** How often the owner of a data directory says that it is alive. */
 export const HEARTBEAT_MS = 1_000
 
-/** How long the owner of a data directory may take to go: one that was just killed still gives back its memory. */
+/** How long a start waits for the owner of a data directory to end: a killed process still has to free its memory. */
 export const LEAVING_OWNER_WATCH_MS = 1_000
 export const LEAVING_OWNER_POLL_MS = 20
 
-/** How long a lock of another host is watched before it counts as left behind. */
+/** How long the lock of another host is watched for a heartbeat before it is taken over. */
 export const FOREIGN_LOCK_WATCH_MS = 3_500
 
-/** Room on the disk kept for recording, cancelling and deleting once there is none for new tasks. */
+/** Disk space held in reserve, for recording outcomes, canceling and deleting once the disk is full. */
 export const RESERVE_BYTES = 2 * 1024 ** 2
 
-/** Room for the task store. Source: the API's table of capacities. */
+/** Largest size of the task store. Source: the API's table of capacities. */
 export const STORE_BYTES_MAX = 20 * 1024 ** 3
 
-/** The part of it that new tasks may fill. Source: as above. */
+/** The part of `STORE_BYTES_MAX` beyond which new tasks are refused. Source: the API's table of capacities. */
 export const STORE_SHARE_FOR_TASKS = 0.4
 
-/** From so many stored tasks on, the oldest finished ones are deleted, so many at a time. Source: as above. */
+/**
+ * A store with this many tasks has its oldest finished ones deleted, `CLEANED_TASKS_MAX` at a time. Source: the API's
+ * table of capacities.
+ */
 export const STORED_TASKS_MAX = 1_000_000
 export const CLEANED_TASKS_MAX = 100_000
 
-/** Pauses of the scheduler after a failure that was nobody's task: doubled from the first to the last. */
+/** Pauses of the scheduler after a failure that no task caused; each is twice the one before, up to the last. */
 export const RETRY_FIRST_MS = 250
 export const RETRY_LAST_MS = 10_000
 
-/** Deleted tasks kept because a webhook has not been told of them yet; beyond, the oldest are given up. */
+/** Deleted tasks that are stored until each webhook was told of them. Beyond this number the oldest are dropped. */
 export const WEBHOOK_BACKLOG_TASKS_MAX = 100_000
 
 /**
- * Uploads up to this size lie in the task store, where one sync carries many of them. Small enough that a
- * batch of the most tasks fits in memory.
+ * Uploads up to this size lie in the task store, where one sync makes many of them durable. A batch of
+ * `BATCHED_TASKS_MAX` such uploads takes 40 MB of memory.
  */
 export const INLINE_PAYLOAD_BYTES_MAX = 4 * 1024
 
-/** Indexes whose sizes on disk are remembered, to tell how much a batch has changed them. */
+/** Indexes whose sizes on disk are cached, so that a batch can show by how much it changed them. */
 export const DATABASE_SIZES_REMEMBERED = 1_000
 
 /**
- * Batches of an engine from this uid on were made while an instance started from a dump: no task waits for
- * them. No queue ever gets there, and numbers up to twice as much are exact.
+ * Batch uids from here on stand in commits that the import of a dump made; no task belongs to them. Batches of a queue
+ * never reach this number, and numbers up to twice as large are exact in a double.
  */
 export const RESTORED_BATCH_UIDS = 2 ** 52
 
-/** Uploads are read in pieces of so many bytes while their checksum is made: 0.2 ms of the main thread each. */
+/** Bytes read at a time for the checksum of an upload; each read takes the main thread 0.2 ms. */
 export const CHECKSUM_READ_BYTES = 1024 * 1024
 
-/** Rows of one page of a listing: 10,000 take a tenth of a second of the main thread. */
+/** Most rows in one page of a listing: 10,000 take the main thread a tenth of a second. */
 export const PAGE_ROWS_MAX = 10_000
 /**
- * Bytes of details in one page, those of its first row aside: settings of a hundred thousand words show in the
- * details of their task, and a megabyte of them takes the main thread 30 ms.
+ * Most bytes of `details` in one page, beside those of its first row. Settings with a dictionary of a hundred thousand
+ * words show it in the details of their task; a megabyte of details takes the main thread 30 ms.
  */
 export const PAGE_DETAILS_BYTES_MAX = 4_000_000
-/** Longer details are not parsed to be shown: so many take a millisecond. */
+/** Characters from which on `details` are shown without being parsed: parsing so many takes a millisecond. */
 export const PARSED_DETAILS_CHARS_MAX = 65_536
 /**
- * Characters of complete settings in one batch, those of its first settings aside: engines get them once for each task.
+ * Most characters of complete settings in one batch, beside those of its first task: the engine gets the settings of
+ * each task whole.
  */
 export const BATCHED_SETTINGS_CHARS_MAX = 8_000_000
-/** Shorter details do not count among those bytes; as many as a page may have are few. */
+/** Details shorter than this are not counted towards `PAGE_DETAILS_BYTES_MAX`: a page of them stays near 10 MB. */
 export const COUNTED_DETAILS_BYTES_MIN = 1_000

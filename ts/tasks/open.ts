@@ -34,23 +34,23 @@ export interface TasksSetup {
   readonly directory: string
   readonly engine: Engine
   readonly log: TaskLog
-  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  /** Counts faults of background work. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
   /** null or absent: the defaults of `limits.ts`. */
   readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
-  /** Bytes kept free on the disk, and bytes for the task store; absent: the defaults of `limits.ts`. */
+  /** Bytes of the disk held in reserve, and the largest size of the task store; absent: the defaults of `limits.ts`. */
   readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
-  /** Stored tasks from which on the oldest are deleted; absent: the default of `limits.ts`. */
+  /** Number of stored tasks at which the oldest are deleted; absent: the default of `limits.ts`. */
   readonly storedTasksMax?: number
-  /** Forces one build of SQLite; so does the environment variable SVC_TASK_STORE_DRIVER. */
+  /** Forces one build of SQLite, as the environment variable SVC_TASK_STORE_DRIVER does. */
   readonly driver?: DriverName
-  /** Whether `requireCompleteStore` has just looked at the store. */
+  /** Whether `requireCompleteStore` has just compared the pages of the store with their checksums. */
   readonly isCompared?: boolean
-  /** Makes vectors; without it documents that need some fail by a code. */
+  /** Makes vectors. Absent: documents that need vectors fail with a code. */
   readonly embedders?: Embedders
-  /** Copies an index to another instance; without it exports fail by a code. */
+  /** Copies an index to another instance. Absent: exports fail with a code. */
   readonly exportIndex?: ExportIndex
-  /** Writes a dump; without it dumps fail by a code. */
+  /** Writes a dump. Absent: dumps fail with a code. */
   readonly writeDump?: WriteDump
 }
 
@@ -62,11 +62,11 @@ export interface OpenedTasks {
   readonly settingsThread: SettingsThread
   /** The build of SQLite in use. */
   readonly driver: DriverName
-  /** Begins to work on the queue. Until then tasks are accepted and wait. */
+  /** Starts the scheduler. Until then tasks are accepted and wait. */
   start(): void
-  /** Interrupts the batch under way and begins no other. Tasks are still accepted, and done after the next start. */
+  /** Interrupts the running batch and begins no other. Tasks are still accepted; the next start carries them out. */
   stop(): Promise<void>
-  /** Does the same, then closes the store. The engine is its owner's to close. */
+  /** Stops as `stop` does, then closes the store. The engine stays open; its owner closes it. */
   close(): Promise<void>
 }
 
@@ -105,7 +105,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   }
 }
 
-/** What the queue stands on. */
+/** The open store and everything else that the queue uses of its data directory and its process. */
 export interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
@@ -172,13 +172,13 @@ export async function assemble(
   }
 }
 
-/** What stands for the way out where there is none. */
+/** Exports of a process that cannot reach other instances. */
 const noExport: ExportIndex = () =>
   Promise.reject(
     new ApiError('feature_not_enabled', 'indexes are exported by a server, not from inside a process'),
   )
 
-/** What stands for the archive where there is no place for it. */
+/** Dumps of a process without a directory for them. */
 const noDump: WriteDump = () =>
   Promise.reject(
     new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
@@ -186,14 +186,14 @@ const noDump: WriteDump = () =>
 const refuseEmbedding = () =>
   Promise.reject(embeddingError('vectors are made by a server, not from inside a process'))
 
-/** What stands for the makers of vectors where there are none. */
+/** Embedders of a process that makes no vectors. */
 const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
   documents: refuseEmbedding,
   search: refuseEmbedding,
 }
 
-/** What stands for the interpreter where its binary does not load. */
+/** The interpreter of scripts where its binary does not load. */
 function noScripts(reasons: readonly string[]): RunScript {
   const message = `editing documents by function needs a native binary, which does not load here: ${reasons.join('; ')}`
   return () => Promise.reject(new ApiError('feature_not_enabled', message))

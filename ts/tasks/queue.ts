@@ -11,7 +11,7 @@ import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 
-/** What the queue is made of. */
+/** The parts that the queue calls. */
 export interface QueueParts {
   readonly store: StoreClient
   readonly spool: Spool
@@ -38,13 +38,14 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       try {
         const row = newRow(task, content)
         const appended = await store.call('append', [row])
-        // The set is frozen, so a batch that holds one of its tasks can be stopped at once.
+        // The uids are fixed by the request, so a running batch with one of these tasks can be interrupted at once.
         if (content.kind === 'taskCancelation') scheduler.interrupt(content.tasks)
         scheduler.wake()
         const { indexUid, type, customMetadata } = row
         return taskSummary({ ...appended, indexUid, type, customMetadata })
       } catch (error) {
-        // A task that may be there after a restart needs its upload then; otherwise the start removes it.
+        // A task that turns out to be stored after a restart needs its upload. If it is not stored, the start removes
+        // the file.
         const isDoubtful = error instanceof StoreReadOnlyError && error.isDoubtful
         const file = isDoubtful ? null : fileOf(content)
         if (file !== null) await spool.remove(file)
@@ -62,13 +63,13 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       if (task?.content.kind !== 'documents') return null
       const { payload, payloadBytes } = task.content
       await spool.check(payload, payloadBytes).catch(async (error: unknown) => {
-        // The task may have ended meanwhile, and its upload gone with it.
+        // The upload is removed when its task ends, which may have happened since the task was read.
         if ((await store.call('pending', [[uid]])).length > 0) throw error
       })
       const lines = documentLines(
         'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
       )
-      // The first line is read here: until then the task may end and its upload go.
+      // Reading the first line opens the file; before that the task may end and its upload be removed.
       const first = await lines.next().catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return null
         throw error
@@ -138,7 +139,7 @@ export function instanceStore(store: StoreClient): InstanceStore {
   }
 }
 
-/** Webhooks and their cursors. @param listeners run by whoever records batches */
+/** Webhooks and their cursors. @param listeners the scheduler runs them after each recorded batch */
 export function webhookStore(store: StoreClient, listeners: Set<() => void>): WebhookStore {
   return {
     all: () => store.call('webhooks', []),
@@ -166,7 +167,7 @@ function page<R extends { readonly uid: number }, V>(
     total,
     limit,
     from: shown === 0 ? null : (rows[0]?.uid ?? null),
-    // The row behind the page was read too: it tells where the next one starts.
+    // The store returns one row more than the page shows, from which the next page starts.
     next: rows[shown]?.uid ?? null,
   }
 }

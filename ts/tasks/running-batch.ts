@@ -5,7 +5,7 @@ import type { StepProgress } from './execute/step-progress.js'
 import type { EmbedderCounts } from './listing/view.js'
 import type { Micros } from './time.js'
 
-/** The batch being carried out. */
+/** The batch being carried out: its progress, and the request to interrupt it. */
 export class RunningBatch {
   readonly batchUid: number
   readonly indexUid: string | null
@@ -51,23 +51,23 @@ export class RunningBatch {
     this.#inner = inner
   }
 
-  /** It is carried out, and only has to be written down. */
+  /** Says that the batch is carried out and that only its record has to be written. */
   conclude(): void {
     this.#isWriting = true
   }
 
-  /** What is being done, outermost first. */
+  /** The steps under way, each within the one before it. */
   async steps(): Promise<readonly Step[]> {
     if (this.#isWriting) return [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
     const step = this.#step
-    // The engine that is asked may be closing; then the steps inside are not shown.
+    // An engine that is closing rejects; its steps are left out.
     const inner = await this.#inner().catch(() => null)
     const outer = [{ currentStep: 'processing tasks', finished: 0, total: 2 }, step]
-    // What was inside a step that has ended meanwhile is not inside the next one.
+    // Steps of the engine belong to the step that was under way when they were asked for.
     return step === this.#step && inner !== null ? [...outer, ...inner] : outer
   }
 
-  /** Step → time it took. */
+  /** Name of a step → how long it took. */
   trace(finishedAt: Micros): Readonly<Record<string, string>> {
     const trace: Record<string, string> = {}
     for (const [position, { name, at }] of this.#entered.entries()) {
@@ -84,14 +84,14 @@ const nothingInside = async () => null
 
 const usualSteps = ['starting', 'preparing', 'embedding', 'committing']
 
-/** A step of a batch that ends with a commit; any other is its beginning. */
+/** Progress at the beginning of a step, by its position among `usualSteps`; other steps count as the first. */
 const usualStep = (name: string): Step => ({
   currentStep: name,
   finished: Math.max(0, usualSteps.indexOf(name)),
   total: usualSteps.length,
 })
 
-/** Each step counts for its share of the one around it. */
+/** The percentage counts each step as a share of the step that contains it. */
 export function progressOf(steps: readonly Step[]): unknown {
   let share = 100
   let percentage = 0

@@ -19,11 +19,11 @@ import { StoreReadOnlyError } from './store/store-client.js'
 import { formatDate } from './time.js'
 
 export interface SchedulerLimits extends BatchLimits {
-  /** From so many stored tasks on the oldest are deleted. */
+  /** Number of stored tasks at which the oldest are deleted. */
   readonly storedTasksMax: number
 }
 
-/** Batches one after another, for as long as the process runs. */
+/** Carries out batches one after another, for as long as the process runs. */
 export class Scheduler {
   readonly #context: BatchContext
   readonly #sizes: DatabaseSizes
@@ -50,13 +50,13 @@ export class Scheduler {
     this.#loop ??= this.#run()
   }
 
-  /** Says that there may be something to do. */
+  /** Tells the scheduler that tasks may wait. */
   wake(): void {
     this.#isWoken = true
     this.#woken()
   }
 
-  /** Interrupts the running batch if it holds one of these tasks; it is given up unless it is committing. */
+  /** Interrupts the running batch if it holds one of these tasks. A batch whose commit is durable goes on. */
   interrupt(uids: readonly number[]): void {
     const running = this.#running
     if (running !== null && uids.some((uid) => running.taskUids.has(uid))) running.interrupt()
@@ -73,8 +73,8 @@ export class Scheduler {
   }
 
   /**
-   * Interrupts the running batch unless its commit is past the durable point, and begins no other. What was
-   * interrupted is done at the next start.
+   * Interrupts the running batch unless its commit is durable, and begins no other. The next start carries out
+   * the interrupted batch.
    */
   async close(): Promise<void> {
     this.#closing = true
@@ -110,7 +110,7 @@ export class Scheduler {
     let stop: () => void = () => undefined
     await new Promise<void>((resolve) => {
       this.#woken = () => {
-        // A pause after a failure is cut short by closing only, or every arrival would be a retry.
+        // Only closing ends a pause after a failure early: otherwise each arriving task would cause a retry.
         if (ms === null || this.#closing) resolve()
       }
       if (ms !== null) stop = this.#context.clock.after(ms, resolve)
@@ -122,14 +122,14 @@ export class Scheduler {
   async #step(): Promise<boolean> {
     if (this.#limits.tasksMax === 0) return false
     const { store } = this.#context
-    // Asked together: each answer of the store is some way off.
+    // Both calls are sent at once: each answer of the store's thread takes a turn of the event loop.
     const [surplus, first] = await Promise.all([
       store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX]),
       store.call('pick', [this.#limits]),
     ])
     if (this.#closing) return false
     if (surplus !== null) await this.#cleanUp(surplus)
-    // The deletion that was just enqueued goes first.
+    // The deletion that `cleanUp` has enqueued runs before the tasks that were picked.
     const picked = surplus === null ? first : await store.call('pick', [this.#limits])
     if (picked === null || this.#closing) return false
     const running = new RunningBatch(this.#nextBatchUid++, picked.batch, this.#context.clock)
@@ -154,8 +154,8 @@ export class Scheduler {
   async #carryOut(running: RunningBatch, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
     const { store, catalogue, log } = this.#context
     const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
-    // Nothing waits for it: the store takes it before the outcome, and a commit whose beginning was not written is
-    // told of after a restart like any other.
+    // The batch does not wait for this write. The store carries out calls in their order, so it comes before the
+    // outcome; if it is lost in a crash, recovery finds the tasks enqueued and the commit made.
     store.call('begin', [batch, [...running.taskUids]]).catch((error: unknown) => {
       log.error({ err: error, batchUid: running.batchUid }, 'the beginning of a batch could not be recorded')
     })
@@ -206,7 +206,7 @@ export class Scheduler {
     }
   }
 
-  /** Writes down what happened. */
+  /** Records the outcome of the batch in the store. */
   async #record(
     running: RunningBatch,
     picked: PickedBatch,
@@ -224,7 +224,7 @@ export class Scheduler {
     const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {
         catalogue.apply(done.removed, done.written)
-        // Whoever sees the outcome must not see the index busy with it any more.
+        // A client that sees the outcome must see `isIndexing` false: both change in the same turn of the event loop.
         this.#running = null
       }),
     )
@@ -235,8 +235,8 @@ export class Scheduler {
   }
 
   /**
-   * Tries a write until it works or the process ends: it tells of something that has happened already, so
-   * nothing else can go on without it. After a restart the engine's own report tells the same.
+   * Tries a write until it succeeds or the process ends. It records what has already happened, so no other batch may
+   * begin before it is written. After a restart recovery reads the same outcome from the engine's commit.
    */
   async #insist<T>(write: () => Promise<T>): Promise<T> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
@@ -251,13 +251,13 @@ export class Scheduler {
     }
   }
 
-  /** Whether an index came, went or changed its name. Asked before the catalogue takes it over. */
+  /** Whether the batch created, deleted or renamed an index. @param done not yet applied to the catalogue */
   #isRenaming({ removed, written }: Effects): boolean {
     const { catalogue } = this.#context
     return removed.length > 0 || written.some(({ uid, id }) => catalogue.row(uid)?.id !== id)
   }
 
-  /** Removes what nothing refers to any more. What stays behind here is found at the next start. */
+  /** Removes the directories of indexes that the batch deleted. The next start removes those that stay. */
   async #tidy({ dropped }: Effects): Promise<void> {
     const { engine, store } = this.#context
     await this.#removed(
@@ -269,9 +269,9 @@ export class Scheduler {
   }
 
   /**
-   * Removes the uploads of tasks that succeeded in a commit of an index the catalogue knows, before their outcome is
-   * recorded: after a crash it is read from the commit, and nobody asks for them again. All others go with the
-   * record. So whoever is told that an import is done finds the disk as full as it stays.
+   * Removes the uploads of tasks that succeeded, before their outcome is recorded: after a crash recovery reads the
+   * outcome from the commit of an index that the catalogue names, and needs no upload. The store removes the other
+   * uploads with the record. So the space of an upload is free by the time that a client sees its import succeed.
    */
   async #removeCommitted(outcomes: readonly Outcome[]): Promise<void> {
     const { spool } = this.#context
@@ -282,12 +282,15 @@ export class Scheduler {
   async #removed(removals: readonly Promise<void>[]): Promise<void> {
     for (const result of await Promise.allSettled(removals)) {
       if (result.status === 'rejected') {
-        this.#context.log.warn({ err: result.reason }, 'a leftover could not be removed')
+        this.#context.log.warn(
+          { err: result.reason },
+          'the directory or upload of an ended task could not be removed',
+        )
       }
     }
   }
 }
 
-/** Uploads of tasks, by file name. */
+/** File names of the uploads of these tasks. */
 const filesOf = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.flatMap(({ task }) => fileOf(task.content) ?? [])

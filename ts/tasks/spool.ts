@@ -9,18 +9,18 @@ import { CHECKSUM_READ_BYTES } from './limits.js'
 import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
-/** Uploaded bodies on disk, from their arrival until their task has ended. */
+/** Files of uploaded bodies, each stored until its task has ended. */
 export interface Spool {
   slot(format: PayloadFormat): SpoolSlot
-  /** Where the file of a payload lies, whether its task names it by file name or by path. */
+  /** Path of a payload's file. @param name its file name, or a path that ends in it */
   pathOf(name: string): string
   /**
-   * Whether an upload is what was received: same length, same checksum where one was stored.
+   * Checks that an upload is what was received: same length, and same checksum where one was stored.
    * @param bytes that were received
    * @throws ApiError `upload_damaged`
    */
   check(payload: Payload, bytes: number): Promise<void>
-  /** Deletes a file; one that is gone already is fine. */
+  /** Deletes a file, if it is there. */
   remove(name: string): Promise<void>
   /** Names of files that no task in `names` refers to. Only before uploads begin. */
   orphans(names: ReadonlySet<string>): Promise<readonly string[]>
@@ -84,8 +84,8 @@ export async function sizeOf(path: string): Promise<number> {
 /** CRC-32 of a file. */
 export async function checksumOf(path: string): Promise<number> {
   let checksum = 0
-  for await (const piece of createReadStream(path, { highWaterMark: CHECKSUM_READ_BYTES })) {
-    checksum = crc32(piece as Buffer, checksum)
+  for await (const chunk of createReadStream(path, { highWaterMark: CHECKSUM_READ_BYTES })) {
+    checksum = crc32(chunk as Buffer, checksum)
   }
   return checksum
 }
@@ -119,7 +119,7 @@ async function synced(path: string): Promise<void> {
     await handle.sync()
   } catch (error) {
     if (isDiskFull(error)) throw noSpace('the uploaded body')
-    // What a failed sync has left behind cannot be told, so the body does not count as received.
+    // After a failed sync it is unknown what the file holds, so the body counts as not received.
     const reason = (error as NodeJS.ErrnoException).code ?? String(error)
     throw new ApiError('io_error', `the disk failed while the uploaded body was stored: ${reason}`)
   } finally {
@@ -127,7 +127,7 @@ async function synced(path: string): Promise<void> {
   }
 }
 
-/** Whether a failure means that there is no room left, wherever it was noticed. */
+/** Whether a failure means that the disk is full, whichever layer reported it. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === 'no_space_left_on_device'
   const { code, message } = error as { code?: unknown; message?: unknown }
@@ -139,7 +139,7 @@ export function isDiskFull(error: unknown): boolean {
   )
 }
 
-/** @param what what could not be stored, for the message */
+/** @param what could not be stored, for the message */
 export function noSpace(what: string): ApiError {
   return new ApiError('no_space_left_on_device', `there is no space left on the device to store ${what}`)
 }

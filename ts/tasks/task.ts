@@ -27,7 +27,7 @@ export type TaskType = (typeof taskTypes)[number]
 export const taskStatuses = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
-/** What a task shall do. Everything needed to run it again after a crash. */
+/** What a task does, with everything needed to run it again after a crash. */
 export type TaskContent =
   | {
       readonly kind: 'documents'

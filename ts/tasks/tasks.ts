@@ -27,7 +27,7 @@ export interface TaskFilter {
   readonly afterStartedAt?: string | null
   readonly beforeFinishedAt?: string | null
   readonly afterFinishedAt?: string | null
-  /** Set for a key limited to some indexes: uid patterns (`boats`, `boats_*`); hides everything else. */
+  /** Set for a key that may see some indexes only: patterns of uids (`boats`, `boats_*`); other tasks are hidden. */
   readonly visibleIndexes?: readonly string[] | null
 }
 
@@ -53,7 +53,7 @@ export interface NewTask {
   readonly customMetadata?: string | undefined
 }
 
-/** Where an upload is written while it streams in; lives until registered or discarded. */
+/** The file that an upload is streamed into, until a task names it or it is discarded. */
 export interface SpoolSlot {
   /** Absolute path of a file that does not exist yet. */
   readonly path: string
@@ -75,17 +75,17 @@ export interface Tasks {
 
   /**
    * Appends a task durably: once the promise resolves it survives a crash. Concurrent calls share a sync.
-   * Rejects with `no_space_left_on_device` when there is no room.
+   * Rejects with `no_space_left_on_device` if the disk or the task store is full.
    */
   enqueue(task: NewTask): Promise<TaskSummary>
 
   get(uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null>
-  /** The documents an unfinished task holds, one a line; null if there are none, or no longer. */
+  /** The documents an unfinished task holds, one a line; null if it holds none or has ended. */
   documents(uid: number): Promise<AsyncIterable<string> | null>
   /** Rewrites the task store without its gaps; new tasks wait meanwhile. */
   compact(): Promise<{ readonly bytesBefore: number; readonly bytesAfter: number }>
   list(filter: TaskFilter, paging: TaskPaging): Promise<Page<Task>>
-  /** Uids that `filter` matches now, ascending: the frozen set of a cancel or delete request. */
+  /** Uids that `filter` matches now, ascending: what a request to cancel or delete tasks acts on. */
   match(filter: TaskFilter): Promise<readonly number[]>
 
   batch(uid: number, visibleIndexes: readonly string[] | null): Promise<BatchView | null>
@@ -117,7 +117,7 @@ export interface StoredKey {
   readonly updatedAt: string
 }
 
-/** Small durable tables that live in the same store as the tasks. */
+/** API keys and named values, in the same store as the tasks. */
 export interface InstanceStore {
   keys(): Promise<readonly StoredKey[]>
   putKey(key: StoredKey): Promise<void>
@@ -127,15 +127,15 @@ export interface InstanceStore {
   putValue(name: string, value: unknown): Promise<void>
 }
 
-/** Who is told about finished batches, durably, and what each has still to be told. */
+/** Webhooks, each with a durable cursor: the last batch it was told of. */
 export interface WebhookStore {
-  /** Those made over HTTP, ascending by uuid. */
+  /** Webhooks made over HTTP, ascending by uuid. */
   all(): Promise<readonly StoredWebhook[]>
-  /** Makes or replaces one; false if there are `webhooksMax` others already. */
+  /** Makes or replaces a webhook; false if there are `webhooksMax` others already. */
   put(webhook: StoredWebhook, webhooksMax: number): Promise<boolean>
   /** Whether there was such a webhook. */
   delete(uuid: string): Promise<boolean>
-  /** Keeps the place of the webhook of the command line while there is one, forgets it otherwise. */
+  /** Stores a cursor for the webhook of the command line if one is given, and removes it otherwise. */
   launch(isGiven: boolean): Promise<void>
   /** The oldest finished batch that this webhook has not been told of, null if there is none. */
   next(uuid: string): Promise<number | null>

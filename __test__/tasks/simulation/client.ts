@@ -17,7 +17,7 @@ import type { World } from './world.js'
 
 const names = ['boats', 'ferries', 'lakes']
 
-/** Somebody who asks for anything at any time. */
+/** A client that sends random requests at random times. */
 export class Client {
   readonly #world: World
   readonly #files: Files
@@ -32,7 +32,7 @@ export class Client {
     this.#oracle = oracle
   }
 
-  /** Begins a request; what a life that ends does not answer is never answered. */
+  /** Sends a request. If the process ends before it answers, no answer comes. */
   ask({ tasks }: OpenedTasks): void {
     void this.#asked(tasks).catch(() => this.#world.note('a request is refused'))
   }

@@ -4,8 +4,8 @@ import type { World } from './world.js'
 const full = () => new Error('database or disk is full')
 
 /**
- * A task store in memory that behaves as one on a disk: what was committed without a sync is lost with the
- * power, the disk can be full, and a sync can fail.
+ * A task store in memory that behaves as one on a disk: a power cut loses transactions that were not synced, the disk
+ * can be full, and a sync can fail.
  *
  * Commits are savepoints of one transaction that is always open; only a synced one ends it.
  */
@@ -26,7 +26,7 @@ export class Disk implements Connection {
     this.#world = world
   }
 
-  /** What the mark beside the store says: it outlives a power cut, at worst. */
+  /** The mark beside the store. It survives each power cut, which is the worst case for the store. */
   mark: { readonly identity: string; readonly sequence: number } | null = null
 
   /** The reserve of this disk. */
@@ -62,14 +62,14 @@ export class Disk implements Connection {
     this.#failsNextSync = false
   }
 
-  /** What was not synced is gone. */
+  /** Loses the transactions that were not synced. */
   cutPower(): void {
     if (this.#isOpen) this.#real.exec('ROLLBACK')
     this.#isOpen = false
     this.#inTransaction = false
   }
 
-  /** Reads past the store. @param rest what follows the columns, from `FROM` on */
+  /** Reads rows directly from the database. @param rest of the query, from `FROM` on */
   rows<C extends string>(columns: readonly C[], rest: string): readonly Readonly<Record<C, Value>>[] {
     // As one row of JSON: row by row the driver takes most of a run.
     const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
@@ -129,7 +129,8 @@ export class Disk implements Connection {
     if (this.#isSynced && this.#failsNextSync) {
       this.#failsNextSync = false
       this.#world.note('a sync fails')
-      // What it left behind is written over before anything else is done; `faults.spec.ts` shows it on a real disk.
+      // A real store then overwrites the frames that a failed sync has left; `faults.spec.ts` tests that on a real
+      // disk.
       this.#rollback()
       throw new Error('disk I/O error')
     }

@@ -27,7 +27,7 @@ export type Wishes = ReadonlyMap<string, TaskContent>
 
 const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
 
-/** What must never change of a task that has ended. A swap may rename its index. */
+/** Members of an ended task that never change. A swap may rename its index. */
 const lastingColumns = [
   'uid',
   'status',
@@ -41,11 +41,11 @@ const lastingColumns = [
 ] as const
 const lasting = (row: Row) => JSON.stringify(lastingColumns.map((name) => row[name]))
 
-/** Naming a primary key again changes nothing: after a crash it is simply done again. */
+/** Setting the same primary key again changes nothing, so after a crash such a task runs again. */
 const isRepeated = (entry: Applied, before: Applied | undefined) =>
   entry.kind === 'primaryKey' && before?.kind === 'primaryKey' && before.uid === entry.uid
 
-/** Watches a run from outside: what it has seen once must stay true. */
+/** Observes a run from outside, and reports facts that were true once and are not any more. */
 export class Oracle {
   readonly #world: World
   readonly #disk: Disk
@@ -73,22 +73,22 @@ export class Oracle {
     return this.#indexes.has(id)
   }
 
-  /** A client was told that its task is taken. */
+  /** A client got the acknowledgement of its task. */
   acknowledge(uid: number, name: string): void {
     if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was given twice`)
     this.#acknowledged.set(uid, name)
   }
 
-  /** A webhook took in a batch. */
+  /** A webhook accepted the report of a batch. */
   tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
     const last = Math.max(-1, ...this.#told.keys())
-    // With the power it is lost that something was told: then it is told again.
+    // A power cut may lose the cursor of a webhook, which is then told of a batch again.
     if (batchUid < last && !this.#told.has(batchUid))
       this.#world.problem(`batch ${batchUid} was told after batch ${last}`)
     this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
   }
 
-  /** Looks at the store after each of its transactions. */
+  /** Checks the store after each of its transactions. */
   look(): void {
     const tasks = this.#disk.rows(taskColumns, 'FROM tasks ORDER BY uid')
     const present = new Set(tasks.map(({ uid }) => Number(uid)))
@@ -136,12 +136,12 @@ export class Oracle {
   #lookAtSets(): void {
     const { stored, real } = storedSets((columns, rest) => this.#disk.rows(columns, rest))
     const texts = (sets: typeof stored) => sets.map((set) => JSON.stringify(set))
-    const [kept, expected] = [new Set(texts(stored)), new Set(texts(real))]
-    for (const set of kept) if (!expected.has(set)) this.#world.problem(`listings would find ${set}`)
-    for (const set of expected) if (!kept.has(set)) this.#world.problem(`listings would not find ${set}`)
+    const [found, expected] = [new Set(texts(stored)), new Set(texts(real))]
+    for (const set of found) if (!expected.has(set)) this.#world.problem(`listings would find ${set}`)
+    for (const set of expected) if (!found.has(set)) this.#world.problem(`listings would not find ${set}`)
   }
 
-  /** Looks at everything once nothing is left to do. */
+  /** Checks everything once no task waits. */
   conclude(): void {
     this.look()
     this.#lookAtSets()
@@ -150,7 +150,7 @@ export class Oracle {
       if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)
     }
     const held = this.#disk.rows(['uid'], 'FROM contents')
-    if (held.length > 0) problem(`the contents of ${held.length} ended tasks are kept`)
+    if (held.length > 0) problem(`the contents of ${held.length} ended tasks are still stored`)
     const unfinished = this.#disk.rows(['uid'], 'FROM batches WHERE finished_at IS NULL')
     if (unfinished.length > 0) problem(`batch ${unfinished[0]?.uid} never finished`)
     this.#concludeIndexes()
@@ -167,7 +167,7 @@ export class Oracle {
     }
   }
 
-  /** Each task was applied as it ended, in the order of the uids. */
+  /** Checks that each task was applied according to its outcome, in the order of the uids. */
   #concludeApplied(): void {
     const times = new Map<number, number>()
     for (const [id, log] of this.#engine.applied) {
@@ -192,13 +192,13 @@ export class Oracle {
     }
   }
 
-  /** Whether all that was done for a task that failed or had nothing to do was to make its index. */
+  /** Whether a task that failed or was without effect has done nothing but create its index. */
   #onlyMadeIndex({ uid, kind }: Applied): boolean {
     const wish = this.#wishes.get(String(this.#ended.get(uid)?.custom_metadata))
     return kind === 'primaryKey' && (wish?.kind === 'documents' || wish?.kind === 'settings')
   }
 
-  /** How often an engine has to have applied the task, null if that cannot be said. */
+  /** How often the engine must have applied the task, null if that is undetermined. */
   #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
     const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
     const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
@@ -206,7 +206,7 @@ export class Oracle {
     if (row.status !== 'succeeded') {
       const { code } = JSON.parse(String(row.error ?? '{}')) as { code?: string }
       const isFault = code === 'internal' || code === 'no_space_left_on_device'
-      // The engine gets no addition that a deletion of all documents follows; it fails with the deletion.
+      // The engine does not get an addition that a deletion of all documents follows, which fails if the deletion does.
       const concerned = kind === 'documents' ? [uid, ...clears.map((other) => Number(other.uid))] : [uid]
       if (isFault && !concerned.some((other) => this.#engine.failed.has(other))) {
         this.#world.problem(`task ${uid} failed without a reason: ${row.error}`)

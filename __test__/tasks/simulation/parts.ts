@@ -17,7 +17,7 @@ import { applied, emptyIndex, type FakeIndex, unsupported } from '../fake-engine
 import type { Disk } from './disk.js'
 import type { Life, World } from './world.js'
 
-/** The thread of the store: requests wait until it takes them, all at once, and so do its answers. */
+/** The thread of the store. Requests wait until it takes all of them at once, and answers are delivered together. */
 export function storeClient(
   world: World,
   life: Life,
@@ -102,7 +102,7 @@ export function spool(world: World, life: Life, files: Files): Spool {
   }
 }
 
-/** What must not be deleted; nothing that the catalogue ever named may be set aside. */
+/** A quarantine that reports directories which the catalogue once named: they must not be moved there. */
 export function quarantine(
   world: World,
   life: Life,
@@ -120,22 +120,22 @@ export function quarantine(
   }
 }
 
-/** An operation that worked. */
+/** An operation that the engine applied. */
 export interface Applied {
   readonly uid: number
   readonly kind: Operation['kind']
 }
 
-/** What engines have written, which outlives them. */
+/** The files of the engine, which survive a process. */
 export interface EngineFiles {
   readonly indexes: Map<string, FakeIndex>
-  /** Index id → what was applied to it, in order; kept when it is dropped. */
+  /** Index id → the operations applied to it, in order, also after it was dropped. */
   readonly applied: Map<string, Applied[]>
   /** Tasks in a batch that was made to fail. */
   readonly failed: Set<number>
 }
 
-/** An engine that takes its time, and fails where chance says so. @param isWell whether it fails at all */
+/** An engine that answers after random delays. @param isWell false: it fails at random */
 export function engine(
   world: World,
   life: Life,

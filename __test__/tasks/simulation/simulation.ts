@@ -9,20 +9,20 @@ import { type Life, World } from './world.js'
 
 export interface SimulationReport {
   readonly seed: number
-  /** What must not have happened. */
+  /** Violations that were found. */
   readonly problems: readonly string[]
   readonly events: number
-  /** Of all events in their order: equal for equal seeds. */
+  /** Digest of all events in their order, the same for the same seed. */
   readonly digest: string
   readonly tasks: number
 }
 
 const WEBHOOK = '11111111-1111-4111-8111-111111111111'
 
-/** A settled queue does no more than this on its own, so beyond it something goes round in circles. */
+/** Most events without a request of a client; more of them mean a loop that never ends. */
 const STEPS_TO_REST_MAX = 20_000
 
-/** One run of the queue with all of its surroundings; what happens and when is up to the seed. */
+/** One run of the queue with simulated disk, engine, clients and webhook. The seed decides what happens and when. */
 export async function simulate(seed: number): Promise<SimulationReport> {
   const run = new Simulation(seed)
   try {
@@ -78,7 +78,7 @@ class Simulation {
     this.#isWell = true
     this.#disk.heal()
     await this.#rest()
-    // A last start finds nothing to mend, and leaves nothing behind.
+    // A last start must find nothing to recover and nothing to remove.
     this.#restart('a last start')
     await this.#rest()
     this.#oracle.conclude()
@@ -114,7 +114,7 @@ class Simulation {
     else this.#disk.fill()
   }
 
-  /** Until nothing happens any more. A store that has become read-only is started again. */
+  /** Runs until no event is left. If the store refuses writes, the process is restarted. */
   async #rest(): Promise<void> {
     for (let steps = 0; ; steps++) {
       if (steps > STEPS_TO_REST_MAX) {
@@ -202,7 +202,7 @@ class Simulation {
     void this.#listen(life, opened).catch(() => world.note('the webhook stops'))
   }
 
-  /** A webhook that is told of each batch, now and then in vain. */
+  /** A webhook that is told of each batch. Some deliveries fail. */
   async #listen(life: Process, { webhooks }: OpenedTasks): Promise<void> {
     let isWoken = false
     let wake: () => void = () => undefined

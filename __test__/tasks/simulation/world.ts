@@ -21,12 +21,12 @@ interface Timer {
 }
 
 /**
- * Everything that could happen next, and chance, which picks it. Nothing here is run by a real thread or
- * timer, so that a seed is a run.
+ * The events that could happen next, one of which is picked at random. No real thread or timer is used, so the same
+ * seed gives the same run.
  */
 export class World {
   readonly random: () => number
-  /** What went wrong that must not. */
+  /** Violations that were found. */
   readonly problems: string[] = []
   #steps: Step[] = []
   #timers: Timer[] = []
@@ -64,22 +64,22 @@ export class World {
     this.problems.push(what)
   }
 
-  /** How many events there were, and a digest of all of them in their order. */
+  /** Number of events, and a digest of all of them in their order. */
   summary(): { readonly events: number; readonly digest: string } {
     return { events: this.#happened, digest: this.#trace.copy().digest('hex') }
   }
 
-  /** Makes `run` one of the things that can happen next in that life. */
+  /** Adds `run` to the events that can happen next in that process. */
   later(life: Life, name: string, run: () => void): void {
     if (!life.isOver) this.#steps.push({ life, name, run })
   }
 
-  /** Resolves when chance picks it; never if the life ends before. */
+  /** Resolves when the event is picked; never if the process ends before. */
   point(life: Life, name: string): Promise<void> {
     return new Promise((resolve) => this.later(life, name, resolve))
   }
 
-  /** Lets one thing happen; false if nothing can without time passing. */
+  /** Runs one event; false if there is none before the next timer. */
   async step(): Promise<boolean> {
     if (this.#steps.length === 0) return false
     const [step] = this.#steps.splice(this.below(this.#steps.length), 1)
@@ -104,12 +104,12 @@ export class World {
     return true
   }
 
-  /** Runs what follows by itself from what has happened: promises, never timers or threads. */
+  /** Waits until all promises that can resolve have done so. */
   settle(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Ends a life: nothing of it happens any more. */
+  /** Ends a process and drops its events. */
   end(life: Life): void {
     life.isOver = true
     this.#steps = this.#steps.filter((step) => step.life !== life)
@@ -133,7 +133,7 @@ export class World {
     }
   }
 
-  /** Each look at the clock takes a microsecond. */
+  /** The time, which moves on by a microsecond with each call. */
   now(): Micros {
     this.#elapsedMs += 0.001
     return 1_750_000_000_000_000 + Math.round((this.#elapsedMs - this.#setBackMs) * 1000)

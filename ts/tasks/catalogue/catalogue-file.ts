@@ -1,6 +1,6 @@
 /**
- * Which indexes are there, if the task store is gone? A file beside their directories says, written whenever an index
- * comes, goes or changes its name. The task store decides; this file is only read to rebuild one.
+ * Which indexes exist, if the task store is lost? A file beside their directories lists them. It is written whenever an
+ * index is created, deleted or renamed, and read only to rebuild a task store; in all other cases the store decides.
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
 
 /** Keeps the file in step with the catalogue. */
 export interface CatalogueFile {
-  /** Writes the file unless it says the same. */
+  /** Writes the file unless its content would be the same. */
   update(rows: readonly NamedIndex[]): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export function catalogueFile(directory: string): CatalogueFile {
       // A file that cannot be read is written anew.
       written ??= await readFile(path, 'utf8').catch(() => '')
       if (text === written) return
-      // If this fails half-way, the file may say either.
+      // A write that fails leaves the old or the new content, so the next update writes in any case.
       written = ''
       await replace(path, text)
       written = text
@@ -56,7 +56,7 @@ async function replace(path: string, text: string): Promise<void> {
 }
 
 /**
- * What the file says; null if there is none, or its checksum does not match.
+ * The indexes that the file lists; null without a file, or if its checksum does not match.
  * @throws Error of the system if the file is there and cannot be read
  */
 export async function readCatalogueFile(directory: string): Promise<readonly NamedIndex[] | null> {
@@ -73,7 +73,7 @@ export async function readCatalogueFile(directory: string): Promise<readonly Nam
   }
 }
 
-/** Writes the names of the indexes down outside the store. If that fails, the next change or start does it. */
+/** Brings the file in step with the catalogue, and logs a failure. The next change or start tries again. */
 export async function noteNames(
   catalogue: Catalogue,
   {

@@ -2,7 +2,9 @@ import type { CatalogueRow } from '../store/records.js'
 import type { IndexEntry } from '../tasks.js'
 import { formatDate, type Micros } from '../time.js'
 
-/** The indexes, mirrored in memory because every search asks for one. Few rows, unlike tasks. */
+/**
+ * A copy of the store's catalogue in memory, since every search looks up an index. It has few rows, unlike the tasks.
+ */
 export class Catalogue {
   readonly #rows = new Map<string, CatalogueRow>()
   readonly #entries = new Map<string, IndexEntry>()
@@ -11,7 +13,7 @@ export class Catalogue {
     this.apply([], rows)
   }
 
-  /** Takes over what the store has just written. */
+  /** Applies a change that the store has written. */
   apply(removed: readonly string[], written: readonly CatalogueRow[]): void {
     for (const uid of removed) {
       this.#rows.delete(uid)

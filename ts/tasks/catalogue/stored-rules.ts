@@ -1,10 +1,10 @@
 import { changedRules, type Rule, type RulePatch, type Rules } from '../../rules/index.js'
 import type { StoreClient } from '../store/store-client.js'
 
-/** Under this name the rules are kept among the instance's values. */
+/** Name of the rules among the values of the instance. */
 export const RULES_STORED_AS = 'dynamicSearchRules'
 
-/** The dynamic search rules, mirrored in memory because every search asks for them. Written by tasks alone. */
+/** The dynamic search rules, with a copy in memory, since every search reads them. Only tasks change them. */
 export class StoredRules {
   readonly #store: StoreClient
   #rules: Rules
@@ -27,7 +27,7 @@ export class StoredRules {
   }
 
   /**
-   * Changes a rule or makes it; durable once it resolves, and the same if it is done again.
+   * Changes a rule or makes it. The change is durable once the promise resolves, and idempotent.
    * @param patch null removes the rule @param at RFC 3339
    */
   change(uid: string, patch: RulePatch | null, at: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** What is carrying out a batch given, and what does it give back? */
+/** What does carrying out a batch get, and what does it return? */
 import type { Embedders } from '../../embedders/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
@@ -17,7 +17,7 @@ import type { WriteDump } from './dump-source.js'
 import type { ExportIndex } from './export.js'
 import type { StepProgress } from './step-progress.js'
 
-/** Where our own faults are told. */
+/** The log of the instance. */
 export interface TaskLog {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void
@@ -25,7 +25,7 @@ export interface TaskLog {
   error(facts: object, message: string): void
 }
 
-/** What carrying out a batch needs of the instance. */
+/** The parts of the instance that carrying out a batch uses. */
 export interface BatchContext {
   readonly engine: Engine
   readonly store: StoreClient
@@ -39,29 +39,29 @@ export interface BatchContext {
   readonly embedders: Embedders
   readonly settingsThread: SettingsThread
   readonly runScript: RunScript
-  /** The names of the indexes outside the store, for when it is lost. */
+  /** The list of indexes outside the store, from which a lost store is rebuilt. */
   readonly names: CatalogueFile
 }
 
-/** One batch on its way. */
+/** The batch being carried out. */
 export interface Run {
   readonly batchUid: number
   readonly startedAt: Micros
   /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
   readonly signal: AbortSignal
-  /** Says what is being done now, for progress and trace. @param progress absent: as batches usually go */
+  /** Enters a step, for progress and trace. @param progress absent: that of a usual step of this name */
   step(name: string, progress?: StepProgress): void
-  /** How far the step has come, for progress. @param unit such as `document` */
+  /** Sets the progress within the step. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
-  /** Says that a commit of an index failed, which a failing disk may have kept all the same. */
+  /** Notes a failed commit of an index, which a failing disk may have stored although it reported an error. */
   commitFailed(index: string): void
-  /** Takes over how far the step has come, asked when a client wants to see progress. */
+  /** Takes the progress within the step from `inner`, which is asked whenever a client reads the progress. */
   follow(inner: () => Promise<readonly Step[] | null>): void
-  /** What embedders were asked for it. */
+  /** Counts requests to embedders. */
   readonly requests: EmbedderCounts
-  /** Resolves once no prepared batch of an interrupted run is left on that index. */
+  /** Resolves once the preparations that interrupted batches left on this index are undone. */
   released(index: string): Promise<void>
-  /** Hands over an interrupted preparation that has to be undone. */
+  /** Hands over the undoing of an interrupted preparation, which the batch does not wait for. */
   leave(index: string, release: Promise<void>): void
 }
 
@@ -88,6 +88,6 @@ export interface Effects {
   readonly removed: readonly string[]
   readonly relabels: readonly Relabel[]
   readonly deletedTasks: readonly number[]
-  /** Engine directories that nothing refers to once the effects are recorded. */
+  /** Directories of indexes that can be removed once the effects are recorded. */
   readonly dropped: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** Documents, deletions and settings of one index as one commit. */
+/** Which operations are the tasks of a batch for the engine, and how did each task end? */
 
 import { randomUUID } from 'node:crypto'
 import type { BatchReport, Operation } from '../../engine/index.js'
@@ -31,14 +31,15 @@ export async function changeIndex(
   const row = catalogue.row(uid)
   const plan = await planOf(tasks, row, run, context)
   if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
-  // In the name of a task that asks for the index: one before it may have failed for want of it.
+  // The creation counts as done by a task that may create the index, since tasks before it have failed without the
+  // index.
   const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
   const creation: Operation = { taskUid: asking, kind: 'primaryKey', primaryKey: null }
   const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
   let id = row?.id ?? randomUUID()
   const dropped: string[] = []
 
-  // Tasks that are left out get no outcome: they wait for the next batch.
+  // Tasks without an operation and without an outcome wait for the next batch.
   const undecided = new Set(plan.operations.map(({ taskUid }) => taskUid))
   const running = tasks.filter((task) => undecided.has(task.row.uid))
   let report: BatchReport | null = null
@@ -53,7 +54,7 @@ export async function changeIndex(
     ]
   } catch (error) {
     if (error instanceof Interrupted) {
-      // Nothing refers to the directory of an index that never came into being.
+      // The index is not in the catalogue, so its directory can be removed.
       if (row === null)
         run.leave(
           id,
@@ -63,7 +64,7 @@ export async function changeIndex(
     }
     const body = failureBody(error, log, run.batchUid)
     outcomes = [...outcomes, ...[...running, ...plan.overtaken].map((task) => failed(task, body))]
-    // An index asked for by a task that fails comes into being all the same, empty.
+    // A task that may create the index does so even if it fails: the index is then empty.
     if (row === null) report = await createdEmpty()
   }
   outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
@@ -82,7 +83,8 @@ export async function changeIndex(
   return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey, updatedAt, lastBatch }] })
 
   async function createdEmpty(): Promise<BatchReport | null> {
-    // In a directory of its own: a failing disk may have left the failed commit, which has the same uid, in the other.
+    // A new directory, since a failing disk may have stored the failed commit, which has the same uid, in the first
+    // one.
     dropped.push(id)
     id = randomUUID()
     await announce(id, context)
@@ -96,15 +98,15 @@ export async function changeIndex(
   }
 }
 
-/** Whether a task brings its index into being if there is none. */
+/** Whether a task creates its index if it does not exist. */
 export function mayCreate({ content }: PendingTask): boolean {
   return (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex
 }
 
-/** What of a batch the engine has to do, and what is settled without it. The rest of it has to wait. */
+/** What the engine does for a batch, and which tasks end without it. Other tasks of the batch wait for the next one. */
 interface Plan {
   readonly operations: readonly Operation[]
-  /** Tasks that failed, whatever the engine does. */
+  /** Tasks that have failed before the engine is called. */
   readonly decided: readonly Outcome[]
   /** Additions in front of a deletion of all documents: they succeed or fail with the commit that deletes them. */
   readonly overtaken: readonly PendingTask[]
@@ -189,9 +191,10 @@ async function planOf(
   }
   return plan(tasks.length)
 
-  /** @param end position of the first task that has to wait */
+  /** @param end position of the first task that waits for the next batch */
   function plan(end: number): Plan {
-    // Additions are carried out if the deletion behind them has to wait: it may be canceled until then.
+    // If the deletion of all documents waits for the next batch, it may still be canceled, so additions before it
+    // count.
     if (lastClear >= end) overtaken.clear()
     const uids = new Set([...overtaken].map(({ row: { uid } }) => uid))
     return {
@@ -203,7 +206,7 @@ async function planOf(
   }
 }
 
-/** As counted when they arrived. */
+/** Number of documents that was counted when the upload arrived. */
 function receivedDocuments({ row }: PendingTask): number {
   const received = parsedDetails(row.details)?.receivedDocuments
   return typeof received === 'number' ? received : 0

@@ -1,9 +1,9 @@
-/** One commit of the engine, given up if the batch is interrupted. */
+/** Prepares, embeds and commits one batch of an index; an interruption ends each of these. */
 import type { BatchReport, Operation, Prepared, VectorPage } from '../../engine/index.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { vectorsFor } from './embedding.js'
 
-/** Says that a directory is about to be made: without that, what a crash leaves of it is set aside, not removed. */
+/** Notes that a directory is about to be made, so that a start after a crash may remove it. */
 export async function announce(id: string, { store, log }: BatchContext): Promise<void> {
   try {
     await store.call('announce', [id])
@@ -12,7 +12,10 @@ export async function announce(id: string, { store, log }: BatchContext): Promis
   }
 }
 
-/** One commit of the engine, given up if the run is interrupted before it begins. */
+/**
+ * Commits operations to an index.
+ * @throws Interrupted if the batch was interrupted before the commit was durable
+ */
 export async function commitOf(
   id: string,
   indexUid: string,
@@ -29,14 +32,13 @@ export async function commitOf(
   if (run.signal.aborted) return giveUp()
   run.step('committing')
   run.follow(() => engine.progress(id))
-  // The engine stops a commit that is not yet past the point of no return; then it fails.
-  // The commit under way tells how it ended, whether the request to stop reached it or not.
+  // The engine gives up a commit that is not yet durable, which then rejects. One that is durable resolves as usual.
   const stop = () => void engine.abandon(prepared).catch(() => undefined)
   run.signal.addEventListener('abort', stop, { once: true })
   try {
     return await engine.commit(prepared, vectors)
   } catch (error) {
-    // The directory of an index that never came into being goes as a whole.
+    // If the index is not in the catalogue yet, its whole directory is removed, and no commit has to be taken back.
     if (catalogue.row(indexUid)?.id === id) run.commitFailed(id)
     throw run.signal.aborted ? new Interrupted() : error
   } finally {
@@ -56,7 +58,7 @@ export async function commitOf(
   }
 
   function giveUp(): never {
-    // A preparation that failed, of its interruption or otherwise, has left nothing.
+    // Only a preparation that succeeds has to be abandoned; the engine undoes one that fails.
     const undone = preparing.then(
       (left: Prepared) => engine.abandon(left),
       () => undefined,
@@ -75,7 +77,7 @@ export async function commitOf(
     try {
       const done = await Promise.race([work.then((value) => ({ value })), interrupted])
       if (done === null) {
-        // The interruption is the outcome; `giveUp` waits for the work itself.
+        // The batch ends as interrupted, so a later rejection of `work` is of no interest; `giveUp` waits for its end.
         work.catch(() => undefined)
         return giveUp()
       }

@@ -11,7 +11,7 @@ export async function compactIndex(
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
-  // Segments are merged as they are written, so there is nothing to reclaim; the sizes say so.
+  // Segments are merged as they are written, so nothing is reclaimed and both sizes are the same.
   const size = humanSize((await engine.stats(row.id)).indexSize)
   return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
 }

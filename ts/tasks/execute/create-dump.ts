@@ -1,11 +1,11 @@
-/** An instance becomes one file. */
+/** A dump is written. */
 import { ApiError } from '../../errors/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { dumpSource } from './dump.js'
 import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
-/** Writes a dump of everything there is. */
+/** Writes a dump of the whole instance. */
 export async function createDump(
   task: PendingTask,
   strategy: string,

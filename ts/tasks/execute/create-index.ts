@@ -1,4 +1,4 @@
-/** An index comes into being. */
+/** An index is created. */
 
 import { randomUUID } from 'node:crypto'
 import type { PendingTask } from '../store/records.js'

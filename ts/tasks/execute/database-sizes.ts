@@ -5,17 +5,20 @@ import { humanSize } from '../listing/sizes.js'
 /** Part of an index → its bytes on disk. */
 type Sizes = Readonly<Record<string, number>>
 
-/** Here is an index that a batch has changed, how much did its parts on disk grow? */
+/** By how much did a batch change the sizes of an index on disk? */
 export class DatabaseSizes {
   readonly #engine: Engine
-  /** Index id → its sizes after the last batch, so that each batch asks once. */
+  /** Index id → its sizes after its last batch, so that each batch asks the engine once. */
   readonly #known = new Map<string, Sizes>()
 
   constructor(engine: Engine) {
     this.#engine = engine
   }
 
-  /** Looks at an index before a batch, unless it is known. @param id null: there is none yet */
+  /**
+   * Sizes of an index before a batch, from the cache if they are there.
+   * @param id null: the index does not exist yet
+   */
   async before(id: string | null): Promise<Sizes> {
     if (id === null) return {}
     return this.#known.get(id) ?? (await this.#measured(id)) ?? {}
@@ -34,7 +37,7 @@ export class DatabaseSizes {
     )
   }
 
-  /** Null if the engine cannot say: a batch does not fail for that. */
+  /** null if the engine fails to tell them, which does not fail the batch. */
   async #measured(id: string): Promise<Sizes | null> {
     try {
       const { rawDocumentDbSize, indexSize } = await this.#engine.sizes(id)
@@ -45,7 +48,7 @@ export class DatabaseSizes {
       if (this.#known.size > DATABASE_SIZES_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
       return sizes
     } catch {
-      // The sizes are a detail of the batch, and an index that is damaged fails where it is read.
+      // Sizes are only shown. The damage of an index is reported where its documents are read.
       this.#known.delete(id)
       return null
     }

@@ -1,4 +1,4 @@
-/** An index goes, with what waited for it. */
+/** An index is deleted, and the tasks before the deletion in its batch succeed without effect. */
 import type { Counters } from '../listing/details.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import type { BatchContext, Run } from './batch-context.js'
@@ -24,7 +24,7 @@ export async function deleteIndex(
     dropped: row === null ? [] : [row.id],
   })
 
-  /** What cannot be counted can be deleted all the same. */
+  /** 0 for an index whose documents cannot be counted, since a damaged index can be deleted too. */
   async function documentsIn({ id }: CatalogueRow): Promise<number> {
     try {
       return (await engine.stats(id)).numberOfDocuments
@@ -35,7 +35,7 @@ export async function deleteIndex(
   }
 }
 
-/** What a task of a deleted index counted; only the deletion itself removed something. */
+/** Counters of a task in a batch that deletes the index: only the deletion itself counts documents. */
 function swallowed({ content }: PendingTask, present: number): Counters {
   switch (content.kind) {
     case 'indexDeletion':

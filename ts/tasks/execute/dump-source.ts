@@ -1,4 +1,4 @@
-/** What a dump is made of. */
+/** What does a dump consist of? */
 import type { Engine } from '../../engine/index.js'
 import type { Rule } from '../../rules/index.js'
 import type { StoredWebhook } from '../store/stored-webhook.js'
@@ -11,7 +11,7 @@ export interface DumpedTask {
   readonly task: Task
   /** Second name under which a finished rename is listed. */
   readonly newIndexUid: string | null
-  /** What it was to do; null once it has ended. */
+  /** Content of a task that waits; null once it has ended. */
   readonly content: TaskContent | null
 }
 
@@ -24,8 +24,8 @@ export interface DumpedBatch {
 }
 
 /**
- * Everything of an instance, as it was when the dump began: while a batch runs nothing changes but keys,
- * features and the like, and tasks that arrive later are left out.
+ * The instance as it was when the dump began. While its batch runs, no other task changes anything, and tasks that
+ * arrive are left out; keys, webhooks and features may change.
  */
 export interface DumpSource {
   readonly engine: Engine
@@ -37,7 +37,7 @@ export interface DumpSource {
   /** As `InstanceStore.value`. */
   value(name: string): Promise<unknown>
   webhooks(): Promise<readonly StoredWebhook[]>
-  /** Number of tasks, about. */
+  /** Number of tasks when the dump began. */
   readonly taskCount: number
   /** All tasks, ascending by uid. */
   tasks(): AsyncIterable<DumpedTask>
@@ -46,11 +46,11 @@ export interface DumpSource {
   documents(upload: Extract<TaskContent, { readonly kind: 'documents' }>): AsyncIterable<string>
   /** Aborted when the task was canceled. */
   readonly signal: AbortSignal
-  /** Says what is being done now. */
+  /** Enters a step. */
   step(name: string, place: StepProgress): void
-  /** How far the step has come. @param unit such as `document` */
+  /** Sets the progress within the step. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
-  /** Says that an index is not in the dump. @param damage why */
+  /** Reports an index that is not in the dump. @param damage why */
   leaveOut(index: IndexEntry, damage: string): void
 }
 

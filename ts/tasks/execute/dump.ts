@@ -10,7 +10,7 @@ import type { DumpedBatch, DumpSource } from './dump-source.js'
 /** Tasks and batches read at a time. */
 const PAGE_ROWS = 200
 
-/** What the batch `run` finds, seen as if the dump itself had ended well. */
+/** The instance as the batch `run` of a dump reads it; the task of the dump itself is shown as succeeded. */
 export async function dumpSource(
   strategy: string,
   run: Run,

@@ -17,7 +17,7 @@ export async function editIndex(task: PendingTask, run: Run, context: BatchConte
     if (signal.aborted) throw new Interrupted()
   }
   const edit = contentOf(task, 'edit')
-  // What has been committed stays so, whether its upload can be removed or not; the next start removes it otherwise.
+  // A file that cannot be removed does not undo the commit; the next start removes it.
   const remove = async (path: string): Promise<void> => {
     await spool.remove(path).catch((error: unknown) => {
       log.warn({ err: error, path }, 'the documents that a function has changed could not be removed')

@@ -12,12 +12,12 @@ import type { TaskContent } from '../task.js'
 
 /** Documents that are read, edited and written at a time. */
 const PAGE_DOCUMENTS = 1_000
-/** How long a script may take over all documents of its task. */
+/** Longest time that a script may take for all documents of its task. */
 const TASK_MS_MAX = 300_000
 
 type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
 
-/** What an edit needs of the instance and of its batch. */
+/** The parts of the instance and of its batch that an edit uses. */
 export interface EditContext {
   readonly engine: Engine
   readonly slot: Spool['slot']
@@ -26,15 +26,15 @@ export interface EditContext {
   readonly runScript: RunScript
   /** Aborted when the task was canceled or the process is about to stop: the function ends then. */
   readonly signal: AbortSignal
-  /** Throws when the task is to be interrupted; asked between pages, and when a function failed. */
+  /** Throws `Interrupted` if the batch is interrupted. Called between pages, and after a failure of the function. */
   readonly checkpoint: () => void
-  /** How far it has come. */
+  /** Sets the progress within the step. */
   count(unit: string, finished: number, total: number): void
 }
 
 /**
- * Runs the script of an edit over the documents as they are now. What changed lies in a file of the spool,
- * which nothing refers to but the operation: it is the caller's to remove once that is committed.
+ * Runs the script of an edit over the stored documents. Changed documents are written to a file of the spool, which the
+ * caller removes once the operation is committed.
  * @throws ApiError `edit_documents_by_function_error`, `invalid_document_filter`
  */
 export async function editDocuments(
@@ -70,7 +70,7 @@ export async function editDocuments(
   } catch (error) {
     await file.close()
     await remove(path)
-    // A function that was stopped has failed of that, which is no fault of its own.
+    // An interruption makes the function fail; that is not reported as an error of the function.
     checkpoint()
     throw error
   }
@@ -90,13 +90,13 @@ function listing(indexUid: string, filter: unknown, offset: number): Uint8Array 
     ids: null,
     filter: filter as FilterValue | null,
     sort: null,
-    // The route has already refused what needs a feature that is off.
+    // The route has refused filters that need a feature which is off.
     features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
   }
   return encodeRequest(request)
 }
 
-/** `total` stands last in a listing: reading it there spares parsing the documents. */
+/** `total` is the last member of a listing, so it can be read without parsing the documents. */
 function totalOf(listed: Uint8Array): number {
   const end = Buffer.from(listed.subarray(-64)).toString()
   const digits = /"total":(\d+)\}$/.exec(end)?.[1]

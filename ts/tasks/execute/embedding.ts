@@ -1,4 +1,4 @@
-/** Here is a prepared batch: which vectors does it need, and who makes them? */
+/** Which vectors does a prepared batch lack? Asks the embedders for them. */
 import { type Embedders, embeddingError } from '../../embedders/index.js'
 import {
   type Engine,
@@ -14,13 +14,13 @@ export interface EmbeddingRun {
   readonly embedders: Embedders
   readonly signal: AbortSignal
   readonly counts: EmbedderCounts
-  /** How far it has come. */
+  /** Sets the progress within the step. */
   count(unit: string, finished: number, total: number): void
 }
 
 /**
- * The vectors of all work of a batch.
- * @throws ApiError of whoever makes them; whatever aborts the signal rejects too
+ * The vectors that documents of the batch lack.
+ * @throws ApiError of an embedder; rejects too when the signal is aborted
  */
 export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
   const { engine, embedders, signal, counts, count } = run

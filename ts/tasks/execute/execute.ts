@@ -1,4 +1,4 @@
-/** Here is a batch: carry it out. */
+/** Which function carries out a batch? */
 import type { PickedBatch } from '../batching.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, type Effects, Interrupted, type Run } from './batch-context.js'
@@ -16,8 +16,7 @@ import { swapIndexes } from './swap-indexes.js'
 import { updateIndex } from './update-index.js'
 
 /**
- * Carries out a batch up to and including its engine commit.
- * Failures of tasks are outcomes.
+ * Carries out a batch up to and including its engine commit. A failure is the outcome of its tasks.
  * @throws Interrupted if `run.signal` fired before the commit was durable
  */
 export async function execute(

@@ -3,7 +3,7 @@ import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { exportedIndexes } from './export.js'
 import { contentOf, damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
-/** Copies indexes one after another. What was sent before a failure stays where it is. */
+/** Copies indexes one after another. A failure does not undo what was sent before. */
 export async function exportIndexes(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
   const { engine, catalogue, exportIndex, log } = context
   const content = contentOf(task, 'export')

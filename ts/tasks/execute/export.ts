@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/index.js'
 import type { CatalogueRow } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 
-/** One index on its way to another instance. */
+/** An index to be copied to another instance. */
 export interface IndexExport {
   readonly index: CatalogueRow
   /** As in a request for documents; null: all of them. */
@@ -11,7 +11,7 @@ export interface IndexExport {
   readonly overrideSettings: boolean
 }
 
-/** Where to, and how. */
+/** The instance that an index is copied to, and how. */
 export interface ExportTarget {
   /** Base URL of the other instance. */
   readonly url: string
@@ -30,7 +30,7 @@ export type ExportIndex = (engine: Engine, work: IndexExport, target: ExportTarg
 
 type Export = Extract<TaskContent, { readonly kind: 'export' }>
 
-/** What is exported: each index goes by the first pattern that names it, in order of the patterns. */
+/** The indexes that a task exports. The first pattern that matches an index, in ascending order, decides how. */
 export function exportedIndexes({ indexes }: Export, rows: readonly CatalogueRow[]): readonly IndexExport[] {
   const patterns = indexes.toSorted((a, b) => (a.pattern < b.pattern ? -1 : 1))
   return rows

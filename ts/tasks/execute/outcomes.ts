@@ -1,4 +1,4 @@
-/** How did a task end, and what does the store have to write of it? */
+/** Makes the outcomes of tasks and the effects of batches. */
 import type { BatchReport } from '../../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../../errors/index.js'
 import type { Counters } from '../listing/details.js'
@@ -7,7 +7,7 @@ import type { PendingTask } from '../store/records.js'
 import type { Micros } from '../time.js'
 import type { Effects, Outcome, TaskLog } from './batch-context.js'
 
-/** What a batch did; it ends when this is known unless something of it carries the date already. */
+/** The effects of a batch. `finishedAt` null: the batch ends when its effects are known. */
 export type Unfinished = Omit<Effects, 'finishedAt'> & { readonly finishedAt: Micros | null }
 
 export const effects = (some: Partial<Effects>): Unfinished => ({
@@ -58,7 +58,9 @@ export async function refuse(
   return effects({ outcomes: tasks.map((task) => failed(task, error)) })
 }
 
-/** What a task shows for a failure: mistakes as they are, a full disk as such, the rest as `internal`. */
+/**
+ * The error that a task shows: that of an `ApiError`, `no_space_left_on_device` for a full disk, or else `internal`.
+ */
 export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {
   if (isDiskFull(error)) {
     log.error({ err: error, batchUid }, 'no space left on the device')
@@ -100,6 +102,6 @@ export function contentOf<K extends PendingTask['content']['kind']>(
   return task.content as Extract<PendingTask['content'], { kind: K }>
 }
 
-/** Index uid → what is wrong with it, for indexes that a task left out. */
+/** @param leftOut uid of an index → its damage */
 export const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
   leftOut.size === 0 ? {} : { damagedIndexes: Object.fromEntries(leftOut) }

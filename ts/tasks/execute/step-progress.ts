@@ -1,4 +1,4 @@
 import type { Step } from '../../engine/index.js'
 
-/** How far along: so many of so many. */
+/** Progress of a step: `finished` of `total`. */
 export type StepProgress = Pick<Step, 'finished' | 'total'>

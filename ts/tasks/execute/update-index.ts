@@ -1,4 +1,4 @@
-/** An index gets another primary key or name. */
+/** An index gets another primary key or another name. */
 import type { BatchReport } from '../../engine/index.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import type { Micros } from '../time.js'
@@ -35,9 +35,9 @@ export async function updateIndex(task: PendingTask, run: Run, context: BatchCon
 }
 
 /**
- * What an index update comes to once its commit is made: its outcome, its row, its new name.
+ * The effects of an index update whose commit is made.
  * @param row as it was before
- * @param report null: there was nothing to commit
+ * @param report null: only the name changes, which needs no commit
  */
 export function updatedIndex(
   task: PendingTask,

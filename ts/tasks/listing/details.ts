@@ -4,7 +4,7 @@ import { humanSize } from './sizes.js'
 
 export type Details = Readonly<Record<string, unknown>>
 
-/** What a task counted while it ran; which of it is shown depends on the type. */
+/** Counters of a task that ran. Its type decides which of them it shows. */
 export interface Counters {
   readonly indexedDocuments?: number
   readonly editedDocuments?: number
@@ -17,7 +17,7 @@ export interface Counters {
   readonly updatedRules?: number
   /** By index uid. */
   readonly indexes?: Readonly<Record<string, object>>
-  /** Indexes left out by uid, with what is wrong with them. */
+  /** Uid of an index that was left out → its damage. */
   readonly damagedIndexes?: Readonly<Record<string, string>>
 }
 
@@ -87,7 +87,7 @@ const zeroes: Readonly<Record<string, Details>> = {
   documents: { indexedDocuments: 0 },
   deleteByIds: { deletedDocuments: 0 },
   deleteByFilter: { deletedDocuments: 0 },
-  // The other counter stays null here, as in the recorded answers.
+  // `deletedDocuments` stays null here. Source: recorded answers of the API.
   edit: { editedDocuments: 0 },
   clear: { deletedDocuments: 0 },
   indexDeletion: { deletedDocuments: 0 },
@@ -99,7 +99,7 @@ const zeroes: Readonly<Record<string, Details>> = {
 
 /**
  * `details` of a task that has ended.
- * @param before as shown until then
+ * @param before `details` until then
  * @param counters null if the task failed or was canceled
  */
 export function detailsAfter(

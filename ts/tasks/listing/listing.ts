@@ -17,7 +17,7 @@ import { type Micros, parseDate } from '../time.js'
 import { UidSet } from './uid-set.js'
 import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
 
-/** Uids from the first on and below the second. */
+/** Uids from `from` on and below `to`. */
 type Range = readonly [from: number, to: number]
 
 const everything: Range = [0, Number.POSITIVE_INFINITY]
@@ -28,16 +28,16 @@ interface Dates {
   readonly before: string | null | undefined
 }
 
-/** Whether a listing has no limits on indexes: null, or a pattern that admits all of them. */
+/** Whether patterns of visible indexes admit all of them; null admits all. */
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
   visible === null || visible === undefined || visible.includes('*')
 
 /**
- * Here is a filter, which tasks or batches match it?
+ * Which tasks or batches match a filter?
  *
- * Every filter is a set of uids that is kept (see `UidSets`), or a range of them; a listing takes what
- * they have in common, counts it, and reads the rows of one page. Dates rise with the uids: tasks arrive
- * in their order, batches run in theirs.
+ * Each filter is a stored set of uids (see `UidSets`) or a range of them. A listing intersects these, counts the
+ * result, and reads the rows of one page. Dates rise with uids, since tasks arrive and batches run in the order of
+ * their uids.
  */
 export class Listing {
   readonly #sql: Sql
@@ -75,7 +75,7 @@ export class Listing {
     return (common([found, visible]) ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
   }
 
-  /** Whatever may see them, and whenever they arrived; null: all tasks. */
+  /** Tasks that match, not regarding dates of arrival and visible indexes; null: all tasks. */
   #matching(filter: TaskFilter): UidSet | null {
     return common([
       filter.uids &&
@@ -90,7 +90,7 @@ export class Listing {
     ])
   }
 
-  /** Those of a few tasks whose index the patterns allow: a key may see more indexes than there are tasks here. */
+  /** Tasks of `found` whose index the patterns admit. Looked up by task, since a key may see many more indexes. */
   #visibleAmong(found: UidSet, patterns: readonly string[] | null | undefined): UidSet {
     if (patterns === null || patterns === undefined || seesAll(patterns)) return found
     const columns = 'uid, index_uid'
@@ -110,7 +110,7 @@ export class Listing {
     return { ...this.#page('batches', batchColumns, matching, paging), total: matching.size }
   }
 
-  /** Each filter about tasks is met by a batch in which any task meets it. */
+  /** A batch matches a filter of tasks if any of its tasks does. */
   #matchingBatches(filter: TaskFilter): UidSet {
     const { indexUids, canceledBy } = filter
     const found = common([
@@ -140,7 +140,7 @@ export class Listing {
     return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
   }
 
-  /** A page that ends early where its rows have too many bytes, and the row behind it. */
+  /** The rows of a page, which ends early if its rows have too many bytes, and the first row of the next page. */
   #page(
     table: 'tasks' | 'batches',
     columns: string,
@@ -153,7 +153,7 @@ export class Listing {
     return { rows: this.#rows(table, columns, uids.slice(0, shown + 1)), shown }
   }
 
-  /** How many of these rows fit into a page by their details; one does in any case. */
+  /** How many of these rows fit into a page by the bytes of their details, at least one. */
   #fitting(table: 'tasks' | 'batches', uids: readonly number[]): number {
     const large = this.#sql.all(
       `SELECT uid, octet_length(details) AS bytes FROM ${table}
@@ -179,7 +179,7 @@ export class Listing {
     return UidSet.of(this.#sql.uids(sql, [JSON.stringify(values)]))
   }
 
-  /** Index names allowed by patterns (`boats`, `boats_*`); tasks without an index are never allowed. */
+  /** Uids of indexes that patterns (`boats`, `boats_*`) admit. Tasks without an index are not among them. */
   #visible(kind: SetKind, patterns: readonly string[] | null | undefined): UidSet | null {
     if (seesAll(patterns)) return null
     const names = (patterns ?? []).filter((pattern) => !pattern.endsWith('*'))
@@ -192,7 +192,7 @@ export class Listing {
     return visible
   }
 
-  /** Swaps of the wanted indexes: they count towards the total of a listing that does not show them. */
+  /** Number of swaps of these indexes: the API counts them in the total of a listing without showing them. */
   #swapsOf(filter: TaskFilter): number {
     const { indexUids } = filter
     if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
@@ -203,7 +203,7 @@ export class Listing {
     return swaps.size === 0 ? 0 : swaps.intersect(this.match({ ...filter, indexUids: null })).size
   }
 
-  /** Tasks that ran between these dates, null if none is given. */
+  /** Tasks that ran between the dates of the filter; null if it has none. */
   #ran(filter: TaskFilter): UidSet | null {
     if (!hasRunDates(filter)) return null
     const [from, to] = this.#ranBatches(filter)
@@ -224,12 +224,12 @@ export class Listing {
     return [Math.max(a, c), Math.min(b, d)]
   }
 
-  /** Tasks of the finished batches from one on and below another. */
+  /** Tasks of the finished batches in this range. */
   #ofBatchRange(from: number, to: number): UidSet {
     const first = this.#era('min(value)', '>=', from)
     const last = this.#era('max(value)', '<', to)
     if (first === null || last === null || first > last) return this.#tasksBetween(from, to)
-    // Whole eras come as sets; what is cut off at either end has few tasks, or it would be an era of its own.
+    // Whole eras are read as sets. A part of an era at either end has at most `ERA_TASKS_MAX` tasks.
     const next = this.#sql.all('SELECT era FROM batches WHERE uid >= ? ORDER BY uid LIMIT 1', [finite(to)])[0]
     const isCut = next?.era === last
     const found = this.#sets.loadRange('era', first, isCut ? last : last + 1)
@@ -248,7 +248,7 @@ export class Listing {
   }
 
   #ofBatches(batches: readonly number[]): UidSet {
-    // The batch of a cancelation may have as many tasks as there are; it is then an era of its own.
+    // The batch of a cancelation may have all tasks of the store. A batch that large is an era of its own.
     const alone = this.#query(
       `SELECT uid FROM batches AS b WHERE uid IN (SELECT value FROM json_each(?)) AND era = uid
        AND (SELECT era FROM batches WHERE uid > b.uid ORDER BY uid LIMIT 1) IS NOT b.era`,
@@ -262,7 +262,7 @@ export class Listing {
     return found.unite(this.#sets.load('era', alone.uids()))
   }
 
-  /** A batch with tasks that were canceled has them all from one cancelation. */
+  /** Tasks canceled by these ones. All canceled tasks of a batch were canceled by the same task. */
   #canceledBy(uids: readonly number[]): UidSet {
     const batches = uids.flatMap((uid) =>
       this.#sql.all('SELECT batch_uid FROM tasks WHERE canceled_by = ? LIMIT 1', [uid]),
@@ -271,7 +271,7 @@ export class Listing {
     return members.intersect(this.#sets.load('status', ['canceled']))
   }
 
-  /** Batches whose oldest or newest task arrived between these dates, null if none is given. */
+  /** Batches whose oldest or newest task arrived between these dates; null if none is given. */
   #holdingArrivals({ after, before }: Dates): UidSet | null {
     if (!after && !before) return null
     const tasks = this.#between('tasks', 'enqueued_at', { after, before })
@@ -296,7 +296,7 @@ export class Listing {
     return found
   }
 
-  /** Spans of arrival around a bound where tasks may be deleted that a batch is still dated by. */
+  /** Spans of arrival of the tasks next to a bound. A batch may have its dates from deleted tasks between those. */
   #doubt(bound: number): Range {
     const uid = (sql: string) => orNull(number, this.#sql.all(sql, [finite(bound)])[0]?.uid)
     const last = uid('SELECT max(uid) AS uid FROM tasks WHERE uid < ?')
@@ -304,7 +304,7 @@ export class Listing {
     return [arrivalSpan(last ?? 0), next === null ? NO_SPAN : arrivalSpan(next)]
   }
 
-  /** Uids whose date in that column lies between two dates; no date is later than any. */
+  /** Uids whose date in that column lies between two dates. A row without a date counts as later than any. */
   #between(table: 'tasks' | 'batches', column: string, { after, before }: Dates): Range {
     if (!after && !before) return everything
     const from = after ? this.#first(table, column, (at) => at > parseDate(after).floor) : 0
@@ -314,7 +314,7 @@ export class Listing {
     return [from, to]
   }
 
-  /** The first uid whose date is late enough, or one behind the last; dates rise with the uids. */
+  /** The first uid whose date reaches a bound, or one above the last. Dates rise with uids. */
   #first(table: 'tasks' | 'batches', column: string, isReached: (at: Micros) => boolean): number {
     const last = orNull(number, this.#sql.all(`SELECT max(uid) AS uid FROM ${table}`, [])[0]?.uid)
     let [low, high] = [0, (last ?? -1) + 1]
@@ -331,7 +331,7 @@ export class Listing {
   }
 }
 
-/** What all of them have in common, null if there are none. */
+/** The intersection of these sets, null if none is given. */
 function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
   return sets.reduce<UidSet | null>(
     (found, set) => (set && found ? found.intersect(set) : (set ?? found)),
@@ -339,13 +339,13 @@ function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
   )
 }
 
-/** Index uids are ASCII, so everything that starts with a prefix sorts before the prefix and this. */
+/** Uids of indexes are ASCII below this, so those that start with a prefix sort before the prefix and this. */
 const LAST_TEXT = '\u007f'
 
-/** So few tasks are looked at one by one sooner than the sets of a dozen indexes are read. */
+/** Up to this many tasks, looking up their indexes is faster than reading the sets of a dozen indexes. */
 const LOOKED_AT_MAX = 500
 
-/** A number behind all spans of arrival. */
+/** A number above all spans of arrival. */
 const NO_SPAN = Number.MAX_SAFE_INTEGER
 
 /** SQLite has no infinity for integers. */

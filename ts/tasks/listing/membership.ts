@@ -7,15 +7,15 @@ import { CHUNK_UIDS, UidSet } from './uid-set.js'
 import { arrivalSpan, type SetKind, UidSets } from './uid-sets.js'
 
 /**
- * Neighbouring batches are one era until it has so many tasks: dates of running select whole eras, and look
- * into those at their bounds only.
+ * Most tasks of an era, which consists of consecutive batches. A filter by dates of running selects whole eras, and
+ * reads the tasks of single batches only at its bounds.
  */
 const ERA_TASKS_MAX = 2_048
 
-/** Of tasks that are in a batch. */
+/** Statuses of tasks that belong to a batch. */
 const begunStatuses = ['processing', 'succeeded', 'failed', 'canceled'] as const
 
-/** Uids under each property that a set is kept of. */
+/** Uids grouped by the set they belong to. */
 class Groups {
   readonly #groups = new Map<string, { kind: SetKind; value: string | number; uids: number[] }>()
 
@@ -81,7 +81,7 @@ export class Membership {
     if (indexUid !== null) this.#sets.add('index', indexUid, [uid])
   }
 
-  /** Tasks now have that status; none of them had ended. */
+  /** These tasks now have that status. They were enqueued or processing before. */
   moved(uids: readonly number[], status: TaskStatus): void {
     this.#sets.remove('status', 'enqueued', uids)
     this.#sets.remove('status', 'processing', uids)
@@ -92,7 +92,7 @@ export class Membership {
     this.#sets.add('renamed', newIndexUid, [uid])
   }
 
-  /** The era that a batch joins by ending with these tasks. */
+  /** Adds the tasks of a batch that ends to an era. @returns the era, named by the uid of its first batch */
   ended(batchUid: number, uids: readonly number[]): number {
     const row = this.#sql.all(
       'SELECT era FROM batches WHERE era IS NOT NULL ORDER BY uid DESC LIMIT 1',
@@ -105,12 +105,12 @@ export class Membership {
     return era
   }
 
-  /** A batch has begun, of which there was nothing before. */
+  /** A batch has begun and is in no set yet. */
   begun(batchUid: number): void {
     this.#batches(JSON.stringify([batchUid])).addTo(this.#sets)
   }
 
-  /** Runs what changes or removes tasks of these batches, or the batches themselves. */
+  /** Updates the sets of these batches. @param change changes or removes the batches or tasks of them */
   changing(batchUids: readonly number[], change: () => void): void {
     const batches = JSON.stringify(batchUids)
     this.#batches(batches).removeFrom(this.#sets)
@@ -118,7 +118,7 @@ export class Membership {
     this.#batches(batches).addTo(this.#sets)
   }
 
-  /** Runs what removes these tasks, which have ended, given their batches. @param uids JSON text */
+  /** Updates sets for ended tasks to be deleted. @param uids JSON text @param change gets the uids of their batches */
   removing(uids: string, change: (batchUids: string) => void): void {
     const groups = new Groups()
     const rows = this.#sql.all(`${taskSelection} WHERE t.uid IN (SELECT value FROM json_each(?))`, [uids])
@@ -135,18 +135,18 @@ export class Membership {
   }
 
   /**
-   * Renames indexes in tasks and batches.
+   * Updates the sets for renamed indexes.
    * @param write updates the rows of those tasks
    */
   relabelled({ from, to, swap, before }: Relabel, write: (uids: readonly number[]) => void): void {
-    const late = this.#sets.load('index', [from, to]).unite(this.#sets.load('renamed', [from, to]))
-    const affected = UidSet.of(late.uids()).clip(0, before).uids()
+    const named = this.#sets.load('index', [from, to]).unite(this.#sets.load('renamed', [from, to]))
+    const affected = UidSet.of(named.uids()).clip(0, before).uids()
     if (affected.length === 0) return
-    // Batches with younger tasks of these names, which keep them, are worked out anew.
-    late.clip(before, Number.POSITIVE_INFINITY).intersect(this.#sets.load('status', begunStatuses))
+    // Batches that also have younger tasks of these indexes, which are not renamed, get their sets anew.
+    named.clip(before, Number.POSITIVE_INFINITY).intersect(this.#sets.load('status', begunStatuses))
     const mixed = this.#sql
       .all('SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [
-        JSON.stringify(late.uids()),
+        JSON.stringify(named.uids()),
       ])
       .map((row) => number(row.batch_uid))
     this.changing(mixed, () => {
@@ -176,8 +176,8 @@ export class Membership {
 }
 
 /**
- * Makes all sets anew from the rows, a part at a time: for a store that has none yet. Dates of batches that
- * a clock set back has let fall are moved up to those before them, since listings rely on their order.
+ * Makes all sets from the rows, for a store without sets. Dates of batches that a clock set back has let fall are
+ * raised to those of the batch before, since listings rely on their order.
  */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])
@@ -212,7 +212,7 @@ function straightenDates(sql: Sql): void {
   )
 }
 
-/** Puts finished batches into eras, as if each were ending now. */
+/** Assigns finished batches to eras, as if they ended one after another now. */
 function assignEras(sql: Sql): void {
   let era: { uid: number; tasks: number } | null = null
   for (const [from, to] of ranges(sql, 'batches')) {

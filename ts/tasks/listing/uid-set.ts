@@ -1,21 +1,21 @@
-/** Uids of one chunk of a set, as many as fit into eight KiB of bits. Source: the containers of roaring bitmaps. */
+/** Uids in one chunk of a set, which takes 8 KiB as a bitmap. Source: the containers of roaring bitmaps. */
 export const CHUNK_UIDS = 65_536
 const CHUNK_WORDS = CHUNK_UIDS / 32
 const CHUNK_BYTES = CHUNK_UIDS / 8
 
-/** From so many members on a chunk is kept as bits, below as a list: where both take the same room. */
+/** A chunk with fewer members is stored as a list, others as a bitmap. At this number both have the same size. */
 const LISTED_MAX = CHUNK_UIDS / 16
 
-/** The bits of one chunk. */
+/** One chunk as a bitmap. */
 type Chunk = Uint32Array
 
 const emptyChunk = (): Chunk => new Uint32Array(CHUNK_WORDS)
 
-/** Members of a chunk. */
+/** Number of members of a chunk. */
 function countOf(chunk: Chunk): number {
   let count = 0
   for (let word of chunk) {
-    // Bits are added up in pairs, then in fours, then in bytes. Source: Hacker's Delight, section 5-1.
+    // Counts of bits are added in pairs, fours and bytes. Source: Hacker's Delight, section 5-1.
     word -= (word >>> 1) & 0x55555555
     word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
     count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
@@ -24,19 +24,19 @@ function countOf(chunk: Chunk): number {
 }
 
 /**
- * A chunk as stored: few members as a rising list of 16-bit numbers, many as 8 KiB of bits, both little
- * endian, as all machines are that this runs on.
+ * A chunk as stored: an ascending list of 16-bit numbers, or a bitmap of 8 KiB. Both are little endian, as are all
+ * supported machines.
  */
 export interface StoredChunk {
   readonly bytes: Uint8Array
-  /** Members. */
+  /** Number of members. */
   readonly count: number
 }
 
 /**
- * What is to be stored of a chunk once members have come and gone; null if that changes nothing.
- * @param stored null: nothing yet
- * @param edits offset → whether it is a member from now on
+ * A stored chunk with members added and removed; null if that changes nothing.
+ * @param stored null: the chunk is not stored yet
+ * @param edits offset → true to add it, false to remove it
  */
 export function edited(stored: Uint8Array | null, edits: ReadonlyMap<number, boolean>): StoredChunk | null {
   const bytes = stored ?? new Uint8Array()
@@ -46,7 +46,7 @@ export function edited(stored: Uint8Array | null, edits: ReadonlyMap<number, boo
     : editedBits(bytes, edits)
 }
 
-/** Most sets are short lists, which take a fraction of the time that their bits would. */
+/** Most chunks are short lists, which are edited in a fraction of the time of a bitmap. */
 function editedList(list: Uint16Array, edits: ReadonlyMap<number, boolean>): StoredChunk | null {
   const changed = new Uint16Array(list.length + edits.size)
   changed.set(list)
@@ -64,7 +64,7 @@ function editedList(list: Uint16Array, edits: ReadonlyMap<number, boolean>): Sto
   return isChanged ? { bytes: new Uint8Array(changed.slice(0, count).buffer), count } : null
 }
 
-/** Where in the first `count` of a rising list the number is, or would be. */
+/** Position of the first of the first `count` numbers of an ascending list that is not below `offset`. */
 function lowerBound(offset: number, list: Uint16Array, count: number): number {
   let [low, high] = [0, count]
   while (low < high) {
@@ -91,7 +91,7 @@ function editedBits(bytes: Uint8Array, edits: ReadonlyMap<number, boolean>): Sto
   return { bytes: new Uint8Array(Uint16Array.from(offsetsIn(chunk)).buffer), count }
 }
 
-/** Drivers hand out views that need not be aligned. */
+/** Views that drivers return may not be aligned. */
 const aligned = (bytes: Uint8Array): Uint8Array => (bytes.byteOffset % 4 === 0 ? bytes : bytes.slice())
 
 function listOf(bytes: Uint8Array): Uint16Array {
@@ -99,11 +99,11 @@ function listOf(bytes: Uint8Array): Uint16Array {
   return new Uint16Array(buffer, byteOffset, bytes.length / 2)
 }
 
-/** Adds the members of a stored chunk. */
+/** Adds the members of a stored chunk to a bitmap. */
 function decodeInto(chunk: Chunk, bytes: Uint8Array): void {
   if (bytes.length < CHUNK_BYTES) {
     const list = listOf(bytes)
-    // By place: an iterator takes twice as long.
+    // Indexed, since an iterator takes twice as long.
     for (let at = 0; at < list.length; at++) setBit(chunk, list[at] ?? 0)
   } else {
     const { buffer, byteOffset } = aligned(bytes)
@@ -169,12 +169,12 @@ export class UidSet {
     if (chunk !== undefined) clearBit(chunk, uid % CHUNK_UIDS)
   }
 
-  /** Adds the members of a stored chunk. */
+  /** Adds the members of the stored chunk of that number. */
   addStored(at: number, bytes: Uint8Array): void {
     decodeInto(this.#chunk(at), bytes)
   }
 
-  /** @param other is not to be used afterwards */
+  /** Adds the members of `other`, which must not be used afterwards. */
   unite(other: UidSet): this {
     for (const [at, members] of other.#chunks) {
       const known = this.#chunks.get(at)
@@ -226,8 +226,8 @@ export class UidSet {
   }
 
   /**
-   * The first `limit` uids, from the highest down or, reversed, from the lowest up.
-   * @param from where to begin, if that uid is a member, or else behind it; null: at the end
+   * The first `limit` uids, descending, or ascending if `reverse`.
+   * @param from the first uid, or the next member if it is none; null: the first member
    */
   page({
     from,

@@ -4,9 +4,9 @@ import type { Sql } from '../store/sql.js'
 import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
 
 /**
- * What stored sets are about. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of
- * a rename), `era` (neighbouring batches, see `Membership.ended`). Of batches: `batch` (all of them, value ''), those with a task
- * of that status, type, index or second name, and `oldest` and `newest` (spans of arrival).
+ * Properties that have stored sets. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of a
+ * rename), `era` (see `Membership.ended`). Of batches: `batch` (all of them, with value ''); `batchStatus`,
+ * `batchType`, `batchIndex` and `batchRenamed` (a task of the batch has it); `oldest` and `newest` (spans of arrival).
  */
 export type SetKind =
   | 'status'
@@ -25,12 +25,12 @@ export type SetKind =
 type SetValue = string | number
 
 /**
- * Batches are found by when their oldest and newest task arrived through spans of so many tasks: only
- * those at a bound are looked at one by one.
+ * Tasks of one span of arrival. Batches are found by the spans of their oldest and newest task, and compared one by one
+ * only in the spans at a bound.
  */
 const ARRIVAL_SPAN = 2_048
 
-/** The span of a task. */
+/** The span of arrival of a task. */
 export const arrivalSpan = (uid: number) => Math.floor(uid / ARRIVAL_SPAN)
 
 interface Change {
@@ -41,9 +41,8 @@ interface Change {
 }
 
 /**
- * The sets of the store: which tasks and batches have a property that listings ask for. Changes are
- * collected and written together at the end of a transaction, so that neighbours share a chunk; what is
- * read contains them already.
+ * The sets of the store: the uids of tasks and batches with a property. Changes are collected and written at the end of
+ * a transaction, so that each chunk is written once. Reads include changes that are not written yet.
  */
 export class UidSets {
   readonly #sql: Sql
@@ -61,12 +60,12 @@ export class UidSets {
     if (uids.length > 0) this.#changes.push({ kind, value, uids, isAddition: false })
   }
 
-  /** A moment to come back to with `undo`. */
+  /** A position in the changes, for `undo`. */
   get mark(): number {
     return this.#changes.length
   }
 
-  /** Forgets the changes since that moment. */
+  /** Drops the changes since that position. */
   undo(mark: number): void {
     this.#changes.length = mark
   }
@@ -112,7 +111,7 @@ export class UidSets {
       .map(({ value }) => value ?? null)
   }
 
-  /** How many members all sets of a kind have together, changes not yet written left out. */
+  /** Number of members of all sets of a kind, without changes that are not written yet. */
   count(kind: SetKind): number {
     return this.#sql.number('SELECT ifnull(sum(n), 0) AS n FROM sets WHERE kind = ?', 'n', [kind])
   }

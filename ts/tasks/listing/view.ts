@@ -65,18 +65,18 @@ export function batchView(row: BatchRow, progress: unknown, details = shownDetai
   }
 }
 
-/** `details` as stored, as an answer takes them. */
+/** `details` of a row, as an answer shows them. */
 const shownDetails = (details: string | null): Readonly<Record<string, unknown>> | null =>
   details !== null && details.length > PARSED_DETAILS_CHARS_MAX
     ? new JsonText(details)
     : parsedDetails(details)
 
-/** `details` as stored, read. */
+/** `details` of a row, parsed. */
 export function parsedDetails(details: string | null): Readonly<Record<string, unknown>> | null {
   return details === null ? null : (JSON.parse(details) as Record<string, unknown>)
 }
 
-/** What a batch shows of one of its tasks. */
+/** A task, as far as its batch shows it. */
 export interface Member {
   readonly status: string
   readonly type: TaskType
@@ -96,9 +96,9 @@ const counters = new Set([
 ])
 
 /**
- * The details of many tasks as one object: counters summed, settings overlaid, filters joined with `&`,
- * swaps appended; of anything else the first value counts. What is null everywhere is left out, except
- * counters that are still unknown and settings, where null is a value.
+ * The details of many tasks as one object: counters are summed, settings merged, filters joined with `&` and swaps
+ * appended; of other members the first value counts. A member that is null in all tasks is left out, unless it is a
+ * counter, which is unknown until the batch has ended, or a setting, where null is a value.
  */
 export function mergedDetails(members: readonly Member[]): Readonly<Record<string, unknown>> {
   const merged: Record<string, unknown> = {}
@@ -111,7 +111,7 @@ export function mergedDetails(members: readonly Member[]): Readonly<Record<strin
         merged[key] =
           typeof value === 'number' ? value + (typeof known === 'number' ? known : 0) : (known ?? null)
       } else if (value === null) {
-        // Nothing to show.
+        // Only counters and settings are shown as null.
       } else if (key === 'originalFilter') {
         merged[key] = known === undefined ? value : `${known}&${value}`
       } else if (key === 'swaps' && Array.isArray(value)) {
@@ -129,8 +129,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * `mergedDetails` of rows, as text. One task of settings shows what its batch shows, so that megabytes need not be
- * parsed.
+ * `mergedDetails` of rows, as text. A batch of one task of settings has the details of that task, which can be
+ * megabytes that need not be parsed.
  */
 export function mergedDetailsText(rows: readonly TaskRow[]): string {
   const [only] = rows
@@ -138,18 +138,18 @@ export function mergedDetailsText(rows: readonly TaskRow[]): string {
   return JSON.stringify(mergedDetails(rows.map((row) => ({ ...row, details: parsedDetails(row.details) }))))
 }
 
-/** Requests that a batch made to embedders, each attempt counted. */
+/** Requests that a batch made to embedders; each attempt counts. */
 export interface EmbedderCounts {
   total: number
   failed: number
   lastError: string | null
 }
 
-/** What is told of a batch beside its tasks; left out of an answer where there is nothing. */
+/** What a batch shows beside its tasks. Empty members are left out. */
 export interface BatchNotes {
-  /** Step → time it took. */
+  /** Name of a step → how long it took. */
   readonly trace?: Readonly<Record<string, string>>
-  /** Part of the index → size on disk and how much it changed. */
+  /** Part of the index → its size on disk and the change of it. */
   readonly sizes?: Readonly<Record<string, string>>
   readonly requests?: Readonly<EmbedderCounts>
 }

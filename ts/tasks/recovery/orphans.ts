@@ -1,4 +1,4 @@
-/** What lies in a data directory that the task store does not know, and may it be removed? */
+/** Which directories and uploads does the task store not name, and may they be removed? */
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
@@ -8,7 +8,7 @@ import { indexesPath, lostPath } from '../store/paths.js'
 import type { Start } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
 
-/** Moves what must not be deleted out of the way, and tells where it is now. */
+/** Moves directories and files that must not be deleted to a place of their own, and returns their new paths. */
 export interface Quarantine {
   /** @param id names the directory of an index that is not open */
   index(id: IndexId): Promise<string>
@@ -16,7 +16,7 @@ export interface Quarantine {
   file(path: string): Promise<string>
 }
 
-/** Sets aside below `lost/` of a data directory. */
+/** Moves to `lost/` of a data directory. */
 export function quarantineIn(directory: string, now: () => Date = () => new Date()): Quarantine {
   const moved = async (from: string, name: string): Promise<string> => {
     const target = join(lostPath(directory), name)
@@ -42,21 +42,20 @@ export interface OrphanContext {
 }
 
 /**
- * Removes what interrupted work has left: directories of indexes that were announced and never came into being, or
- * were dropped, and uploads of requests that were never answered. Any other directory that the catalogue does not
- * name is set aside.
+ * Removes directories of indexes that were announced and never created, or that were dropped, and uploads that no task
+ * names. Any other directory that the catalogue does not name is moved to the quarantine.
  *
- * Where it cannot be told whether the store is complete, everything that it does not know is set aside.
+ * If the store could not be checked, all directories and uploads that it does not name are moved to the quarantine.
  */
 export async function clearOrphans(start: Start, context: OrphanContext): Promise<void> {
   const { engine, store, spool, log, quarantine } = context
   const isComplete = store.doubt === null
   const named = new Set(start.catalogue.map(({ id }) => id))
   const disposable = new Set(isComplete ? start.disposable : [])
-  /** What stays because the disk refuses is found again by the next start. */
+  /** Logs a failure; the next start finds the same orphan again. */
   const attempted = (facts: object, work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) =>
-      log.warn({ ...facts, err: error }, 'a leftover could not be cleared away'),
+      log.warn({ ...facts, err: error }, 'an orphan could not be cleared away'),
     )
 
   const unnamed = (await engine.list()).filter((id) => !named.has(id))
@@ -91,8 +90,8 @@ export async function clearOrphans(start: Start, context: OrphanContext): Promis
 }
 
 /**
- * Whether a directory holds nothing but a commit that was never concluded and is made again, because its tasks still
- * wait. After a power cut that may be so without an announcement.
+ * Whether a directory holds only a commit whose outcome was never recorded. Its tasks still wait, so the commit is made
+ * again. A power cut may have taken the announcement of such a directory.
  */
 async function isUnfinished(
   id: IndexId,

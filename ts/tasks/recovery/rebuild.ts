@@ -1,4 +1,4 @@
-/** The task store is lost, and the indexes are there: what can a new one know? */
+/** Makes a new task store for indexes whose store is lost or damaged. */
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
@@ -31,20 +31,20 @@ export interface Rebuilt {
   }[]
   /** Indexes that have no directory any more. */
   readonly missing: readonly string[]
-  /** How much of the old store could be read; null: it could not be opened. */
+  /** Number of rows taken over from the old store; null: it could not be opened. */
   readonly salvaged: {
     readonly keys: number
     readonly webhooks: number
     readonly values: number
-    /** Rows of these that are not what was written. */
+    /** Rows of these tables that were left out because their checksums do not match. */
     readonly damaged: number
   } | null
 }
 
 /**
  * Sets the task store aside and makes a new one: its catalogue from the directories of the indexes and the file beside
- * them; keys, webhooks and features from the old store as far as it can be read. The history of tasks is lost, and so are
- * tasks that waited, whose uploads are set aside.
+ * them; keys, webhooks and features from the old store as far as it can be read. The history of tasks is lost, and so
+ * are tasks that waited, whose uploads are set aside.
  *
  * @param engine open over the indexes of that directory
  * @throws DirectoryInUseError if another process works on the directory; then nothing was changed
@@ -66,7 +66,7 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
       throw unreadable(uploads, error)
     },
   )
-  // A store that is only half made must not be taken for a complete one after a crash.
+  // The store is made in another directory, so that a crash leaves no half of it under its name.
   const making = join(directory, 'tasks.rebuilding')
   await rm(making, { recursive: true, force: true })
   const store = await openRestore(making)
@@ -81,8 +81,8 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   await mkdir(aside, { recursive: true })
   await rename(tasks, join(aside, 'tasks'))
   if (hasUploads) await rename(uploads, join(aside, 'update_files'))
-  // Without these renames the next start finds no store beside the indexes, or one that ends before the mark of the old
-  // one, and refuses.
+  // A crash between these renames leaves no store beside the indexes, or one that ends before the mark of the old
+  // store. The next start refuses both.
   await rename(join(making, 'tasks'), tasks)
   await rename(markPath(making), markPath(directory))
   await rm(making, { recursive: true })
@@ -110,7 +110,7 @@ async function putBack(store: Restore, { keys, values, webhooks }: Salvaged): Pr
   for (const [uuid, body] of webhooks) await store.webhook({ uuid, ...body })
 }
 
-/** The catalogue as the indexes themselves tell it, and uids that no new task or batch may have. */
+/** The catalogue as the commits of the indexes and the file of their names tell it, and the first uids not in use. */
 async function catalogueOf(directory: string, engine: Engine) {
   const catalogue = await readCatalogueFile(directory).catch((error: unknown) => {
     throw unreadable(`the catalogue in ${indexesPath(directory)}`, error)
@@ -118,14 +118,14 @@ async function catalogueOf(directory: string, engine: Engine) {
   const named = new Map(catalogue?.map((index) => [index.id, index]))
   const rows: CatalogueRow[] = []
   const taken = new Set([...named.values()].map(({ uid }) => uid))
-  /** Names that commits tell; after a rename or a swap an older one may claim the name of another index. */
+  /** Names that stand in commits. After a rename or a swap an old commit may bear the name of another index. */
   const told = new Map<string, { readonly row: CatalogueRow; readonly batchUid: number }>()
   const documents = new Map<IndexId, number | null>()
   let floor: UidFloor = { task: 0, batch: 0 }
   for (const id of (await engine.list()).toSorted()) {
     const report = await reportOf(engine, id)
     const name = named.get(id)
-    // Nothing was ever committed to it, or a batch that was not concluded has left it.
+    // The directory has no commit, or is left of a batch whose outcome was never recorded.
     if (report === null && name === undefined) continue
     const { birthtimeMs, mtimeMs } = await stat(join(indexesPath(directory), id))
     const batchUid = typeof report === 'object' && report !== null ? report.batchUid : null
@@ -170,20 +170,20 @@ const floorOf = ({ batchUid, outcomes }: BatchReport): UidFloor => ({
   batch: batchUid < RESTORED_BATCH_UIDS ? batchUid + 1 : 0,
 })
 
-/** Uids that can be asked for lie below; one above it stands in a damaged row. Source: the API's paging. */
+/** The API counts uids in 32 bits; a larger one stands in a damaged row. */
 const UIDS_MAX = 2 ** 32
 
-/** What could be read of the old store. */
+/** The rows that were read from the old store. */
 interface Salvaged {
   readonly keys: readonly StoredKey[]
   readonly values: readonly (readonly [name: string, value: unknown])[]
   readonly webhooks: readonly (readonly [uuid: string, body: WebhookBody])[]
   readonly floor: UidFloor
-  /** Rows that are not what was written. */
+  /** Rows that were left out because their checksums do not match. */
   readonly damaged: number
 }
 
-/** The end of a rebuild that would lose what the system may yet be able to read. */
+/** Ends a rebuild that would lose keys because the system fails to read them now. */
 const unreadable = (what: string, error: unknown): StoreError =>
   new StoreError(
     `the task store is not rebuilt, for ${what} cannot be read now (${error instanceof Error ? error.message : String(error)}). Nothing was changed; start again once the cause is removed`,
@@ -198,7 +198,7 @@ function isSystemFault(error: unknown): boolean {
 }
 
 /**
- * Reads a copy, so that the store stays as it was found. null if it is missing or damaged.
+ * Reads a copy of the old store, so that the store itself is not changed. null if it is missing or no database.
  * @throws StoreError if the system fails to read or copy it: keys and webhooks in it would be lost
  */
 async function salvage(tasks: string): Promise<Salvaged | null> {
@@ -212,7 +212,7 @@ async function salvage(tasks: string): Promise<Salvaged | null> {
     return read(copy)
   } catch (error) {
     if (isSystemFault(error) || isMisread(copy, error)) throw unreadable(source, error)
-    // A damaged store adds nothing: the new one is made without it.
+    // Nothing can be read from the old store: the new one is made without it.
     return null
   } finally {
     // Copies that stay are set aside with the old store.
@@ -226,10 +226,10 @@ function read(path: string): Salvaged {
   try {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     const rows = (sql: string) => connection.prepare(sql).all([])
-    // Nothing can be read where this fails.
+    // Fails for a file that is no database.
     rows('SELECT count(*) FROM sqlite_schema')
     let damaged = 0
-    /** Rows that are damaged are left out, and so is all of a table that cannot be read. */
+    /** Leaves out damaged rows, and the rest of a table behind the place where SQLite fails to read it. */
     const each = <T>(sql: string, of: (row: Row) => T): readonly T[] => {
       const found: T[] = []
       try {
@@ -241,7 +241,7 @@ function read(path: string): Salvaged {
           }
         }
       } catch (error) {
-        // A table that is damaged or absent gives what was read of it before.
+        // The rows that were read before are taken over.
         if (isSystemFault(error) || isMisread(path, error)) throw error
       }
       return found
@@ -270,6 +270,6 @@ function read(path: string): Salvaged {
   }
 }
 
-/** @throws DamagedStoreError unless the row is what was written, as far as its version of the store can tell */
+/** @throws DamagedStoreError if the checksum of the row does not match; stores of version 5 have no checksums */
 const salvaged = (table: SealedTable, row: Row): unknown =>
   row.checksum === undefined ? JSON.parse(text(row.body)) : unsealed(table, row)

@@ -10,7 +10,7 @@ import type { TaskContent } from '../task.js'
 import type { Micros } from '../time.js'
 import { clearOrphans, type Quarantine } from './orphans.js'
 
-/** Kinds that are over once an index that was there before has committed them; others are simply done again. */
+/** Kinds of tasks whose outcome can be read from a commit of their index. Tasks of other kinds run again. */
 const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
   'documents',
   'deleteByIds',
@@ -32,8 +32,8 @@ export class UnreadableIndexError extends Error {
 }
 
 /**
- * Brings queue, engine and spool back in step after the process ended at any point: a commit whose outcome
- * was not recorded is recorded now, and leftovers are cleared, see `clearOrphans`.
+ * Brings queue, engine and spool in step after the process ended at any point. Failed commits that a disk stored are
+ * taken back, outcomes of commits that were not recorded are recorded, and orphans are cleared; see `clearOrphans`.
  * @returns the uid for the next batch
  * @throws UnreadableIndexError
  */
@@ -41,7 +41,7 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
   const { engine, spool, catalogue, store, log, clock } = context
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
-  // After commits that were told as failed have been taken back.
+  // The newest commit of an index is known only now that failed commits have been taken back.
   for (const { id, lastBatch } of catalogue.rows()) {
     engine.expect(id, (report) => missing(report, lastBatch, start.nextBatchUid))
   }
@@ -50,11 +50,12 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
     if (waiting.length === 0) continue
     const report = await newestReport(row)
     if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
-    // Tasks that arrived after a concluded batch may have lower uids than its own after the store was rebuilt.
+    // The outcome of this batch is recorded. In a rebuilt store, tasks that arrived later may have lower uids than its
+    // tasks.
     if (report.batchUid < start.nextBatchUid) continue
     nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
     const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
-    // Batches take the tasks of an index in order, so all that wait up to the last one were in it.
+    // Batches take the tasks of an index in order, so waiting tasks up to the last uid of the commit belong to it.
     const uids = waiting
       .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
       .map(({ uid }) => uid)
@@ -73,7 +74,7 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
   await clearOrphans(start, { engine, store, spool, log, quarantine })
   return nextBatchUid
 
-  /** What was told as failed must not be there, or the index is not used. */
+  /** Takes back failed commits of an index. If that fails, the index is refused as damaged. */
   async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
     try {
       await engine.undo(index, batchUids)
@@ -86,7 +87,7 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
     await store.call('undone', [index])
   }
 
-  /** null for an index without a commit, and for a damaged one: its tasks fail when they run. */
+  /** null for an index without a commit, and for a damaged index, whose tasks fail when they run. */
   async function newestReport({ uid, id }: CatalogueRow): Promise<BatchReport | null> {
     try {
       return await engine.lastCommit(id)
@@ -100,9 +101,9 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
 }
 
 /**
- * What an index lacks of what was recorded for it, null if nothing. Its newest commit may be of a later batch than the
- * last recorded one, if that batch was not concluded when the process ended.
- * @param nextBatchUid from which on no batch is concluded
+ * Why the newest commit of an index is not the one that was recorded for it last; null if it is, or if it is a later
+ * one whose outcome was not recorded before the process ended.
+ * @param nextBatchUid the first batch uid whose outcome is not recorded
  */
 function missing(report: BatchReport | null, lastBatch: number | null, nextBatchUid: number): string | null {
   if (report === null) return 'it holds no commit, though tasks of it have succeeded'
@@ -115,7 +116,7 @@ function missing(report: BatchReport | null, lastBatch: number | null, nextBatch
   return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
 }
 
-/** What tells which of two batches is later: those of an import come before all others. */
+/** Sorts batches by time: those of an import come before all batches of the queue. */
 export const order = (batchUid: number): number =>
   batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
 
@@ -134,7 +135,7 @@ function recovered(
   )
   const outcomes = tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null))
   const [first] = outcomes
-  // It is always alone in its batch.
+  // A task of this kind is always alone in its batch.
   if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
   return {
@@ -168,8 +169,8 @@ function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | n
         : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
     ]
   }
-  // An addition in front of a deletion of all documents never reached the engine. Anything else that is missing failed
-  // before the commit; it fails again when it runs.
+  // An addition before a deletion of all documents was not passed to the engine and has succeeded. Another task that
+  // the commit does not name has failed before the commit; it runs again and fails again.
   return task.content.kind === 'documents' && lastClear !== null && uid < lastClear
     ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]
     : []

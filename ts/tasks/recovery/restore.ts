@@ -13,24 +13,24 @@ import type { StoredWebhook } from '../store/stored-webhook.js'
 import type { IndexEntry, SpoolSlot, StoredKey } from '../tasks.js'
 import { type Micros, parseDate } from '../time.js'
 
-/** A queue that comes into being with a past. Nothing runs; what it holds runs once it is opened as usual. */
+/** Fills the task store of a new data directory. Tasks that wait run once the directory is opened as usual. */
 export interface Restore {
   key(key: StoredKey): Promise<void>
   /** As `InstanceStore.putValue`. */
   value(name: string, value: unknown): Promise<void>
   rules(rules: Rules): Promise<void>
-  /** After all batches: it is told of what finishes from then on. */
+  /** Called after all batches: the webhook is told of batches that finish later. */
   webhook(webhook: StoredWebhook): Promise<void>
   /** @param lastBatch of its newest commit */
   index(index: IndexEntry, lastBatch: number): Promise<void>
-  /** The same, of an index whose row is known as it is stored. */
+  /** Adds an index by its stored row. */
   row(row: CatalogueRow): Promise<void>
   /** For the upload of a task that waits. */
   spool(format: PayloadFormat): SpoolSlot
   /** Ascending by uid. Rejects for a uid that is there. */
   tasks(tasks: readonly DumpedTask[]): Promise<void>
   batches(batches: readonly DumpedBatch[]): Promise<void>
-  /** Brings everything in step, once all of it is there. */
+  /** Called last: brings batches and sets in step with the tasks. */
   end(): Promise<void>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function openRestore(directory: string): Promise<Restore> {
   const driver = driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
   const store = await openStoreClient(
     { directory, isNew: true, isCompared: false, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
-    // Only the end of a task has work that no call waits for, and a restore ends none.
+    // Background work belongs to the end of a task, and a restore ends no task.
     () => undefined,
   )
   const spool = await openSpool(join(directory, 'update_files'))

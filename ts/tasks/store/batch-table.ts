@@ -79,7 +79,7 @@ export class BatchTable {
     const givenUp = this.#forget(conclusion.deletedTasks)
     this.#members.changing([uid], () => {
       for (const ending of conclusion.endings) this.#end(ending, { ...dates, uid })
-      // What the batch could not take in after all waits again.
+      // Tasks of the batch without an outcome wait for the next one.
       this.#release(uid)
       const details = conclusion.batch.details ?? mergedDetailsText(this.#rows(JSON.stringify(uids)))
       this.#writeBatch({ ...conclusion.batch, ...dates, details }, this.#members.ended(uid, uids))
@@ -107,7 +107,9 @@ export class BatchTable {
     if (newIndexUid !== null) this.#members.renamed(uid, newIndexUid)
   }
 
-  /** A clock that was set back must not let tasks start before they have arrived, or batches overlap. */
+  /**
+   * `at`, or a later date if the clock was set back: a batch starts after its tasks arrived and the batch before ended.
+   */
   #notBefore(batchUid: number, members: string, at: number): number {
     const [row] = this.#sql.all(
       `SELECT (SELECT max(enqueued_at) FROM tasks WHERE uid IN (SELECT value FROM json_each(?))) AS arrived,
@@ -123,7 +125,7 @@ export class BatchTable {
       .map((row) => number(row.uid))
   }
 
-  /** Lets what is still running of a batch wait again. */
+  /** Makes the running tasks of a batch wait again. */
   #release(batchUid: number): void {
     const uids = this.#running(batchUid)
     if (uids.length === 0) return
@@ -177,7 +179,7 @@ export class BatchTable {
 
   #relabel(relabel: Relabel): void {
     const { from, to, swap, before } = relabel
-    // Pairs of older swaps always trade names: a pair cannot name one index twice.
+    // Both names are exchanged in the details of older swaps, even by a rename: a pair cannot name one index twice.
     const renamed = (name: string) => (name === from ? to : name === to ? from : name)
     const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
     const pairs = swap ? [from, to, to, from] : [from, to, from, to]

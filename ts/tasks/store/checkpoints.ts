@@ -1,4 +1,4 @@
-/** Brings the write-ahead log of a task store into its file, and keeps the checksums of its pages in step. */
+/** Copies the write-ahead log of a task store into its file, and keeps the checksums of its pages in step. */
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { LOG_FRAMES_MAX } from '../limits.js'
 import type { Connection } from './driver.js'
@@ -8,18 +8,18 @@ import { checksumsPath, linkedLogPath } from './paths.js'
 import { Sql } from './sql.js'
 
 /**
- * Readies checksums for a store that SQLite is about to open.
- * @param checksums have taken over the log as it lies there
+ * Stores the checksums of a store that SQLite is about to open.
+ * @param checksums of its file and its log
  */
 export function saveBeforeOpening(path: string, checksums: PageChecksums): void {
   for (const log of [`${path}-wal`, linkedLogPath(path)]) syncIfThere(log)
-  // Those of a store that is gone are not those of the new one.
+  // A store without tables has no checksums; a file of them belongs to a store that was removed.
   if (checksums.pages === 0) checksums.unsave(checksumsPath(path))
   checksums.save(checksumsPath(path))
   rmSync(linkedLogPath(path), { force: true })
 }
 
-/** Without it the power could take frames whose checksums stay. */
+/** A power cut could otherwise take frames of the log and leave the checksums of their pages. */
 function syncIfThere(path: string): void {
   let file: number
   try {
@@ -35,10 +35,10 @@ function syncIfThere(path: string): void {
   }
 }
 
-/** When the checksums on disk are brought up to date. */
+/** When checksums are stored. */
 type Saving = 'before each checkpoint' | 'after the last checkpoint' | 'never again'
 
-/** All checkpoints of an open store: SQLite makes none by itself, except when it closes. */
+/** Makes all checkpoints of an open store. SQLite makes none by itself, except when a connection closes. */
 export class Checkpoints {
   readonly #sql: Sql
   /** Of the store. */
@@ -47,7 +47,7 @@ export class Checkpoints {
   readonly #pageBytes: number
   readonly #log: number
   #saving: Saving = 'before each checkpoint'
-  /** How much of the log the last checkpoint has seen. */
+  /** End of the log at the last checkpoint. */
   #seen = LOG_START
 
   /** @param connection in write-ahead mode, before its first transaction */
@@ -56,41 +56,41 @@ export class Checkpoints {
     this.#checksums = checksums
     this.#sql = new Sql(connection)
     connection.exec('PRAGMA wal_autocheckpoint = 0')
-    // Reading makes SQLite create the log.
+    // SQLite creates the log when the database is first read.
     this.#sql.all('SELECT count(*) FROM sqlite_schema')
     this.#pageBytes = this.#sql.number('PRAGMA page_size', 'page_size')
     this.#log = openSync(`${path}-wal`, 'r+')
     try {
       linkSync(`${path}-wal`, linkedLogPath(path))
     } catch {
-      // A file system without hard links: only a clean stop leaves checksums.
+      // On a file system without hard links, checksums are stored by a clean stop alone.
       this.#saving = 'after the last checkpoint'
       checksums.unsave(checksumsPath(path))
     }
   }
 
   /**
-   * Makes a checkpoint if the log has become long.
-   * @throws Error of the system or of SQLite; the log stays as it is, and is tried again when it has grown as much again
+   * Makes a checkpoint if the log has `LOG_FRAMES_MAX` frames that the last one has not seen.
+   * @throws Error of the system or of SQLite; the log stays as it is
    */
   whenLong(): void {
     if (hasGrownBy(this.#log, LOG_FRAMES_MAX, this.#seen, this.#pageBytes)) this.#make()
   }
 
   /**
-   * Brings everything into the store's one file: some builds of SQLite close later than they are told to.
-   * @returns whether that worked
+   * Copies the whole log into the store's file and empties it. Some builds of SQLite close a connection later than
+   * asked.
+   * @returns false if the disk fails; then the next start reads the log
    */
   settle(): boolean {
     try {
       return this.#make() && this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
     } catch {
-      // A disk that fails. The log is read again at the next start.
       return false
     }
   }
 
-  /** @param isSettled whether nothing is left in the log */
+  /** @param isSettled whether `settle` succeeded and nothing was written since */
   close(isSettled: boolean): void {
     closeSync(this.#log)
     if (!isSettled) return
@@ -98,13 +98,13 @@ export class Checkpoints {
       if (this.#saving === 'after the last checkpoint') this.#checksums.save(checksumsPath(this.path))
       rmSync(linkedLogPath(this.path), { force: true })
     } catch {
-      // The next start makes checksums anew, or removes the link, which is empty.
+      // The next start makes checksums that are missing, and removes the link.
     }
   }
 
-  /** @returns whether the store's file has everything now */
+  /** Makes a checkpoint. @returns whether the store's file holds the whole log now */
   #make(): boolean {
-    // What the log holds may not be on disk yet, and its checksums must not be there before it.
+    // Transactions that were not durable may not be on disk yet; checksums of their pages must not get there first.
     fsyncSync(this.#log)
     const log = readLog(this.#log)
     this.#seen = positionIn(this.#log, log.frames)
@@ -116,8 +116,8 @@ export class Checkpoints {
   }
 
   /**
-   * After a sync that failed, and could not be written over, SQLite ignores frames that a reader of the log would take
-   * for done. Then the checksums may be of pages that are never written.
+   * Gives up checksums until the next start. SQLite ignores the frames of a transaction whose sync has failed; if they
+   * could not be overwritten, `readLog` has read them, and their pages are never written to the store's file.
    */
   #giveUp(): void {
     this.#saving = 'never again'

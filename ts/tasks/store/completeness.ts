@@ -1,4 +1,4 @@
-/** May the task store of a data directory be opened? Decided from what lies there, without changing any of it. */
+/** May the task store of a data directory be opened? Decided from its files, none of which is changed. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { claim } from './lock.js'
@@ -8,31 +8,31 @@ import { checksumsPath, indexesPath, linkedLogPath, markPath, storePath } from '
 import { SCHEMA_VERSION } from './schema.js'
 import { readLogAt, readStoreHeader, type StoreHeader } from './store-header.js'
 
-/** The task store cannot be used as it is: damaged, incomplete, or written by another version. Nothing was changed. */
+/** The task store is damaged or incomplete. Nothing was changed. */
 export class StoreUnusableError extends Error {
   override readonly name = 'StoreUnusableError'
 }
 
-/** What lies in a data directory, as far as it tells whether its task store is complete. */
+/** The state of a data directory, as far as it decides whether its task store is complete. */
 export interface StoreFindings {
   readonly header: StoreHeader | 'none' | 'damaged'
   readonly mark: FoundMark
-  /** null: there is no store with tables, or one of a later version. */
+  /** null: the store has no tables, or is of a later version. */
   readonly pages: PageFindings | null
-  /** Directories of indexes. */
+  /** Number of directories of indexes. */
   readonly indexes: number
 }
 
 export interface PageFindings {
-  /** Of all pages, those in the log included. */
+  /** Of all pages. Those of pages in the log are taken from there. */
   readonly checksums: PageChecksums
-  /** Whether they were there before; if not they are those of the file as it was found. */
+  /** Whether the checksums were stored. If not, they are those of the file as it was found. */
   readonly areKnown: boolean
-  /** Numbers of pages that are not what was written. */
+  /** Numbers of pages whose checksums do not match. */
   readonly damaged: readonly number[]
 }
 
-/** @param isCompared whether a survey has just compared the pages of the store, so that this one need not */
+/** @param isCompared whether the pages have just been compared, so that only unknown ones are read */
 export function inspectStore(directory: string, isCompared = false): StoreFindings {
   const mark = readMark(markPath(directory))
   const path = storePath(directory)
@@ -48,7 +48,7 @@ export function inspectStore(directory: string, isCompared = false): StoreFindin
   }
 }
 
-/** @param isMarked false: the store is taken as it is, as after an intended change of it past the server */
+/** @param isMarked false: the store is taken as it is. An operator who has edited it deletes the mark. */
 function comparedPages(
   path: string,
   { log, pageBytes }: StoreHeader,
@@ -63,7 +63,7 @@ function comparedPages(
   return { checksums, areKnown, damaged: checksums.compare(path, pageBytes, log, isCompared) }
 }
 
-/** Why the store must not be opened, without the way out; null if it may be. */
+/** Why the store must not be opened, as the end of a sentence about it; null if it may be opened. */
 export function objection({ header, mark, pages, indexes }: StoreFindings): string | null {
   if (header === 'damaged') return 'is damaged: its header is not one of SQLite'
   const isNew = header === 'none' || header.version === 0
@@ -81,7 +81,7 @@ export function objection({ header, mark, pages, indexes }: StoreFindings): stri
   return `is damaged: ${namesOf(pages.damaged)} not what was written (if it was edited on purpose, delete the file \`tasks.mark\`)`
 }
 
-/** As the subject of a sentence, with its verb. */
+/** Subject and verb of a sentence about these pages. */
 function namesOf(pages: readonly number[]): string {
   const [first, ...others] = pages
   return others.length === 0
@@ -91,7 +91,7 @@ function namesOf(pages: readonly number[]): string {
 
 const transactions = (count: number) => (count === 1 ? '1 transaction' : `${count} transactions`)
 
-/** The refusal as one line for humans. @param reason follows the path */
+/** The refusal in one line, with what an operator can do. @param reason follows the path of the store */
 export const refusal = (directory: string, reason: string): StoreUnusableError =>
   new StoreUnusableError(
     `the task store ${storePath(directory)} ${reason}. Nothing was changed. Restore a backup of the whole data directory, import a dump into another one (--import-dump FILE --db-path OTHER), or start once with --rebuild-task-store: it keeps every index and loses the history of tasks`,
@@ -100,11 +100,11 @@ export const refusal = (directory: string, reason: string): StoreUnusableError =
 /**
  * Refuses a data directory whose task store is not complete before anything in it is opened or made.
  * @throws StoreUnusableError
- * @throws DirectoryInUseError if that is only because another process works on it
+ * @throws DirectoryInUseError if another process has the directory open
  */
 export async function requireCompleteStore(directory: string): Promise<void> {
   if (objection(inspectStore(directory)) === null) return
-  // A store that is being written to may look incomplete.
+  // The store of a running server changes while it is read and may look incomplete.
   const release = existsSync(join(directory, 'tasks', 'lock'))
     ? await claim(join(directory, 'tasks', 'lock'))
     : () => undefined

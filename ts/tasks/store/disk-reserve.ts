@@ -7,30 +7,29 @@ import { isDiskFull } from '../spool.js'
 export const reservePath = (directory: string): string => join(directory, 'tasks', 'reserve')
 
 /**
- * Room on the disk that is kept free for the work of the queue itself. New tasks are only taken while it
- * is held; when the disk is full it is given up, so that a server can start, and what was taken can still be
- * recorded, canceled and deleted.
+ * A file that takes up disk space, to be removed once the disk is full: then a server can still start, and outcomes of
+ * accepted tasks can be recorded, tasks canceled and indexes deleted. New tasks are accepted only while it is there.
  */
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
 
-  /** @param path of the file that takes up the room */
+  /** @param path of the file */
   constructor(path: string, bytes = RESERVE_BYTES) {
     this.#path = path
     this.#bytes = bytes
   }
 
   /**
-   * Whether the room is held, after an attempt to take it; false where the disk is full.
-   * @throws Error of the system, if that is not what the attempt failed of
+   * Makes the file unless it is there. @returns false if the disk is full
+   * @throws Error of the system if the file cannot be made for another reason
    */
   hold(): boolean {
     if (this.#bytes === 0 || this.#held()) return true
     let file: number | null = null
     try {
       file = openSync(this.#path, 'w')
-      // Chance does not shrink on a file system that compresses.
+      // Random bytes take their full size on a file system that compresses.
       const chunk = randomBytes(Math.min(this.#bytes, 1024 * 1024))
       for (let left = this.#bytes; left > 0; left -= chunk.length) {
         writeSync(file, chunk, 0, Math.min(left, chunk.length))

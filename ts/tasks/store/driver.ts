@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 export const driverNames = ['libsql', 'node:sqlite', 'node-sqlite3-wasm'] as const
 export type DriverName = (typeof driverNames)[number]
 
-/** Blobs come back as one or the other, as the build likes. */
+/** Builds return blobs as one of the last two types. */
 export type Value = string | number | null | Uint8Array | ArrayBuffer
 export type Row = Readonly<Record<string, Value>>
 
@@ -14,7 +14,7 @@ export interface Statement {
   all(parameters: readonly Value[]): readonly Row[]
 }
 
-/** The little of SQLite the store needs, the same over three builds of it. */
+/** The part of SQLite that the store uses, with one interface for three builds. */
 export interface Connection {
   exec(sql: string): void
   prepare(sql: string): Statement
@@ -39,7 +39,7 @@ export class DriverLoadError extends Error {
 /** What a failure of SQLite means for callers, whichever build reported it. */
 export type StoreFault = 'full' | 'busy' | 'corrupt' | 'io' | 'other'
 
-/** Builds word their errors alike, since the texts come from SQLite itself; codes differ. */
+/** Decided by the texts of errors, which come from SQLite itself: their codes differ between builds. */
 export function storeFault(error: unknown): StoreFault {
   const message = error instanceof Error ? error.message : String(error)
   if (/database or disk is full|ENOSPC|EDQUOT/i.test(message)) return 'full'
@@ -129,7 +129,7 @@ const loaders: Readonly<Record<DriverName, () => Driver>> = {
   // Its file layer syncs with fs.fsyncSync, directories included after a deletion, so a commit is as
   // durable as elsewhere. It has no shared memory: write-ahead logging needs exclusive locking, which the
   // store asks for anyway. It locks by making a directory beside the file, which a killed process leaves
-  // behind; our own lock decides who owns the data, so what is found here is a leftover.
+  // behind. Our own lock decides who owns the data, so a directory found here is of a process that is gone.
   'node-sqlite3-wasm': () => {
     interface Native {
       exec(sql: string): void

@@ -9,7 +9,7 @@ const columnsOf = (table: string, columns: string): string =>
     .map((column) => `${table}.${column}`)
     .join(', ')
 
-/** All tasks and batches, whole and page by page: what a dump holds of the queue, and how it gets back. */
+/** Reads tasks and batches page by page for a dump, and writes them into a new store. */
 export class DumpTable {
   readonly #sql: Sql
 
@@ -31,7 +31,7 @@ export class DumpTable {
       }))
   }
 
-  /** Finished ones only. */
+  /** Finished batches. */
   batches(afterUid: number, limit: number): readonly DumpedBatchRow[] {
     return this.#sql
       .all(
@@ -46,7 +46,7 @@ export class DumpTable {
       }))
   }
 
-  /** Writes a task as it was elsewhere. @param waiting what it needs to run, null if it has ended */
+  /** Writes a task of a dump. @param waiting what it needs to run, null if it has ended */
   restoreTask({ row, newIndexUid }: DumpedTaskRow, waiting: NewRow | null): void {
     this.#sql.run(
       `INSERT INTO tasks (uid, batch_uid, index_uid, new_index_uid, status, type, canceled_by, enqueued_at, started_at,
@@ -70,7 +70,7 @@ export class DumpTable {
     if (waiting !== null) insertContent(this.#sql, row.uid, waiting)
   }
 
-  /** Writes a finished batch; what its tasks tell of it is filled in by `alignBatches`. */
+  /** Writes a finished batch of a dump. `alignBatches` fills in the columns that follow from its tasks. */
   restoreBatch({ uid, startedAt, finishedAt, strategy, details, stats }: BatchRow): void {
     this.#sql.run(
       `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details,
@@ -80,8 +80,8 @@ export class DumpTable {
   }
 
   /**
-   * Brings batches in step with tasks, as listings rely on: each batch has tasks and each task that names a batch
-   * has one, batches follow each other in time, and the tasks of one share its dates.
+   * Establishes what listings rely on: each batch has tasks, each task that names a batch has one, batches follow each
+   * other in time, and the tasks of a batch have its dates.
    */
   alignBatches(): void {
     const run = (sql: string) => this.#sql.run(sql)

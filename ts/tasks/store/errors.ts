@@ -1,9 +1,9 @@
-/** A store that cannot be relied on; the message follows its path. Nothing was changed. */
+/** A page or row of the store is not what was written. The message follows the path of the store. */
 export class DamagedStoreError extends Error {
   override readonly name = 'DamagedStoreError'
 }
 
-/** The store was written by a version of this program that this one does not know. Nothing was changed. */
+/** The store was written by an unknown version of this program. Nothing was changed. */
 export class StoreVersionError extends Error {
   override readonly name = 'StoreVersionError'
 }

@@ -1,25 +1,21 @@
 import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { isDiskFull } from '../spool.js'
+import type { DiskReserve } from './disk-reserve.js'
 import { storeFault } from './driver.js'
 import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
 import type { Settled } from './transactions.js'
 
-/** What the desk needs of a store. */
+/** The calls of a store that group commit makes. */
 export interface CommittedStore extends StoreCalls {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
-  /** Takes back what a failed transaction may have left behind; false if the disk still fails. */
+  /** Overwrites the frames that a failed transaction may have left in the log; false if the disk still fails. */
   supersede(): boolean
 }
 
-/** Room kept free; see `DiskReserve`. */
-export interface Room {
-  /** False on a full disk. @throws Error of the system where another reason keeps the room from being taken */
-  hold(): boolean
-  giveUp(): void
-}
+export type HeldReserve = Pick<DiskReserve, 'hold' | 'giveUp'>
 
-/** Why a request was not carried out, beside what SQLite says. */
+/** A request was refused before SQLite saw it, or after the disk failed. */
 class Refusal extends Error {
   constructor(
     readonly fault: 'full' | 'readonly' | 'doubtful',
@@ -33,25 +29,30 @@ class Refusal extends Error {
  * Carries out requests that arrived together: the writes in their order of arrival as one transaction
  * with one sync, then the reads.
  *
- * When room becomes scarce it refuses new tasks first, and gives up the reserve for everything else. Once
- * the disk has failed to write or to sync, it takes no more writes at all: trying one again might only seem to
- * work. What was refused then is not there after a restart, unless the disk refused every write from that moment
- * to the end of the process.
+ * When the disk or the store becomes full it refuses new tasks first, and gives up the disk reserve for all other
+ * writes. Once the disk has failed to write or to sync, it refuses all writes: a second sync may succeed although the
+ * first one has lost data. A write that was refused is not there after a restart, unless the disk refused every write
+ * from then to the end of the process.
  */
 export class GroupCommit {
   readonly #store: CommittedStore
-  readonly #reserve: Room
+  readonly #reserve: HeldReserve
   readonly #bytesMax: number
   readonly #removeFile: (path: string) => void
   #broken: string | null = null
-  /** What failed may be there after a restart. */
+  /** Whether frames of a failed transaction may be read by a restart. */
   #isDoubtful = false
 
   /**
-   * @param bytesMax room for the store, a part of which new tasks may fill
-   * @param removeFile removes an upload; what it leaves behind is found at the next start
+   * @param bytesMax largest size of the store; new tasks may fill `STORE_SHARE_FOR_TASKS` of it
+   * @param removeFile removes an upload; the next start removes those that stay
    */
-  constructor(store: CommittedStore, reserve: Room, bytesMax: number, removeFile: (path: string) => void) {
+  constructor(
+    store: CommittedStore,
+    reserve: HeldReserve,
+    bytesMax: number,
+    removeFile: (path: string) => void,
+  ) {
     this.#store = store
     this.#reserve = reserve
     this.#bytesMax = bytesMax
@@ -64,7 +65,7 @@ export class GroupCommit {
     return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]
   }
 
-  /** Says that a checkpoint has failed. A sync of the log may have been lost with it, which a later one would not tell. */
+  /** Refuses writes after a failed checkpoint: a sync of the log that failed within it would succeed the next time. */
   checkpointFailed(error: unknown): void {
     if (!isDiskFull(error)) this.#broken ??= textOf(error)
   }
@@ -78,7 +79,7 @@ export class GroupCommit {
       for (const request of requests) settled.set(request, { ok: false, error: scarce })
     }
     this.#transact(admitted, settled)
-    // What is not a new task gets the room that was kept for it.
+    // The reserve is for all writes except new tasks.
     const pressing = admitted.filter((request) => !isOrdinary(request) && isFull(settled.get(request)))
     if (pressing.length > 0) {
       this.#reserve.giveUp()
@@ -111,7 +112,7 @@ export class GroupCommit {
     }
   }
 
-  /** @param isTried whether the write may have reached the disk all the same */
+  /** @param isTried whether the write may have reached the disk although it failed */
   #closed(isTried: boolean): Settled<never> {
     const message = `the disk failed (${this.#broken}): no more writes are taken until a restart`
     const fault = isTried && this.#isDoubtful ? 'doubtful' : 'readonly'

@@ -13,21 +13,24 @@ export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError'
 }
 
-/** Who holds a lock, in terms that survive pids being reused. */
+/** The process that holds a lock. */
 interface Owner {
   readonly pid: number
-  /** Start of the process in kernel ticks, empty where the system does not tell. */
+  /**
+   * Start of the process in kernel ticks, which tells it from a later one with its pid; empty where the system has
+   * none.
+   */
   readonly started: string
-  /** Pids compare only inside the same host and pid namespace. */
+  /** Host and pid namespace. Pids of two processes compare only if these are the same. */
   readonly space: string
 }
 
 /**
- * Makes this process the owner of the data kept beside `path` until the returned function is called or
+ * Makes this process the owner of the data beside `path` until the returned function is called or
  * the process ends, however it ends.
  *
- * A lock whose process is gone is taken over at once; one that is about to go is waited for. One written from another host or container cannot
- * be judged by its pid, so its heartbeat is watched for a few seconds.
+ * A lock whose process is gone is taken over at once; a process that is about to end is waited for. The pid in a lock
+ * of another host or container says nothing here, so the heartbeat of such a lock is watched for a few seconds.
  * @throws DirectoryInUseError if the owner lives
  */
 export async function claim(path: string): Promise<() => void> {
@@ -51,7 +54,7 @@ export async function claim(path: string): Promise<() => void> {
     try {
       utimesSync(path, new Date(), new Date())
     } catch {
-      // Without a beat the lock only looks older to other hosts.
+      // A heartbeat that is missing only matters to other hosts, which watch for several.
     }
   }, HEARTBEAT_MS)
   heartbeat.unref()
@@ -102,10 +105,10 @@ function runs(owner: Owner): boolean {
   return startOf(owner.pid) === owner.started && !isDead(owner.pid)
 }
 
-/** Whether a process has ended and only waits for its parent to ask how; containers without an init leave it so for good. */
+/** Whether a process is a zombie. Containers without an init keep zombies for good. */
 function isDead(pid: number): boolean {
   try {
-    // Its first thread ends first; the files it held are let go by the last.
+    // The first thread of a process may end before others, which still hold its files.
     return stateOf(pid)[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length === 1
   } catch {
     return false
@@ -132,7 +135,7 @@ function modified(path: string): number {
 
 const startOf = (pid: number): string => stateOf(pid)[19] ?? ''
 
-/** What the system tells of a process, from its state on; nothing where it does not. Source: proc_pid_stat(5). */
+/** The fields of a process from its state on; empty where the system has none. Source: proc_pid_stat(5). */
 function stateOf(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -148,7 +151,7 @@ function pidSpace(): string {
   try {
     namespace = readlinkSync('/proc/self/ns/pid')
   } catch {
-    // Not Linux: the host name alone has to do.
+    // Systems other than Linux have no such file; the host name is used alone.
   }
   return `${hostname()}${namespace === '' ? '' : ` ${namespace}`}`
 }

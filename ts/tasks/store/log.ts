@@ -1,8 +1,8 @@
 /**
  * What does the write-ahead log of a SQLite database hold?
  *
- * Read from its bytes, past SQLite, and by its rules: a frame counts if it carries the salts of the header, its running
- * checksum is right, and the transaction it belongs to is complete.
+ * Its bytes are read without SQLite and by SQLite's rules: a frame counts if it carries the salts of the header, its
+ * running checksum is right, and the transaction it belongs to is complete.
  *
  *     log   = header frame*
  *     frame = page number, pages of the database behind this frame (0 within a transaction), salts, checksum, page
@@ -19,15 +19,15 @@ export interface Log {
   readonly pageBytes: number
   /** Pages of the database behind the last frame; 0 without frames. */
   readonly pageCount: number
-  /** Number of each page in it → CRC-32 of what it holds at last. */
+  /** Number of a page in the log → CRC-32 of its newest content. */
   readonly pages: ReadonlyMap<number, number>
-  /** The first page of the database, if it is among them. */
+  /** Newest content of the first page of the database; null if the log does not have that page. */
   readonly firstPage: Buffer | null
 }
 
 export const EMPTY_LOG: Log = { frames: 0, pageBytes: 0, pageCount: 0, pages: new Map(), firstPage: null }
 
-/** The magic number of a log ends in 1 if its checksums take numbers as big endian. */
+/** The magic number of a log, whose last bit is 1 if its checksums are of big-endian numbers. */
 const MAGIC = 0x377f0682
 const HEADER_BYTES = 32
 const SALTS_AT = 16
@@ -39,11 +39,8 @@ const FRAME_CHECKSUM_AT = 16
 /** Frames read at a time: one megabyte of the usual pages. */
 const FRAMES_READ = 256
 
-/**
- * @param file descriptor of the log
- * @param framesMax how many of its frames count at most
- */
-export function readLog(file: number, framesMax = Number.POSITIVE_INFINITY): Log {
+/** @param file descriptor of the log */
+export function readLog(file: number): Log {
   const header = bytesAt(file, 0, HEADER_BYTES)
   if (header.length < HEADER_BYTES || (header.readUInt32BE(0) & ~1) !== MAGIC) return EMPTY_LOG
   const sum = new LogChecksum(header.readUInt32BE(0) % 2 === 1)
@@ -61,8 +58,8 @@ export function readLog(file: number, framesMax = Number.POSITIVE_INFINITY): Log
   let firstPage: Buffer | null = null
   let number = 0
   for (const frame of framesOf(file, FRAME_HEADER_BYTES + pageBytes)) {
-    if (++number > framesMax) break
-    // Frames behind the newest one are of an earlier round and carry other salts.
+    number++
+    // SQLite overwrites the log from its beginning, so older frames with other salts may follow the newest one.
     if (frame.compare(salts, 0, SALTS_BYTES, FRAME_SALTS_AT, FRAME_CHECKSUM_AT) !== 0) break
     const content = frame.subarray(FRAME_HEADER_BYTES)
     sum.add(frame.subarray(0, FRAME_SALTS_AT))
@@ -92,19 +89,22 @@ function* framesOf(file: number, frameBytes: number): Generator<Buffer> {
   }
 }
 
-/** How far a log has been looked at: its frames behind that are new, unless it has begun anew. */
+/** A position in a log, valid until SQLite begins the log anew with other salts. */
 export interface LogPosition {
-  /** Empty: of no log. */
+  /** Of the log; empty for the beginning of any log. */
   readonly salts: Buffer
   readonly frames: number
 }
 
 export const LOG_START: LogPosition = { salts: Buffer.alloc(0), frames: 0 }
 
-/** @param frames of the log that were looked at */
+/** The position behind `frames` frames. */
 export const positionIn = (file: number, frames: number): LogPosition => ({ salts: saltsOf(file), frames })
 
-/** Whether the log holds so many frames behind a position, from two short reads. Frames that do not count may be among them. */
+/**
+ * Whether a log has at least `frames` frames behind a position, in two short reads.
+ * Frames of a transaction that was not completed are counted too.
+ */
 export function hasGrownBy(file: number, frames: number, position: LogPosition, pageBytes: number): boolean {
   const salts = saltsOf(file)
   const known = salts.equals(position.salts) ? position.frames : 0
@@ -114,7 +114,7 @@ export function hasGrownBy(file: number, frames: number, position: LogPosition, 
 
 const saltsOf = (file: number): Buffer => bytesAt(file, SALTS_AT, SALTS_BYTES)
 
-/** The running checksum of a log: two numbers of 32 bits over pairs of such numbers. */
+/** The running checksum of a log: two sums of 32 bits over pairs of 32-bit numbers. */
 class LogChecksum {
   readonly #isBigEndian: boolean
   #first = 0
@@ -152,7 +152,7 @@ class LogChecksum {
   }
 }
 
-/** Bytes from `at` on, `length` of them or what the file has. */
+/** `length` bytes from `at` on, or as many as the file has. */
 export function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length)
   let read = 0

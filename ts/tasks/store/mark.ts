@@ -1,11 +1,12 @@
 /**
- * How far must the task store reach? A small file beside it says, for SQLite cannot: it takes a log that lost its end,
- * or a file that became empty, for a store that never held more.
+ * Which transaction must the task store hold at least? A small file beside it records that, since SQLite takes a log
+ * that lost its end, or a file that became empty, for a store that never held more.
  *
  *     mark = JSON of `MarkContent`, blank, crc32 of that JSON as 8 hexadecimal digits, blanks, newline: 192 bytes
  *
- * Each durable transaction counts up a number in the store and overwrites the mark with it once SQLite has synced. The
- * mark itself is not synced, so that it costs no time: after a power cut it may lag behind the store, never be ahead.
+ * Each durable transaction increments a number in the store, which is written to the mark once SQLite has synced. The
+ * mark itself is not synced, which would take as long as the transaction. So after a power cut the mark may be behind
+ * the store, but never ahead of it.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
@@ -13,7 +14,7 @@ import { crc32 } from 'node:zlib'
 /** Bytes of the file. One sector holds them, so that a disk writes all of them or none. */
 const MARK_BYTES = 192
 
-/** The number of the transaction lies in a signed field of four bytes, so it starts anew from zero behind this. */
+/** Numbers of transactions, which are stored in a signed field of four bytes, start again from zero behind the last. */
 export const SEQUENCES = 2 ** 31
 
 export interface MarkContent {
@@ -43,18 +44,18 @@ export function readMark(path: string): FoundMark {
 
 const checkOf = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
-/** Whether a store of number `reached` lacks transactions up to `sequence`. Numbers compare on a circle. */
+/** Whether a store whose last transaction is `reached` lacks transactions up to `sequence`. Numbers wrap around. */
 export const isBehind = (reached: number, sequence: number): boolean => {
   const missing = (sequence - reached + SEQUENCES) % SEQUENCES
   return missing !== 0 && missing < SEQUENCES / 2
 }
 
-/** The writer's end of a mark, open as long as its store. */
+/** Writes a mark, as long as its store is open. */
 export class MarkWriter {
   readonly #file: number
   #content: MarkContent
 
-  /** Makes the file durable under its name; later writes go into it without a sync. */
+  /** Syncs the mark once; later writes are not synced. */
   constructor(path: string, content: MarkContent) {
     this.#file = openSync(path, readMark(path) === 'none' ? 'w' : 'r+')
     this.#content = content
@@ -67,12 +68,12 @@ export class MarkWriter {
     }
   }
 
-  /** Takes over the number of a transaction that is on disk. */
+  /** Writes the number of a transaction that is durable. */
   reach(sequence: number): void {
     try {
       this.#write({ ...this.#content, sequence })
     } catch {
-      // The transaction is durable without it. A mark that lags behind only notices less.
+      // The transaction is durable without the mark. A start that finds an older mark only detects fewer losses.
     }
   }
 
@@ -80,7 +81,7 @@ export class MarkWriter {
     try {
       fsyncSync(this.#file)
     } catch {
-      // A mark that lags behind only notices less, and the disk that failed shows in the store.
+      // A start that finds an older mark only detects fewer losses.
     } finally {
       closeSync(this.#file)
     }

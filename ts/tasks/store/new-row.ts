@@ -5,13 +5,13 @@ import type { TaskContent } from '../task.js'
 import type { NewTask } from '../tasks.js'
 import type { NewRow } from './records.js'
 
-/** Payloads are kept by file name, so that a data directory can be moved. */
+/** Stores payloads by file name, so that a data directory can be moved. */
 export function withFileName(content: TaskContent): TaskContent {
   if (content.kind !== 'documents' || 'text' in content.payload) return content
   return { ...content, payload: { ...content.payload, path: basename(content.payload.path) } }
 }
 
-/** What the store appends for a task. @param content as `withFileName` gives it */
+/** The row of a new task. @param content as `withFileName` returns it */
 export function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskContent): NewRow {
   const touched = touchedBy(content)
   return {

@@ -1,4 +1,4 @@
-/** Opens the task store of a data directory, or says why it must stay as it is. */
+/** Opens the task store of a data directory, or refuses it unchanged. */
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
@@ -17,7 +17,7 @@ import { isMisread } from './store-header.js'
 export interface WorkerSetup {
   /** The data directory. */
   readonly directory: string
-  /** Whether the directory is being made, so that there need not be a store for the indexes in it. */
+  /** Whether the directory is being made: then indexes may lie in it before there is a store. */
   readonly isNew: boolean
   /** Whether the pages of the store have just been compared with their checksums. */
   readonly isCompared: boolean
@@ -75,7 +75,7 @@ function requireKnownVersion(path: string, { header }: StoreFindings): void {
   )
 }
 
-/** Opens the store, and beside it its checksums and the mark that every transaction is told from then on. */
+/** Opens the store with its checksums, and the mark that each further transaction is written to. */
 function openMarked(driver: Driver, directory: string, { header, mark: found, pages }: StoreFindings) {
   const path = storePath(directory)
   const checksums = pages?.checksums ?? PageChecksums.none()
@@ -83,8 +83,8 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
   let [checkpoints, mark]: [Checkpoints | null, MarkWriter | null] = [null, null]
   const connection = driver.open(path)
   try {
-    // Exclusive locking before the first access to the log: it keeps the shared-memory file away, and
-    // makes any other process that opens this file fail at once.
+    // Exclusive locking has to be set before the first access to the log. Then SQLite uses no file of shared memory,
+    // and another process that opens the store fails at once.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')

@@ -2,14 +2,15 @@
  * Is each page of the task store's file what SQLite wrote there? SQLite cannot tell: its pages have no checksums.
  *
  *     file  = block*
- *     block = 127 checksums of pages, checksum of the block's number and those: 512 bytes of numbers of 32 bits, little endian
+ *     block = 127 checksums of pages, checksum of the block: 512 bytes, 32-bit numbers in little endian
  *
- * Block 0 begins with page 1. A page's checksum is the CRC-32 of its bytes, and 0 says that it is not known: SQLite
- * leaves a page unwritten that was freed in the transaction in which it was added.
+ * Block 0 begins with page 1. A page's checksum is the CRC-32 of its bytes; 0 means that it is unknown, as that of a
+ * page which was added and freed within one transaction and which SQLite therefore never wrote. The checksum of a block
+ * is the CRC-32 of its number and its checksums of pages.
  *
- * Only a checkpoint writes into the file of a store in write-ahead mode, and only pages of its log. So checksums are
- * taken from the log, and are on disk before the log begins anew; until then the log has the page itself. See
- * `checkpoints.ts`.
+ * Only checkpoints write into the file of a store in write-ahead mode, and they write only pages of its log. So
+ * checksums are computed from the log and stored before the log is overwritten. Until then the log holds the page
+ * itself, with a checksum of its own. See `checkpoints.ts`.
  */
 import {
   closeSync,
@@ -28,14 +29,14 @@ import { bytesAt, type Log } from './log.js'
 const BLOCK_BYTES = 512
 const BLOCK_PAGES = BLOCK_BYTES / 4 - 1
 
-/** Pages read at a time: one megabyte of the usual ones. */
+/** Pages read at a time, one megabyte of pages of 4 KiB. */
 const PAGES_READ = 256
 
 const UNKNOWN = 0
 
-/** The checksums of a store's pages, in memory until they are saved. */
+/** The checksums of a store's pages. Changes are in memory until they are saved. */
 export class PageChecksums {
-  /** By number of the page; pages count from 1. */
+  /** Indexed by number of the page; the first page has number 1. */
   #checksums: Uint32Array
   readonly #changedBlocks = new Set<number>()
 
@@ -43,12 +44,12 @@ export class PageChecksums {
     this.#checksums = checksums
   }
 
-  /** Those of a store of which nothing is known. */
+  /** Checksums of a store without pages, or with unknown ones. */
   static none(): PageChecksums {
     return new PageChecksums(new Uint32Array(1))
   }
 
-  /** @returns null if there is no file of them, or a block of it is damaged */
+  /** @returns null without a file, or if a block of it is damaged */
   static read(path: string): PageChecksums | null {
     const bytes = contentOf(path)
     if (bytes.length === 0 || bytes.length % BLOCK_BYTES !== 0) return null
@@ -64,12 +65,12 @@ export class PageChecksums {
     return new PageChecksums(checksums)
   }
 
-  /** Pages that have an entry here, though it may say that nothing is known of them. */
+  /** Number of pages with a checksum, known or unknown. */
   get pages(): number {
     return this.#checksums.length - 1
   }
 
-  /** Takes over the pages that a checkpoint of this log writes into the store's file. */
+  /** Takes the checksums of the pages that a checkpoint of this log writes into the store's file. */
   take({ frames, pages, pageCount }: Log): void {
     if (frames === 0) return
     this.#resize(pageCount)
@@ -77,10 +78,10 @@ export class PageChecksums {
   }
 
   /**
-   * Compares the pages of a store's file, and takes over those of which nothing is known.
-   * @param log of the store, whose pages count instead of those of the file
-   * @param isCompared whether the file was compared a moment ago; then only unknown pages are read
-   * @returns numbers of the pages that are not what was written
+   * Compares the pages of a store's file with their checksums, and computes unknown ones.
+   * @param log of the store; pages in the log are not compared, since SQLite reads them from there
+   * @param isCompared whether the file has just been compared; then only unknown pages are read
+   * @returns numbers of the pages whose checksums do not match
    */
   compare(path: string, pageBytes: number, log: Log, isCompared: boolean): readonly number[] {
     const file = openSync(path, 'r')
@@ -108,7 +109,7 @@ export class PageChecksums {
     }
   }
 
-  /** Writes what has changed, durably. What could not be written is written by the next call. */
+  /** Writes changed checksums durably. The next call writes again what a failed one did not. */
   save(path: string): void {
     if (this.#changedBlocks.size === 0) return
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT)
@@ -148,7 +149,7 @@ export class PageChecksums {
 
   #resize(pages: number): void {
     if (pages === this.pages) return
-    // Pages that are gone leave entries in the last block, and new ones may begin whole blocks.
+    // A smaller store has fewer checksums in its last block; a larger one may have whole blocks of unknown pages.
     const last = Math.max(1, pages)
     for (let block = blockOf(Math.min(this.pages, last) || 1); block <= blockOf(last); block++) {
       this.#changedBlocks.add(block)

@@ -8,18 +8,18 @@ import type { PendingTask, StoreCalls } from './records.js'
 import { number, orNull, queuedColumns, queuedTask, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Types that the queue takes before the lowest uid; see `nextBatch`. */
+/** Types that `nextBatch` calls housekeeping, which run before older tasks. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
 
-/** Tasks that have not ended, and what they are to do. */
+/** Appends tasks, and reads those that have not ended. */
 export class QueueTable {
   readonly #sql: Sql
   readonly #members: Membership
   readonly #now: () => Micros
   readonly #firstUid: number
 
-  /** @param now what tasks arrive by @param firstUid the lowest uid of a new task */
+  /** @param now dates the arrival of tasks @param firstUid the lowest uid of a new task */
   constructor(sql: Sql, members: Membership, now: () => Micros, firstUid: number) {
     this.#sql = sql
     this.#members = members
@@ -30,7 +30,7 @@ export class QueueTable {
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
     const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
     const uid = Math.max(last === undefined ? 0 : number(last.uid) + 1, this.#firstUid)
-    // A clock set back must not let dates fall while uids rise.
+    // Dates must not fall while uids rise, even if the clock was set back.
     const enqueuedAt = Math.max(this.#now(), last === undefined ? 0 : number(last.enqueued_at))
     this.#sql.run(
       "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
@@ -61,7 +61,7 @@ export class QueueTable {
     return batch === null ? null : { batch, tasks: this.pending(batch.tasks.map(({ uid }) => uid)) }
   }
 
-  /** Enough of the queue to choose the next batch: see `nextBatch`. */
+  /** The part of the queue that `nextBatch` needs. */
   #waiting(tasksMax: number): readonly QueuedTask[] {
     const found = new Map<number, QueuedTask>()
     const add = (rows: readonly Row[]) => {

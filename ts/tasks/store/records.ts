@@ -20,7 +20,7 @@ export interface TaskRow {
   readonly customMetadata: string | null
 }
 
-/** What is appended for a new task; uid and date are given by the store. */
+/** The row of a new task. The store adds uid and date. */
 export interface NewRow {
   readonly indexUid: string | null
   readonly type: TaskType
@@ -34,7 +34,7 @@ export interface NewRow {
   readonly mayCreateIndex: boolean
   /** Further indexes this task acts on, as JSON text: swaps and renames. */
   readonly touches: string | null
-  /** Tasks that a cancelation or deletion is about, null for other kinds. */
+  /** Number of tasks that a cancelation or deletion names, null for other kinds. */
   readonly matched: number | null
 }
 
@@ -64,7 +64,7 @@ export interface CatalogueRow {
   readonly primaryKey: string | null
   readonly createdAt: Micros
   readonly updatedAt: Micros
-  /** Batch of a commit that the index has at least; null if none is known. */
+  /** Batch of the newest recorded commit of the index; null if none is known. */
   readonly lastBatch: number | null
 }
 
@@ -80,36 +80,36 @@ export interface Ending {
   readonly newIndexUid: string | null
 }
 
-/** Exchanges or moves the index name of all tasks older than `before`. */
+/** Changes the index name of all tasks with uids below `before`. */
 export interface Relabel {
   readonly from: string
   readonly to: string
-  /** `from` and `to` trade places; otherwise `from` becomes `to`. */
+  /** `from` and `to` are exchanged; otherwise `from` becomes `to`. */
   readonly swap: boolean
   readonly before: number
 }
 
 /** Everything that changes when a batch has ended; written as one transaction. */
 export interface Conclusion {
-  /** `details` null: what those of its tasks make together. */
+  /** Where `details` is null, they are made of the details of its tasks. */
   readonly batch: Omit<BatchRow, 'details'> & { readonly details: string | null }
-  /** Tasks of the batch that are not among them wait again. */
+  /** Tasks of the batch without an ending wait again. */
   readonly endings: readonly Ending[]
-  /** The whole catalogue entries to write, after `removed` were taken out. */
+  /** Entries of the catalogue to write, after those of `removed` were deleted. */
   readonly written: readonly CatalogueRow[]
   readonly removed: readonly string[]
-  /** Directories of indexes that hold nothing any more. */
+  /** Directories of deleted indexes. */
   readonly dropped: readonly string[]
   readonly relabels: readonly Relabel[]
-  /** Indexes whose commit failed in this batch, which a failing disk may have kept all the same. */
+  /** Indexes whose commit failed in this batch. A failing disk may have stored it. */
   readonly failedCommits: readonly string[]
-  /** Uids of finished tasks to forget. */
+  /** Uids of finished tasks to delete. */
   readonly deletedTasks: readonly number[]
-  /** Paths of uploads that nobody needs once it is written: they go before anybody is told of it. */
+  /** Paths of uploads to remove after the transaction, before its caller gets the answer. */
   readonly uploads: readonly string[]
 }
 
-/** Finished tasks to delete, and a moment after the arrival of the last of them. */
+/** Finished tasks to delete. `before` is later than the arrival of each. */
 export interface Surplus {
   readonly uids: readonly number[]
   readonly before: Micros
@@ -121,7 +121,7 @@ export interface Compaction {
   readonly bytesAfter: number
 }
 
-/** What a fresh start finds. */
+/** The state of the store at a start. */
 export interface Start {
   readonly catalogue: readonly CatalogueRow[]
   readonly nextBatchUid: number
@@ -129,11 +129,11 @@ export interface Start {
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
   /** Directories of indexes that may be removed unless the catalogue names them. */
   readonly disposable: readonly string[]
-  /** Commits that failed: if they are there all the same, they are taken back before anything else is done. */
+  /** Commits that failed. If a disk has stored them, they are taken back before the indexes are used. */
   readonly failedCommits: readonly { readonly index: string; readonly batchUids: readonly number[] }[]
 }
 
-/** A task as a dump holds it: with what it was to do, unless it has ended. */
+/** A task as a dump holds it, with its content unless it has ended. */
 export interface DumpedTaskRow {
   readonly row: TaskRow
   /** Second name under which a finished rename is listed. */
@@ -148,11 +148,11 @@ export interface DumpedBatchRow {
   readonly newestEnqueuedAt: Micros
 }
 
-/** Rows for `taskRows` or `batchRows`, as a text: threads hand over one text sooner than many rows. */
+/** Rows for `taskRows` or `batchRows`, as JSON text: passing one text between threads is faster than many rows. */
 export interface RowPage {
-  /** Those of the page, and the one behind it if there is one. */
+  /** The rows of the page, and the first row of the next page if there is one. */
   readonly rows: string
-  /** Rows of the page: as many as were asked for, or fewer where they are large. */
+  /** Number of rows of the page. It is less than was asked for if the rows are large. */
   readonly shown: number
   readonly total: number
 }
@@ -160,35 +160,35 @@ export interface RowPage {
 /** The calls that cross into the worker: arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
-  /** File names of all payloads that are still needed. */
+  /** File names of the payloads of tasks that have not ended. */
   payloads(): readonly string[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
-  /** What to do next, and what its tasks are to do; null if there is nothing. See `nextBatch`. */
+  /** The next batch and its tasks, as `nextBatch` chooses it; null if no task waits. */
   pick(limits: BatchLimits): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
-  /** Whether anything of this index waits, and what: uids with their kinds, ascending. */
+  /** Waiting tasks of this index, ascending by uid. */
   waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
-  /** Says that a directory of that id is about to be made, which counts once the catalogue names it. */
+  /** Notes that a directory of that id is about to be made. Until the catalogue names it, a start may remove it. */
   announce(id: string): void
-  /** Forgets directories that are gone, of those that were announced or dropped. */
+  /** Deletes the notes of announced or dropped directories that no longer exist. */
   removed(ids: readonly string[]): void
-  /** Marks tasks as processing, without waiting for the disk: a restart undoes it anyway. */
+  /** Marks tasks as processing. The write is not durable, since a restart undoes it. */
   begin(batch: NewBatch, uids: readonly number[]): void
   /** Undoes `begin`. @param failedCommits as in `Conclusion` */
   revert(batchUid: number, failedCommits: readonly string[]): void
-  /** Says that the failed commits of an index are gone for good. */
+  /** Notes that the failed commits of an index have been taken back. */
   undone(index: string): void
-  /** Tasks among `uids` that have not ended, with what they were to do. */
+  /** Tasks among `uids` that have not ended, with their content. */
   pending(uids: readonly number[]): readonly PendingTask[]
   /** Uids among `uids` whose tasks have ended. */
   ended(uids: readonly number[]): readonly number[]
-  /** @returns deleted tasks that some webhook will now never be told of */
+  /** @returns number of deleted tasks that a webhook will never be told of */
   conclude(conclusion: Conclusion): number
-  /** Oldest finished tasks, once at least `storedMin` tasks are stored: what the next cleanup deletes. */
+  /** The oldest finished tasks, at most `limit`, if at least `storedMin` tasks are stored. */
   surplus(storedMin: number, limit: number): Surplus | null
   /** Rewrites the file without its gaps. */
   compact(): Compaction
   task(uid: number, visible: readonly string[] | null): TaskRow | null
-  /** One row more than asked for, if there is one: it tells where the next page starts. */
+  /** Returns one row more than asked for, if there is one. The next page starts with it. */
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage
   match(filter: TaskFilter): readonly number[]
   batch(uid: number, visible: readonly string[] | null): BatchRow | null
@@ -211,27 +211,27 @@ export interface StoreCalls {
   dumpedTasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[]
   /** Ascending by uid, from behind `afterUid`. */
   dumpedBatches(afterUid: number, limit: number): readonly DumpedBatchRow[]
-  /** Into a new store only; `waiting` is null for tasks that have ended. */
+  /** For a new store only. `waiting` is null for tasks that have ended. */
   restoreTasks(tasks: readonly { readonly dumped: DumpedTaskRow; readonly waiting: NewRow | null }[]): void
-  /** Ascending by uid, after all tasks. */
+  /** Ascending by uid, called after all tasks are restored. */
   restoreBatches(batches: readonly BatchRow[]): void
   restoreIndex(row: CatalogueRow): void
-  /** Brings tasks and batches in step, once all are there. */
+  /** Brings batches and sets in step with the tasks, once all are restored. */
   endRestore(): void
 }
 
 export type StoreCall = keyof StoreCalls
 
-/** Calls that need a transaction, and whether their caller waits until it is on disk. */
+/** Calls that write, and whether their caller waits until the transaction is durable. */
 export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relaxed'>>> = {
   start: 'durable',
   append: 'durable',
-  // Read again after a crash of the process; after a power cut the directory may be gone as well.
+  // Survives a crash of the process. A power cut may take it, and the directory as well.
   announce: 'relaxed',
   removed: 'relaxed',
   begin: 'relaxed',
   revert: 'relaxed',
-  // Said again at the next start if it is lost.
+  // If it is lost, the next start takes the commits back once more.
   undone: 'relaxed',
   conclude: 'durable',
   putKey: 'durable',
@@ -244,11 +244,11 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   restoreBatches: 'durable',
   restoreIndex: 'durable',
   endRestore: 'durable',
-  // Lost with the power, it is said once more.
+  // If it is lost in a power cut, the webhook is told of the batch once more.
   delivered: 'relaxed',
 }
 
-/** New tasks that make no room: the first to be refused when it becomes scarce. */
+/** New tasks that free no space. They are the first to be refused when the disk or the store becomes full. */
 export function isOrdinary({ call, arguments: [row] }: Request): boolean {
   if (call !== 'append') return false
   const { kind, matched } = row as NewRow
@@ -267,7 +267,7 @@ export type Reply =
   | {
       readonly id: number
       readonly ok: false
-      /** `doubtful`: the disk failed, and only a restart shows whether it was written. */
+      /** `doubtful`: the disk failed, and the write may be there after a restart. */
       readonly fault: 'full' | 'readonly' | 'doubtful' | 'other'
       readonly message: string
     }

@@ -2,16 +2,16 @@ import type { QueuedTask } from '../batching.js'
 import type { Row, Value } from './driver.js'
 import type { BatchRow, CatalogueRow, TaskRow } from './records.js'
 
-/** What is read of `tasks` for `taskRow`. */
+/** Columns of `tasks` for `taskRow`. */
 export const taskColumns =
   'uid, batch_uid, index_uid, status, type, canceled_by, enqueued_at, started_at, finished_at, details, error, custom_metadata'
-/** What is read of `batches` for `batchRow`. */
+/** Columns of `batches` for `batchRow`. */
 export const batchColumns = 'uid, started_at, finished_at, strategy, details, stats'
-/** What is read of `tasks t` and `contents c` for `queuedTask`. */
+/** Columns of `tasks t` and `contents c` for `queuedTask`. */
 export const queuedColumns =
   't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
 
-/** Rows that `Sql.packed` read. @param columns that it was asked for */
+/** The rows in a result of `Sql.packed`. @param columns that were selected */
 export function unpacked(columns: string, packed: string): readonly Row[] {
   const names = columns.split(', ')
   return (JSON.parse(packed) as Value[][]).map((values) => {
@@ -97,7 +97,7 @@ export function queuedTask(row: Row): QueuedTask {
 export const taskRows = (packed: string, reverse: boolean): readonly TaskRow[] =>
   inOrder(unpacked(taskColumns, packed).map(taskRow), reverse)
 
-/** Batches of a page, likewise. */
+/** Batches of a page, in the order of `taskRows`. */
 export const batchRows = (packed: string, reverse: boolean): readonly BatchRow[] =>
   inOrder(unpacked(batchColumns, packed).map(batchRow), reverse)
 

@@ -1,13 +1,13 @@
 import { SEAL_COLUMNS } from './sealed-rows.js'
 
-/** Version of the tables below, stored in the file; another one is refused rather than guessed at. */
+/** Version of the tables below, stored as `user_version`. Versions without a migration are refused. */
 export const SCHEMA_VERSION = 6
 
 /** Last version before tasks and batches had sets of uids. */
 export const LAST_WITHOUT_SETS = 3
 /** First version whose store has a mark beside it. */
 export const FIRST_WITH_MARK = 5
-/** Last version before keys, values and webhooks had checksums, and before the pages of the file had. */
+/** Last version without checksums, of pages as well as of keys, values and webhooks. */
 export const LAST_WITHOUT_SEALS = 5
 
 const webhookTables = `
@@ -72,7 +72,10 @@ CREATE TABLE failed_commits (
 ) STRICT, WITHOUT ROWID;
 `
 
-/** What turns a store of an older version into one of the next. `rebuildSets` and `sealRows` fill in what SQL cannot. */
+/**
+ * Version of a store → SQL that turns it into one of the next version. `rebuildSets` and `sealRows` compute what SQL
+ * cannot.
+ */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
     INSERT INTO webhooks SELECT hook.key, hook.value, (SELECT ifnull(max(uid), -1) FROM batches)
@@ -102,25 +105,24 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
 }
 
 /**
- * Dates are microseconds since 1970. `tasks` holds what listings need; `contents` what is needed to run
- * a task, and only until it has ended. `new_index_uid` is the second name of a finished rename, under
- * which it is listed as well. `sets` holds which tasks and batches have what listings ask for, in chunks;
- * see `UidSets`.
+ * Dates are microseconds since 1970. `tasks` holds what listings show; `contents` holds what is needed to run a task,
+ * until it has ended. `new_index_uid` is the second name of a finished rename, under which it is listed as well. `sets`
+ * holds the uids of tasks and batches by the properties that listings filter by; see `UidSets`.
  *
- * `webhooks.delivered` is the last batch a webhook was told of;
- * `body` is null for the one of the command line. `undelivered` holds deleted tasks, see `WebhookTable`.
- * `swap_names` tells which swaps speak of an index. `disposable` names directories of indexes that hold nothing
- * unless the catalogue names them too: announced before they are made, and again by the batch that drops them.
- * `failed_commits` holds what was told as failed, or told nothing of, while a failing disk may have kept it: see
- * `Engine.undo`.
+ * `webhooks.delivered` is the last batch that a webhook was told of; `body` is null for the webhook of the command
+ * line. `undelivered` holds deleted tasks, see `WebhookTable`. `swap_names` holds the swaps by the names of their
+ * indexes. `disposable` names directories of indexes that a start may remove unless the catalogue names them: a
+ * directory is added before it is made, and again by the batch that drops it. `failed_commits` names commits that
+ * failed and that a failing disk may have stored; see `Engine.undo`.
  *
- * `catalogue.last_batch` is the batch of a commit that the index has at least; null where earlier versions wrote the row.
+ * `catalogue.last_batch` is the batch of the newest recorded commit of an index; null in rows of earlier versions.
  *
- * `application_id` in the header counts durable transactions, see `mark.ts`.
+ * `checksum` of `keys`, `instance` and `webhooks` is that of the row, see `sealed-rows.ts`. `application_id` in the
+ * header counts durable transactions, see `mark.ts`.
  *
- * `enqueued_at` never falls with growing `uid`, nor do the dates of batches, which turns their bounds into
- * bounds of `uid`. `oldest_uid` and `newest_uid` of a batch are the tasks its dates of arrival are of,
- * whether they are still there or not.
+ * `enqueued_at` never falls while `uid` rises, and neither do the dates of batches, so bounds of dates become bounds of
+ * `uid`. `oldest_uid` and `newest_uid` of a batch are the tasks that its dates of arrival come from, even if those
+ * tasks have been deleted.
  */
 export const SCHEMA = `
 CREATE TABLE tasks (

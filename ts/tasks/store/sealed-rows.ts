@@ -1,6 +1,5 @@
 /**
- * Rows with a checksum of their own: those that a rebuilt store takes over from a damaged one, where the pages around
- * them cannot be relied on.
+ * Rows with a checksum of their own. A rebuild takes them over from a damaged store, whose pages cannot be relied on.
  */
 import { crc32 } from 'node:zlib'
 import type { Row } from './driver.js'
@@ -8,20 +7,20 @@ import { DamagedStoreError } from './errors.js'
 import { text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Tables whose rows are sealed, with their keys. `body` holds JSON, and is null for a webhook that is not stored. */
+/** Table → its key. `body` is JSON text; that of the webhook of the command line is null and has no checksum. */
 const keyOf = { keys: 'uid', instance: 'name', webhooks: 'uuid' } as const
 export type SealedTable = keyof typeof keyOf
 
-/** Adds the checksums to tables without them. */
+/** Adds the columns to tables without them. */
 export const SEAL_COLUMNS = Object.keys(keyOf)
   .map((table) => `ALTER TABLE ${table} ADD COLUMN checksum INTEGER;`)
   .join('\n')
 
-/** The checksum of a row. @param key that its table is ordered by */
+/** The checksum of a row. */
 export const sealOf = (key: string, body: string): number => crc32(`${key}\0${body}`)
 
 /**
- * What is stored in a row, parsed.
+ * The body of a row, parsed.
  * @param row with key, `body` and `checksum`
  * @throws DamagedStoreError
  */
@@ -35,7 +34,7 @@ export function unsealed(table: SealedTable, row: Row): unknown {
   return JSON.parse(body) as unknown
 }
 
-/** Seals the rows of a store that was written without checksums. */
+/** Computes the checksums of a store that was written without them. */
 export function sealRows(sql: Sql): void {
   for (const [table, key] of Object.entries(keyOf)) {
     for (const row of sql.all(`SELECT ${key} AS key, body FROM ${table} WHERE body IS NOT NULL`)) {

@@ -15,14 +15,15 @@ export class Sql {
   }
 
   /**
-   * Many rows as one, since a driver takes longer for a row than SQLite does, for `unpacked`. In no order.
-   * @param columns texts and numbers that `sql` selects
+   * Many rows as one JSON text, for `unpacked`, in no order. Drivers take longer to return a row than SQLite to encode
+   * it.
+   * @param columns that `sql` selects, of texts and numbers
    */
   packed(columns: string, sql: string, parameters: readonly Value[]): string {
     return this.#json(`json_array(${columns})`, sql, parameters)
   }
 
-  /** Many uids, likewise. @param sql selects them as `uid` */
+  /** Many uids, in no order. @param sql selects them as `uid` */
   uids(sql: string, parameters: readonly Value[]): readonly number[] {
     return (JSON.parse(this.#json('uid', sql, parameters)) as Value[]).map(number)
   }

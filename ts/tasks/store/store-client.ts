@@ -7,12 +7,12 @@ import type { WorkerSetup } from './open-store.js'
 import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
 import type { Opened, StoreMessage } from './store-worker.js'
 
-/** The task store as the main thread sees it: the same calls, each a promise. */
+/** Sends calls to the thread of the task store. */
 export interface StoreClient {
   /**
-   * @param apply runs at once when the answer arrives, before anyone can act on an answer that came with
-   * it: for what the main thread mirrors of the store
-   * @throws ApiError `no_space_left_on_device` if there is no room, `io_error` once the disk has failed
+   * @param apply updates copies of the store in memory. It runs when the answer arrives, before the promise of this or
+   * of another answer that came with it resolves.
+   * @throws ApiError `no_space_left_on_device` if the disk or the store is full, `io_error` once the disk has failed
    */
   call<C extends StoreCall>(
     call: C,
@@ -20,15 +20,15 @@ export interface StoreClient {
     apply?: (result: ReturnType<StoreCalls[C]>) => void,
   ): Promise<ReturnType<StoreCalls[C]>>
   readonly driver: DriverName
-  /** Why drivers that come earlier in the order were not taken. */
+  /** Why drivers before this one could not be loaded. */
   readonly reasons: readonly string[]
-  /** Why it cannot be told whether the store is complete, null if it can. */
+  /** Why the store could not be checked, null if it was. */
   readonly doubt: string | null
-  /** Carries out what was asked before, then closes the file. */
+  /** Carries out the calls made before, then closes the store. */
   close(): Promise<void>
 }
 
-/** The thread of the task store is gone or could not start. */
+/** A call failed, or the thread of the task store has ended or could not start. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 
@@ -41,9 +41,9 @@ export class StoreError extends Error {
   }
 }
 
-/** The disk failed, so that nothing can be written any more before a restart. */
+/** The disk failed, so writes are refused until a restart. */
 export class StoreReadOnlyError extends ApiError {
-  /** @param isDoubtful whether it may turn out after a restart that the write was done */
+  /** @param isDoubtful whether the write may be there after a restart */
   constructor(
     message: string,
     readonly isDoubtful: boolean,
@@ -70,7 +70,7 @@ interface Waiter {
   apply(value: unknown): void
 }
 
-/** Requests to the store that have not been answered. */
+/** Requests to the store that were not answered yet. */
 export class PendingRequests {
   readonly #send: (request: Request) => void
   readonly #waiters = new Map<number, Waiter>()
@@ -86,7 +86,7 @@ export class PendingRequests {
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
       this.#waiters.set(id, {
-        // The store answers each call with the result of the method of that name.
+        // The thread answers a call with the result of the method of `StoreCalls` of that name.
         resolve: resolve as (value: unknown) => void,
         reject,
         apply: (apply ?? (() => undefined)) as (value: unknown) => void,
@@ -95,7 +95,7 @@ export class PendingRequests {
     })
   }
 
-  /** Takes answers that came together. */
+  /** Settles the promises of answers that came together. */
   receive(replies: readonly Reply[]): void {
     for (const reply of replies) {
       if (reply.ok) this.#waiters.get(reply.id)?.apply(reply.result)
@@ -108,7 +108,7 @@ export class PendingRequests {
     }
   }
 
-  /** No answer will ever come. */
+  /** Rejects all requests, since no more answers come. */
   fail(error: Error): void {
     this.#failure ??= error
     for (const waiter of this.#waiters.values()) waiter.reject(this.#failure)
@@ -117,14 +117,14 @@ export class PendingRequests {
 }
 
 /**
- * Megabytes for what the thread has just made. Nearly all of it is garbage a moment later, and the platform's
- * 48 fill up before it is collected.
+ * Megabytes of the young generation of the thread's heap. Nearly all of its objects are garbage at once, and V8 fills
+ * its default of 48 MB before it collects them.
  */
 const YOUNG_MB_MAX = 12
 
 /**
  * Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened.
- * @param report gets faults of work that no call waits for
+ * @param report gets faults of background work
  */
 export async function openStoreClient(setup: WorkerSetup, report: ReportFault): Promise<StoreClient> {
   const worker = new Worker(new URL('./store-worker.js', import.meta.url), {

@@ -1,9 +1,9 @@
 /**
- * What does the file of a task store say of itself, before SQLite has touched it?
+ * Which version and which transaction does a task store have, read before SQLite opens it?
  *
- * Opening a store with SQLite ends its write-ahead log at the first frame that does not check out, and closing it
- * removes the rest. Whether that may happen is decided from the bytes as they lie there. The page that counts is the
- * first one, which holds the store's version and the number of its last transaction.
+ * SQLite ends the write-ahead log of a store that it opens at the first damaged frame, and removes the rest when it
+ * closes. So whether a store may be opened is decided from its bytes. Its first page, in the log or else in the file,
+ * holds its version and the number of its last transaction.
  *
  * Source: https://www.sqlite.org/fileformat2.html#the_database_header
  */
@@ -11,14 +11,14 @@ import { closeSync, openSync } from 'node:fs'
 import { reasonOf } from '../../engine/index.js'
 import { bytesAt, EMPTY_LOG, type Log, readLog } from './log.js'
 
-/** The header of a store as its write-ahead log leaves it. */
+/** The header of a store, from its log if the log holds the first page. */
 export interface StoreHeader {
   /** `user_version`: 0 in a file that has no tables yet. */
   readonly version: number
   /** `application_id`: number of the last durable transaction. */
   readonly sequence: number
   readonly pageBytes: number
-  /** Without frames where there is none. */
+  /** A log without frames if there is no file. */
   readonly log: Log
 }
 
@@ -51,7 +51,7 @@ export function readStoreHeader(path: string): StoreHeader | 'none' | 'damaged' 
 }
 
 /**
- * Whether SQLite has failed to read a header rather than found it wrong: it tells both alike.
+ * Whether SQLite reports a file as no database because it failed to read the header, which is valid.
  * @param error of SQLite
  * @throws Error of the system if the header cannot be read here either
  */
@@ -61,10 +61,10 @@ export function isMisread(path: string, error: unknown): boolean {
   return first !== null && isHeader(first)
 }
 
-/** The log at a path, one without frames if there is no file. */
+/** The log at a path; one without frames if there is no file. */
 export const readLogAt = (path: string): Log => read(path, readLog) ?? EMPTY_LOG
 
-/** What SQLite looks at before it takes a file for a database. */
+/** Whether SQLite accepts a page as the first one of a database. */
 function isHeader(page: Buffer): boolean {
   if (page.length < FILE_HEADER_BYTES || page.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC)
     return false

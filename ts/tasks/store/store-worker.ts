@@ -1,6 +1,5 @@
 /**
- * The thread that owns the task store: no sync of the disk ever stops the main thread.
- * What it does with requests is told in `group-commit.ts`.
+ * The thread that owns the task store, so that no sync blocks the main thread. It passes requests to `GroupCommit`.
  */
 import { rmSync } from 'node:fs'
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
@@ -17,12 +16,12 @@ export type Opened =
       readonly ok: true
       readonly driver: DriverName
       readonly reasons: readonly string[]
-      /** Why it cannot be told whether the store is complete, null if it can. */
+      /** Why the store could not be checked, null if it was. */
       readonly doubt: string | null
     }
   | { readonly ok: false; readonly name: string; readonly message: string }
 
-/** The messages after that; a fault comes unasked. */
+/** Later messages of this thread: answers to requests, and faults of background work. */
 export type StoreMessage = readonly Reply[] | 'closed' | { readonly fault: BackgroundFault }
 
 if (!isMainThread && parentPort !== null) void serve(workerData as WorkerSetup, parentPort)

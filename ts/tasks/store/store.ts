@@ -18,11 +18,11 @@ import { WebhookTable } from './webhook-table.js'
 
 /** What a store is opened with. */
 export interface StoreSetup extends ExpectedStore {
-  /** Told the number of each durable transaction once it is on disk. */
+  /** Called with the number of each durable transaction once it is on disk. */
   readonly reached: (sequence: number) => void
-  /** Brings the log into the file; see `Checkpoints`. */
+  /** See `Checkpoints.settle`. */
   readonly settle: () => boolean
-  /** What tasks arrive by. */
+  /** Dates the arrival of tasks. */
   readonly clock?: () => Micros
 }
 
@@ -32,7 +32,7 @@ export interface UidFloor {
   readonly batch: number
 }
 
-/** Its name among the values of the instance. */
+/** Name of the `UidFloor` among the values of the instance. */
 export const UID_FLOOR_STORED_AS = 'uidFloor'
 
 /**
@@ -130,7 +130,7 @@ export class Store implements StoreCalls {
       [limit],
     )
     const last = finished.at(-1)
-    // Fewer than two would only be replaced by the task that deletes them.
+    // The deletion is a task itself, so deleting one task would free nothing.
     if (last === undefined || finished.length < 2) return null
     return { uids: finished.map(({ uid }) => number(uid)), before: number(last.enqueued_at) + 1 }
   }
@@ -138,7 +138,7 @@ export class Store implements StoreCalls {
   compact(): ReturnType<StoreCalls['compact']> {
     const connection = this.#connection
     const bytesBefore = this.bytes()
-    // The copy is as large as the tables: it does not belong in memory.
+    // VACUUM makes a copy of the whole store, which may not fit in memory.
     connection.exec('PRAGMA temp_store = FILE')
     try {
       connection.exec('VACUUM')
@@ -154,7 +154,7 @@ export class Store implements StoreCalls {
     return this.#sql.number('PRAGMA page_count', 'page_count') * this.#pageBytes
   }
 
-  /** Bytes of the file that hold something. */
+  /** Bytes of the file without free pages. */
   bytesUsed(): number {
     return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }

@@ -1,4 +1,4 @@
-/** What a webhook is made of. Secrets are kept as they are. */
+/** A webhook without its name. Headers may hold secrets, which are stored in plain text. */
 export interface WebhookBody {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>

@@ -9,11 +9,11 @@ import { Sql } from './sql.js'
 /** Name of the store's identity among the values of the instance. */
 export const IDENTITY_STORED_AS = 'taskStoreIdentity'
 
-/** What is expected of a store that is there. */
+/** How a store that exists is checked. */
 export interface ExpectedStore {
-  /** Whether its pages are known to be what was written. If not, SQLite looks whether they fit together. */
+  /** Whether its pages match their checksums. If there are none, SQLite checks the integrity of the file. */
   readonly isCompared: boolean
-  /** Identity the store must have; null if it is not known. */
+  /** Identity that the store must have; null if it is unknown. */
   readonly identity: string | null
 }
 

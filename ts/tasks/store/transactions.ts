@@ -8,7 +8,7 @@ export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
-/** Changes nothing, and is written all the same. */
+/** Writes a page without changing anything. */
 const SAME_VERSION = `PRAGMA user_version = ${SCHEMA_VERSION}`
 
 /** Runs calls of a store as transactions, and counts the durable ones. */
@@ -20,7 +20,7 @@ export class Transactions {
 
   /**
    * @param sequence number of the last durable transaction
-   * @param reached told the number of each further one once it is on disk
+   * @param reached called with the number of each further one once it is on disk
    */
   constructor(connection: Connection, sets: UidSets, sequence: number, reached: (sequence: number) => void) {
     this.#connection = connection
@@ -74,7 +74,7 @@ export class Transactions {
       try {
         connection.exec('ROLLBACK')
       } catch {
-        // SQLite has rolled back by itself, as it does when the disk is full; each call gets the first error.
+        // SQLite has rolled back by itself, as it does on a full disk. Each call gets the first error.
       }
       return calls.map(() => ({ ok: false, error }))
     } finally {
@@ -83,15 +83,16 @@ export class Transactions {
   }
 
   /**
-   * Writes a transaction without content over what one whose sync failed may have left in the log: a reader of the log
-   * would take it for done. Returns false if this one fails too.
+   * Writes an empty transaction over the frames that one whose sync failed may have left in the log. A restart would
+   * otherwise take those for durable.
+   * @returns false if this transaction fails too
    */
   supersede(): boolean {
     const written = this.run([() => this.#connection.exec(SAME_VERSION)], true)
     return written.every(({ ok }) => ok)
   }
 
-  /** @param error why; it is the reason for everything if SQLite has undone the whole transaction */
+  /** @throws `error`, why the call failed, if SQLite has undone the whole transaction */
   #undoCall(error: unknown): void {
     try {
       this.#connection.exec('ROLLBACK TO call; RELEASE call')

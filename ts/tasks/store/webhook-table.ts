@@ -5,14 +5,14 @@ import { sealOf, unsealed } from './sealed-rows.js'
 import type { Sql } from './sql.js'
 import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 
-/** The webhook of the command line: it has a cursor like the others, but its address is not kept. */
+/** The webhook of the command line. It has a cursor like others, but its address is not stored. */
 export const LAUNCH_WEBHOOK = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Who is told about finished batches, and up to which batch each has been told. Batches finish in the
- * order of their uids, so one number per webhook says it all.
+ * Webhooks and their cursors. Batches finish in the order of their uids, so the uid of the last batch that a webhook
+ * was told of is its cursor.
  *
- * Tasks that are deleted before everyone was told of them are kept in `undelivered` until then.
+ * Tasks that are deleted before all webhooks were told of them are stored in `undelivered` until then.
  */
 export class WebhookTable {
   readonly #sql: Sql
@@ -27,7 +27,7 @@ export class WebhookTable {
       .map((row) => ({ uuid: text(row.uuid), ...(unsealed('webhooks', row) as WebhookBody) }))
   }
 
-  /** Writes one; a new one is told of what finishes from now on. False if it would be one too many. */
+  /** Writes a webhook. A new one is told of batches that finish later. False if there are `webhooksMax` others. */
   put({ uuid, ...body }: StoredWebhook, webhooksMax: number): boolean {
     const others = this.#sql.number(
       'SELECT count(*) AS n FROM webhooks WHERE body IS NOT NULL AND uuid <> ?',
@@ -46,7 +46,7 @@ export class WebhookTable {
     return known
   }
 
-  /** Keeps a cursor for the webhook of the command line exactly while there is one. */
+  /** Adds a cursor for the webhook of the command line if one is given, and removes it otherwise. */
   launch(isGiven: boolean): void {
     if (isGiven) this.#begin(LAUNCH_WEBHOOK, null)
     else this.delete(LAUNCH_WEBHOOK)
@@ -65,7 +65,7 @@ export class WebhookTable {
     return typeof row?.uid === 'number' ? row.uid : null
   }
 
-  /** Tasks of a batch, ascending, those deleted meanwhile included. */
+  /** Tasks of a batch, ascending by uid, deleted ones included. */
   rows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[] {
     return this.#sql
       .all(
@@ -84,8 +84,8 @@ export class WebhookTable {
   }
 
   /**
-   * Takes over tasks about to be deleted that someone has still to be told of.
-   * @returns how many older ones had to be given up for it
+   * Stores tasks that are about to be deleted and that a webhook has not been told of.
+   * @returns how many older ones were dropped, since there are more than `WEBHOOK_BACKLOG_TASKS_MAX`
    */
   keep(uids: string): number {
     this.#sql.run(
