@@ -29,6 +29,9 @@ async function fill(t: ExecutionContext, server: TestServer): Promise<void> {
   t.is(await settled(server.post('/indexes/plants/documents', plants)), 'succeeded')
   t.is(await settled(server.post('/indexes/plants/documents?primaryKey=no', [{ id: 9 }])), 'failed')
   t.is(await settled(server.post('/indexes', { uid: 'bare' })), 'succeeded')
+  // Long enough to stay text where they are shown.
+  const words = Array.from({ length: 5_000 }, (_, i) => `a-word-of-the-dictionary-${i}`)
+  t.is(await settled(server.put('/indexes/bare/settings/dictionary', words)), 'succeeded')
   t.is(await settled(server.patch('/indexes/bare', { uid: 'barer' })), 'succeeded')
   t.is(await settled(server.delete('/indexes/absent')), 'failed')
   t.is(await settled(server.post('/tasks/cancel?uids=0')), 'succeeded')

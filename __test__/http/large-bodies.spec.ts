@@ -78,6 +78,30 @@ test('what large indexes need is taken: synonyms, ids, filters, vectors', async 
   checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
 })
 
+test('settings of megabytes are shown whole: as settings, by their task, by its batch', async (t) => {
+  const server = await startServer(t)
+  const synonyms = Object.fromEntries(list(30_000, (i) => [`w${String(i).padStart(5, '0')}`, [`v"${i}`]]))
+  const stopWords = Object.keys(synonyms)
+  t.is((await server.settle(t, server.put('/indexes/a/settings/synonyms', synonyms))).status, 'succeeded')
+  t.is((await server.settle(t, server.patch('/indexes/a/settings', { stopWords }))).status, 'succeeded')
+  for (const [uid, details] of [{ synonyms }, { stopWords }].entries()) {
+    const { body: task } = await server.get(`/tasks/${uid}`)
+    t.deepEqual(task.details, details)
+    t.deepEqual((await server.get(`/batches/${task.batchUid}`)).body.details, details)
+    const [listed] = (await server.get(`/tasks?uids=${uid}`)).body.results
+    t.deepEqual(listed, task)
+    t.deepEqual(Object.keys(task).slice(4, 8), ['type', 'canceledBy', 'details', 'error'])
+  }
+  const batches = (await server.get('/batches')).body.results
+  t.deepEqual(
+    batches.map(({ details }) => details),
+    [{ stopWords }, { synonyms }],
+  )
+  t.deepEqual((await server.get('/indexes/a/settings/synonyms')).body, synonyms)
+  const { body: settings } = await server.get('/indexes/a/settings')
+  t.deepEqual([settings.synonyms, settings.stopWords, settings.dictionary], [synonyms, stopWords, []])
+})
+
 test('a refusal quotes only the beginning of a long value', async (t) => {
   const server = await startServer(t)
   const long = 'x'.repeat(3_000_000)

@@ -147,7 +147,7 @@ export function webhookStore(store: StoreClient, listeners: Set<() => void>): We
     delete: (uuid) => store.call('deleteWebhook', [uuid]),
     launch: (isGiven) => store.call('launchWebhook', [isGiven]),
     next: (uuid) => store.call('nextDelivery', [uuid]),
-    tasks: async (...given) => (await store.call('deliveryRows', given)).map((row) => taskView(row)),
+    tasks: async (...given) => (await store.call('deliveryRows', given)).map(taskView),
     delivered: (uuid, batchUid) => store.call('delivered', [uuid, batchUid]),
     onBatch(listener) {
       listeners.add(listener)

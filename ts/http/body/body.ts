@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { crc32, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
@@ -56,10 +57,10 @@ export function mimeType(request: FastifyRequest): string {
  * `missing_payload`, `malformed_payload`, or what `type` refuses
  */
 export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, type: Type<T>): Promise<T> {
-  const { node, long } = await received(request, bytesMax)
+  const { node, isLong } = await received(request, bytesMax)
   const value = readNode(node, type)
   // The route works on a long body in a turn of the event loop of its own.
-  await long?.slice()
+  if (isLong) await nextTurn()
   return value
 }
 
@@ -86,23 +87,25 @@ export async function unparsedBody(request: FastifyRequest, bytesMax: number): P
 /** A body that has been parsed. */
 interface Received {
   readonly node: JsonNode
-  /** The memory reserved for the body; null: it was short enough to be parsed at once. */
-  readonly long: BodyReservation | null
+  /** Whether it is so long that it was parsed in slices. */
+  readonly isLong: boolean
 }
 
 async function received(request: FastifyRequest, bytesMax: number): Promise<Received> {
   requireJson(request)
   const limits = bodyLimits(request.routeOptions.url ?? '')
   const accepted = Math.min(bytesMax, limits.bytesMax)
-  if (isShort(request, accepted)) return { node: readJson(await collectShort(request), limits), long: null }
+  if (isShort(request, accepted))
+    return { node: readJson(await collectShort(request), limits), isLong: false }
   const reservation = request.server.reserveForBody(request)
   const body = await collectLong(request, accepted, reservation)
-  if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), long: null }
-  const node = await readJsonInSlices(body, limits, (valuesRead) => {
+  if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), isLong: false }
+  const nextSlice = (valuesRead: number): Promise<void> => {
     reservation.take(valuesRead * VALUE_BYTES)
-    return reservation.slice()
-  })
-  return { node, long: reservation }
+    return nextTurn()
+  }
+  const node = await reservation.parsed(() => readJsonInSlices(body, limits, nextSlice))
+  return { node, isLong: true }
 }
 
 async function collectLong(

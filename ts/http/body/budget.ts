@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../../errors/index.js'
 
 /**
@@ -11,7 +10,7 @@ export class BodyBudget {
   readonly #bytesMax: number
   #bytes = 0
   #bodies = 0
-  #lastSlice: Promise<void> = Promise.resolve()
+  #lastParsed: Promise<unknown> = Promise.resolve()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -23,12 +22,13 @@ export class BodyBudget {
   }
 
   /**
-   * Resolves when the caller may parse its next slice. Each turn of the event loop has one slice of one body, in the
-   * order of the calls.
+   * Parses a long body once those before it are parsed: what parsing takes beside the bytes is taken by one body, and
+   * most bodies of too many values are refused before the next begins.
    */
-  slice(): Promise<void> {
-    this.#lastSlice = this.#lastSlice.then(() => nextTurn())
-    return this.#lastSlice
+  parsed<T>(parse: () => Promise<T>): Promise<T> {
+    const value = this.#lastParsed.then(parse)
+    this.#lastParsed = value.then(nothing, nothing)
+    return value
   }
 
   /** @throws ApiError `too_many_requests` */
@@ -50,6 +50,8 @@ export class BodyBudget {
   }
 }
 
+const nothing = (): undefined => undefined
+
 /** The memory that one body has reserved in a `BodyBudget`. */
 export class BodyReservation {
   readonly #budget: BodyBudget
@@ -67,9 +69,9 @@ export class BodyReservation {
     this.#bytes += bytes
   }
 
-  /** Resolves when the next slice of this body may be parsed. */
-  slice(): Promise<void> {
-    return this.#budget.slice()
+  /** As `BodyBudget.parsed`. */
+  parsed<T>(parse: () => Promise<T>): Promise<T> {
+    return this.#budget.parsed(parse)
   }
 
   /** Frees all of it. Later calls of `take` reserve nothing. */

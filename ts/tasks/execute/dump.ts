@@ -3,6 +3,7 @@ import { batchStats, batchView, mergedDetails, parsedDetails, taskView } from '.
 import type { BatchRow, DumpedBatchRow, DumpedTaskRow } from '../store/records.js'
 import { taskRows } from '../store/rows.js'
 import type { StoreClient } from '../store/store-client.js'
+import type { Task } from '../task.js'
 import { formatDate } from '../time.js'
 import type { BatchContext, Run } from './batch-context.js'
 import type { DumpedBatch, DumpSource } from './dump-source.js'
@@ -30,7 +31,7 @@ export async function dumpSource(
     taskCount: newest.total,
     async *tasks() {
       for await (const { row, newIndexUid, content } of dumpedTasks(store, lastUid)) {
-        const task = taskView(row, parsedDetails(row.details))
+        const task = { ...taskView(row), ...wholeDetails(row) }
         if (row.batchUid !== run.batchUid) yield { task, newIndexUid, content }
         else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null }
       }
@@ -53,6 +54,12 @@ export async function dumpSource(
   }
 }
 
+/** Details as an object, however long they are. */
+function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {
+  const details = parsedDetails(row.details)
+  return details === null ? {} : { details }
+}
+
 const ended = ({ startedAt }: Run) =>
   ({ status: 'succeeded', duration: 'PT0S', finishedAt: formatDate(startedAt) }) as const
 
@@ -70,7 +77,7 @@ function ownBatch({ batchUid, startedAt }: Run, strategy: string): BatchRow {
 }
 
 const batchOf = ({ row, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatchRow): DumpedBatch => ({
-  batch: batchView(row, null, parsedDetails(row.details)),
+  batch: { ...batchView(row, null), ...wholeDetails(row) },
   oldestEnqueuedAt: formatDate(oldestEnqueuedAt),
   newestEnqueuedAt: formatDate(newestEnqueuedAt),
 })

@@ -10,8 +10,9 @@ const dateOrNull = (at: Micros | null) => (at === null ? null : formatDate(at))
 const span = (from: Micros | null, to: Micros | null) =>
   from === null || to === null ? null : formatDuration(to - from)
 
-/** A stored task as clients see it. @param details absent: text where they are long */
-export function taskView(row: TaskRow, details = shownDetails(row.details)): Task {
+/** A stored task as clients see it; its details are text where they are long. */
+export function taskView(row: TaskRow): Task {
+  const details = shownDetails(row.details)
   return {
     uid: row.uid,
     batchUid: row.batchUid,
@@ -48,15 +49,14 @@ export function taskSummary(task: {
 }
 
 /**
- * A stored batch as clients see it.
+ * A stored batch as clients see it; its details are text where they are long.
  * @param progress of the running batch, else null
- * @param details absent: text where they are long
  */
-export function batchView(row: BatchRow, progress: unknown, details = shownDetails(row.details)): BatchView {
+export function batchView(row: BatchRow, progress: unknown): BatchView {
   return {
     uid: row.uid,
     progress: row.finishedAt === null ? progress : null,
-    details: details ?? {},
+    details: shownDetails(row.details) ?? {},
     stats: JSON.parse(row.stats) as Record<string, unknown>,
     duration: span(row.startedAt, row.finishedAt),
     startedAt: formatDate(row.startedAt),
