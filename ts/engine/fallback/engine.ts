@@ -47,7 +47,8 @@ import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
 import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
-import { Bounds, checkStop, type Stop } from './search/bounds.js'
+import { AnswerBytes } from './search/answer-bytes.js'
+import { checkStop, type Stop } from './search/bounds.js'
 import { listDocuments, oneDocument } from './search/documents.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
@@ -247,8 +248,9 @@ export class LocalEngine implements BareEngine {
   // ——— reading ———
 
   async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const { parts, facts, timeAt } = search(await this.existing(index), stoppable(request, stop))
-    return { body: Buffer.concat(parts), facts, timeAt }
+    const out = new AnswerBytes()
+    const { facts, timeAt } = search(await this.existing(index), stoppable(request, stop), out)
+    return { body: out.taken(), facts, timeAt }
   }
 
   async multiSearch(
@@ -263,21 +265,16 @@ export class LocalEngine implements BareEngine {
       const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
       return { body: Buffer.from(json), facts }
     }
-    const parts: Buffer[] = []
-    let bytes = 0
+    const out = new AnswerBytes()
+    out.write('{"results":[')
     const facts: SearchFacts[] = []
     for (const [at, { index, request }] of queries.entries()) {
       if (at > 0) checkStop(stop)
-      const answer = positioned(at, () => search(index, request, new Bounds(request, bytes)))
-      const [brace, ...rest] = answer.parts
-      const start = at === 0 ? '{"results":[' : ','
-      parts.push(Buffer.from(`${start}{"indexUid":${JSON.stringify(request.indexUid)},`))
-      parts.push(brace!.subarray(1), ...rest)
-      for (const part of answer.parts) bytes += part.length
-      facts.push(answer.facts)
+      const head = `${at > 0 ? ',' : ''}{"indexUid":${JSON.stringify(request.indexUid)},`
+      facts.push(positioned(at, () => search(index, request, out, head)).facts)
     }
-    parts.push(Buffer.from(queries.length === 0 ? '{"results":[]}' : ']}'))
-    return { body: Buffer.concat(parts), facts: summed(facts) }
+    out.write(']}')
+    return { body: out.taken(), facts: summed(facts) }
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
@@ -294,7 +291,7 @@ export class LocalEngine implements BareEngine {
   }
 
   async documents(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array> {
-    return Buffer.from(listDocuments(await this.existing(index), stoppable<DocumentsRequest>(request, stop)))
+    return listDocuments(await this.existing(index), stoppable<DocumentsRequest>(request, stop))
   }
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {

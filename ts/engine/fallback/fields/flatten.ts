@@ -48,6 +48,21 @@ export function facetLeaves(document: JsonObject): Map<string, FacetLeaf> {
   return leaves
 }
 
+/** Visits all paths that `facetLeaves` has, some of them more than once. */
+export function visitPaths(document: JsonObject, visit: (path: string) => void): void {
+  for (const [key, value] of document) visitPath(key, value, visit)
+}
+
+function visitPath(path: string, value: Json, visit: (path: string) => void): void {
+  visit(path)
+  visitInside(path, value, visit)
+}
+
+function visitInside(path: string, value: Json, visit: (path: string) => void): void {
+  if (Array.isArray(value)) for (const item of value) visitInside(path, item, visit)
+  else if (value instanceof Map) for (const [key, item] of value) visitPath(`${path}.${key}`, item, visit)
+}
+
 function leafAt(leaves: Map<string, FacetLeaf>, path: string): FacetLeaf {
   let leaf = leaves.get(path)
   if (leaf === undefined) {

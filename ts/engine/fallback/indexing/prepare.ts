@@ -10,7 +10,7 @@
 import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
 import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
 import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
-import { facetLeaves } from '../fields/flatten.js'
+import { visitPaths } from '../fields/flatten.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
 import { type FilterView, type IndexData, type StoredDocument, viewOf } from '../index-data/index-data.js'
 import { FIELDS_MAX } from '../limits.js'
@@ -377,12 +377,16 @@ class NewPaths {
   }
 
   note(document: JsonObject): void {
-    for (const path of facetLeaves(document).keys()) if (!this.known.has(path)) this.added.add(path)
-    if (this.known.size + this.added.size > FIELDS_MAX)
-      throw new OperationError(
-        'max_fields_limit_exceeded',
-        `a document brings the index to more than ${FIELDS_MAX} field names`,
-      )
+    // The first path beyond the limit ends the walk: a document may have hundreds of thousands.
+    visitPaths(document, (path) => {
+      if (this.known.has(path)) return
+      this.added.add(path)
+      if (this.known.size + this.added.size > FIELDS_MAX)
+        throw new OperationError(
+          'max_fields_limit_exceeded',
+          `a document brings the index to more than ${FIELDS_MAX} field names`,
+        )
+    })
   }
 }
 

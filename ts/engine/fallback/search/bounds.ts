@@ -20,10 +20,15 @@ export class Bounds {
   }
 
   /** `part`, which the answer has from here on. @throws EngineError `answer_too_large` */
-  counted<Part extends string | Uint8Array>(part: Part): Part {
-    this.#bytes += Buffer.byteLength(part)
-    this.check()
+  counted(part: string): string {
+    this.add(Buffer.byteLength(part))
     return part
+  }
+
+  /** Counts bytes that the answer has from here on. @throws EngineError `answer_too_large` */
+  add(bytes: number): void {
+    this.#bytes += bytes
+    this.check()
   }
 
   /** Whether the answer may have so many bytes more. @throws EngineError `answer_too_large` */

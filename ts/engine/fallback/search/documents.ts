@@ -9,16 +9,17 @@ import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
 import { DocSet } from '../store/docid-set.js'
 import { type JsonObject, parseJson, writeJson } from '../store/json.js'
 import { shownVectors } from '../vector/index.js'
+import { AnswerBytes } from './answer-bytes.js'
 import { Bounds, checkStop, filterClock, type Stop } from './bounds.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
-import { storedText } from './stored-text.js'
+import { isShownAsStored } from './stored-text.js'
 
 /** A listing that ends early once its client is gone. */
 type StoppableListing = DocumentsRequest & { readonly stop?: Stop }
 
-/** `{"results":[…],"offset","limit","total"}` */
-export function listDocuments(index: OpenIndex, request: StoppableListing): string {
+/** `{"results":[…],"offset","limit","total"}`, as UTF-8. */
+export function listDocuments(index: OpenIndex, request: StoppableListing): Uint8Array {
   const { data } = index
   const sort = parseSort(request.sort ?? [], data.settings, 'invalid_document_sort', '')
   const documents = matching(index, request)
@@ -41,11 +42,21 @@ export function listDocuments(index: OpenIndex, request: StoppableListing): stri
     page = Uint32Array.from(ranked, ({ docid }) => docid)
   }
   const bounds = new Bounds(request)
-  const results = Array.from(page.slice(request.offset, request.offset + request.limit), (docid) => {
+  page = page.slice(request.offset, request.offset + request.limit)
+  const out = new AnswerBytes()
+  out.expect(Array.from(page, (docid) => data.documents[docid]!.source.length))
+  out.write('{"results":[')
+  for (const [at, docid] of page.entries()) {
     checkStop(request.stop)
-    return bounds.counted(documentText(data, docid, request))
-  })
-  return `{"results":[${results.join(',')}],"offset":${request.offset},"limit":${request.limit},"total":${total}}`
+    const before = out.length
+    if (at > 0) out.write(',')
+    const { source } = data.documents[docid]!
+    if (isWhole(request) && isShownAsStored(source)) out.copy(source)
+    else out.write(documentText(data, docid, request))
+    bounds.add(out.length - before)
+  }
+  out.write(`],"offset":${request.offset},"limit":${request.limit},"total":${total}}`)
+  return out.taken()
 }
 
 /** Bare JSON, null if there is no such document. */
@@ -81,14 +92,13 @@ function matching({ data }: OpenIndex, request: StoppableListing): DocSet {
   return documents.intersect(wanted)
 }
 
-function documentText(
-  data: IndexData,
-  docid: number,
-  { fields, retrieveVectors }: { fields: readonly string[] | null; retrieveVectors: boolean },
-): string {
+/** What of a document is asked for. */
+type Shown = Pick<DocumentRequest, 'fields' | 'retrieveVectors'>
+
+const isWhole = ({ fields, retrieveVectors }: Shown): boolean => fields === null && !retrieveVectors
+
+function documentText(data: IndexData, docid: number, { fields, retrieveVectors }: Shown): string {
   const { source } = data.documents[docid]!
-  const whole = fields === null && !retrieveVectors ? storedText(source) : null
-  if (whole !== null) return whole
   const document = parseJson(Buffer.from(source).toString()) as JsonObject
   const vectors = document.get('_vectors')
   document.delete('_vectors')

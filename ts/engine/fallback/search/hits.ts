@@ -7,6 +7,7 @@
  *  3. Vectors are shown on request alone, and hidden by a list that names them once a document had some.
  *  4. A distance needs a point that the hit still shows.
  */
+
 import type { SearchRequest } from '../../requests.js'
 import { metresBetween } from '../facets/geo.js'
 import { GeoError, geoPoint } from '../facets/geo-point.js'
@@ -17,11 +18,12 @@ import type { OpenIndex } from '../open-index.js'
 import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
 import { floatText, type JsonObject, parseJson, writeJson } from '../store/json.js'
 import { shownVectors } from '../vector/index.js'
+import type { AnswerBytes } from './answer-bytes.js'
 import type { Bounds } from './bounds.js'
 import { Formatter } from './format/formatter.js'
 import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './ranked-search.js'
-import { storedText } from './stored-text.js'
+import { isShownAsStored } from './stored-text.js'
 
 /** Writes the hits of one page. */
 export class HitWriter {
@@ -57,11 +59,30 @@ export class HitWriter {
     this.target = geo?.kind === 'geo' ? geo.target : null
   }
 
+  /** Writes a hit as JSON; the bytes of a document that is shown as it is stored are copied. */
+  write(ranked: Ranked, out: AnswerBytes): void {
+    const whole = this.wholeDocument(ranked.docid)
+    if (whole === null) out.write(this.hit(ranked))
+    else {
+      this.bounds.check()
+      out.write('{')
+      out.copy(whole)
+      const scores = this.scores(ranked).join(',')
+      out.write(whole.length > 0 && scores !== '' ? `,${scores}}` : `${scores}}`)
+    }
+  }
+
   /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
-  hit({ docid, details }: Ranked, extra = ''): string {
+  hit(ranked: Ranked, extra = ''): string {
     this.bounds.check()
-    const parts = this.wholeDocument(docid) ?? this.documentParts(docid)
+    const parts = this.documentParts(ranked.docid)
     if (extra !== '') parts.push(extra)
+    return `{${[...parts, ...this.scores(ranked)].join(',')}}`
+  }
+
+  /** The scores that are asked for: keys with their values. */
+  private scores({ details }: Ranked): string[] {
+    const parts: string[] = []
     const { settings } = this.index.data
     if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
     if (this.request.showRankingScoreDetails)
@@ -73,16 +94,15 @@ export class HitWriter {
             settings.displayedAttributes.some((entry) => covers(entry, field)),
         })}`,
       )
-    return `{${parts.join(',')}}`
+    return parts
   }
 
-  /** The stored text of a document without its braces, where it is shown as it is; otherwise null. */
-  private wholeDocument(docid: number): string[] | null {
+  /** The stored bytes of a document without its braces, where it is shown as it is; otherwise null. */
+  private wholeDocument(docid: number): Uint8Array | null {
     if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
     if (this.request.retrieveVectors) return null
-    const text = storedText(this.index.data.documents[docid]!.source)
-    if (text === null) return null
-    return text === '{}' ? [] : [text.slice(1, -1)]
+    const { source } = this.index.data.documents[docid]!
+    return isShownAsStored(source) ? source.subarray(1, -1) : null
   }
 
   /** What of a document itself a hit shows, and what is worked out from it: keys with their values. */

@@ -16,6 +16,7 @@ import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, Distinct, type RankingRule, rulesOfSearch } from '../ranking/index.js'
 import type { DocSet } from '../store/docid-set.js'
+import type { AnswerBytes } from './answer-bytes.js'
 import { Bounds, type Stop } from './bounds.js'
 import { findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
@@ -167,22 +168,34 @@ export function filterableList({ data }: OpenIndex): string {
   return `available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`
 }
 
-/** A complete answer as JSON, in pieces of UTF-8 whose first one begins with its brace, and facts about it. */
+/**
+ * Writes a complete answer as JSON.
+ * @param out what stands before the answer
+ * @param head members in front of its hits, with the brace
+ * @returns facts about the answer, and the byte of `out` at which the digits of its time begin
+ */
 export function search(
   index: OpenIndex,
   request: StoppableRequest,
-  bounds = new Bounds(request),
-): { parts: readonly Buffer[]; facts: SearchFacts; timeAt: number } {
+  out: AnswerBytes,
+  head = '{',
+): { facts: SearchFacts; timeAt: number } {
   const started = performance.now()
   const { maxTotalHits } = index.data.settings.pagination
   const { from, to } = pageOf(request, maxTotalHits)
   const found = rankSearch(index, request, to)
   const page = found.ranked.slice(from, to)
+  const bounds = new Bounds(request, out.length)
   const writer = new HitWriter(index, request, found, bounds)
-  // Bytes, one hit at a time: texts of whole answers would be garbage of many megabytes.
-  const hits = page.map((ranked, at) =>
-    bounds.counted(Buffer.from(`${at > 0 ? ',' : ''}${writer.hit(ranked)}`)),
-  )
+  const { documents } = index.data
+  out.write(`${head}"hits":[`)
+  out.expect(page.map(({ docid }) => documents[docid]!.source.length))
+  for (const [at, ranked] of page.entries()) {
+    const before = out.length
+    if (at > 0) out.write(',')
+    writer.write(ranked, out)
+    bounds.add(out.length - before)
+  }
   const facets =
     request.facets === null || request.facets.length === 0
       ? ''
@@ -201,19 +214,17 @@ export function search(
   const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
   const queryVector =
     found.comparedVectors && request.retrieveVectors ? `"queryVector":${vectorText(request.vector!)},` : ''
-  const parts = [Buffer.from('{"hits":['), ...hits]
-  parts.push(Buffer.from(`],"query":${JSON.stringify(request.q ?? '')},${queryVector}"processingTimeMs":`))
-  const timeAt = parts.reduce((bytes, part) => bytes + part.length, 0)
-  const tail =
+  out.write(`],"query":${JSON.stringify(request.q ?? '')},${queryVector}"processingTimeMs":`)
+  const timeAt = out.length
+  out.write(
     `${Math.round(performance.now() - started)},${window}${facets},` +
-    `"requestUid":${JSON.stringify(request.requestUid)}` +
-    `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
-    `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
-    `${semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`}}`
-  parts.push(Buffer.from(tail))
+      `"requestUid":${JSON.stringify(request.requestUid)}` +
+      `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
+      `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
+      `${semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`}}`,
+  )
   const { parsed } = found.candidates
   return {
-    parts,
     timeAt,
     facts: {
       degraded: found.degraded,

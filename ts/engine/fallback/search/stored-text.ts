@@ -1,10 +1,9 @@
-/** Here is a stored document: may its text be shown as it is, without being parsed? */
+/** Here is a stored document: may its bytes be shown as they are, without being parsed? */
 
 /**
- * The text of a document, null if it must be parsed: vectors that a client sent lie in it, and are shown on request
- * alone. Stored texts are written as answers are, so that both ways give the same bytes.
+ * Not if vectors that a client sent lie in it, which are shown on request alone. Stored texts are written as answers are,
+ * so that both ways give the same bytes.
  */
-export function storedText(source: Uint8Array): string | null {
-  const bytes = Buffer.from(source.buffer, source.byteOffset, source.length)
-  return bytes.includes('"_vectors"') ? null : bytes.toString()
+export function isShownAsStored({ buffer, byteOffset, length }: Uint8Array): boolean {
+  return !Buffer.from(buffer, byteOffset, length).includes('"_vectors"')
 }

@@ -39,7 +39,8 @@ function ownMemory(value: unknown): ArrayBuffer[] {
   const body = value instanceof Uint8Array ? value : (value as { readonly body?: unknown } | null)?.body
   if (!(body instanceof Uint8Array)) return []
   const { buffer, byteLength } = body
-  return buffer instanceof ArrayBuffer && byteLength === buffer.byteLength ? [buffer] : []
+  // Those of the platform's pool are smaller parts of it.
+  return buffer instanceof ArrayBuffer && byteLength * 2 > buffer.byteLength ? [buffer] : []
 }
 
 port.on('message', (message: CallMessage) => {
