@@ -112,14 +112,20 @@ for (const engine of ['fallback', 'native']) {
     const target = join(await tempDir(t), 'data')
     const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
     const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
-    const child = spawn(process.execPath, [main, ...args, ...given], { stdio: 'ignore' })
+    const child = spawn(process.execPath, [main, ...args, ...given], { stdio: ['ignore', 'ignore', 'pipe'] })
     t.teardown(() => child.kill('SIGKILL'))
+    let log = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
     const ended = new Promise((resolve) => child.once('exit', resolve))
     const indexes = `${target}.importing-${child.pid}/indexes`
     const isBegun = async () => (await readdir(indexes).catch(() => [])).length > 0
-    while (!(await isBegun())) await pause()
+    while (!(await isBegun())) {
+      t.is(child.exitCode, null, log)
+      t.false(existsSync(target), 'the import ended before it was seen to begin')
+      await pause()
+    }
     child.kill('SIGTERM')
-    t.is(await Promise.race([ended, pause(HANGING_MS)]), 0)
+    t.is(await Promise.race([ended, pause(HANGING_MS)]), 0, log)
     t.deepEqual(await readdir(dirname(target)), [])
   })
 }

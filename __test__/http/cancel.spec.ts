@@ -33,7 +33,7 @@ function brake(name: 'prepare' | 'commit' | 'documents') {
             await released
           }
           const done = Reflect.apply(value, target, given)
-          // What was prepared is given up: whoever waits to commit it may see that it is gone.
+          // What was prepared is given up, and the call that waits to commit it may see that it is gone.
           if (member === 'abandon') void Promise.resolve(done).then(() => release())
           return done
         }
@@ -83,7 +83,7 @@ for (const [what, method, path, body] of write) {
       t.like(canceled, { status: 'succeeded', details: { matchedTasks: 1, canceledTasks: 1 } })
       t.is((await server.get(`/tasks/${taskUid}`)).body.status, 'canceled')
       t.deepEqual(await shown(server), before)
-      // A preparation that nobody waits for goes on until it notices; what comes next waits for it.
+      // A preparation whose caller has gone runs until it notices; the next one waits for it.
       hold.release()
       const next = await server.settle(t, server.post('/indexes/i/documents', [{ id: 4, t: 'next' }]))
       t.is(next.status, 'succeeded')

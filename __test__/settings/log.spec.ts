@@ -52,6 +52,6 @@ test('a human line holds time, level, message and facts, and what a client sent 
 test('a log that is off writes nothing', (t) => {
   const { stream, lines } = sink()
   const log = openLog({ level: 'OFF', mode: 'JSON', destination: stream })
-  log.error('nobody hears this')
+  log.error('this line is dropped')
   t.deepEqual(lines(), [])
 })

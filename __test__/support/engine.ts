@@ -126,7 +126,7 @@ export class TestEngine {
     return test
   }
 
-  /** For several tests; whoever opens it has to stop it. */
+  /** For several tests; the caller has to stop it. */
   static async open(openEngine: OpenEngine): Promise<TestEngine> {
     const directory = await mkdtemp(join(tmpdir(), 'siftd-engine-'))
     return new TestEngine(await openEngine(join(directory, 'indexes')), directory, openEngine)

@@ -137,7 +137,7 @@ test('tasks deleted before a webhook was told of them are told all the same', as
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const first = await testQueue(t, { directory })
-  // Made, but with nobody to call it yet.
+  // Made, but not called yet.
   await first.webhooks.put(
     { uuid: '4bc0887a-0e41-4f3b-935d-0c451dcee9c8', url: receiver.url, headers: {} },
     20,

@@ -48,7 +48,7 @@ export type Operation = { readonly taskUid: number } & (
       readonly primaryKey: string | null
       /** Drops documents whose id is not in the index yet. */
       readonly skipCreation: boolean
-      /** How many `inspect` counted; only for progress, absent if nobody did. */
+      /** How many `inspect` counted; only for progress, absent if it did not run. */
       readonly documents?: number
     }
   | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
@@ -123,7 +123,7 @@ export interface VectorPage {
   /** Per vector, the number of its fragment, or `NO_FRAGMENT`. */
   readonly fragments: Uint8Array
   /** Per vector: 1, the one it has of that fragment stays; 0, it is the next of `rows`. */
-  readonly kept: Uint8Array
+  readonly reused: Uint8Array
   /** Row-major. */
   readonly rows: Float32Array
 }
@@ -245,7 +245,7 @@ export interface Damage {
   readonly isHarmless?: boolean
 }
 
-/** Tells a search that nobody waits for it any more. An `AbortSignal` is one. */
+/** Tells a search that its client has gone. An `AbortSignal` is one. */
 export interface StopSignal {
   readonly aborted: boolean
   addEventListener(event: 'abort', listener: () => void): void
@@ -318,7 +318,7 @@ export interface BareEngine {
 
   /**
    * @param request `SearchRequest`
-   * @param stop once aborted, nobody waits: the search gives up soon, and whatever comes of it is of no use
+   * @param stop once aborted, the client has gone: the search gives up soon, and its answer is not used
    */
   search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 

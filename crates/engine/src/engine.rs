@@ -266,7 +266,7 @@ mod tests {
         std::fs::remove_file(&note).unwrap();
         engine.close();
         engine.remember();
-        assert!(!note.exists(), "whose directory it is nobody knows any more");
+        assert!(!note.exists(), "the engine does not write into a directory that it no longer holds");
         drop(engine);
         Engine::open(directory.path(), limits).unwrap();
     }

@@ -16,13 +16,22 @@ const CACHE_BYTES: usize = 64 << 20;
 
 /// The layout of the newest format, with a cache of its own as an opened index has it.
 pub fn caching_layout() -> Layout {
-    crate::indexing::layout().caching_in(&Cache::new(CACHE_BYTES))
+    layout_caching(CACHE_BYTES)
+}
+
+fn layout_caching(cache_bytes: usize) -> Layout {
+    crate::indexing::layout().caching_in(&Cache::new(cache_bytes))
 }
 
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are
 /// `id` fields, else docids.
 pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
-    let layout = caching_layout();
+    caching_snapshot_of(CACHE_BYTES, segments, settings)
+}
+
+/// The same with a cache of so many bytes.
+pub fn caching_snapshot_of(cache_bytes: usize, segments: &[&[Json]], settings: Settings) -> Snapshot {
+    let layout = layout_caching(cache_bytes);
     let mut views = Vec::new();
     let analyzer = Analyzer::new(&settings).unwrap();
     let mut names = FieldMap::default();

@@ -100,7 +100,7 @@ pub struct Vectors {
     /// Per vector, the number of its fragment.
     pub fragments: Uint8Array,
     /// Per vector, whether it stays.
-    pub kept: Uint8Array,
+    pub reused: Uint8Array,
     /// Row-major.
     pub rows: Float32Array,
 }
@@ -112,7 +112,7 @@ impl From<Vectors> for VectorPage {
             docids: vectors.docids.to_vec(),
             counts: vectors.counts.to_vec(),
             fragments: vectors.fragments.to_vec(),
-            kept: vectors.kept.to_vec(),
+            reused: vectors.reused.to_vec(),
             rows: vectors.rows.to_vec(),
         }
     }

@@ -185,7 +185,7 @@ export class LocalEngine implements BareEngine {
     const open = await this.existing(prepared.index)
     const plan = this.take(open, prepared)
     if (plan === null) return open.data.report!
-    for (const page of vectors) plan.fulfil(page)
+    for (const page of vectors) plan.addEmbeddings(page)
     open.progress.begin({ currentStep: 'committing', finished: 0, total: 1 }, 0)
     try {
       await open.log.append(commitOf(plan))

@@ -119,7 +119,7 @@ export class OpenIndex {
     }
   }
 
-  /** Resolves once nothing is being written that nobody waited for. */
+  /** Resolves once writes in the background have ended. */
   async settled(): Promise<void> {
     await this.writing
   }

@@ -44,7 +44,7 @@ export interface NativeVectors {
   readonly docids: Uint32Array
   readonly counts: Uint8Array
   readonly fragments: Uint8Array
-  readonly kept: Uint8Array
+  readonly reused: Uint8Array
   readonly rows: Float32Array
 }
 

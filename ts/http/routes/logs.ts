@@ -68,7 +68,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       if (endStream !== null) {
         throw new ApiError(
           'bad_request',
-          'the log is being streamed to somebody else; one stream is open at a time',
+          'the log is being streamed to another client; one stream is open at a time',
         )
       }
       const stream = new PassThrough()

@@ -58,7 +58,7 @@ function vectorPage({ embedder, items }: WorkPage, documents: Documents): Vector
     docids: Uint32Array.from(changed, ({ docid }) => docid),
     counts: Uint8Array.from(changed, (document) => document.slots.length),
     fragments: Uint8Array.from(slots, ({ fragment }) => fragment ?? NO_FRAGMENT),
-    kept: Uint8Array.from(slots, ({ input }) => (input === undefined ? 1 : 0)),
+    reused: Uint8Array.from(slots, ({ input }) => (input === undefined ? 1 : 0)),
     rows,
   }
 }

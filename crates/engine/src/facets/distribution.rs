@@ -272,7 +272,7 @@ impl Columns {
                 len: groups.len,
                 // The totals of ordinals count a document twice if it has two spellings of a value.
                 total: if several && groups.vary() { None } else { Some(&total) },
-                values: &ByGroup { column, groups: &groups },
+                values: &ByGroup { column, groups },
             };
             counted.count(candidates, &ranks, &mut counts);
         }

@@ -13,3 +13,6 @@ pub use limits::Limits;
 pub use open_index::Index;
 pub use stats::{IndexSizes, IndexStats};
 pub use verify::Damage;
+
+#[cfg(test)]
+mod cache_tests;

@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 /// The bound on the size of an answer, checked while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Bytes that the request allows for the answers of all its searches together.
+    /// Bytes that the request allows for its answer, that of all its searches.
     bytes_max: usize,
-    /// Bytes of the answers of earlier searches.
+    /// Bytes of the answer before the part that is checked.
     bytes_before: usize,
 }
 
@@ -17,7 +17,7 @@ impl Bounds {
         Self { bytes_max: bytes_max.unwrap_or(usize::MAX), bytes_before: 0 }
     }
 
-    /// The bound for an answer that follows `bytes_before` bytes of other answers.
+    /// The bound for a part of the answer that follows `bytes_before` bytes.
     pub fn after(self, bytes_before: usize) -> Self {
         Self { bytes_before, ..self }
     }
@@ -33,6 +33,21 @@ impl Bounds {
             self.bytes_max
         );
         Err(Error::user("answer_too_large", message))
+    }
+
+    /// Appends a part to the answer, whose memory doubles until it has the bound.
+    ///
+    /// # Errors
+    /// `answer_too_large`, without a byte appended.
+    pub fn append(&self, part: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let bytes = out.len() + part.len();
+        self.check(bytes)?;
+        if bytes > out.capacity() {
+            let capacity = out.capacity().saturating_mul(2).min(self.bytes_left()).max(bytes);
+            out.reserve_exact(capacity - out.len());
+        }
+        out.extend_from_slice(part);
+        Ok(())
     }
 
     /// Bytes that the answer may have.

@@ -56,12 +56,14 @@ pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
     };
     let selection = request.fields.map_or(Selection::All, Selection::Paths);
     let mut body = b"{\"results\":[".to_vec();
+    let mut text = Vec::new();
     for (at, docid) in page.into_iter().enumerate() {
         if at > 0 {
             body.push(b',');
         }
-        write_document(snapshot, docid, &selection, request.retrieve_vectors, &mut body)?;
-        bounds.check(body.len())?;
+        text.clear();
+        write_document(snapshot, docid, &selection, request.retrieve_vectors, &mut text)?;
+        bounds.append(&text, &mut body)?;
     }
     let (offset, limit, total) = (request.offset, request.limit, universe.len());
     write_display(format_args!("],\"offset\":{offset},\"limit\":{limit},\"total\":{total}}}"), &mut body);

@@ -27,6 +27,8 @@ pub(super) struct HitWriter<'a> {
     retrieved: Selection,
     formatter: Formatter<'a>,
     bounds: &'a Bounds,
+    /// Memory for the text of one hit. An answer takes hits whole, so that it never grows beyond its bound.
+    text: Vec<u8>,
 }
 
 impl<'a> HitWriter<'a> {
@@ -44,9 +46,18 @@ impl<'a> HitWriter<'a> {
         let columns = Columns::new(snapshot);
         let matching = Matching::new(found.ranked.highlight_terms.clone());
         let analyzer = analyzer(snapshot)?;
-        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns)
-            .within(bounds.bytes_left());
-        Ok(Self { snapshot, request, sort: &found.sort, columns, displayed, retrieved, formatter, bounds })
+        let formatter = Formatter::new(request, &analyzer, matching, &displayed, &retrieved, &columns);
+        Ok(Self {
+            snapshot,
+            request,
+            sort: &found.sort,
+            columns,
+            displayed,
+            retrieved,
+            formatter,
+            bounds,
+            text: Vec::new(),
+        })
     }
 
     /// Writes one hit. `federation`: its `_federation`, if it is a hit of a federated search.
@@ -56,47 +67,51 @@ impl<'a> HitWriter<'a> {
         federation: Option<&serde_json::Value>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        self.bounds.check(out.len())?;
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        self.formatter.limit(self.bounds.after(out.len()).bytes_left());
         let source = source_of(self.snapshot, hit.docid)?;
-        project_plain(&source, &self.retrieved, &HIDDEN, out);
+        project_plain(&source, &self.retrieved, &HIDDEN, &mut text);
         // Further members go inside the document's braces.
-        out.pop();
-        let mut members = Members { first: out.last() == Some(&b'{') };
+        text.pop();
+        let mut members = Members { first: text.last() == Some(&b'{') };
         if self.request.retrieve_vectors && self.shows_vectors() {
-            members.begin("_vectors", out);
-            write_json(&shown(self.snapshot, hit.docid, top_level(&source, "_vectors"))?, out);
+            members.begin("_vectors", &mut text);
+            write_json(&shown(self.snapshot, hit.docid, top_level(&source, "_vectors"))?, &mut text);
         }
         if let Some(metres) = self.geo_distance(hit.docid)? {
-            members.begin("_geoDistance", out);
-            write_display(metres, out);
+            members.begin("_geoDistance", &mut text);
+            write_display(metres, &mut text);
         }
         // A formatted copy of all attributes holds stored vectors, whatever else is asked for. Source: recorded
         // answers.
         let unformatted: &[&str] = if self.retrieved == Selection::All { &[] } else { &HIDDEN };
         let mut formatted = Vec::new();
         if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
-            members.begin("_formatted", out);
-            self.bounds.check(out.len() + formatted.len())?;
-            out.append(&mut formatted);
+            members.begin("_formatted", &mut text);
+            self.bounds.check(out.len() + text.len() + formatted.len())?;
+            text.append(&mut formatted);
         }
         if self.request.show_matches_position {
-            members.begin("_matchesPosition", out);
-            self.formatter.write_positions(&source, unformatted, out);
-            self.bounds.check(out.len())?;
+            members.begin("_matchesPosition", &mut text);
+            self.formatter.write_positions(&source, unformatted, &mut text);
+            self.bounds.check(out.len() + text.len())?;
         }
         if let Some(federation) = federation {
-            members.begin("_federation", out);
-            write_json(federation, out);
+            members.begin("_federation", &mut text);
+            write_json(federation, &mut text);
         }
         if self.request.show_ranking_score {
-            members.begin("_rankingScore", out);
-            write_json(&hit.score(), out);
+            members.begin("_rankingScore", &mut text);
+            write_json(&hit.score(), &mut text);
         }
         if self.request.show_ranking_score_details {
-            members.begin("_rankingScoreDetails", out);
-            write_json(&ScoreDetail::render(&hit.scores, |path| self.displayed.covers(path)), out);
+            members.begin("_rankingScoreDetails", &mut text);
+            write_json(&ScoreDetail::render(&hit.scores, |path| self.displayed.covers(path)), &mut text);
         }
-        out.push(b'}');
+        text.push(b'}');
+        self.bounds.append(&text, out)?;
+        self.text = text;
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub use search_deadline::SearchDeadline;
 pub use similar::similar;
 
 #[cfg(test)]
+mod cache_tests;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod random_tests;

@@ -1,10 +1,9 @@
 //! Several searches in one request.
 
 use super::answer::{Answer, Facts};
-use super::bounds::Bounds;
 use super::json_writer::write_text;
 use super::request::{SearchRequest, decode};
-use super::search::answer;
+use super::search::write_members;
 use super::search_deadline::SearchDeadline;
 use crate::error::{Error, Result, UserError};
 use crate::store::Snapshot;
@@ -28,21 +27,20 @@ pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline
     let mut facts = Facts::default();
     for (at, search) in searches.iter().enumerate() {
         let request: SearchRequest = decode(&search.request)?;
-        let bounds = Bounds::new(request.answer_bytes_max).after(body.len());
         if at > 0 {
             search_deadline.check()?;
         }
-        let one = answer(&search.snapshot, &request, &search_deadline.anew(), &bounds)
-            .map_err(|error| at_query(error, at))?;
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);
         body.push(b',');
-        body.extend_from_slice(&one.body[1..]);
-        facts.degraded |= one.facts.degraded;
-        facts.used_negative_operator |= one.facts.used_negative_operator;
-        facts.terms = facts.terms.max(one.facts.terms);
-        facts.hits += one.facts.hits;
-        facts.semantic_hits = match (facts.semantic_hits, one.facts.semantic_hits) {
+        let one = write_members(&search.snapshot, &request, &search_deadline.anew(), &mut body)
+            .map_err(|error| at_query(error, at))?;
+        body.push(b'}');
+        facts.degraded |= one.degraded;
+        facts.used_negative_operator |= one.used_negative_operator;
+        facts.terms = facts.terms.max(one.terms);
+        facts.hits += one.hits;
+        facts.semantic_hits = match (facts.semantic_hits, one.semantic_hits) {
             (None, None) => None,
             (some, more) => Some(some.unwrap_or(0) + more.unwrap_or(0)),
         };

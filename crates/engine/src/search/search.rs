@@ -22,60 +22,63 @@ pub fn run(
 ) -> Result<Answer> {
     let request: SearchRequest = decode(request)?;
     let search_deadline = search_deadline.into();
-    answer(snapshot, &request, &search_deadline, &Bounds::new(request.answer_bytes_max))
+    let mut body = b"{".to_vec();
+    let facts = write_members(snapshot, &request, &search_deadline, &mut body)?;
+    body.push(b'}');
+    Ok(Answer { body, facts })
 }
 
-/// Answers a decoded request.
-pub(super) fn answer(
+/// Writes the members of an answer, without braces, behind what `body` holds.
+pub(super) fn write_members(
     snapshot: &Snapshot,
     request: &SearchRequest,
     search_deadline: &SearchDeadline,
-    bounds: &Bounds,
-) -> Result<Answer> {
+    body: &mut Vec<u8>,
+) -> Result<Facts> {
+    let bounds = &Bounds::new(request.answer_bytes_max);
     let started = search_deadline.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
     let found = rank_search(snapshot, request, search_deadline, scored)?;
-    let mut body = b"{\"hits\":[".to_vec();
+    body.extend_from_slice(b"\"hits\":[");
     let mut hits = HitWriter::new(snapshot, request, &found, bounds)?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');
         }
-        hits.write_hit(hit, None, &mut body)?;
+        hits.write_hit(hit, None, body)?;
     }
     body.extend_from_slice(b"],\"query\":");
-    write_text(request.q.as_deref().unwrap_or_default(), &mut body);
+    write_text(request.q.as_deref().unwrap_or_default(), body);
     if let Some(vector) = found.query_vector(request) {
         body.extend_from_slice(b",\"queryVector\":");
-        write_json(&serde_json::json!(vector), &mut body);
+        write_json(&serde_json::json!(vector), body);
     }
     let candidates = &found.ranked.candidates;
     // Facets are counted before the processing time is written, which includes their time.
     let mut facets = Vec::new();
     if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
-        write_facets(snapshot, names, candidates, bounds, &mut facets)?;
+        write_facets(snapshot, names, candidates, &bounds.after(body.len()), &mut facets)?;
     }
     body.extend_from_slice(b",\"processingTimeMs\":");
     let time_at = Some(body.len());
-    write_display(started.elapsed().as_millis(), &mut body);
+    write_display(started.elapsed().as_millis(), body);
     let reachable = snapshot.settings().pagination.max_total_hits as u64;
     let total = candidates.len().min(if request.features.legacy_search { reachable } else { u64::MAX });
-    request.paging.write(total, &mut body);
+    request.paging.write(total, body);
     body.append(&mut facets);
     body.extend_from_slice(b",\"requestUid\":");
-    write_text(&request.request_uid, &mut body);
+    write_text(&request.request_uid, body);
     if let Some(metadata) = &request.metadata {
         body.extend_from_slice(b",\"metadata\":");
         body.extend_from_slice(metadata.get().as_bytes());
     }
     if request.show_performance_details {
         body.extend_from_slice(b",\"performanceDetails\":");
-        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), body);
     }
     if let Some(hits) = found.semantic_hits() {
-        write_display(format_args!(",\"semanticHitCount\":{hits}"), &mut body);
+        write_display(format_args!(",\"semanticHitCount\":{hits}"), body);
     }
-    body.push(b'}');
     bounds.check(body.len())?;
-    Ok(Answer { body, facts: Facts { time_at, ..found.facts() } })
+    Ok(Facts { time_at, ..found.facts() })
 }

@@ -54,7 +54,7 @@ pub struct VectorPage {
     pub fragments: Vec<u8>,
     /// Per vector: 1 if the document keeps its vector of that fragment, 0 if the vector is the next of
     /// `rows`.
-    pub kept: Vec<u8>,
+    pub reused: Vec<u8>,
     /// The new vectors, one after another.
     pub rows: Vec<f32>,
 }

@@ -143,7 +143,7 @@ impl StagedVectors {
             let slots = slot..slot + usize::from(*count);
             slot = slots.end;
             let numbers = page.fragments.get(slots.clone()).ok_or_else(wrong)?;
-            let reused = page.kept.get(slots).ok_or_else(wrong)?;
+            let reused = page.reused.get(slots).ok_or_else(wrong)?;
             let before = staged.state(*docid).unwrap_or_default();
             let mut made = Vec::with_capacity(numbers.len() * dimensions);
             for (number, reused) in numbers.iter().zip(reused) {

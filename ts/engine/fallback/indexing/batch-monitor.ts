@@ -1,6 +1,6 @@
 import type { Step } from '../../engine.js'
 
-/** How far the batch on its way has come: counted by whoever does the work, read by whoever asks. */
+/** How far the batch on its way has come: counted by the indexing thread, read by requests for progress. */
 export class Progress {
   private step: Step | null = null
   private finished = 0

@@ -55,7 +55,7 @@ export interface PreparedPlan extends BatchPlan {
   /** What has to be embedded before the commit. */
   readonly work: PendingEmbeddings
   /** Takes in vectors that were made. */
-  fulfil(vectors: VectorPage): void
+  addEmbeddings(vectors: VectorPage): void
 }
 
 /** What operations have done so far. */
@@ -187,7 +187,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     vectors: staged.vectors.changes,
     droppedEmbedders: staged.vectors.droppedSince(index.vectors),
     work: new PendingEmbeddings(staged.vectors.works(), staged.settings, (docid) => staged.document(docid)!),
-    fulfil: (vectors) => staged.vectors.fulfil(vectors),
+    addEmbeddings: (vectors) => staged.vectors.addEmbeddings(vectors),
   }
 }
 
@@ -313,16 +313,16 @@ async function addDocuments(
     const earlier = vectors.get(id)
     const known = (name: string) =>
       earlier?.get(name) ?? (docid === undefined ? undefined : staged.vectors.state(name, docid))
-    const taking = staged.vectors.take(merged, id, isNew ? undefined : known)
-    for (const embedder of taking.lacking) lacking.note(id, embedder)
-    if (taking.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...taking.staged]))
-    if (taking.staged.size + taking.made.size > 0) {
+    const sent = staged.vectors.take(merged, id, isNew ? undefined : known)
+    for (const embedder of sent.lacking) lacking.note(id, embedder)
+    if (sent.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...sent.staged]))
+    if (sent.staged.size + sent.made.size > 0) {
       // Where nothing was known before, there is nothing to compare with either.
       const source = found.get(id) ?? (docid === undefined ? null : staged.document(docid)!.source)
       const compared: Want = { before: source === null ? null : { source, settings: staged.settings } }
       const wanted = new Map(wants.get(id))
-      for (const name of taking.staged.keys()) wanted.delete(name)
-      for (const [name, { anew }] of taking.made)
+      for (const name of sent.staged.keys()) wanted.delete(name)
+      for (const [name, { anew }] of sent.made)
         wanted.set(name, bothWants(wanted.get(name), anew ? { before: null } : compared))
       wants.set(id, wanted)
     }

@@ -1,5 +1,5 @@
 /**
- * Here is what somebody typed: which terms are asked for, and which are refused?
+ * Here is what a user typed: which terms are asked for, and which are refused?
  *
  * Source: search §4.
  *  1. At most 10 terms count; a phrase is one.

@@ -40,7 +40,7 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
 }
 
-/** A search that ends early once nobody waits for it. */
+/** A search that ends early once its client has gone. */
 export type StoppableRequest = SearchRequest & { readonly stop?: Stop }
 
 /** A search of which some documents are not to be ranked. */

@@ -17,7 +17,7 @@ export interface Shift {
 export interface Embedder {
   readonly name: string
   readonly source: string
-  /** Null as long as nobody has asked the model. */
+  /** Null until the model has been asked for the first time. */
   readonly dimensions: number | null
   /** One bit per component is kept. */
   readonly binary: boolean

@@ -8,9 +8,9 @@ export { shownVectors } from './readback.js'
 export { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 export {
   applyVectors,
-  type DraftDocument,
   type EmbedderChange,
   MissingVectors,
+  type StagedDocument,
   type StagedDocumentVectors,
   StagedVectors,
   type StagedWants,

@@ -27,7 +27,7 @@ export function vectorsIn(document: JsonObject, id: string): JsonObject | null {
 }
 
 /** Checks the outside of an entry that no embedder reads yet, and gives it as it is stored. */
-export function keptRaw(id: string, name: string, value: Json): Json {
+export function unclaimedEntry(id: string, name: string, value: Json): Json {
   if (value === null) return []
   if (Array.isArray(value)) return value
   const { regenerate, embeddings } = opened(id, name, value)

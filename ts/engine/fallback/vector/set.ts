@@ -38,7 +38,7 @@ interface Entry {
 }
 
 export class VectorSet {
-  /** Components of a vector; 0 as long as nobody knows. */
+  /** Components of a vector; 0 until the first vector arrives. */
   readonly dimensions: number
   private readonly entries = new Map<number, Entry>()
   private rows = new Float32Array(0)

@@ -2,10 +2,10 @@
  * What becomes of vectors in a batch? Nothing of the index is changed here.
  *
  * Source: vectors §2.6, §2.7, §2.10, §4.
- *  1. What a document says of a configured embedder is taken out of it and kept apart.
+ *  1. What a document says of a configured embedder is taken out of it and stored apart.
  *  2. Vectors that are never made anew survive whatever else happens to their document.
  *  3. An embedder that goes writes those back into the documents; one that comes finds them there.
- *  4. Vectors that nobody sent are made by somebody else before the batch is committed, see `work.ts`.
+ *  4. Vectors that no client sent come from the embedder before the batch is committed; see `pending-embeddings.ts`.
  */
 import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings, Remakes } from '../../../settings/index.js'
@@ -16,7 +16,7 @@ import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
 import { bothWants, type EmbedderPending, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
-import { keptRaw, readSent, type Sent, vectorsIn } from './sent.js'
+import { readSent, type Sent, unclaimedEntry, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 
 /** Vectors of one document by embedder; only those that change. */
@@ -26,7 +26,7 @@ export type StagedDocumentVectors = ReadonlyMap<string, DocumentVectors>
 export type StagedWants = ReadonlyMap<string, Want>
 
 /** What a document says of vectors, and what it leaves to others. */
-export interface Taking {
+export interface SentVectors {
   /** Vectors that change. */
   readonly staged: StagedDocumentVectors
   /** Embedders that make vectors of it; `anew`: whatever it was before. */
@@ -44,14 +44,14 @@ export interface EmbedderChange {
   readonly changes: ReadonlyMap<number, DocumentVectors | null>
 }
 
-interface EmbedderDraft extends EmbedderChange {
+interface StagedEmbedder extends EmbedderChange {
   base: VectorSet | null
   readonly changes: Map<number, DocumentVectors | null>
   readonly wants: Map<number, Want>
 }
 
 /** A document with its docid, for settings that concern all of them. */
-export interface DraftDocument {
+export interface StagedDocument {
   readonly docid: number
   readonly id: string
   /** Parsed for the caller, who may change it. */
@@ -61,7 +61,7 @@ export interface DraftDocument {
 }
 
 export class StagedVectors {
-  private embedders: Map<string, EmbedderDraft>
+  private embedders: Map<string, StagedEmbedder>
 
   constructor(settings: IndexSettings, sets: ReadonlyMap<string, VectorSet>) {
     this.embedders = new Map(
@@ -113,7 +113,7 @@ export class StagedVectors {
   }
 
   /** Takes in vectors that were made. */
-  fulfil({ embedder: name, docids, counts, fragments, kept, rows }: VectorPage): void {
+  addEmbeddings({ embedder: name, docids, counts, fragments, reused, rows }: VectorPage): void {
     const staged = this.embedders.get(name)
     if (staged === undefined) return
     const dimensions = staged.embedder.dimensions ?? 0
@@ -124,9 +124,9 @@ export class StagedVectors {
       const made = new Float32Array(counts[at]! * dimensions)
       const numbers = fragments.slice(vector, vector + counts[at]!)
       for (const [slot, number] of numbers.entries()) {
-        const isKept = kept[vector + slot] === 1
-        const from = isKept ? (before?.fragments?.indexOf(number) ?? -1) : row++
-        const source = isKept ? (before?.rows ?? rows) : rows
+        const isReused = reused[vector + slot] === 1
+        const from = isReused ? (before?.fragments?.indexOf(number) ?? -1) : row++
+        const source = isReused ? (before?.rows ?? rows) : rows
         made.set(source.subarray(from * dimensions, (from + 1) * dimensions), slot * dimensions)
       }
       vector += numbers.length
@@ -164,7 +164,7 @@ export class StagedVectors {
     document: JsonObject,
     id: string,
     before: ((name: string) => DocumentVectors | undefined) | undefined,
-  ): Taking {
+  ): SentVectors {
     const vectors = vectorsIn(document, id)
     const staged = new Map<string, DocumentVectors>()
     const made = new Map<string, { readonly anew: boolean }>()
@@ -183,10 +183,10 @@ export class StagedVectors {
   }
 
   private unclaimed(vectors: JsonObject, id: string): JsonObject {
-    const kept: JsonObject = new Map()
+    const unclaimed: JsonObject = new Map()
     for (const [name, value] of vectors)
-      if (!this.embedders.has(name)) kept.set(name, keptRaw(id, name, value))
-    return kept
+      if (!this.embedders.has(name)) unclaimed.set(name, unclaimedEntry(id, name, value))
+    return unclaimed
   }
 
   /**
@@ -199,16 +199,18 @@ export class StagedVectors {
    */
   async reconfigure(
     { before: settingsBefore, settings, remakes }: Reconfiguration,
-    documents: () => AsyncIterable<DraftDocument>,
-  ): Promise<readonly DraftDocument[]> {
+    documents: () => AsyncIterable<StagedDocument>,
+  ): Promise<readonly StagedDocument[]> {
     const wanted = embeddersOf(settings)
     const before = this.embedders
-    const after = new Map<string, EmbedderDraft>()
-    const fresh: EmbedderDraft[] = []
+    const after = new Map<string, StagedEmbedder>()
+    const fresh: StagedEmbedder[] = []
     for (const [name, embedder] of wanted) {
       const old = before.get(name)
       const staged =
-        old === undefined ? newDraft(embedder) : changed(old, embedder, ownValue(remakes, name) === 'all')
+        old === undefined
+          ? newStagedEmbedder(embedder)
+          : changed(old, embedder, ownValue(remakes, name) === 'all')
       if (old === undefined) fresh.push(staged)
       after.set(name, staged)
     }
@@ -219,7 +221,7 @@ export class StagedVectors {
         return ownValue(remakes, embedder.name) !== undefined
       return old.embedder.source !== embedder.source
     })
-    const rewritten: DraftDocument[] = []
+    const rewritten: StagedDocument[] = []
     if (fresh.length + gone.length + remade.length > 0) {
       const lacking = new MissingVectors()
       for await (const one of documents()) {
@@ -249,7 +251,7 @@ export interface Reconfiguration {
   readonly remakes: Remakes
 }
 
-const newDraft = (embedder: Embedder): EmbedderDraft => ({
+const newStagedEmbedder = (embedder: Embedder): StagedEmbedder => ({
   embedder,
   base: null,
   changes: new Map(),
@@ -271,7 +273,7 @@ export function applyVectors(
   }
 }
 
-const stateOf = ({ base, changes }: EmbedderDraft, docid: number): DocumentVectors | undefined =>
+const stateOf = ({ base, changes }: StagedEmbedder, docid: number): DocumentVectors | undefined =>
   changes.has(docid) ? (changes.get(docid) ?? undefined) : base?.get(docid)
 
 /** What a document has after it was sent. */
@@ -300,7 +302,7 @@ function stateAfter(
  * An embedder whose settings changed. @throws OperationError where stored vectors do not allow it
  * @param remade its vectors are made anew, but those that never are
  */
-function changed(old: EmbedderDraft, embedder: Embedder, remade: boolean): EmbedderDraft {
+function changed(old: StagedEmbedder, embedder: Embedder, remade: boolean): StagedEmbedder {
   const wants = new Map(old.wants)
   const stored = new Set([...(old.base?.docids() ?? []), ...old.changes.keys()])
   const states = [...stored].map((docid) => [docid, stateOf(old, docid)] as const)
@@ -341,8 +343,8 @@ function changed(old: EmbedderDraft, embedder: Embedder, remade: boolean): Embed
 
 /** What an embedder that comes finds in a stored document. */
 function takeFresh(
-  { docid, id, document }: DraftDocument,
-  fresh: readonly EmbedderDraft[],
+  { docid, id, document }: StagedDocument,
+  fresh: readonly StagedEmbedder[],
   lacking: MissingVectors,
 ): boolean {
   if (fresh.length === 0) return false
@@ -363,8 +365,8 @@ function takeFresh(
 
 /** Writes vectors of embedders that go into the document, for one that may come. */
 function giveBack(
-  { docid, document }: DraftDocument,
-  gone: readonly (readonly [string, EmbedderDraft])[],
+  { docid, document }: StagedDocument,
+  gone: readonly (readonly [string, StagedEmbedder])[],
 ): boolean {
   let written = false
   for (const [name, staged] of gone) {
@@ -380,7 +382,7 @@ function giveBack(
 
 const NAMED_MAX = 10
 
-/** Documents without vectors that nobody can make. */
+/** Documents without vectors whose embedder makes none. */
 export class MissingVectors {
   private readonly ids: string[] = []
   private embedder: Embedder | null = null

@@ -89,9 +89,9 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// The formatter with a bound on the bytes of a hit, which is exceeded by one leaf at most.
-    pub fn within(self, bytes_max: usize) -> Self {
-        Self { bytes_max, ..self }
+    /// Bounds the bytes of each later hit, which exceeds the bound by one leaf at most.
+    pub fn limit(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
     }
 
     /// Writes `_formatted`, if the request formats any attribute; gives whether it does.

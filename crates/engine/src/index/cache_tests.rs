@@ -1,0 +1,61 @@
+//! 1. What is cached for a thousand indexes that are searched in turn stays within one bound.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use super::{Index, Limits};
+use crate::cache::Cache;
+use crate::search::tests::request;
+
+const LIMITS: Limits = Limits { indexing_memory_bytes: 16_000_000, indexing_threads: 1, cache_bytes: 0 };
+
+/// Less than the searches of a hundred indexes fill.
+const CACHE_BYTES: usize = 1 << 18;
+
+/// Writes an index of twenty documents.
+fn write(directory: &Path) {
+    let documents: Vec<Json> = (0..20)
+        .map(|id| json!({"id": id, "title": format!("quiet lamp number {id}"), "year": 1950 + id}))
+        .collect();
+    let body = directory.with_extension("json");
+    std::fs::write(&body, json!(documents).to_string()).unwrap();
+    let settings = json!({"filterableAttributes": ["year"], "sortableAttributes": ["year"]});
+    let operations = json!([
+        {"kind": "settings", "taskUid": 0, "settings": settings.to_string()},
+        {"kind": "documents", "taskUid": 1, "method": "replace", "primaryKey": "id", "skipCreation": false,
+         "payload": {"path": body, "format": "json"}},
+    ]);
+    let index = Index::open(directory, LIMITS).unwrap();
+    let batch = json!({"uid": 1, "indexUid": "lamps", "operations": operations});
+    index.commit(index.prepare(batch.to_string().as_bytes(), None).unwrap()).unwrap();
+}
+
+#[test]
+fn what_is_cached_for_a_thousand_indexes_stays_within_the_bound() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("index");
+    write(&directory);
+    let cache = Cache::new(CACHE_BYTES);
+    // An index that is opened again is another one to the cache.
+    let open = |_| Index::open_caching_in(Arc::clone(&cache), &directory, LIMITS).unwrap();
+    let indexes: Vec<Index> = (0..1_000).map(open).collect();
+    let requests = [
+        json!({"q": "quiet lamp"}),
+        json!({"q": "qiuet lam"}),
+        json!({"q": "", "filter": "year > 1960", "sort": ["year:desc"], "facets": ["year"]}),
+    ];
+    let requests = requests.map(|asked| serde_json::to_vec(&request(&asked)).unwrap());
+    let mut answers = Vec::new();
+    for index in &indexes {
+        for request in &requests {
+            answers.push(index.search(request, Instant::now()).unwrap().facts.hits);
+            let bytes = cache.figures().bytes();
+            assert!(bytes <= CACHE_BYTES, "{bytes} bytes after {} searches", answers.len());
+        }
+    }
+    assert!(answers.chunks(requests.len()).all(|answers| answers == [20, 20, 9]), "{:?}", &answers[..3]);
+    assert!(cache.figures().bytes() > CACHE_BYTES / 2, "there was something to be bounded");
+}
