@@ -60,12 +60,13 @@ export const tsModules: ModuleTable = {
 /** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */
 export const engineModules: ModuleTable = closed({
   error: [],
+  background_fault: ['error'],
   settings: ['error'],
   fields: ['settings'],
   cache: [],
   threads: [],
   analysis: ['fields'],
-  store: ['fields', 'cache', 'threads'],
+  store: ['background_fault', 'fields', 'cache', 'threads'],
   postings: ['analysis', 'store'],
   facets: ['fields', 'store', 'analysis'],
   vector: ['store'],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
+import { backgroundFaultKinds } from '../../ts/engine/background-faults.js'
 import { addonPlatforms } from '../../ts/engine/index.js'
 import { isErrorCode } from '../../ts/errors/index.js'
 import { parseLaunchOptions } from '../../ts/settings/index.js'
@@ -29,6 +30,16 @@ test('the search for codes finds a misspelt code', (t) => {
   const text = 'Error::user("invalid_serch_filter", m); UserError { code: "index_not_found", message }'
   t.deepEqual(rustCodes(text), ['invalid_serch_filter', 'index_not_found'])
   t.false(isErrorCode('invalid_serch_filter'))
+})
+
+test('every kind of fault of the native engine is one that the server counts', (t) => {
+  const text = readFileSync(new URL('crates/engine/src/background_fault.rs', root), 'utf8')
+  const kinds = [...text.matchAll(/Self::\w+ => "(\w+)"/g)].map(([, kind = '']) => kind)
+  t.true(kinds.length > 0, 'the kinds are found at all')
+  t.deepEqual(
+    kinds.filter((kind) => !backgroundFaultKinds.some((known) => known === kind)),
+    [],
+  )
 })
 
 const readme = readFileSync(new URL('README.md', root), 'utf8')

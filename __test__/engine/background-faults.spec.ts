@@ -1,14 +1,24 @@
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
+import { loadAddon } from '../../ts/engine/addon.js'
 import { BackgroundFaults } from '../../ts/engine/background-faults.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
+import { openNative } from '../../ts/engine/native/index.js'
+import type { OpenEngine } from '../../ts/engine/setup.js'
 import { TestEngine } from '../support/engine.js'
+import { nativeEngine } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 
 // A fault of work that no call waits for:
 // 1. fails no call;
 // 2. is logged with its kind, index, file and reason;
-// 3. is counted by its kind.
+// 3. is counted by its kind;
+// 4. is reported by a function that keeps no process alive.
 
 interface Warning {
   readonly kind: string
@@ -17,11 +27,18 @@ interface Warning {
   readonly reason: string
 }
 
-async function started(t: ExecutionContext) {
+async function started(t: ExecutionContext, open: OpenEngine = openFallback) {
   const warnings: Warning[] = []
-  const log = { warn: (facts: object) => void warnings.push(facts as Warning), error: () => undefined }
+  const silent = () => undefined
+  const log = {
+    debug: silent,
+    info: silent,
+    warn: (facts: object) => void warnings.push(facts as Warning),
+    error: silent,
+  }
   const faults = new BackgroundFaults(log)
-  const engine = await TestEngine.start(t, (directory) => openFallback({ directory, log, faults }))
+  const limits = { indexingMemoryBytes: 64 * 1024 * 1024, indexingThreads: 1 }
+  const engine = await TestEngine.start(t, (directory) => open({ directory, log, faults, ...limits }))
   const file = (name: string): string => join(engine.directory, 'indexes/things', name)
   return { engine, faults, warnings, file }
 }
@@ -54,4 +71,42 @@ test('fallback: a log that cannot be written anew is logged and counted, and the
   await engine.put('things', { id: 2, t: 'last' })
   t.true((await stat(file('commits.log'))).size < 16 * 1024 * 1024)
   t.deepEqual(await engine.idsFor('things', 'last'), [2])
+})
+
+const loaded = loadAddon()
+const runs = testNeeding([nativeEngine], test)
+
+runs('native: a merge that fails is logged and counted, and the commits stand', async (t) => {
+  const { engine, faults, warnings, file } = await started(t, (setup) =>
+    openNative(loaded.ok && loaded.addon, setup),
+  )
+  const documents = Array.from({ length: 300 }, (_, id) => ({ id, text: `${id} `.repeat(200) }))
+  await engine.put('things', ...documents)
+  const commits = (await readdir(file(''))).filter((name) => name.startsWith('commit-'))
+  const last = Math.max(...commits.map((name) => Number(name.slice('commit-'.length))))
+  // The commit after the next one is the merge's: more than a third of a segment is deleted then.
+  await mkdir(file(`commit-${String(last + 2).padStart(20, '0')}.tmp`))
+  await engine.apply('things', { kind: 'deleteByIds', ids: documents.slice(0, 200).map(({ id }) => `${id}`) })
+  while (warnings.length === 0) await sleep(5)
+  t.is(faults.counts.get('segment_merge'), 1)
+  t.like(warnings, [{ kind: 'segment_merge', index: 'things', file: file('').replace(/\/$/, '') }])
+  t.regex(warnings[0]!.reason, /could not be committed/)
+  t.is((await engine.documents('things')).total, 100)
+})
+
+runs('native: an engine that may report faults keeps no process alive', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-alive-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const url = (path: string) => new URL(`../../ts/engine/${path}`, import.meta.url).href
+  const script = `
+    const { loadAddon } = await import('${url('addon.js')}')
+    const { openNative } = await import('${url('native/index.js')}')
+    const log = { warn() {}, error() {} }
+    const setup = { directory: process.argv[1], log, indexingMemoryBytes: 1e7, indexingThreads: 1 }
+    await openNative(loadAddon().addon, setup)
+    console.log('opened')
+  `
+  const args = ['--input-type=module', '--eval', script, directory]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 })
+  t.is(stdout, 'opened\n')
 })

@@ -3,11 +3,16 @@ import type { IndexId } from './engine.js'
 
 /** Kinds of background work, as the counter of faults names them. */
 export const backgroundFaultKinds = [
+  'deferred_column',
+  'dictionary_read_ahead',
   'directory_sync',
+  'file_removal',
   'log_rewrite',
+  'segment_merge',
   'snapshot_write',
   'task_store_checkpoint',
   'upload_removal',
+  'vector_graph',
 ] as const
 
 export type BackgroundFaultKind = (typeof backgroundFaultKinds)[number]

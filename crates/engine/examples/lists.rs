@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use roaring::RoaringBitmap;
 use serde_json::json;
 use siftd_engine::postings::{Budget, Orders, Postings, Side};
-use siftd_engine::{Engine, Index, Limits};
+use siftd_engine::{Engine, FaultReporter, Index, Limits};
 
 /// What is searched for. A word ends what is typed, so that it may go on.
 const SEARCHES: [&[&str]; 9] = [
@@ -182,7 +182,8 @@ fn read(mut bytes: &[u8]) -> Vec<RoaringBitmap> {
 fn open(path: &Path) -> Arc<Index> {
     let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
     let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
-    let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits).expect("it opens");
+    let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits, FaultReporter::default());
+    let engine = engine.expect("it opens");
     engine.index(uid).expect("it opens")
 }
 

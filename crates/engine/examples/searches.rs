@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value as Json, json};
-use siftd_engine::{Engine, Index, Limits};
+use siftd_engine::{Engine, FaultReporter, Index, Limits};
 
 /// The allocator of the addon: what large sets cost is for a good part memory.
 #[global_allocator]
@@ -148,7 +148,8 @@ fn open(path: &Path) -> (std::sync::Arc<Index>, f64) {
     let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
     let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
     let started = Instant::now();
-    let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits).expect("it opens");
+    let engine = Engine::open(path.parent().expect("INDEX has a parent"), limits, FaultReporter::default())
+        .expect("it opens");
     let index = engine.index(uid).expect("it opens");
     (index, started.elapsed().as_secs_f64() * 1e3)
 }

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fs4::fs_std::FileExt as _;
 
 use crate::analysis;
+use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
-use crate::index::{Damage, Index, Limits};
+use crate::index::{Damage, Index, IndexServices, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
@@ -22,6 +23,7 @@ pub struct Engine {
     directory: PathBuf,
     limits: Limits,
     cache: Arc<Cache>,
+    faults: FaultReporter,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
     /// Locked while this engine may write: two would overwrite each other's commits.
     lock: Mutex<Option<File>>,
@@ -35,16 +37,18 @@ const CHINESE: &str = "chinese";
 
 impl Engine {
     /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for; what their texts
-    /// need that takes long to read is read meanwhile.
-    pub fn open(directory: &Path, limits: Limits) -> Result<Self> {
+    /// need that takes long to read is read meanwhile. Faults of background work are reported to `faults`.
+    pub fn open(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
         fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
-        if directory.join(CHINESE).exists() {
-            threads::aside(analysis::read_chinese);
+        let note = directory.join(CHINESE);
+        if note.exists() {
+            read_ahead(note, &faults);
         }
         Ok(Self {
             directory: directory.to_owned(),
             limits,
             cache: Cache::new(limits.cache_bytes),
+            faults,
             indexes: Mutex::default(),
             lock: Mutex::default(),
         })
@@ -61,9 +65,8 @@ impl Engine {
             return Ok(Arc::clone(index));
         }
         // Code of other crates may panic over bytes that it did not write.
-        let opened = catch_unwind(AssertUnwindSafe(|| {
-            Index::open_caching_in(Arc::clone(&self.cache), &path, self.limits)
-        }));
+        let services = IndexServices { cache: Arc::clone(&self.cache), faults: self.faults.of_index(id) };
+        let opened = catch_unwind(AssertUnwindSafe(|| Index::open_with(&path, self.limits, services)));
         let opened = opened.unwrap_or_else(|_| {
             Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
         });
@@ -113,25 +116,24 @@ impl Engine {
     }
 
     /// Notes on the disk what texts have needed so far, for the next process to read it ahead; nothing unless this engine
-    /// may write. A note that cannot be made is made the next time.
+    /// may write. A note that cannot be made is reported, and made the next time.
     pub fn remember(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let note = self.directory.join(CHINESE);
         if lock.is_some() && analysis::is_chinese_read() && !note.exists() {
-            let _ = File::create(note);
+            self.faults.watch(BackgroundFaultKind::DictionaryReadAhead, &note, || {
+                File::create(&note)?;
+                Ok(())
+            });
         }
     }
 
-    /// Merges segments of an index until it has few. Does nothing if there is no such index.
-    ///
-    /// # Errors
-    /// See [`Index::merge`].
-    pub fn merge(&self, id: &str) -> Result<()> {
+    /// Merges segments of an index as [`Index::merge_in_background`] does. Does nothing if the index is not open.
+    pub fn merge_in_background(&self, id: &str) {
         let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        while let Some(index) = &index
-            && index.merge()?
-        {}
-        Ok(())
+        if let Some(index) = index {
+            index.merge_in_background();
+        }
     }
 
     /// Ids are uuids; whatever could leave the directory is refused.
@@ -243,17 +245,33 @@ impl Engine {
     }
 }
 
+/// Reads the dictionary of Chinese, as the file `note` asks for, on a thread that gives way to all others.
+fn read_ahead(note: PathBuf, faults: &FaultReporter) {
+    let (kind, of_thread, file) = (BackgroundFaultKind::DictionaryReadAhead, faults.clone(), note.clone());
+    let read = move || {
+        of_thread.watch(kind, &file, || {
+            analysis::read_chinese();
+            Ok(())
+        });
+    };
+    if let Err(error) = threads::aside(read) {
+        faults.report(kind, &note, error);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::Analyzer;
+    use crate::background_fault::ReportedFaults;
     use crate::settings::Settings;
+    use crate::store::SegmentView;
 
     #[test]
     fn that_texts_are_in_chinese_is_remembered() {
         let directory = tempfile::tempdir().unwrap();
         let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1, cache_bytes: 1 << 20 };
-        let engine = Engine::open(directory.path(), limits).unwrap();
+        let engine = Engine::open(directory.path(), limits, FaultReporter::default()).unwrap();
         let analyzer = Analyzer::new(&Settings::default()).unwrap();
         analyzer.each("人人生而自由", None, |_| ());
         let note = directory.path().join(CHINESE);
@@ -268,6 +286,56 @@ mod tests {
         engine.remember();
         assert!(!note.exists(), "the engine does not write into a directory that it no longer holds");
         drop(engine);
-        Engine::open(directory.path(), limits).unwrap();
+        let faults = ReportedFaults::default();
+        let engine = Engine::open(directory.path(), limits, faults.reporter()).unwrap();
+        engine.index_to_write("a").unwrap();
+        std::fs::remove_dir_all(directory.path()).unwrap();
+        engine.remember();
+        let reported = faults.take();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::DictionaryReadAhead, &note));
+        Engine::open(directory.path(), limits, FaultReporter::default()).unwrap();
+    }
+
+    #[test]
+    fn a_merge_that_fails_is_reported_and_the_next_one_makes_up_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 1 << 20 };
+        let faults = ReportedFaults::default();
+        let engine = Engine::open(directory.path(), limits, faults.reporter()).unwrap();
+        let index = engine.index_to_write("things").unwrap();
+        let body = directory.path().join("body");
+        let text =
+            |id: u32| (0..150).map(|at| format!("{:x} ", id * 7919 + at * 104_729)).collect::<String>();
+        let documents: serde_json::Value =
+            (0..160).map(|id| serde_json::json!({ "id": id, "text": text(id) })).collect();
+        std::fs::write(&body, documents.to_string()).unwrap();
+        let put = serde_json::json!({
+            "taskUid": 0, "kind": "documents", "method": "replace", "primaryKey": "id", "skipCreation": false,
+            "payload": { "path": body, "format": "json" },
+        });
+        let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
+        let delete = serde_json::json!({ "taskUid": 1, "kind": "deleteByIds", "ids": ids });
+        for (uid, operation) in [(1, put), (2, delete)] {
+            let batch = serde_json::json!({ "uid": uid, "indexUid": "things", "operations": [operation] });
+            let ticket = index.prepare(batch.to_string().as_bytes(), None).unwrap();
+            index.commit(ticket).unwrap();
+        }
+        let is_thinned = || index.snapshot().unwrap().segments().iter().any(SegmentView::has_deletes);
+        assert!(is_thinned());
+        // The merge is the third commit. Its file cannot be created where a directory has its name; the failed
+        // merge takes its number, so the next merge is not in the way.
+        let commit = directory.path().join("things/commit-00000000000000000003.tmp");
+        std::fs::create_dir(&commit).unwrap();
+        engine.merge_in_background("things");
+        let reported = faults.take();
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0].kind, BackgroundFaultKind::SegmentMerge);
+        assert_eq!(reported[0].index.as_deref(), Some("things"));
+        assert_eq!(reported[0].file, directory.path().join("things"));
+        assert!(is_thinned());
+        engine.merge_in_background("things");
+        assert_eq!(faults.take(), []);
+        assert!(!is_thinned());
     }
 }

@@ -1,5 +1,6 @@
 //! Whose fault is it, and what to tell them.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::path::Path;
 
@@ -97,6 +98,12 @@ impl Error {
             Self::Internal { .. } => "internal",
         }
     }
+}
+
+/// The message of a caught panic.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
 /// The errors of the system among an error and all its reasons.

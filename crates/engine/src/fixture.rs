@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::IndexServices;
 use crate::analysis::Analyzer;
+use crate::background_fault::FaultReporter;
 use crate::cache::Cache;
 use crate::fields::FieldMap;
 use crate::indexing::document_for_tests;
@@ -21,6 +23,11 @@ pub fn caching_layout() -> Layout {
 
 fn layout_caching(cache_bytes: usize) -> Layout {
     crate::indexing::layout().caching_in(&Cache::new(cache_bytes))
+}
+
+/// Services of one index, with a cache of its own, whose faults are reported to `faults`.
+pub fn services_reporting_to(faults: FaultReporter) -> IndexServices {
+    IndexServices { cache: Cache::new(CACHE_BYTES), faults }
 }
 
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are

@@ -1,6 +1,7 @@
 //! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.
 
 pub mod analysis;
+mod background_fault;
 pub mod cache;
 mod engine;
 pub mod error;
@@ -18,8 +19,9 @@ pub mod store;
 mod threads;
 pub mod vector;
 
+pub use background_fault::{BackgroundFault, BackgroundFaultKind, FaultReporter};
 pub use engine::Engine;
-pub use index::{Damage, Index, IndexSizes, IndexStats, Limits};
+pub use index::{Damage, Index, IndexServices, IndexSizes, IndexStats, Limits};
 
 #[cfg(test)]
 mod fixture;

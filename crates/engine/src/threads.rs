@@ -68,13 +68,17 @@ pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// The same for background work. Where no thread is to be had, nothing is done.
-pub fn aside(work: impl FnOnce() + Send + 'static) {
+/// Does `work` on a thread that gives way to all others, without waiting for it.
+///
+/// # Errors
+/// The error of the system if it starts no further thread.
+pub fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = std::thread::Builder::new().name("siftd-yielding".to_owned());
-    let _ = thread.spawn(|| {
+    thread.spawn(|| {
         give_way();
         work();
-    });
+    })?;
+    Ok(())
 }
 
 /// A tenth of the processor while others want all of it.

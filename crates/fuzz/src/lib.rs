@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use siftd_engine::{Engine, Index, Limits};
+use siftd_engine::{Engine, FaultReporter, Index, Limits};
 use serde_json::{Map, Value as Json, json};
 
 /// The small index every build must open, copied so that it stays as it is.
@@ -16,7 +16,7 @@ fn index() -> &'static Index {
         let directory = std::env::temp_dir().join(format!("siftd-fuzz-{}", std::process::id()));
         copy(Path::new(INDEX), &directory.join("native-2"));
         let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
-        let engine = Engine::open(&directory, limits).expect("it opens");
+        let engine = Engine::open(&directory, limits, FaultReporter::default()).expect("it opens");
         let index = engine.index("native-2").expect("it opens");
         (engine, index)
     });

@@ -3,22 +3,23 @@
 //! Few and coarse calls. Requests and answers cross as UTF-8 JSON bytes, copied on entry because
 //! JavaScript may use its buffer again; mistakes of callers cross as values, and so do faults of ours.
 
+mod fault;
 mod memory;
 mod pool;
 mod running;
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fault::ReportFault;
 use napi::bindgen_prelude::{Buffer, Float32Array, Object, Uint8Array, Uint32Array};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use pool::Pool;
 use running::{Running, Ticket};
-use siftd_engine::error::{Error, Result};
+use siftd_engine::error::{Error, Result, panic_text};
 use siftd_engine::search::Answer;
 use siftd_engine::vector::VectorPage;
 use siftd_engine::{Engine, Limits};
@@ -138,16 +139,17 @@ type Settle = Box<dyn FnOnce(Env) -> napi::Result<Reply> + Send>;
 
 #[napi]
 impl EngineHandle {
-    /// Opens a directory of indexes, creating it if there is none.
+    /// Opens a directory of indexes, creating it if there is none. `report` is called with each fault of work in the
+    /// background, and does not keep the process alive.
     #[napi(constructor)]
-    pub fn new(setup: Setup) -> napi::Result<Self> {
+    pub fn new(setup: Setup, report: ReportFault) -> napi::Result<Self> {
         memory::return_free_memory_soon();
         let limits = Limits {
             indexing_memory_bytes: setup.indexing_memory_bytes as usize,
             indexing_threads: setup.indexing_threads as usize,
             cache_bytes: setup.cache_bytes as usize,
         };
-        let engine = Engine::open(&PathBuf::from(setup.directory), limits)
+        let engine = Engine::open(&PathBuf::from(setup.directory), limits, fault::reporter(report))
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         let pools = Pools {
@@ -222,8 +224,7 @@ impl EngineHandle {
             if let Some(merging) = merging {
                 merging.run(move || {
                     merger.remember();
-                    // A merge that fails changes nothing, and the next commit tries again.
-                    drop(catch_unwind(AssertUnwindSafe(|| merger.merge(&index))));
+                    merger.merge_in_background(&index);
                 });
             }
             Ok(report)
@@ -449,17 +450,12 @@ impl EngineHandle {
             let reply = match outcome {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(error)) => failed(&error),
-                Err(panic) => failed(&Error::internal("the engine panicked", panic_text(&*panic))),
+                Err(panic) => failed(&Error::internal("the engine panicked", panic_text(&*panic).to_owned())),
             };
             deferred.resolve(Box::new(move |_| Ok(reply)));
         });
         Ok(promise)
     }
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message").to_owned()
 }
 
 fn failed(error: &Error) -> Reply {

@@ -1,5 +1,7 @@
 /** What the native module exports. Kept in step with `crates/node/src/lib.rs` by hand and by the tests. */
 
+import type { ReportFault } from '../background-faults.js'
+
 /** The outcome of any call: a failure, or bytes where there are any. */
 export interface Reply {
   /** UTF-8 JSON. */
@@ -87,7 +89,8 @@ export interface EngineHandle {
 }
 
 export interface Binding {
-  readonly EngineHandle: new (setup: NativeSetup) => EngineHandle
+  /** @param report gets each fault of work in the background; does not keep the process alive */
+  readonly EngineHandle: new (setup: NativeSetup, report: ReportFault) => EngineHandle
 }
 
 /** Whether a loaded module is the one we mean: a binary of another version may lie at its place. */

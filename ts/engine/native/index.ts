@@ -1,6 +1,7 @@
 /** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
 import { codes, type ErrorCode } from '../../errors/index.js'
 import { CACHE_BYTES_MIN, defaultIndexSettings } from '../../settings/index.js'
+import { BackgroundFaults } from '../background-faults.js'
 import type {
   Answer,
   BareEngine,
@@ -33,7 +34,9 @@ import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
   const { directory, indexingMemoryBytes, indexingThreads, cacheBytes = CACHE_BYTES_MIN, log } = setup
-  const handle = new addon.EngineHandle({ directory, indexingMemoryBytes, indexingThreads, cacheBytes })
+  const { faults = new BackgroundFaults(log) } = setup
+  const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes }
+  const handle = new addon.EngineHandle(options, faults.report)
   return guarding(new NativeEngine(handle), log)
 }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use data::{Data, Random};
 use roaring::RoaringBitmap;
+use siftd_engine::FaultReporter;
 use siftd_engine::settings::Settings;
 use siftd_engine::vector::{
     ChangedVectors, DocumentVectors, Nearest, Path as Way, StagedVectors, VectorIndex, Vectors, embedders_of,
@@ -206,7 +207,9 @@ impl Built {
             put(&mut staged, docid, row);
         }
         let started = Instant::now();
-        built.vectors = Some(staged.write(built.folder.path()).expect("vectors can be written"));
+        built.vectors = Some(
+            staged.write(built.folder.path(), &FaultReporter::default()).expect("vectors can be written"),
+        );
         let (written, before, spent) = (started.elapsed(), resident_bytes(), processor_time());
         let started = Instant::now();
         built.tend();
@@ -235,7 +238,9 @@ impl Built {
     fn write<'r>(&mut self, rows: impl Iterator<Item = (u32, &'r Vec<f32>)>) {
         let mut staged = self.staged();
         rows.for_each(|(docid, row)| put(&mut staged, docid, row));
-        self.vectors = Some(staged.write(self.folder.path()).expect("vectors can be written"));
+        self.vectors = Some(
+            staged.write(self.folder.path(), &FaultReporter::default()).expect("vectors can be written"),
+        );
         self.tend();
     }
 

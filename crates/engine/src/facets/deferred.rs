@@ -26,6 +26,7 @@ use tantivy::columnar::{ColumnarReader, ColumnarWriter, DynamicColumn, StrColumn
 use tantivy::directory::{FileSlice, MmapDirectory, OwnedBytes};
 
 use super::column_term::column_term;
+use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::error::{Context, Error, Result};
 use crate::fields::{FieldId, is_same_or_below};
 use crate::store::schema::{Presence, presence_prefix};
@@ -55,16 +56,23 @@ pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) ->
     }
     let location = snapshot.parts().directory.as_ref().zip(snapshot.fields().id(path));
     let file = location.map(|(directory, field)| directory.join(name_of(segment, field)));
-    if let Some(columns) = file.as_ref().and_then(|file| read(file).ok()) {
-        return Ok(columns);
+    let faults = &snapshot.parts().faults;
+    if let Some(file) = &file {
+        match read(file) {
+            Ok(columns) => return Ok(columns),
+            Err(error) if file.exists() => faults.report(BackgroundFaultKind::DeferredColumn, file, error),
+            // The file is written below: no search has needed this column since its segment was written.
+            Err(_) => {}
+        }
     }
     let live = marked.into_iter().filter(|&doc| segment.docids[doc as usize] != crate::store::DELETED);
     let columnars = write_columnars(segment, snapshot, live, path)?;
-    // If the file cannot be written, the column stays in memory.
-    if let Some(file) = file.filter(|file| write(file, &columnars).is_ok())
-        && let Ok(columns) = read(&file)
-    {
-        return Ok(columns);
+    if let Some(file) = file {
+        match write(&file, &columnars, faults).map_err(Error::from).and_then(|()| read(&file)) {
+            Ok(columns) => return Ok(columns),
+            // If the file cannot be written, as on a full disk, the column stays in memory.
+            Err(error) => faults.report(BackgroundFaultKind::DeferredColumn, &file, error),
+        }
     }
     columnars.into_iter().map(|columnar| open(OwnedBytes::new(columnar))).collect()
 }
@@ -127,7 +135,7 @@ fn write_columnars(
     Ok(columnars)
 }
 
-fn write(file: &Path, columnars: &[Vec<u8>]) -> io::Result<()> {
+fn write(file: &Path, columnars: &[Vec<u8>], faults: &FaultReporter) -> io::Result<()> {
     // Two threads may write the same file with equal content; each writes under a name of its own before renaming.
     let unique = format!("{}-{:?}.tmp", std::process::id(), std::thread::current().id());
     let staged = file.with_extension(unique);
@@ -149,7 +157,7 @@ fn write(file: &Path, columnars: &[Vec<u8>]) -> io::Result<()> {
         fs::rename(&staged, file)
     })();
     if written.is_err() {
-        let _ = fs::remove_file(&staged);
+        faults.remove_file(&staged);
     }
     written
 }

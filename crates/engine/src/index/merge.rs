@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use super::open_index::Index;
+use crate::background_fault::BackgroundFaultKind;
 use crate::error::Result;
 use crate::store::Committed;
 use crate::vector::Vectors;
@@ -21,7 +22,12 @@ impl Index {
         if self.closed.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let Some(merge) = current.directory.merge(committed, &self.closed)? else { return Ok(false) };
+        let merge = current.directory.merge(committed, &self.closed);
+        if self.closed.load(Ordering::Relaxed) {
+            // A merge fails if it is stopped.
+            return Ok(false);
+        }
+        let Some(merge) = merge? else { return Ok(false) };
         let _writing = self.writing();
         let Some(newest) = self.current() else { return Ok(false) };
         let Some(committed) = &newest.committed else { return Ok(false) };
@@ -35,6 +41,15 @@ impl Index {
             self.show(Arc::clone(&newest.directory), committed);
         }
         Ok(true)
+    }
+
+    /// Merges segments until there are few, as work that no caller waits for. After an error or a panic, which is
+    /// reported, the commit before the merge stands, and the merge after the next commit tries again.
+    pub fn merge_in_background(&self) {
+        self.services.faults.watch(BackgroundFaultKind::SegmentMerge, &self.path, || {
+            while self.merge()? {}
+            Ok(())
+        });
     }
 
     /// Stops merging and the building of graphs. Readers keep the snapshots that they have.

@@ -10,7 +10,7 @@ mod verify;
 mod write;
 
 pub use limits::Limits;
-pub use open_index::Index;
+pub use open_index::{Index, IndexServices};
 pub use stats::{IndexSizes, IndexStats};
 pub use verify::Damage;
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock};
 
 use super::limits::Limits;
 use super::prepared::PreparedSlot;
+use crate::background_fault::FaultReporter;
 use crate::cache::Cache;
 use crate::error::{Context, Error, Result};
 use crate::facets;
@@ -17,7 +18,7 @@ use crate::vector::Vectors;
 pub struct Index {
     pub(super) path: PathBuf,
     pub(super) limits: Limits,
-    pub(super) cache: Arc<Cache>,
+    pub(super) services: IndexServices,
     pub(super) current: RwLock<Option<Arc<Current>>>,
     /// Held while a batch is prepared or committed.
     pub(super) writing: Mutex<PreparedSlot>,
@@ -31,6 +32,15 @@ pub struct Index {
     pub(super) tidied: Once,
 }
 
+/// What an engine provides to each of its indexes.
+#[derive(Clone)]
+pub struct IndexServices {
+    /// The cache of the index, which may be that of other indexes too.
+    pub cache: Arc<Cache>,
+    /// Receives faults of the index's background work.
+    pub faults: FaultReporter,
+}
+
 /// The directory of an index and its newest commit.
 pub(super) struct Current {
     pub(super) directory: Arc<IndexDirectory>,
@@ -38,24 +48,27 @@ pub(super) struct Current {
 }
 
 impl Index {
-    /// Opens the index of a directory, which need not exist yet, with a cache of its own.
+    /// Opens the index of a directory, which need not exist yet, with a cache of its own. Faults of its background work
+    /// are dropped.
     ///
     /// # Errors
-    /// Those of [`Index::open_caching_in`].
+    /// Those of [`Index::open_with`].
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
-        Self::open_caching_in(Cache::new(limits.cache_bytes), path, limits)
+        let services =
+            IndexServices { cache: Cache::new(limits.cache_bytes), faults: FaultReporter::default() };
+        Self::open_with(path, limits, services)
     }
 
-    /// Opens the index of a directory, which need not exist yet, with a cache that it shares with other indexes.
+    /// Opens the index of a directory, which need not exist yet, with the services of an engine.
     ///
     /// # Errors
     /// Internal, naming the path, if it is damaged or written by a newer version.
-    pub fn open_caching_in(cache: Arc<Cache>, path: &Path, limits: Limits) -> Result<Self> {
+    pub fn open_with(path: &Path, limits: Limits, services: IndexServices) -> Result<Self> {
         let current = if IndexDirectory::exists(path) {
-            let layout = indexing::layout().caching_in(&cache);
-            let (directory, committed) = IndexDirectory::open(path, layout)?;
+            let layout = indexing::layout().caching_in(&services.cache);
+            let (directory, committed) = IndexDirectory::open(path, layout, &services.faults)?;
             if let Some(committed) = &committed {
-                let vectors = Vectors::of_commit(path, &committed.record.vectors);
+                let vectors = Vectors::of_commit(path, &committed.record.vectors, &services.faults);
                 committed.snapshot.attachments().put(Arc::new(vectors));
             }
             Some(Arc::new(Current { directory: Arc::new(directory), committed }))
@@ -65,7 +78,7 @@ impl Index {
         Ok(Self {
             path: path.to_owned(),
             limits,
-            cache,
+            services,
             current: RwLock::new(current),
             writing: Mutex::default(),
             monitor: BatchMonitor::default(),

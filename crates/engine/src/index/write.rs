@@ -143,12 +143,13 @@ impl Index {
 
     fn write(&self, staged: &StagedBatch, explain: impl Fn(Error) -> Error) -> Result<Value> {
         let _shown = self.begin(Step::Indexing, 0);
+        let faults = &self.services.faults;
         let current = self.current();
         let directory = match &current {
             Some(current) => Arc::clone(&current.directory),
             None => {
-                let layout = indexing::layout().caching_in(&self.cache);
-                Arc::new(IndexDirectory::create(&self.path, layout)?)
+                let layout = indexing::layout().caching_in(&self.services.cache);
+                Arc::new(IndexDirectory::create(&self.path, layout, faults)?)
             }
         };
         let threads = self.limits.indexing_threads.max(1);
@@ -177,22 +178,22 @@ impl Index {
         if let Some(previous) = previous {
             // Files are not removed when the index is opened: its newest commit may turn out to be that of another
             // index.
-            self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path));
+            self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path, faults));
         }
         // Vectors are written before the commit that names their files.
-        let vectors = staged.vectors.write(&self.path).map_err(&explain)?;
+        let vectors = staged.vectors.write(&self.path, faults).map_err(&explain)?;
         record.vectors = vectors.logs();
         let committed = match directory.commit(previous, change, parts, record) {
             Ok(committed) => committed,
             Err(error) => {
                 let error = explain(error);
                 if let Some(previous) = previous {
-                    Vectors::of(&previous.snapshot).remove_stale(&self.path);
+                    Vectors::of(&previous.snapshot).remove_stale(&self.path, faults);
                 }
                 return Err(error);
             }
         };
-        vectors.remove_stale(&self.path);
+        vectors.remove_stale(&self.path, faults);
         vectors.tend();
         committed.snapshot.attachments().put(Arc::new(vectors));
         self.show(directory, committed);

@@ -110,6 +110,7 @@ impl StagedBatch {
             settings: Arc::clone(&self.settings),
             primary_key: self.primary_key.clone(),
             directory: self.base.as_ref().and_then(|base| base.parts().directory.clone()),
+            faults: self.base.as_ref().map(|base| base.parts().faults.clone()).unwrap_or_default(),
         }
     }
 

@@ -10,7 +10,9 @@ use super::each_path_of;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use crate::analysis::Analyzer;
+use crate::background_fault::{BackgroundFaultKind, ReportedFaults};
 use crate::fields::FieldMap;
+use crate::fixture::services_reporting_to;
 use crate::settings::Settings;
 use crate::store::IndexedDocument;
 use crate::store::schema::COLUMN_BYTES_MAX;
@@ -376,6 +378,38 @@ fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
     assert_eq!(deferred_files(&test).len(), 1);
     test.apply(&[filterable(json!([]))]);
     assert_eq!(deferred_files(&test), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_column_whose_file_cannot_be_written_or_read_is_reported_and_searches_answer() {
+    let mut test = TestIndex::new();
+    test.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
+    let snapshot = test.index.snapshot().unwrap();
+    let name = format!("late-{}-{}.column", segments(&test.index)[0], snapshot.fields().id("t").unwrap());
+    let (file, stale) = (test.path().join(name), test.path().join("late-gone.column"));
+    let faults = ReportedFaults::default();
+    let path = test.path();
+    let open = || {
+        Index::open_with(&path, LIMITS, services_reporting_to(faults.reporter().of_index("things"))).unwrap()
+    };
+    // Directories are neither replaced nor removed as files are.
+    std::fs::create_dir(&file).unwrap();
+    std::fs::create_dir(&stale).unwrap();
+    test.index = open();
+    test.apply(&[filterable(json!(["t"]))]);
+    let reported: Vec<_> =
+        faults.take().into_iter().map(|it| (it.kind, it.index.unwrap(), it.file)).collect();
+    let fault = |kind, file: &PathBuf| (kind, "things".into(), file.clone());
+    let column = fault(BackgroundFaultKind::DeferredColumn, &file);
+    assert_eq!(reported, [column.clone(), column, fault(BackgroundFaultKind::FileRemoval, &stale)]);
+    assert_eq!(select(&test.index, "t STARTS WITH long").unwrap(), [0]);
+    assert_eq!(faults.take(), [], "the column is in memory");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::write(&file, "damaged").unwrap();
+    for reported in [1, 0] {
+        assert_eq!(select(&open(), "t STARTS WITH long").unwrap(), [0]);
+        assert_eq!(faults.take().len(), reported, "a damaged file is written again");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::merge::{self, Effort};
 use super::segment::SegmentView;
 use super::segment_builder::NewSegment;
 use super::snapshot::{Snapshot, SnapshotParts};
+use crate::background_fault::BackgroundFaultKind;
 use crate::error::{Context, Result};
 
 /// How a commit differs from the one before.
@@ -68,8 +69,12 @@ impl IndexDirectory {
     ) -> Result<Committed> {
         let context = || format!("{} could not be committed", self.path().display());
         let leftovers = std::mem::take(&mut *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner));
-        self.remove(leftovers.iter());
-        let parts = SnapshotParts { directory: Some(Arc::from(self.path())), ..parts };
+        leftovers.iter().for_each(|name| self.disk.discard(name));
+        let parts = SnapshotParts {
+            directory: Some(Arc::from(self.path())),
+            faults: self.disk.faults().clone(),
+            ..parts
+        };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut file = CommitWriter::create(&self.disk, number).context(context())?;
         let mut entries = Vec::with_capacity(segments.len());
@@ -105,7 +110,9 @@ impl IndexDirectory {
         if let Err(error) = self.disk.sync_names() {
             // The caller is told that the commit failed, so a restart must not show it.
             let gone = self.disk.remove(&name).and_then(|()| self.disk.sync_names());
-            if gone.is_err() {
+            if let Err(reason) = gone {
+                let path = self.path().join(&name);
+                self.disk.faults().report(BackgroundFaultKind::FileRemoval, &path, reason);
                 // If the removal fails, a restart may show the commit, so its files have to stay: a merge
                 // changes no document, and any other commit is taken back before the index is opened again,
                 // see `undo`.

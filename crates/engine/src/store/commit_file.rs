@@ -111,7 +111,7 @@ impl CommitWriter {
 impl Drop for CommitWriter {
     fn drop(&mut self) {
         if !self.finished {
-            let _ = self.disk.remove(&format!("{}{UNFINISHED}", self.name));
+            self.disk.discard(&format!("{}{UNFINISHED}", self.name));
         }
     }
 }

@@ -19,6 +19,7 @@ use super::manifest::{Blob, Manifest, SegmentEntry};
 use super::segment::SegmentView;
 use super::segment_files::{SEGMENT_FILE_PREFIX, SegmentFile, SegmentFiles, Spill};
 use super::snapshot::{Snapshot, SnapshotParts};
+use crate::background_fault::FaultReporter;
 use crate::error::{Context, Error, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
@@ -43,19 +44,21 @@ impl IndexDirectory {
         names.into_iter().any(|name| commit_file::number_of(&name).is_some())
     }
 
-    /// A local directory without a commit, created if necessary.
-    pub fn create(path: &Path, layout: Layout) -> Result<Self> {
+    /// A local directory without a commit, created if necessary. Files that cannot be removed are reported to
+    /// `faults`.
+    pub fn create(path: &Path, layout: Layout, faults: &FaultReporter) -> Result<Self> {
         let folder = Folder::create(path).context(format!("{} could not be created", path.display()))?;
-        Ok(Self::open_disk(Arc::new(folder), layout)?.0)
+        Ok(Self::open_disk(Arc::new(folder.reporting(faults)), layout)?.0)
     }
 
-    /// Opens a local directory, with its newest commit if there is one.
+    /// Opens a local directory, with its newest commit if there is one. Files that cannot be removed are
+    /// reported to `faults`.
     ///
     /// # Errors
     /// Internal, naming the path, if a file is damaged or of another version.
-    pub fn open(path: &Path, layout: Layout) -> Result<(Self, Option<Committed>)> {
+    pub fn open(path: &Path, layout: Layout, faults: &FaultReporter) -> Result<(Self, Option<Committed>)> {
         let folder = Folder::open(path).context(format!("{} could not be opened", path.display()))?;
-        Self::open_disk(Arc::new(folder), layout)
+        Self::open_disk(Arc::new(folder.reporting(faults)), layout)
     }
 
     /// As [`Self::open`], on any disk. Removes only the files of unfinished commits. Other files that a crash
@@ -68,7 +71,9 @@ impl IndexDirectory {
         let next = AtomicU64::new(newest.map_or(1, |number| number + 1));
         let (files, leftovers) = (Mutex::default(), Mutex::default());
         let directory = Self { disk, layout, next, files, leftovers };
-        directory.remove(names.iter().filter(|name| commit_file::is_unfinished(name)));
+        for name in names.iter().filter(|name| commit_file::is_unfinished(name)) {
+            directory.disk.discard(name);
+        }
         let Some(newest) = newest else {
             directory.leave(&names, &BTreeSet::new());
             return Ok((directory, None));
@@ -124,13 +129,6 @@ impl IndexDirectory {
         *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner) = left.collect();
     }
 
-    /// Removes files. Those that cannot be removed stay until the index is opened again.
-    pub(super) fn remove<'n>(&self, names: impl Iterator<Item = &'n String>) {
-        for name in names {
-            let _ = self.disk.remove(name);
-        }
-    }
-
     /// The mapped bytes of a blob, and the file that contains them.
     fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<IndexFile>)> {
         let file = self.file(&blob.file)?;
@@ -167,6 +165,7 @@ impl IndexDirectory {
             settings: Arc::new(settings),
             primary_key: manifest.record.primary_key.clone(),
             directory: Some(Arc::from(self.path())),
+            faults: self.disk.faults().clone(),
         };
         let segments = manifest.segments.iter().map(|entry| self.open_segment(entry, None));
         let snapshot = Snapshot::new(&self.layout, parts, segments.collect::<Result<_>>()?);

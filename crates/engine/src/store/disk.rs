@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tantivy::directory::{Directory as _, FileSlice, MmapDirectory};
 
+use crate::background_fault::FaultReporter;
+
 /// A directory of files that are written once and never changed.
 pub trait Disk: Debug + Send + Sync {
     /// Path of the directory, for messages.
@@ -30,6 +32,15 @@ pub trait Disk: Debug + Send + Sync {
     /// Removes a file. A reader that has it open goes on reading.
     fn remove(&self, name: &str) -> io::Result<()>;
 
+    /// Receives the files that cannot be removed.
+    fn faults(&self) -> &FaultReporter;
+
+    /// Removes a file that no commit needs. A file that cannot be removed is reported; the first commit after
+    /// the index is opened again removes it.
+    fn discard(&self, name: &str) {
+        self.faults().removed(&self.path().join(name), self.remove(name));
+    }
+
     /// Makes new, renamed and removed names survive a crash.
     fn sync_names(&self) -> io::Result<()>;
 
@@ -47,13 +58,14 @@ pub trait DiskFile: Write + Send + Sync {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    faults: FaultReporter,
 }
 
 impl Folder {
     /// Opens a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         fs::metadata(path)?;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.to_owned(), faults: FaultReporter::default() })
     }
 
     /// Creates a directory, unless it is there, so that it survives a crash.
@@ -61,6 +73,11 @@ impl Folder {
         fs::create_dir_all(path)?;
         path.parent().map_or(Ok(()), sync_directory)?;
         Self::open(path)
+    }
+
+    /// This directory, which reports files that cannot be removed to `faults`.
+    pub fn reporting(self, faults: &FaultReporter) -> Self {
+        Self { faults: faults.clone(), ..self }
     }
 }
 
@@ -96,6 +113,10 @@ impl Disk for Folder {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path.join(name))
+    }
+
+    fn faults(&self) -> &FaultReporter {
+        &self.faults
     }
 
     fn sync_names(&self) -> io::Result<()> {

@@ -52,10 +52,8 @@ impl IndexFile {
 impl Drop for IndexFile {
     fn drop(&mut self) {
         if self.obsolete.load(Ordering::Relaxed) {
-            // A file that cannot be removed now is removed by the first commit after the index is opened
-            // again.
             self.bytes = FileSlice::empty();
-            let _ = self.disk.remove(&self.name);
+            self.disk.discard(&self.name);
         }
     }
 }

@@ -163,7 +163,7 @@ struct Spilled {
 impl Drop for Spilled {
     fn drop(&mut self) {
         if !self.done {
-            let _ = self.disk.remove(&self.name);
+            self.disk.discard(&self.name);
         }
     }
 }

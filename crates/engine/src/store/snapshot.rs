@@ -14,6 +14,7 @@ use super::docids::DELETED;
 use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
 use super::segment::SegmentView;
+use crate::background_fault::FaultReporter;
 use crate::cache::Owner;
 use crate::error::{Context, Result};
 use crate::fields::FieldMap;
@@ -45,6 +46,8 @@ pub struct SnapshotParts {
     pub primary_key: Option<String>,
     /// Path of the index; `None` in memory.
     pub directory: Option<Arc<Path>>,
+    /// Receives faults of background work.
+    pub faults: FaultReporter,
 }
 
 impl Snapshot {

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::log::Log;
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
+use crate::background_fault::FaultReporter;
 use crate::error::Result;
 use crate::store::VectorLog;
 
@@ -13,6 +14,7 @@ use crate::store::VectorLog;
 pub struct EmbedderVectors {
     pub(super) reference: VectorLog,
     pub(super) path: PathBuf,
+    pub(super) faults: FaultReporter,
     pub(super) read: OnceLock<VectorIndex>,
 }
 
@@ -23,7 +25,8 @@ impl EmbedderVectors {
         let path = set.log().path().to_owned();
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let reference = VectorLog { file, bytes: set.log().end(), sequence: set.sequence() };
-        Self { reference, path, read: OnceLock::from(index) }
+        let faults = index.graphs().faults().clone();
+        Self { reference, path, faults, read: OnceLock::from(index) }
     }
 
     /// The vectors, read from the log when first asked for.
@@ -35,7 +38,7 @@ impl EmbedderVectors {
             return Ok(index.clone());
         }
         let log = Log::open(&self.path, self.reference.bytes)?;
-        let index = VectorIndex::new(VectorSet::read(log, self.reference.sequence)?);
+        let index = VectorIndex::new(VectorSet::read(log, self.reference.sequence)?, &self.faults);
         Ok(self.read.get_or_init(|| index).clone())
     }
 }

@@ -18,6 +18,7 @@ use super::limits::{
 };
 use super::vector_locations::VectorLocation;
 use super::vector_set::VectorSet;
+use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::error::Result;
 
 /// Graphs over adjacent ranges, oldest first.
@@ -32,6 +33,7 @@ pub fn reached(sealed: &Sealed) -> u64 {
 pub struct Graphs {
     directory: PathBuf,
     lineage: String,
+    faults: FaultReporter,
     sealed: RwLock<Sealed>,
     /// The newest commit's vectors, over which graphs are built.
     newest: Mutex<Weak<VectorSet>>,
@@ -50,17 +52,24 @@ const PAUSE_WAIT_MAX: Duration = Duration::from_secs(10);
 pub const GRAPH_SUFFIX: &str = ".graph";
 
 impl Graphs {
-    /// The graphs of the log at `path`; their files are read when a search first needs them.
-    pub fn of_log(path: &Path) -> Arc<Self> {
+    /// The graphs of the log at `path`; their files are read when a search first needs them. Faults of
+    /// background work are reported to `faults`.
+    pub fn of_log(path: &Path, faults: &FaultReporter) -> Arc<Self> {
         Arc::new(Self {
             directory: path.parent().map(Path::to_owned).unwrap_or_default(),
             lineage: lineage_of(path),
+            faults: faults.clone(),
             sealed: RwLock::default(),
             newest: Mutex::default(),
             busy: AtomicBool::new(false),
             files_read: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         })
+    }
+
+    /// Receives faults of reading, building and removing graphs.
+    pub fn faults(&self) -> &FaultReporter {
+        &self.faults
     }
 
     /// The graphs that are available now.
@@ -83,12 +92,18 @@ impl Graphs {
         let graphs = Arc::clone(self);
         let build = move || {
             // After a failure searches scan; the next commit or search tries again.
-            let done = graphs.build_due(Self::wait_for_a_pause);
+            graphs.faults.watch(BackgroundFaultKind::VectorGraph, &graphs.directory, || {
+                match graphs.build_due(Self::wait_for_a_pause) {
+                    // An index that is removed stops its graphs first, so that the missing directory is no fault.
+                    Err(_) if graphs.stop.load(Ordering::Relaxed) => Ok(()),
+                    outcome => outcome,
+                }
+            });
             graphs.busy.store(false, Ordering::Release);
-            done
         };
-        if std::thread::Builder::new().name("siftd-vectors".to_owned()).spawn(build).is_err() {
+        if let Err(error) = std::thread::Builder::new().name("siftd-vectors".to_owned()).spawn(build) {
             self.busy.store(false, Ordering::Release);
+            self.faults.report(BackgroundFaultKind::VectorGraph, &self.directory, error);
         }
     }
 
@@ -159,14 +174,19 @@ impl Graphs {
         graphs.sort_by_key(|graph| graph.covers().start);
         *sealed = Arc::new(graphs);
         for old in replaced.iter().filter(|old| *old.covers() != covers) {
-            let _ = fs::remove_file(self.path_of(old.covers()));
+            self.faults.remove_file(&self.path_of(old.covers()));
         }
     }
 
     /// Reads the longest run of files over adjacent ranges; removes other files.
     fn read_files(&self) {
         let Some(set) = self.newest() else { return };
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.faults.report(BackgroundFaultKind::VectorGraph, &self.directory, error);
+            }
+        };
         let mut files: Vec<(Range<u64>, PathBuf)> = entries
             .flatten()
             .filter_map(|entry| {
@@ -185,11 +205,12 @@ impl Graphs {
                 Some(Ok(graph)) if *graph.covers() == covers => {
                     reached = covers.end;
                     self.put(graph);
+                    continue;
                 }
-                _ => {
-                    let _ = fs::remove_file(&path);
-                }
+                Some(Err(error)) => self.faults.report(BackgroundFaultKind::VectorGraph, &path, error),
+                _ => {}
             }
+            self.faults.remove_file(&path);
         }
     }
 }

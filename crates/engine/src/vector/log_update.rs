@@ -7,10 +7,16 @@ use super::log::{LOG_SUFFIX, LogWriter, Record};
 use super::staged_embedder::StagedEmbedder;
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
+use crate::background_fault::FaultReporter;
 use crate::error::Result;
 
-/// Appends to the existing log or creates one. `None` if there is nothing to write.
-pub(super) fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Result<Option<VectorIndex>> {
+/// Appends to the existing log or creates one. `None` if there is nothing to write. Faults of graphs of a new
+/// lineage are reported to `faults`.
+pub(super) fn write_embedder(
+    staged: &StagedEmbedder,
+    directory: &Path,
+    faults: &FaultReporter,
+) -> Result<Option<VectorIndex>> {
     let shape = staged.shape();
     let changes = || staged.changes.iter().filter_map(|(docid, state)| Some((*docid, state.as_ref()?)));
     let base = match &staged.base {
@@ -22,7 +28,7 @@ pub(super) fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Resul
         let records: Vec<Record> =
             changes().map(|(docid, state)| writer.write(docid, Some(state))).collect::<Result<_>>()?;
         let (log, sequence) = writer.finish()?;
-        return Ok(Some(VectorIndex::new(VectorSet::new(log, sequence).with(records))));
+        return Ok(Some(VectorIndex::new(VectorSet::new(log, sequence).with(records), faults)));
     };
     let base = index.set();
     if base.shape() == shape && !base.is_mostly_dead() {
@@ -56,7 +62,7 @@ pub(super) fn write_embedder(staged: &StagedEmbedder, directory: &Path) -> Resul
     let (log, sequence) = writer.finish()?;
     let set = VectorSet::new(log, sequence).with(records);
     // Rewriting preserves sequence numbers, so the graphs stay valid.
-    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set) }))
+    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set, faults) }))
 }
 
 /// Name of a log of a new lineage.

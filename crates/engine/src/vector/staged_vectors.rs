@@ -23,6 +23,7 @@ use super::sent::{DocumentVectors, read_sent, stored_entry, vectors_in};
 use super::staged_embedder::StagedEmbedder;
 use super::state_after::{After, state_after};
 use super::vectors::{DIRECTORY, Vectors};
+use crate::background_fault::FaultReporter;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
@@ -245,15 +246,16 @@ impl StagedVectors {
         Vectors::preview(self.embedders.iter().map(|(name, staged)| (name.clone(), staged.flags())).collect())
     }
 
-    /// Writes and syncs changes below `directory`; they take effect with the commit that names the logs.
-    pub fn write(&self, directory: &Path) -> Result<Vectors> {
+    /// Writes and syncs changes below `directory`; they take effect with the commit that names the logs. Faults of
+    /// graphs of new lineages are reported to `faults`.
+    pub fn write(&self, directory: &Path, faults: &FaultReporter) -> Result<Vectors> {
         let mut embedders = BTreeMap::new();
         for (name, staged) in &self.embedders {
             let unchanged = staged.changes.is_empty();
             let same_base = staged.base().filter(|base| base.shape() == staged.shape());
             if let (true, Some(_), Some(known)) = (unchanged, same_base, self.base.of_embedder(name)) {
                 embedders.insert(name.clone(), Arc::clone(known));
-            } else if let Some(index) = write_embedder(staged, &directory.join(DIRECTORY))? {
+            } else if let Some(index) = write_embedder(staged, &directory.join(DIRECTORY), faults)? {
                 embedders.insert(name.clone(), Arc::new(EmbedderVectors::written(index)));
             }
         }

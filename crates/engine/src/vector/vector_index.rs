@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::graphs::Graphs;
 use super::vector_set::VectorSet;
+use crate::background_fault::FaultReporter;
 use crate::error::Result;
 
 /// The vectors of one embedder, as one commit sees them, and graphs over them. Cheap to clone.
@@ -15,9 +16,9 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Vectors of a log of a new lineage.
-    pub fn new(set: VectorSet) -> Self {
-        let graphs = Graphs::of_log(set.log().path());
+    /// Vectors of a log of a new lineage. Faults of its graphs are reported to `faults`.
+    pub fn new(set: VectorSet, faults: &FaultReporter) -> Self {
+        let graphs = Graphs::of_log(set.log().path(), faults);
         Self { set: Arc::new(set), graphs }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +14,7 @@ use super::graphs::{GRAPH_SUFFIX, lineage_of};
 use super::log::{LOG_SUFFIX, Log};
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
+use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::error::{Context, Result};
 use crate::store::{Snapshot, VectorLog};
 
@@ -28,14 +30,12 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// The vectors of a commit in `directory`, unread.
-    pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>) -> Self {
+    /// The vectors of a commit in `directory`, unread. Faults of their graphs are reported to `faults`.
+    pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>, faults: &FaultReporter) -> Self {
         let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
-            (
-                name.clone(),
-                Arc::new(EmbedderVectors { reference: reference.clone(), path, read: OnceLock::new() }),
-            )
+            let (reference, faults) = (reference.clone(), faults.clone());
+            (name.clone(), Arc::new(EmbedderVectors { reference, path, faults, read: OnceLock::new() }))
         };
         Self { embedders: logs.iter().map(unread).collect(), preview: None }
     }
@@ -106,9 +106,15 @@ impl Vectors {
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
-    /// Removes logs that no commit refers to any more. Files that cannot be removed stay until the next call.
-    pub fn remove_stale(&self, directory: &Path) {
-        let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return };
+    /// Removes logs that no commit refers to any more. Files that cannot be removed are reported to `faults`,
+    /// and stay until the next call.
+    pub fn remove_stale(&self, directory: &Path, faults: &FaultReporter) {
+        let directory = directory.join(DIRECTORY);
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            // An index that never had vectors has no such directory.
+            Err(error) => return faults.removed(&directory, Err(error)),
+        };
         let live: HashSet<&str> =
             self.embedders.values().map(|vectors| vectors.reference.file.as_str()).collect();
         let lineages: HashSet<String> = live.iter().map(|name| lineage_of(Path::new(name))).collect();
@@ -120,7 +126,7 @@ impl Vectors {
                 false => !lineages.contains(&lineage_of(Path::new(name))),
             });
             if stale {
-                let _ = fs::remove_file(entry.path());
+                faults.remove_file(&entry.path());
             }
         }
     }
@@ -150,20 +156,30 @@ impl Vectors {
             // A commit may have appended to the log during the copy.
             file.set_len(vectors.reference.bytes).context(context())?;
             file.sync_all().context(context())?;
-            copy_graphs(&vectors.path, &directory);
+            copy_graphs(&vectors.path, &directory, &vectors.faults);
         }
         Ok(())
     }
 }
 
-/// Copies the graphs of a log. A missing graph is built again, so one that is removed meanwhile does no harm.
-fn copy_graphs(log: &Path, target: &Path) {
-    let Some(entries) = log.parent().and_then(|directory| fs::read_dir(directory).ok()) else { return };
+/// Copies the graphs of a log. A missing graph is built again, so one that is removed meanwhile does no harm,
+/// and one that cannot be copied is only reported.
+fn copy_graphs(log: &Path, target: &Path, faults: &FaultReporter) {
+    let Some(directory) = log.parent() else { return };
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => return faults.report(BackgroundFaultKind::VectorGraph, directory, error),
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let is_graph = name.to_str().is_some_and(|name| name.ends_with(GRAPH_SUFFIX));
         if is_graph && lineage_of(Path::new(&name)) == lineage_of(log) {
-            let _ = fs::copy(entry.path(), target.join(&name));
+            match fs::copy(entry.path(), target.join(&name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    faults.report(BackgroundFaultKind::VectorGraph, &entry.path(), error);
+                }
+                _ => {}
+            }
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Commits whose names can be neither synced nor removed.
+//! Commits whose names can be neither synced nor removed, and reports of files that cannot be removed.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::forgetful::{Forgetful, Luck};
 use super::{Batches, commit, content, noise, try_commit};
+use crate::background_fault::{BackgroundFaultKind, ReportedFaults};
 use crate::indexing::layout;
 use crate::store::{Committed, Disk, IndexDirectory};
 
@@ -112,4 +114,71 @@ fn a_merge_that_turns_up_though_it_failed_changes_no_document() {
         assert_eq!(found.record.report, newest.record.report);
         assert_eq!(content(&found), expected);
     }
+}
+
+#[test]
+fn a_failed_commit_whose_file_stays_is_reported() {
+    let bodies = tempfile::tempdir().unwrap();
+    let mut batches = Batches::new(bodies.path());
+    let faults = ReportedFaults::default();
+    let disk = Forgetful::default().reporting(faults.reporter().of_index("things"));
+    let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
+    let operation = batches.put(json!([{ "id": 1 }]));
+    disk.fail(true);
+    assert!(try_commit(&directory, None, &batches.batch(operation)).is_err());
+    let [(name, _)] = &disk.list().unwrap()[..] else { panic!("the commit is not the only file") };
+    let reported: Vec<_> = faults.take().into_iter().map(|fault| (fault.kind, fault.file)).collect();
+    assert_eq!(reported, [(BackgroundFaultKind::FileRemoval, disk.path().join(name))]);
+}
+
+#[test]
+fn files_of_a_replaced_commit_that_stay_are_reported_and_go_later() {
+    let bodies = tempfile::tempdir().unwrap();
+    let mut batches = Batches::new(bodies.path());
+    let faults = ReportedFaults::default();
+    let disk = Forgetful::default().reporting(faults.reporter().of_index("things"));
+    let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
+    let operation = batches.put((0..160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect());
+    let first = commit(&directory, None, &batches.batch(operation));
+    let files = disk.list().unwrap();
+    assert!(files.len() > 1, "{files:?}");
+    let cleared = commit(&directory, Some(&first), &batches.batch(json!({ "kind": "clear" })));
+    assert_eq!(faults.take(), [], "files that a reader has open are not removed yet");
+    disk.fail(true);
+    drop(first);
+    let mut stayed: Vec<_> = faults.take().into_iter().map(|fault| (fault.kind, fault.file)).collect();
+    stayed.sort_by_key(|(_, file)| file.clone());
+    let expected = files.iter().map(|(name, _)| (BackgroundFaultKind::FileRemoval, disk.path().join(name)));
+    assert_eq!(stayed, expected.collect::<Vec<_>>());
+
+    drop((directory, cleared));
+    let (directory, found) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
+    disk.fail(false);
+    let operation = batches.put(json!([{ "id": 1 }]));
+    drop(commit(&directory, found.as_ref(), &batches.batch(operation)));
+    drop(found);
+    assert_eq!(disk.list().unwrap().len(), 1);
+    assert_eq!(faults.take(), []);
+}
+
+#[test]
+fn a_leftover_of_a_crash_that_stays_is_reported_and_the_commit_stands() {
+    let home = tempfile::tempdir().unwrap();
+    let mut batches = Batches::new(home.path());
+    let path = home.path().join("index");
+    let left = path.join("segment-left.store");
+    fs::create_dir(&path).unwrap();
+    fs::write(&left, "").unwrap();
+    let faults = ReportedFaults::default();
+    let directory = IndexDirectory::create(&path, layout(), &faults.reporter().of_index("things")).unwrap();
+    // A directory is not removed as a file is.
+    fs::remove_file(&left).unwrap();
+    fs::create_dir(&left).unwrap();
+    let operation = batches.put(json!([{ "id": 1 }]));
+    let committed = commit(&directory, None, &batches.batch(operation));
+    assert_eq!(committed.snapshot.documents().len(), 1);
+    let reported = faults.take();
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::FileRemoval, &left));
+    assert_eq!(reported[0].index.as_deref(), Some("things"));
 }

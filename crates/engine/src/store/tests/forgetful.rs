@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use tantivy::directory::FileSlice;
 
+use crate::background_fault::FaultReporter;
 use crate::store::{Disk, DiskFile};
 
 /// One operation on the disk. Files are known by number, like inodes.
@@ -89,6 +90,7 @@ pub struct Forgetful {
     inner: Arc<Mutex<(State, Vec<Step>)>>,
     /// Whether syncing and removing names fails.
     fails: Arc<AtomicBool>,
+    faults: FaultReporter,
 }
 
 impl Forgetful {
@@ -102,6 +104,11 @@ impl Forgetful {
         }
         disk.sync_names().unwrap();
         disk
+    }
+
+    /// This disk, which reports files that cannot be removed to `faults`.
+    pub fn reporting(self, faults: FaultReporter) -> Self {
+        Self { faults, ..self }
     }
 
     /// Sets whether syncing and removing names fails.
@@ -186,6 +193,10 @@ impl Disk for Forgetful {
         self.check()?;
         self.take(Step::Remove { name: name.to_owned() });
         Ok(())
+    }
+
+    fn faults(&self) -> &FaultReporter {
+        &self.faults
     }
 
     fn sync_names(&self) -> io::Result<()> {

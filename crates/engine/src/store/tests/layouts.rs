@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use super::Batches;
+use crate::background_fault::FaultReporter;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::search;
 use crate::search::tests::request;
@@ -118,7 +119,8 @@ struct Growing {
 
 impl Growing {
     fn new(home: &std::path::Path, name: &str) -> Self {
-        let directory = IndexDirectory::create(&home.join(name), layout()).unwrap();
+        let directory =
+            IndexDirectory::create(&home.join(name), layout(), &FaultReporter::default()).unwrap();
         let mut growing = Self { directory, batches: Batches::new(home), snapshot: None };
         let settings = json!({
             "filterableAttributes": ["tags", "year", "a.b", "_geo"],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Batches, commit, content, noise};
+use crate::background_fault::FaultReporter;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{Committed, IndexDirectory};
 
@@ -16,7 +17,7 @@ fn files_in(path: &std::path::Path) -> usize {
 fn many_small_commits_leave_few_segments_and_files() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("index");
-    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let directory = IndexDirectory::create(&path, layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let mut newest: Option<Committed> = None;
     for number in 0..200u64 {
@@ -34,14 +35,15 @@ fn many_small_commits_leave_few_segments_and_files() {
     assert_eq!(content(&committed)[0], json!(expected));
     assert!(files_in(&path) <= 20, "{}", files_in(&path));
     drop(committed);
-    let (_, opened) = IndexDirectory::open(&path, layout()).unwrap();
+    let (_, opened) = IndexDirectory::open(&path, layout(), &FaultReporter::default()).unwrap();
     assert_eq!(content(&opened.unwrap())[0], json!(expected));
 }
 
 #[test]
 fn changes_made_during_a_merge_survive_it() {
     let home = tempfile::tempdir().unwrap();
-    let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
+    let directory =
+        IndexDirectory::create(&home.path().join("index"), layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let mut newest: Option<Committed> = None;
     for part in 0..8u64 {
@@ -70,7 +72,7 @@ fn changes_made_during_a_merge_survive_it() {
 fn a_merge_whose_segments_are_gone_changes_nothing() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("index");
-    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let directory = IndexDirectory::create(&path, layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let documents: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
     let operation = batches.put(documents);
@@ -88,7 +90,7 @@ fn a_merge_whose_segments_are_gone_changes_nothing() {
 fn a_merge_that_is_stopped_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("index");
-    let directory = IndexDirectory::create(&path, layout()).unwrap();
+    let directory = IndexDirectory::create(&path, layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let documents: Value = (0..400).map(|id| json!({ "id": id, "text": noise(id, 200) })).collect();
     let operation = batches.put(documents);
@@ -104,7 +106,8 @@ fn a_merge_that_is_stopped_leaves_nothing() {
 #[test]
 fn a_copy_is_the_commit_it_was_made_of() {
     let home = tempfile::tempdir().unwrap();
-    let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
+    let directory =
+        IndexDirectory::create(&home.path().join("index"), layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let documents: Value = (0..300).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
     let operation = batches.put(documents);
@@ -113,14 +116,15 @@ fn a_copy_is_the_commit_it_was_made_of() {
     commit(&directory, Some(&first), &batches.batch(json!({ "kind": "clear" })));
     let target = home.path().join("copy");
     directory.copy_to(&first, &target).unwrap();
-    let (_, copy) = IndexDirectory::open(&target, layout()).unwrap();
+    let (_, copy) = IndexDirectory::open(&target, layout(), &FaultReporter::default()).unwrap();
     assert_eq!(content(&copy.unwrap()), expected);
 }
 
 #[test]
 fn little_memory_makes_few_segments() {
     let home = tempfile::tempdir().unwrap();
-    let directory = IndexDirectory::create(&home.path().join("index"), layout()).unwrap();
+    let directory =
+        IndexDirectory::create(&home.path().join("index"), layout(), &FaultReporter::default()).unwrap();
     let mut batches = Batches::new(home.path());
     let operation = batches.put((0..3_000).map(|id| json!({ "id": id })).collect());
     let batch: Batch = serde_json::from_value(batches.batch(operation)).unwrap();

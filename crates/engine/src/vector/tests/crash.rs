@@ -16,6 +16,7 @@ use tantivy::directory::FileSlice;
 
 use super::{LIMITS, Vectors, apply, copy, documents, embedder};
 use crate::Index;
+use crate::background_fault::FaultReporter;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, Disk, DiskFile, Folder, IndexDirectory};
 
@@ -58,6 +59,10 @@ impl Disk for Watched {
     fn remove(&self, name: &str) -> io::Result<()> {
         self.before("remove", name);
         self.folder.remove(name)
+    }
+
+    fn faults(&self) -> &FaultReporter {
+        self.folder.faults()
     }
 
     fn sync_names(&self) -> io::Result<()> {
@@ -126,7 +131,7 @@ fn commit(
         WriteOptions { threads: 1, memory_bytes: 50_000_000, spill: directory.spill(&Arc::default()) };
     let change = write(&staged, &layout(), &options).unwrap();
     after("segments written");
-    let vectors = staged.vectors.write(path).unwrap();
+    let vectors = staged.vectors.write(path, &FaultReporter::default()).unwrap();
     after("vectors written");
     let parts = staged.parts();
     let record = CommitRecord {
@@ -136,7 +141,7 @@ fn commit(
     };
     let committed = directory.commit(previous, change, parts, record).unwrap();
     after("committed");
-    vectors.remove_stale(path);
+    vectors.remove_stale(path, &FaultReporter::default());
     after("old logs removed");
     committed.snapshot.attachments().put(Arc::new(vectors));
     committed

@@ -19,6 +19,8 @@ use super::graph::Graph;
 use super::limits::EXACT_MAX;
 use super::nearest::Path as Way;
 use super::*;
+use crate::background_fault::{BackgroundFaultKind, FaultReporter, ReportedFaults};
+use crate::fixture::services_reporting_to;
 use crate::settings::Settings;
 use crate::{Index, Limits};
 
@@ -293,7 +295,7 @@ fn written(folder: &Path, before: Vectors, docids: impl Iterator<Item = u32>, sh
         };
         staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
     }
-    staged.write(folder).unwrap()
+    staged.write(folder, &FaultReporter::default()).unwrap()
 }
 
 fn first_ten(index: &VectorIndex, query: &[f32], within: &RoaringBitmap, graphs: bool) -> Vec<u32> {
@@ -354,7 +356,8 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
             DocumentVectors { user_provided: true, skip_regenerate: true, rows, ..Default::default() };
         staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
     }
-    let index = staged.write(folder.path()).unwrap().index("v").unwrap().unwrap();
+    let written = staged.write(folder.path(), &FaultReporter::default()).unwrap();
+    let index = written.index("v").unwrap().unwrap();
     let all: RoaringBitmap = (0..3000).collect();
     let some: RoaringBitmap = (0..3000).filter(|docid| docid % 7 < 3).collect();
     for query in [row(7), row(1_000_003), row(17).iter().map(|it| it * 1e30).collect(), vec![0.0; 16]] {
@@ -393,7 +396,8 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
 
     // Graphs are read from their files; then a damaged one is built again.
     let logs = vectors.logs();
-    let reopen = || Vectors::of_commit(folder.path(), &logs).index("v").unwrap().unwrap();
+    let faults = ReportedFaults::default();
+    let reopen = || Vectors::of_commit(folder.path(), &logs, &faults.reporter()).index("v").unwrap().unwrap();
     let again = reopen();
     again.tend_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "what came since is added");
@@ -404,10 +408,66 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     bytes[middle] ^= 1;
     fs::write(&graph, &bytes).unwrap();
     assert!(Graph::load(&graph, 16).is_err_and(|error| error.to_string().contains("checksum")));
+    assert_eq!(faults.take(), []);
     let again = reopen();
     again.tend_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "built again, with the newest");
+    let reported = faults.take();
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::VectorGraph, &graph));
+    assert!(reported[0].reason.contains("checksum"), "{}", reported[0].reason);
     assert!(recall(&again, &all) >= 0.97);
+}
+
+#[test]
+fn a_graph_that_cannot_be_written_is_reported_and_serves_from_memory() {
+    let count = EXACT_MAX as u32 + 1;
+    let folder = tempfile::tempdir().unwrap();
+    let logs = written(folder.path(), Vectors::default(), 0..count, 0).logs();
+    let faults = ReportedFaults::default();
+    let reporter = faults.reporter().of_index("pts");
+    let index = Vectors::of_commit(folder.path(), &logs, &reporter).index("v").unwrap().unwrap();
+    let directory = folder.path().join(DIRECTORY);
+    let lineage = logs["v"].file.split('.').next().unwrap();
+    // A graph is written under this name before it is renamed; a directory is not created as a file is.
+    fs::create_dir(directory.join(format!("{lineage}.0-{count}.new"))).unwrap();
+    index.tend();
+    let reported = wait_for(|| Some(faults.take()).filter(|faults| !faults.is_empty()));
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::VectorGraph, &directory));
+    assert_eq!(reported[0].index.as_deref(), Some("pts"));
+    assert_eq!(index.graphs().sealed().len(), 1);
+}
+
+#[test]
+fn a_log_that_no_commit_needs_and_that_stays_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_one(folder.path());
+    let left = path.join(DIRECTORY).join("left.log");
+    fs::create_dir(&left).unwrap();
+    let faults = ReportedFaults::default();
+    let index =
+        Index::open_with(&path, LIMITS, services_reporting_to(faults.reporter().of_index("pts"))).unwrap();
+    assert_eq!(faults.take(), []);
+    apply(&index, 3, documents(folder.path(), &[json!({"id": 2, "_vectors": {"v": [3, 4]}})]));
+    let reported = faults.take();
+    assert!(!reported.is_empty());
+    for fault in reported {
+        assert_eq!((fault.kind, &fault.file), (BackgroundFaultKind::FileRemoval, &left));
+    }
+    assert_eq!(stored(&index).len(), 2);
+}
+
+/// Asks `look` until it finds what a thread in the background is expected to do.
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "the background work never showed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

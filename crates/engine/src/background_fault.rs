@@ -1,0 +1,176 @@
+//! Work that no caller waits for has failed: which work, on which file, and why?
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Result, panic_text};
+
+/// Kinds of work in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundFaultKind {
+    /// Making, writing or reading a column from stored documents.
+    DeferredColumn,
+    /// Reading the dictionary of Chinese before a text needs it, or noting that the next process should read it.
+    DictionaryReadAhead,
+    /// Removing a file that no commit needs.
+    FileRemoval,
+    /// Merging segments after a commit.
+    SegmentMerge,
+    /// Building, writing, reading or copying a graph of vectors.
+    VectorGraph,
+}
+
+impl BackgroundFaultKind {
+    /// As logs and counters name it: one of `backgroundFaultKinds` in `ts/engine/background-faults.ts`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DeferredColumn => "deferred_column",
+            Self::DictionaryReadAhead => "dictionary_read_ahead",
+            Self::FileRemoval => "file_removal",
+            Self::SegmentMerge => "segment_merge",
+            Self::VectorGraph => "vector_graph",
+        }
+    }
+}
+
+/// A failure of work in the background. Committed documents are unaffected, and the work is tried again later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackgroundFault {
+    /// The work that failed.
+    pub kind: BackgroundFaultKind,
+    /// Id of the index; `None` for work for all indexes.
+    pub index: Option<Arc<str>>,
+    /// The file or directory that the work was on.
+    pub file: PathBuf,
+    /// The error, or the message of a panic, in one line.
+    pub reason: String,
+}
+
+type ReportFault = dyn Fn(&BackgroundFault) + Send + Sync;
+
+/// Reports the faults of one index, or of work for all indexes. Clones report to the same function; the default reporter
+/// drops all faults.
+#[derive(Clone, Default)]
+pub struct FaultReporter {
+    report: Option<Arc<ReportFault>>,
+    index: Option<Arc<str>>,
+}
+
+impl FaultReporter {
+    /// Hands faults to `report`, on the thread whose work failed. That thread may hold locks of the engine, so `report`
+    /// must return soon, and call nothing of the engine.
+    pub fn new(report: impl Fn(&BackgroundFault) + Send + Sync + 'static) -> Self {
+        Self { report: Some(Arc::new(report)), index: None }
+    }
+
+    /// A reporter to the same function, for the index with the id `index`.
+    pub fn of_index(&self, index: &str) -> Self {
+        Self { report: self.report.clone(), index: Some(Arc::from(index)) }
+    }
+
+    /// Reports a fault of work on `file`, which may be a directory.
+    pub fn report(&self, kind: BackgroundFaultKind, file: &Path, reason: impl fmt::Display) {
+        let Some(report) = &self.report else { return };
+        let reason = reason.to_string().lines().collect::<Vec<_>>().join(" ");
+        report(&BackgroundFault { kind, index: self.index.clone(), file: file.to_owned(), reason });
+    }
+
+    /// Does `work` on `file`, and reports its error or its panic, which ends here.
+    pub fn watch(&self, kind: BackgroundFaultKind, file: &Path, work: impl FnOnce() -> Result<()>) {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.report(kind, file, error),
+            Err(panic) => self.report(kind, file, format!("a panic: {}", panic_text(&*panic))),
+        }
+    }
+
+    /// Removes a file that no commit needs, and reports an error of the system. A missing file is no error.
+    pub fn remove_file(&self, path: &Path) {
+        self.removed(path, fs::remove_file(path));
+    }
+
+    /// Reports the failure to remove the file at `path`, unless the file was missing.
+    pub fn removed(&self, path: &Path, outcome: io::Result<()>) {
+        match outcome {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.report(BackgroundFaultKind::FileRemoval, path, error);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for FaultReporter {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.debug_struct("FaultReporter").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+/// Collects faults for a test.
+#[cfg(test)]
+#[derive(Clone, Default)]
+pub struct ReportedFaults(Arc<std::sync::Mutex<Vec<BackgroundFault>>>);
+
+#[cfg(test)]
+impl ReportedFaults {
+    /// A reporter whose faults are collected here.
+    pub fn reporter(&self) -> FaultReporter {
+        let faults = Self::clone(self);
+        FaultReporter::new(move |fault| faults.0.lock().unwrap().push(fault.clone()))
+    }
+
+    /// The faults since the last call of this function.
+    pub fn take(&self) -> Vec<BackgroundFault> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn an_error_and_a_panic_are_reported_and_success_is_not() {
+        let faults = ReportedFaults::default();
+        let reporter = faults.reporter().of_index("films");
+        let (kind, file) = (BackgroundFaultKind::SegmentMerge, Path::new("/films"));
+        reporter.watch(kind, file, || Ok(()));
+        assert_eq!(faults.take(), []);
+        reporter.watch(kind, file, || Err(Error::internal("the merge failed", "the disk is full")));
+        reporter.watch(kind, file, || panic!("an array\nis too {}", "short"));
+        let fault = |reason: &str| BackgroundFault {
+            kind,
+            index: Some("films".into()),
+            file: file.to_owned(),
+            reason: reason.to_owned(),
+        };
+        assert_eq!(
+            faults.take(),
+            [fault("the merge failed: the disk is full"), fault("a panic: an array is too short")]
+        );
+    }
+
+    #[test]
+    fn a_file_that_stays_is_reported_and_one_that_is_gone_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, folder) = (directory.path().join("file"), directory.path().join("folder"));
+        fs::write(&file, "").unwrap();
+        fs::create_dir(&folder).unwrap();
+        let faults = ReportedFaults::default();
+        let reporter = faults.reporter();
+        reporter.remove_file(&file);
+        reporter.remove_file(&file);
+        assert_eq!(faults.take(), []);
+        assert!(!file.exists());
+        reporter.remove_file(&folder);
+        let reported = faults.take();
+        assert_eq!(reported.len(), 1);
+        assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::FileRemoval, &folder));
+        assert_eq!(reported[0].index, None);
+    }
+}
