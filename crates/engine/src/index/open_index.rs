@@ -62,9 +62,9 @@ impl Index {
     /// Opens the index of a directory, which need not exist yet, with the services of an engine.
     ///
     /// # Errors
-    /// Internal, naming the path, if it is damaged or written by a newer version.
+    /// Internal, naming the path, if it cannot be listed, is damaged or was written by a newer version.
     pub fn open_with(path: &Path, limits: Limits, services: IndexServices) -> Result<Self> {
-        let current = if IndexDirectory::exists(path) {
+        let current = if IndexDirectory::exists(path)? {
             let layout = indexing::layout().caching_in(&services.cache);
             let (directory, committed) = IndexDirectory::open(path, layout, &services.faults)?;
             if let Some(committed) = &committed {

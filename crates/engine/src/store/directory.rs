@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,11 +38,24 @@ pub struct IndexDirectory {
 }
 
 impl IndexDirectory {
-    /// Whether there is a commit in `path`.
-    pub fn exists(path: &Path) -> bool {
-        let Ok(entries) = fs::read_dir(path) else { return false };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        names.into_iter().any(|name| commit_file::number_of(&name).is_some())
+    /// Whether there is a commit in `path`, which need not exist.
+    ///
+    /// # Errors
+    /// Internal, naming the path, if the directory cannot be listed: taken for an empty one, its index would
+    /// begin anew, and its files would be removed.
+    pub fn exists(path: &Path) -> Result<bool> {
+        let context = || format!("{} could not be listed", path.display());
+        let entries = match fs::read_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            entries => entries.context(context())?,
+        };
+        for entry in entries {
+            let name = entry.context(context())?.file_name();
+            if name.to_str().and_then(commit_file::number_of).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A local directory without a commit, created if necessary. Files that cannot be removed are reported to

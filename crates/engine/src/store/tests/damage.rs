@@ -110,6 +110,18 @@ fn another_format_is_refused_with_path_and_versions() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("index");
+    assert!(Index::open(&path, LIMITS).is_ok(), "an index need not exist yet");
+    // A file cannot be listed by any user, whereas root can list a directory without permissions.
+    std::fs::write(&path, "").unwrap();
+    let error = Index::open(&path, LIMITS).err().expect("it is refused").or_damaged();
+    assert_eq!(error.code(), "internal");
+    assert!(error.to_string().starts_with(&format!("{} could not be listed", path.display())), "{error}");
+}
+
+#[test]
 fn a_newest_commit_of_another_index_removes_no_file_when_it_is_opened() {
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     drop(index_in(directory.path()));
