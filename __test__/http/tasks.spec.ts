@@ -134,6 +134,13 @@ test('a key limited to some indexes sees their tasks alone', async (t) => {
     body.results.map((task) => task.indexUid),
     ['boats'],
   )
+  t.deepEqual(
+    [body.total, body.from, body.next],
+    [3, body.results[0]?.uid, null],
+    'the total counts all tasks',
+  )
+  t.is((await server.get('/tasks?indexUids=trains', holder)).body.total, 2)
+  t.is((await server.get('/batches', holder)).body.total, 3)
   checkError(t, await server.get('/tasks/2', holder), 404, 'task_not_found')
   const deletion = await server.delete('/tasks?uids=*', holder)
   const task = await server.settle(t, Promise.resolve(deletion))

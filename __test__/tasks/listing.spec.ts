@@ -207,10 +207,13 @@ function agree({ store, connection }: ReturnType<typeof filled>): void {
   }
   fc.assert(
     fc.property(filters, pagings, (filter, paging) => {
-      const expected = {
-        tasks: tasks.filter((row) => taskMatches(row, filter)),
-        batches: batches.filter((row) => batchMatches(row, members.get(seen(row, 'uid')) ?? [], filter)),
-      }
+      const matching = (of: TaskFilter) => ({
+        tasks: tasks.filter((row) => taskMatches(row, of)),
+        batches: batches.filter((row) => batchMatches(row, members.get(seen(row, 'uid')) ?? [], of)),
+      })
+      const expected = matching(filter)
+      const counted = matching({ ...filter, visibleIndexes: null })
+      const totals = { tasks: counted.tasks.length, batches: counted.batches.length }
       for (const list of ['tasks', 'batches'] as const) {
         // Uids of batches are smaller than those of tasks.
         const from = paging.from === null || list === 'tasks' ? paging.from : paging.from - FIRST_UID
@@ -223,7 +226,8 @@ function agree({ store, connection }: ReturnType<typeof filled>): void {
           list === 'tasks' ? taskRows(page.rows, paging.reverse) : batchRows(page.rows, paging.reverse)
         const found = rows.map((row) => row.uid)
         const right = begun.slice(0, paging.limit + 1)
-        if (page.total !== uids.length) throw new Error(`${list}: ${page.total} instead of ${uids.length}`)
+        if (page.total !== totals[list])
+          throw new Error(`${list}: a total of ${page.total} instead of ${totals[list]}`)
         if (`${found}` !== `${right}`) throw new Error(`${list}: ${found} instead of ${right}`)
       }
     }),

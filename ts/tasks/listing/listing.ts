@@ -32,6 +32,9 @@ interface Dates {
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
   visible === null || visible === undefined || visible.includes('*')
 
+/** The filter of a total: the API counts what a key limited to indexes is not shown. Source: recorded answers. */
+const regardlessOfKey = (filter: TaskFilter): TaskFilter => ({ ...filter, visibleIndexes: null })
+
 /**
  * Which tasks or batches match a filter?
  *
@@ -57,9 +60,10 @@ export class Listing {
 
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.match(filter)
+    const all = seesAll(filter.visibleIndexes) ? matching : this.match(regardlessOfKey(filter))
     return {
       ...this.#page('tasks', taskColumns, matching, paging),
-      total: matching.size + this.#swapsOf(filter),
+      total: all.size + this.#swapsOf(regardlessOfKey(filter)),
     }
   }
 
@@ -107,7 +111,8 @@ export class Listing {
 
   batches(filter: TaskFilter, paging: TaskPaging): RowPage {
     const matching = this.#matchingBatches(filter)
-    return { ...this.#page('batches', batchColumns, matching, paging), total: matching.size }
+    const all = seesAll(filter.visibleIndexes) ? matching : this.#matchingBatches(regardlessOfKey(filter))
+    return { ...this.#page('batches', batchColumns, matching, paging), total: all.size }
   }
 
   /** A batch matches a filter of tasks if any of its tasks does. */
@@ -195,7 +200,7 @@ export class Listing {
   /** Number of swaps of these indexes: the API counts them in the total of a listing without showing them. */
   #swapsOf(filter: TaskFilter): number {
     const { indexUids } = filter
-    if (!indexUids || !seesAll(filter.visibleIndexes)) return 0
+    if (!indexUids) return 0
     const swaps = this.#query(
       'SELECT uid FROM swap_names WHERE name IN (SELECT value FROM json_each(?))',
       indexUids,
