@@ -333,3 +333,18 @@ test('an index has 255 embedders at most', (t) => {
     'invalid_settings_embedders',
   )
 })
+
+test('faulty placeholders are reported before missing and forbidden fields', (t) => {
+  const codeOf = (g: object): unknown => refusal(() => parseSettingsPatch({ embedders: { g } }, on))
+  for (const g of [
+    { source: 'rest', request: 'no place for a text', response: '{{embedding}}' },
+    { source: 'rest', url: 'http://a/', request: '{{text}}', response: {} },
+    { source: 'rest', request: {} },
+    { source: 'ollama', response: 7 },
+    { source: 'composite', searchEmbedder: { request: {} } },
+    { response: ['{{..}}', '{{embedding}}'] },
+  ])
+    t.is(codeOf(g), 'vector_embedding_error', JSON.stringify(g))
+  t.is(codeOf({ source: 'rest', url: 'http://a/', request: '{{text}}' }), 'invalid_settings_embedders')
+  t.is(codeOf({ source: 'ollama', request: '{{text}}' }), 'invalid_settings_embedders')
+})

@@ -70,10 +70,11 @@ export const sourceOf = (fields: EmbedderFields): Source => (fields.source ?? 'o
  * @throws ApiError `invalid_settings_embedders`; `vector_embedding_error` for a faulty request template
  */
 export function checkSent(fields: EmbedderFields, at: At, role: EmbedderRole): void {
+  // Faulty placeholders are reported before missing and forbidden fields. Source: recorded answers of the API.
+  checkPlaceholders(fields, at)
   if (role === 'nested') checkNested(fields, at)
   // Without a source it may change a stored embedder, which is checked after merging.
   else if (Object.hasOwn(fields, 'source')) checkComplete(fields, at)
-  checkPlaceholders(fields, at)
 }
 
 /**
