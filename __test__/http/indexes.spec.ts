@@ -113,14 +113,19 @@ test('statistics count documents and top-level fields', async (t) => {
     'rawDocumentDbSize',
     'avgDocumentSize',
     'isIndexing',
+    'indexSize',
+    'usedIndexSize',
     'numberOfEmbeddings',
     'numberOfEmbeddedDocuments',
     'fieldDistribution',
   ])
   t.is(body.numberOfDocuments, 2)
+  t.true(Number(body.indexSize) > 0)
+  t.is(body.usedIndexSize, body.indexSize)
   t.deepEqual(body.fieldDistribution, { id: 2, m: 1, t: 2 })
   const human = await server.get('/indexes/shelf/stats?sizeFormat=human&showInternalDatabaseSizes=true')
   t.regex(String(human.body.rawDocumentDbSize), /^[\d.]+ (B|KiB)$/)
+  t.regex(String(human.body.indexSize), /^[\d.]+ (B|KiB)$/)
   t.is(typeof human.body.internalDatabaseSizes, 'object')
   const { body: all } = await server.get('/stats')
   t.deepEqual(Object.keys(all), ['databaseSize', 'usedDatabaseSize', 'lastUpdate', 'indexes'])

@@ -135,6 +135,8 @@ export const indexStats = namedSchema(
       rawDocumentDbSize: size,
       avgDocumentSize: size,
       isIndexing: flag,
+      indexSize: size,
+      usedIndexSize: size,
       internalDatabaseSizes: mapTo(size),
       numberOfEmbeddings: count,
       numberOfEmbeddedDocuments: count,

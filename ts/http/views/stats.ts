@@ -28,6 +28,9 @@ export async function indexStats(
     rawDocumentDbSize: size(rawDocumentDbSize, options.sizeFormat),
     avgDocumentSize: size(average, options.sizeFormat),
     isIndexing: tasks.isIndexing(uid),
+    // No engine keeps free pages inside its files, so that all of an index is in use.
+    indexSize: size(indexSize, options.sizeFormat),
+    usedIndexSize: size(indexSize, options.sizeFormat),
     ...(options.showInternalDatabaseSizes && {
       internalDatabaseSizes: {
         documents: size(rawDocumentDbSize, options.sizeFormat),
