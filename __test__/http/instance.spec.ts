@@ -121,7 +121,7 @@ test('the network stores its members and which of them this instance is', async 
   const remotes = { one: { url: 'http://one.example', searchApiKey: 'k' } }
   const { body } = await server.patch('/network', { self: 'zero', remotes })
   t.deepEqual(body.remotes, {
-    one: { url: 'http://one.example', searchApiKey: 'k', writeApiKey: null, status: 'available' },
+    one: { url: 'http://one.example', searchApiKey: 'k', writeApiKey: null, status: 'unavailable' },
   })
   const { body: merged } = await server.patch('/network', {
     remotes: { one: { writeApiKey: 'w' }, two: null },

@@ -6,9 +6,15 @@ import { startServer, type TestServer, type TestServerOptions } from '../support
 const start = (t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> =>
   startServer(t, { features: ['network'], allowedNetworks: ['127.0.0.0/8'], ...options })
 
-/** A server that is none of ours. */
-async function stranger(t: ExecutionContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer)
+/** A server that is none of ours. It is healthy unless `health` says otherwise. */
+async function stranger(
+  t: ExecutionContext,
+  answer: RequestListener,
+  health: RequestListener = (_request, reply) => void reply.end('{"status":"available"}'),
+): Promise<string> {
+  const server = createServer((request, reply) =>
+    (request.url === '/health' ? health : answer)(request, reply),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
     server.closeAllConnections()
@@ -195,6 +201,24 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   for (const [name, url] of Object.entries(urls)) t.notRegex(String(errors[name]?.message), new RegExp(url))
 })
 
+test('the network tells which remotes answer that they are healthy', async (t) => {
+  const east = await start(t)
+  const unasked = (): void => t.fail('only the health is asked for')
+  const ill = await stranger(t, unasked, (_request, reply) => void reply.writeHead(503).end())
+  const silent = await stranger(t, unasked, () => undefined)
+  const west = await start(t)
+  const urls = { east: `${east.url}/`, ill, silent, west: 'http://west.example' }
+  const remotes = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
+  const statuses = ({ body }: { readonly body: Readonly<Record<string, unknown>> }): unknown =>
+    Object.values(body.remotes as Record<string, { status: string }>).map(({ status }) => status)
+  const before = Date.now()
+  const [up, down] = ['available', 'unavailable']
+  t.deepEqual(statuses(await west.patch('/network', { self: 'west', remotes })), [up, down, down, up])
+  t.true(Date.now() - before < 10_000, 'a remote that never answers does not hold up the answer')
+  await east.vanish()
+  t.deepEqual(statuses(await west.get('/network')), [down, down, down, up])
+})
+
 test('a server killed between two searches costs its own hits alone', async (t) => {
   const { west, east, south } = await archive(t)
   const ask = async () => (await west.post('/multi-search', { federation: {}, queries: everywhere() })).body
@@ -277,7 +301,7 @@ test('a change of the network leaves what it does not name, and changes nothing 
   const before = (await server.get('/network')).body
   t.like(before, {
     self: 'west',
-    remotes: { north: { url, searchApiKey: 's', writeApiKey: null, status: 'available' } },
+    remotes: { north: { url, searchApiKey: 's', writeApiKey: null, status: 'unavailable' } },
     shards: { a: { remotes: ['east', 'north', 'x'] }, b: { remotes: ['east'] } },
   })
   for (const [patch, code] of [

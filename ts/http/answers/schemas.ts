@@ -333,7 +333,12 @@ export const network = namedSchema(
   record({
     self: orNull(text),
     remotes: mapTo(
-      record({ url: text, searchApiKey: orNull(text), writeApiKey: orNull(text), status: text }),
+      record({
+        url: text,
+        searchApiKey: orNull(text),
+        writeApiKey: orNull(text),
+        status: { enum: ['available', 'unavailable'] },
+      }),
     ),
     shards: mapTo(record({ remotes: listOf(text) })),
     leader: orNull(text),

@@ -14,7 +14,7 @@ import {
 import { network as networkAnswer, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
-import type { Network, Remote } from '../remotes/index.js'
+import { type Network, type Remote, remoteStates } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import { REMOTES_MAX, SHARDS_MAX } from './limits.js'
 
@@ -41,7 +41,7 @@ const body = shape({
 
 /** The network: other instances that a search can include. */
 export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { features, network } = services
+  const { features, network, outbound } = services
 
   serve(
     app,
@@ -55,7 +55,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     },
     async ({ reply }) => {
       features.require('network', 'reading the network')
-      return sendJson(reply, view(await network.current()))
+      return sendJson(reply, await view(await network.current()))
     },
   )
 
@@ -86,7 +86,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
         network_has_self: changed.self !== null,
         network_size: Object.keys(changed.remotes).length,
       })
-      return sendJson(reply, view(changed))
+      return sendJson(reply, await view(changed))
     },
   )
 
@@ -106,6 +106,16 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       throw new ApiError('requires_enterprise_edition', 'steering the network is not part of this edition')
     },
   )
+
+  /** The network as answers show it, in which each remote has its state. */
+  async function view(known: Network): Promise<unknown> {
+    const states = await remoteStates(outbound, known)
+    const remotes = Object.entries(known.remotes).map(([name, remote]) => [
+      name,
+      { ...remote, status: states.get(name) },
+    ])
+    return { ...known, remotes: Object.fromEntries(remotes) }
+  }
 }
 
 type NetworkPatch = ReturnType<typeof body.json>
@@ -189,12 +199,4 @@ function mergedShard(
     throw new ApiError('invalid_network_shards', message)
   }
   return [...added].sort()
-}
-
-function view(network: Network): unknown {
-  const remotes = Object.entries(network.remotes).map(([name, remote]) => [
-    name,
-    { ...remote, status: 'available' },
-  ])
-  return { ...network, remotes: Object.fromEntries(remotes) }
 }

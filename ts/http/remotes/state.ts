@@ -1,0 +1,32 @@
+import type { Outbound } from '../../outbound/index.js'
+import { withoutTrailing } from '../../requests/index.js'
+import { REMOTE_STATE_MS_MAX } from './limits.js'
+import type { Network, Remote } from './network-book.js'
+
+/** Whether a remote answers that it is healthy, now and in time. */
+export type RemoteState = 'available' | 'unavailable'
+
+/** The state of each remote by name. All are asked at once; this instance itself is not asked. */
+export async function remoteStates(
+  outbound: Outbound,
+  { self, remotes }: Network,
+): Promise<ReadonlyMap<string, RemoteState>> {
+  const asked = Object.entries(remotes).map(
+    async ([name, remote]) => [name, name === self ? 'available' : await stateOf(outbound, remote)] as const,
+  )
+  return new Map(await Promise.all(asked))
+}
+
+async function stateOf(outbound: Outbound, { url }: Remote): Promise<RemoteState> {
+  try {
+    const { status } = await outbound.call({
+      method: 'GET',
+      url: `${withoutTrailing(url, '/')}/health`,
+      timeoutMs: REMOTE_STATE_MS_MAX,
+      answerBytesMax: null,
+    })
+    return status >= 200 && status < 300 ? 'available' : 'unavailable'
+  } catch {
+    return 'unavailable'
+  }
+}
