@@ -116,6 +116,43 @@ test('a parameter of a feature that is off is validated first, then refused', as
   ])
 })
 
+test('what is not part of this service is refused in words, even while its feature is on', async (t) => {
+  const features = ['network', 'chatCompletions'] as const
+  const server = await startServer(t, { features })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const code = 'feature_not_enabled'
+  const chats = 'chats are not part of this service'
+  const taste = 'which is not part of this service'
+  const network = '`useNetwork` is not part of this service; name remotes'
+  const personalize = { userContext: 'sailing' }
+  await checkRefusals(t, server, [
+    { method: 'GET', path: '/chats', code, names: chats },
+    { method: 'PATCH', path: '/chats/a/settings', body: {}, code, names: chats },
+    { path: '/chats/a/chat/completions', body: {}, code, names: chats },
+    { path: '/indexes/a/search', body: { useNetwork: true }, code, names: network },
+    { method: 'GET', path: '/indexes/a/search?useNetwork=true', code, names: network },
+    { path: '/indexes/a/facet-search', body: { facetName: 'f', useNetwork: true }, code, names: network },
+    { path: '/indexes/a/documents/fetch', body: { useNetwork: true }, code, names: network },
+    { path: '/multi-search', body: { queries: [{ indexUid: 'a', useNetwork: true }] }, code, names: network },
+    {
+      path: '/multi-search',
+      body: { federation: {}, queries: [{ indexUid: 'a', useNetwork: true }] },
+      code,
+      names: network,
+    },
+    { path: '/indexes/a/search', body: { personalize }, code, names: taste },
+    { path: '/multi-search', body: { queries: [{ indexUid: 'a', personalize }] }, code, names: taste },
+    {
+      path: '/multi-search',
+      body: { federation: { personalize }, queries: [{ indexUid: 'a' }] },
+      code,
+      names: taste,
+    },
+  ])
+  t.is((await server.post('/indexes/a/search', { useNetwork: false })).status, 200)
+  t.is((await server.post('/indexes/a/documents/fetch', { useNetwork: false })).status, 200)
+})
+
 test('the network stores its members and which of them this instance is', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const remotes = { one: { url: 'http://one.example', searchApiKey: 'k' } }

@@ -49,7 +49,7 @@ export function requestFeatures({ flags }: Features): RequestFeatures {
 }
 
 /** The error for using `feature` while it is off. */
-export function featureNotEnabled(feature: Feature, doing: string): ApiError {
+function featureNotEnabled(feature: Feature, doing: string): ApiError {
   const words = featureWords[feature]
   return new ApiError(
     'feature_not_enabled',

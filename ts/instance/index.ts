@@ -5,7 +5,6 @@ export {
   type FeatureFlags,
   type Features,
   featureNames,
-  featureNotEnabled,
   openFeatures,
   requestFeatures,
 } from './features.js'

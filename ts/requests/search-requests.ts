@@ -73,19 +73,41 @@ export function pinsOf(
   return features.flags.dynamicSearchRules ? pinsFor(rules, { ...search, now: Date.now() }) : []
 }
 
+/**
+ * Refuses a request that is to be answered by all instances of the network, which is not part of this service.
+ * @throws ApiError `feature_not_enabled`
+ */
+export function requireNoNetwork(useNetwork: boolean | null, features: Features): void {
+  if (useNetwork === null) return
+  features.require('network', 'passing `useNetwork`')
+  if (useNetwork)
+    throw new ApiError(
+      'feature_not_enabled',
+      '`useNetwork` is not part of this service; name remotes by `federationOptions.remote` in a federated ' +
+        'multi-search instead',
+    )
+}
+
+/**
+ * Refuses a request for results by the taste of a user, which is not part of this service.
+ * @throws ApiError `feature_not_enabled`
+ */
+export function requireNotPersonalized(personalize: object | null | undefined): void {
+  if (personalize)
+    throw new ApiError(
+      'feature_not_enabled',
+      'passing `personalize` requires a configured personalization service, which is not part of this service',
+    )
+}
+
 /** Checks the parameters about vectors and features, which all searches share. @throws ApiError */
 export function requireSensible(
   search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
     Partial<Pick<ParsedSearch, 'personalize'>>,
   features: Features,
 ): void {
-  if (search.useNetwork !== null) features.require('network', 'passing `useNetwork`')
-  if (search.personalize) {
-    throw new ApiError(
-      'feature_not_enabled',
-      'passing `personalize` requires a configured personalization service',
-    )
-  }
+  requireNoNetwork(search.useNetwork, features)
+  requireNotPersonalized(search.personalize)
   if (search.media !== null && search.vector !== null) {
     throw new ApiError('invalid_search_media_and_vector', '`media` and `vector` cannot be used together')
   }

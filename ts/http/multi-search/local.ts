@@ -4,6 +4,7 @@ import { ApiError } from '../../errors/index.js'
 import {
   ANSWER_BYTES_MAX,
   readNode,
+  requireNotPersonalized,
   searchFields,
   searchMetadata,
   searchRequest,
@@ -111,12 +112,7 @@ export function localSearches(
     { personalize, facetsByIndex }: Federation,
     elsewhere: ReadonlySet<string>,
   ): Promise<void> {
-    if (personalize !== null) {
-      throw new ApiError(
-        'feature_not_enabled',
-        'passing `personalize` requires a configured personalization service',
-      )
-    }
+    requireNotPersonalized(personalize)
     for (const uid of facetsByIndex.keys()) {
       if (!access.allows(uid)) throw inside('.federation.facetsByIndex', access.refusal(uid))
     }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Action } from '../../auth/index.js'
-import { featureNotEnabled } from '../../instance/index.js'
+import { ApiError } from '../../errors/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -14,12 +14,16 @@ const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELE
   ['POST', '/chats/:workspace/chat/completions', 'chatCompletions'],
 ]
 
-/** Chats are not part of this service. Their routes answer as if the feature were switched off. */
+/** Chats are not part of this service. Their routes refuse every request, and say why while the feature is on. */
 export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const [method, url, action] of chatRoutesAndActions) {
     const operation = { method, url, summary: 'Not part of this service', actions: [action], answers: {} }
     serve(app, services, operation, () => {
-      throw featureNotEnabled('chatCompletions', 'using chats')
+      services.features.require('chatCompletions', 'using chats')
+      throw new ApiError(
+        'feature_not_enabled',
+        'chats are not part of this service, with the feature `chat completions` on or off',
+      )
     })
   }
 }

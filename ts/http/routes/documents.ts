@@ -3,7 +3,7 @@ import type { Access } from '../../auth/index.js'
 import { type DocumentsRequest, encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
-import { ANSWER_BYTES_MAX, type Values } from '../../requests/index.js'
+import { ANSWER_BYTES_MAX, requireNoNetwork, type Values } from '../../requests/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes, sendSummary } from '../answers/index.js'
@@ -44,7 +44,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   serve(app, services, fetching, ({ request, reply, access, indexUid, body }) => {
     recordUse(services, request, 'documentsFetched', browsedFacts(body))
-    if (body.useNetwork !== null) features.require('network', 'passing `useNetwork`')
+    requireNoNetwork(body.useNetwork, features)
     return browse(reply, access, indexUid, body)
   })
 
