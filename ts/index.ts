@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { encodeRequest } from './engine/index.js'
-import { ApiError } from './errors/index.js'
+import { ApiError, clientMessages } from './errors/index.js'
 import {
   type Features,
   type Instance,
@@ -158,7 +158,7 @@ function index(instance: Instance, features: Features, uid: string): Index {
     tasks.enqueue({ indexUid: uid, type, content })
   const entry = (): IndexEntry => {
     const found = tasks.index(uid)
-    if (found === null) throw new ApiError('index_not_found', `index \`${uid}\` not found`)
+    if (found === null) throw new ApiError('index_not_found', clientMessages.indexNotFound(uid))
     return found
   }
 

@@ -1,5 +1,5 @@
 import { base64url, compactVerify } from 'jose'
-import { ApiError } from '../errors/index.js'
+import { ApiError, clientMessages } from '../errors/index.js'
 import { isPattern, matches } from './patterns.js'
 
 const algorithms = ['HS256', 'HS384', 'HS512']
@@ -54,7 +54,8 @@ export async function verifyToken(
   if (aud !== undefined) throw refused('the claim `aud` is not supported')
   if (exp !== undefined && exp !== null) {
     if (typeof exp !== 'number' || !Number.isInteger(exp)) throw refused('the claim `exp` is not an integer')
-    if (nowSeconds > exp) throw refused('the token has expired')
+    if (nowSeconds > exp)
+      throw new ApiError('invalid_api_key', clientMessages.tenantTokenExpired(exp, nowSeconds))
   }
   return readRules(searchRules)
 }

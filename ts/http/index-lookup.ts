@@ -1,5 +1,5 @@
 /** Here is the uid of an index in a request: which index has it, and does it still have it after reading? */
-import { ApiError } from '../errors/index.js'
+import { ApiError, clientMessages } from '../errors/index.js'
 import { indexUidRule, isIndexUid } from '../requests/index.js'
 import type { IndexEntry, Tasks } from '../tasks/index.js'
 
@@ -12,7 +12,7 @@ export function requireIndexUid(uid: string): string {
 
 /** The error for a uid that no index has. @param status default: that of the code, 404 */
 export function indexNotFound(uid: string, status?: number): ApiError {
-  return new ApiError('index_not_found', `index \`${uid}\` not found`, status)
+  return new ApiError('index_not_found', clientMessages.indexNotFound(uid), status)
 }
 
 /** @throws ApiError `index_not_found` */

@@ -1,4 +1,5 @@
 import type { FilterValue, PayloadFormat } from '../../engine/index.js'
+import { ApiError, clientMessages } from '../../errors/index.js'
 import {
   anything,
   atMost,
@@ -80,9 +81,9 @@ export const uploadParameters = {
 }
 
 /** A filter that is not empty, since an empty one would match all documents. */
-const someFilter: Type<FilterValue> = refined(filter, (value, at) => {
+const someFilter: Type<FilterValue> = refined(filter, (value) => {
   if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
-    throw badValue('an empty filter is not accepted here', at)
+    throw new ApiError('invalid_document_filter', clientMessages.emptyFilter)
   }
   return value
 })

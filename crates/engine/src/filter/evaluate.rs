@@ -262,7 +262,7 @@ impl Evaluation<'_> {
 
     fn not_filterable(&self, name: &str, source: &str, span: &Range<usize>) -> Error {
         let known = describe_filterable(self.snapshot.settings());
-        let cause = format!("attribute `{name}` is not filterable; {known}");
+        let cause = format!("Attribute `{name}` is not filterable. {known}");
         self.mistake(self.scope.code, &cause, source, span)
     }
 
@@ -291,7 +291,7 @@ impl Evaluation<'_> {
     fn mistake(&self, code: &'static str, cause: &str, source: &str, span: &Range<usize>) -> Error {
         let location = filter_grammar::Error::locate(source, span);
         let message = match self.scope.index_uid {
-            Some(uid) => format!("index `{uid}`: {cause}\n{location}"),
+            Some(uid) => format!("Index `{uid}`: {cause}\n{location}"),
             None => format!("{cause}\n{location}"),
         };
         Error::user(code, message)

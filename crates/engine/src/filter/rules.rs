@@ -40,9 +40,9 @@ pub fn describe_filterable(settings: &Settings) -> String {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
-        "this index has no filterable attributes".to_owned()
+        "This index does not have configured filterable attributes.".to_owned()
     } else {
         let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-        format!("filterable attributes are: {}", names.join(", "))
+        format!("Available filterable attribute patterns are: {}.", names.join(", "))
     }
 }

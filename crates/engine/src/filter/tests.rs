@@ -132,7 +132,7 @@ fn mistakes_name_code_cause_and_place() {
         (
             json!("size = 1"),
             document,
-            "attribute `size` is not filterable; filterable attributes are: `pri*`, `tag`\n1:5 size = 1",
+            "Attribute `size` is not filterable. Available filterable attribute patterns are: `pri*`, `tag`.\n1:5 size = 1",
         ),
         (json!("tag = a OR tages = b"), document, "12:17 tag = a OR tages = b"),
         (json!("price > 1"), "invalid_search_filter", "does not allow the operation `> 1`"),
@@ -189,5 +189,5 @@ fn the_index_is_named_where_the_route_wants_it() {
     let scope = Scope { index_uid: Some("films"), ..scope() };
     let expression = parse(&json!("size = 1"), &scope).unwrap().unwrap();
     let message = select(&snapshot, &expression, &scope).unwrap_err().to_string();
-    assert!(message.starts_with("index `films`: attribute `size`"), "{message}");
+    assert!(message.starts_with("Index `films`: Attribute `size`"), "{message}");
 }

@@ -69,12 +69,12 @@ pub fn facet_search(
     let settings = snapshot.settings();
     let name = request.facet_name.as_str();
     if !settings.facet_search {
-        let message = format!("index `{}`: facet search is switched off in its settings", request.index_uid);
+        let message = format!("Index `{}`: facet search is switched off in its settings", request.index_uid);
         return Err(Error::user("facet_search_disabled", message));
     }
     if !features_of(settings, name).is_some_and(|features| features.facet_search) {
         let message = format!(
-            "index `{}`: attribute `{name}` is not facet-searchable; {}",
+            "Index `{}`: Attribute `{name}` is not facet-searchable. {}",
             request.index_uid,
             describe_filterable(settings)
         );

@@ -20,7 +20,7 @@ pub(super) fn check_facets(snapshot: &Snapshot, index_uid: &str, names: &[String
     for name in names {
         if !settings.filterable_attributes.iter().any(|rule| may_cover(rule, name)) {
             let message = format!(
-                "index `{index_uid}`: attribute `{name}` is not filterable and has no facets; {}",
+                "Index `{index_uid}`: Attribute `{name}` is not filterable and has no facets. {}",
                 describe_filterable(settings)
             );
             return Err(Error::user("invalid_search_facets", message));

@@ -85,7 +85,7 @@ pub(super) fn rank_search(
             let sort = parse_sort(sort, settings, code, Some(&request.index_uid))?;
             if !sort.is_empty() && !settings.ranking_rules.iter().any(|rule| rule == "sort") {
                 let message = format!(
-                    "index `{}`: sorting needs the ranking rule `sort`, which is not among `rankingRules`",
+                    "Index `{}`: sorting needs the ranking rule `sort`, which is not among `rankingRules`",
                     request.index_uid
                 );
                 return Err(Error::user(code, message));
@@ -181,7 +181,7 @@ fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &str) -> Resu
         return Ok(());
     }
     let message = format!(
-        "index `{index_uid}`: attribute `{attribute}` is not filterable and cannot be used as `distinct`; {}",
+        "Index `{index_uid}`: Attribute `{attribute}` is not filterable and cannot be used as `distinct`. {}",
         describe_filterable(settings)
     );
     Err(Error::user("invalid_search_distinct", message))

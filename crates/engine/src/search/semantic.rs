@@ -48,7 +48,7 @@ impl SearchKind {
             && vector.len() != dimensions
         {
             let message = format!(
-                "index `{uid}`: expected {dimensions} dimensions for the embedder `{}`, found {}",
+                "Index `{uid}`: expected {dimensions} dimensions for the embedder `{}`, found {}",
                 embedder.name,
                 vector.len()
             );
@@ -60,7 +60,7 @@ impl SearchKind {
                 return Ok(Self::Words { missing_ratio: Some(*semantic_ratio) });
             }
             let message = format!(
-                "index `{uid}`: the embedder `{}` of source `{}` cannot turn the query into a vector here: give one \
+                "Index `{uid}`: the embedder `{}` of source `{}` cannot turn the query into a vector here: give one \
                  in `vector`",
                 embedder.name, embedder.source
             );
@@ -83,5 +83,5 @@ pub(super) fn embedder_named(
 ) -> Result<Embedder> {
     embedders_of(snapshot.settings())
         .remove(name)
-        .ok_or_else(|| Error::user(code, format!("index `{index_uid}`: there is no embedder named `{name}`")))
+        .ok_or_else(|| Error::user(code, format!("Index `{index_uid}`: there is no embedder named `{name}`")))
 }

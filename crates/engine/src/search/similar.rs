@@ -81,7 +81,7 @@ fn visible_target(snapshot: &Snapshot, request: &SimilarRequest) -> Result<u32> 
     let target = snapshot.docid_of(&request.id)?.filter(|docid| visible.contains(*docid));
     target.ok_or_else(|| {
         let message =
-            format!("index `{}`: there is no document with the id `{}`", request.index_uid, request.id);
+            format!("Index `{}`: there is no document with the id `{}`", request.index_uid, request.id);
         Error::user("not_found_similar_id", message)
     })
 }

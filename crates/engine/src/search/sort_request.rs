@@ -16,7 +16,7 @@ pub(super) fn parse_sort(
     code: &'static str,
     index_uid: Option<&str>,
 ) -> Result<Vec<SortCriterion>> {
-    let prefix = index_uid.map(|uid| format!("index `{uid}`: ")).unwrap_or_default();
+    let prefix = index_uid.map(|uid| format!("Index `{uid}`: ")).unwrap_or_default();
     sort.iter()
         .map(|text| parse_one(text, settings).map_err(|cause| Error::user(code, prefix.clone() + &cause)))
         .collect()
@@ -39,16 +39,8 @@ fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriteri
     };
     let is_sortable =
         |path: &str| settings.sortable_attributes.iter().any(|name| is_same_or_below(name, path));
-    let unsortable = |path: &str| {
-        let names: Vec<String> =
-            settings.sortable_attributes.iter().map(|name| format!("`{name}`")).collect();
-        let known = if names.is_empty() {
-            "this index has no sortable attributes".to_owned()
-        } else {
-            format!("sortable attributes are: {}", names.join(", "))
-        };
-        format!("attribute `{path}` is not sortable; {known}")
-    };
+    let unsortable =
+        |path: &str| format!("Attribute `{path}` is not sortable. {}", describe_sortable(settings));
     if let Some(arguments) = name.strip_prefix("_geoPoint(").and_then(|rest| rest.strip_suffix(')')) {
         let numbers: Vec<f64> = arguments.split(',').map_while(|number| number.trim().parse().ok()).collect();
         let (&[lat, lng], 2) = (numbers.as_slice(), arguments.split(',').count()) else {
@@ -77,4 +69,19 @@ fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriteri
         return Err(unsortable(name));
     }
     Ok(SortCriterion::Field { path: name.to_owned(), ascending })
+}
+
+/// What messages say about the sortable attributes. Those that are not displayed are not named.
+fn describe_sortable(settings: &Settings) -> String {
+    let sortable = &settings.sortable_attributes;
+    if sortable.is_empty() {
+        return "This index does not have configured sortable attributes.".to_owned();
+    }
+    let displayed = |name: &&str| settings.displayed_attributes.iter().any(|one| one == "*" || one == name);
+    let mut names: Vec<&str> = sortable.iter().map(String::as_str).filter(displayed).collect();
+    names.sort_unstable();
+    if names.len() < sortable.len() {
+        names.push("<..hidden-attributes>");
+    }
+    format!("Available sortable attributes are: `{}`.", names.join(", "))
 }

@@ -7,6 +7,7 @@
  *  3. A field that no document has satisfies nothing, `!=` included; `NOT` of that is everything.
  */
 
+import { clientMessages } from '../../../errors/index.js'
 import { type Area, anyMeets, boxAreas, circleAreas, polygonAreas } from '../facets/areas.js'
 import type { Column } from '../facets/columns.js'
 import { metresBetween } from '../facets/geo.js'
@@ -180,14 +181,7 @@ function notFilterable(index: FilterView, field: string, at: Span): FilterError 
   const names = index.settings.filterableAttributes.flatMap((rule) =>
     typeof rule === 'string' ? [rule] : rule.attributePatterns,
   )
-  const available =
-    names.length === 0
-      ? 'this index does not have configured filterable attributes'
-      : `available filterable attributes are: ${[...new Set(names)]
-          .sort()
-          .map((name) => `\`${name}\``)
-          .join(', ')}`
-  return new FilterError(`attribute \`${field}\` is not filterable; ${available}`, at)
+  return new FilterError(clientMessages.notFilterable(field, [...new Set(names)].sort()), at)
 }
 
 function conditionMatches(index: FilterView, field: string, condition: Condition, at: Span): DocSet {

@@ -41,7 +41,7 @@ function notSearchable(settings: IndexSettings, entry: string, indexUid: string)
   const hidden = shown.length < searchableAttributes.length ? ', `<..hidden-attributes>`' : ''
   return new EngineError(
     'invalid_search_attributes_to_search_on',
-    `index \`${indexUid}\`: attribute \`${entry}\` is not searchable; available searchable attributes are: ` +
+    `Index \`${indexUid}\`: attribute \`${entry}\` is not searchable; available searchable attributes are: ` +
       `\`${shown.join(', ')}\`${hidden}`,
   )
 }

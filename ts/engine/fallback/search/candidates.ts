@@ -5,6 +5,7 @@
  *  1. A filter and refused words are subtracted first, whatever the time left.
  *  2. Without a word to look for, all that is left matches.
  */
+import { clientMessages } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
 import { searchedText } from '../../query-text.js'
 import type { FilterValue, MatchingStrategy } from '../../requests.js'
@@ -47,22 +48,31 @@ export interface Candidates {
 }
 
 /** How messages about an index begin. */
-export const prefixOf = (indexUid: string): string => `index \`${indexUid}\`: `
+export const prefixOf = (indexUid: string): string => clientMessages.ofIndex(indexUid)
+
+export interface FilterContext {
+  /** Stands in messages about the settings of the index. */
+  readonly indexUid: string
+  readonly features: FilterFeatures
+  readonly stop?: Stop
+}
 
 /** Documents that pass a filter; the set is the caller's. @throws EngineError with `code` */
 export function filteredDocuments(
   { data, cache }: OpenIndex,
   filter: FilterValue | null,
-  { features, stop }: { readonly features: FilterFeatures; readonly stop?: Stop },
+  { indexUid, features, stop }: FilterContext,
   code: 'invalid_search_filter' | 'invalid_similar_filter' = 'invalid_search_filter',
 ): DocSet {
+  let prefix = ''
   try {
     const parsed = parseFilter(filter, features)
     if (parsed === null) return data.alive.clone()
+    prefix = prefixOf(indexUid)
     const find = () => documentsMatching(viewOf(data), parsed, filterClock(stop, code))
     return cache.get('filters', JSON.stringify(filter), find).clone()
   } catch (error) {
-    if (error instanceof FilterError) throw new EngineError(error.code(code), error.message)
+    if (error instanceof FilterError) throw new EngineError(error.code(code), prefix + error.message)
     throw error
   }
 }

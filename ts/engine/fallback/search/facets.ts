@@ -78,10 +78,10 @@ function unknownFacet(
   const hidden = shown.length < rules.length ? ', `<..hidden-attributes>`' : ''
   return new EngineError(
     'invalid_search_facets',
-    `${prefix}invalid facet distribution: attribute \`${facet}\` is not filterable; ` +
+    `${prefix}Attribute \`${facet}\` is not filterable and has no facets. ` +
       (rules.length === 0
-        ? 'this index does not have configured filterable attributes'
-        : `available filterable attributes patterns are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`),
+        ? 'This index does not have configured filterable attributes.'
+        : `Available filterable attributes patterns are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}.`),
   )
 }
 

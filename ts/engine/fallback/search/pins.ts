@@ -24,11 +24,11 @@ export interface Pinned {
 /** @param distinct the column that tells hits apart, null without one */
 export function pinnedDocuments(
   index: OpenIndex,
-  { pins, filter, features }: SearchRequest,
+  { indexUid, pins, filter, features }: SearchRequest,
   distinct: Column | null,
 ): Pinned {
   const { docids } = index.data
-  const allowed = filteredDocuments(index, filter, { features })
+  const allowed = filteredDocuments(index, filter, { indexUid, features })
   const hits = pins.flatMap(({ id, position }): Ranked[] => {
     const docid = docids.get(id)
     if (docid === undefined || !allowed.has(docid)) return []

@@ -148,7 +148,7 @@ function distinctColumn(index: OpenIndex, request: SearchRequest, prefix: string
   if (asked !== null && !isFilterable(settings, asked))
     throw new EngineError(
       'invalid_search_distinct',
-      `${prefix}attribute \`${asked}\` is not filterable and cannot be used as distinct attribute; ` +
+      `${prefix}Attribute \`${asked}\` is not filterable and cannot be used as distinct attribute. ` +
         filterableList(index),
     )
   const field = asked ?? settings.distinctAttribute
@@ -163,9 +163,9 @@ export function filterableList({ data }: OpenIndex): string {
   const { displayedAttributes } = data.settings
   const everything = displayedAttributes.includes('*')
   const shown = names.filter((name) => everything || displayedAttributes.includes(name))
-  if (names.length === 0) return 'this index does not have configured filterable attributes'
+  if (names.length === 0) return 'This index does not have configured filterable attributes.'
   const hidden = shown.length < names.length ? ', `<..hidden-attributes>`' : ''
-  return `available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}`
+  return `Available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}.`
 }
 
 /**

@@ -52,7 +52,8 @@ type StoppableSimilar = SimilarRequest & { readonly stop?: Stop }
 
 function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: SimilarRequest): number {
   const docid = index.data.docids.get(id)
-  if (docid !== undefined && filteredDocuments(index, visible, { features }).has(docid)) return docid
+  if (docid !== undefined && filteredDocuments(index, visible, { indexUid, features }).has(docid))
+    return docid
   throw new EngineError(
     'not_found_similar_id',
     `${prefixOf(indexUid)}there is no document with the id \`${id}\``,

@@ -6,7 +6,7 @@
  *  2. A field has to be sortable, or lie below one that is.
  *  3. Of the reserved names only a point may be sorted by.
  */
-import type { ErrorCode } from '../../../errors/index.js'
+import { clientMessages, type ErrorCode } from '../../../errors/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { isSortable } from '../fields/rules.js'
@@ -58,12 +58,6 @@ function requireSortable(field: string, settings: IndexSettings, code: ErrorCode
   const displayed = settings.displayedAttributes
   const everything = displayed.includes('*')
   const shown = settings.sortableAttributes.filter((name) => everything || displayed.includes(name))
-  const hidden = shown.length < settings.sortableAttributes.length ? ', `<..hidden-attributes>`' : ''
-  throw new EngineError(
-    code,
-    `${prefix}attribute \`${field}\` is not sortable; ` +
-      (settings.sortableAttributes.length === 0
-        ? 'this index does not have configured sortable attributes'
-        : `available sortable attributes are: ${shown.map((name) => `\`${name}\``).join(', ')}${hidden}`),
-  )
+  const hidden = shown.length < settings.sortableAttributes.length ? ['<..hidden-attributes>'] : []
+  throw new EngineError(code, prefix + clientMessages.notSortable(field, [...shown.sort(), ...hidden]))
 }
