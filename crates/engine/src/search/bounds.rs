@@ -2,6 +2,13 @@
 
 use crate::error::{Error, Result};
 
+/// Bytes from which on the memory of an answer grows by [`LARGE_GROWTH`].
+const LARGE_BYTES: usize = 1 << 20;
+
+/// The system gives memory only where it is written to, while each block that is left behind takes memory until the
+/// allocator gives it back: doubling a large answer would leave as much behind as it holds.
+const LARGE_GROWTH: usize = 8;
+
 /// The bound on the size of an answer, checked while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -35,7 +42,7 @@ impl Bounds {
         Err(Error::user("answer_too_large", message))
     }
 
-    /// Appends a part to the answer, whose memory doubles until it has the bound.
+    /// Appends a part to the answer, whose memory grows in steps up to the bound.
     ///
     /// # Errors
     /// `answer_too_large`, without a byte appended.
@@ -43,7 +50,8 @@ impl Bounds {
         let bytes = out.len() + part.len();
         self.check(bytes)?;
         if bytes > out.capacity() {
-            let capacity = out.capacity().saturating_mul(2).min(self.bytes_left()).max(bytes);
+            let growth = if bytes < LARGE_BYTES { 2 } else { LARGE_GROWTH };
+            let capacity = out.capacity().saturating_mul(growth).min(self.bytes_left()).max(bytes);
             out.reserve_exact(capacity - out.len());
         }
         out.extend_from_slice(part);
