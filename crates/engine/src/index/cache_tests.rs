@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use serde_json::{Value as Json, json};
 
-use super::{Index, Limits};
+use super::{Index, IndexServices, Limits};
+use crate::background_fault::FaultReporter;
 use crate::cache::Cache;
 use crate::search::tests::request;
 
@@ -40,7 +41,8 @@ fn what_is_cached_for_a_thousand_indexes_stays_within_the_bound() {
     write(&directory);
     let cache = Cache::new(CACHE_BYTES);
     // An index that is opened again is another one to the cache.
-    let open = |_| Index::open_caching_in(Arc::clone(&cache), &directory, LIMITS).unwrap();
+    let services = || IndexServices { cache: Arc::clone(&cache), faults: FaultReporter::default() };
+    let open = |_| Index::open_with(&directory, LIMITS, services()).unwrap();
     let indexes: Vec<Index> = (0..1_000).map(open).collect();
     let requests = [
         json!({"q": "quiet lamp"}),
