@@ -348,3 +348,38 @@ test('faulty placeholders are reported before missing and forbidden fields', (t)
   t.is(codeOf({ source: 'rest', url: 'http://a/', request: '{{text}}' }), 'invalid_settings_embedders')
   t.is(codeOf({ source: 'ollama', request: '{{text}}' }), 'invalid_settings_embedders')
 })
+
+test('a template is refused when it is set if it has a tag or filter that rendering does not know', (t) => {
+  const template = (text: string) => ({ source: 'openAi', documentTemplate: text })
+  const fragments = (text: string) => ({
+    source: 'rest',
+    url: 'http://a/',
+    request: '{{fragment}}',
+    response: '{{embedding}}',
+    indexingFragments: { f: { value: { parts: [1, text] } } },
+    searchFragments: { s: { value: '{{ q }}' } },
+  })
+  const known = [
+    '{% ifchanged %}{{ doc.a | upcase }}{% endifchanged %}',
+    '{% tablerow i in doc.l %}{% endtablerow %}',
+  ]
+  for (const make of [template, fragments]) {
+    for (const text of [
+      '{% paint %}',
+      '{{ doc.a | paint }}',
+      '{% if doc.a | paint %}{% endif %}',
+      '{{ doc.a',
+    ])
+      t.is(
+        refusal(() => parseSettingsPatch({ embedders: { g: make(text) } }, on)),
+        'invalid_settings_embedders',
+        text,
+      )
+    for (const text of known)
+      t.is(
+        refusal(() => parseSettingsPatch({ embedders: { g: make(text) } }, on)),
+        null,
+        text,
+      )
+  }
+})

@@ -1,9 +1,5 @@
 import type { JsonLimits } from '../parse/index.js'
 
-/** Templates of one fragment. Measured: parsing as many of as many characters as allowed takes at most 50 ms. */
-export const FRAGMENT_TEMPLATES_MAX = 1_000
-/** Characters of all templates of one fragment together. */
-export const FRAGMENT_CHARS_MAX = 50_000
 /** Milliseconds of one rendering, without its pauses. A template can loop over a document many times. */
 export const RENDER_MS_MAX = 1000
 /** Characters that one rendering may write. Images of ten megabytes, as text, fit. */

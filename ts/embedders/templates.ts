@@ -1,14 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Context, type Template } from 'liquidjs'
-import { liquid } from '../settings/index.js'
-import {
-  FRAGMENT_CHARS_MAX,
-  FRAGMENT_TEMPLATES_MAX,
-  RENDER_CHARS_MAX,
-  RENDER_MS_MAX,
-  RENDERING_TURN_MS,
-  STEPS_PER_CHECK,
-} from './limits.js'
+import { liquid, templatesOf } from '../settings/index.js'
+import { RENDER_CHARS_MAX, RENDER_MS_MAX, RENDERING_TURN_MS, STEPS_PER_CHECK } from './limits.js'
 
 /** A template that does not parse, or whose rendering fails. */
 export class TemplateError extends Error {
@@ -116,10 +109,13 @@ type Steps = Iterator<unknown, unknown, unknown>
 
 /**
  * Whether a value is a generator, by the test that liquidjs makes. A document holds no functions, so none of its values
- * is.
+ * is; the state of a loop has a function `next`, and no others.
  */
-const isSteps = (value: unknown): value is Steps =>
-  typeof value === 'object' && value !== null && typeof (value as Partial<Steps>).next === 'function'
+function isSteps(value: unknown): value is Steps {
+  if (typeof value !== 'object' || value === null) return false
+  const { next, throw: fail, return: end } = value as Partial<Steps>
+  return [next, fail, end].every((method) => typeof method === 'function')
+}
 
 function parsedTemplate(template: string): Template[] {
   try {
@@ -172,22 +168,11 @@ export function checkFragment(fragment: unknown): void {
 
 /** The templates of a fragment. @throws TemplateError if they exceed the limits */
 function requireFewTemplates(fragment: unknown): readonly string[] {
-  const found: string[] = []
-  let chars = 0
-  const visit = (part: unknown): void => {
-    if (typeof part === 'string') {
-      found.push(part)
-      chars += part.length
-      if (found.length > FRAGMENT_TEMPLATES_MAX || chars > FRAGMENT_CHARS_MAX) {
-        const limits = `${FRAGMENT_TEMPLATES_MAX} strings with ${FRAGMENT_CHARS_MAX} characters in all`
-        throw new TemplateError('parsing', new Error(`a fragment has at most ${limits}`))
-      }
-    } else if (part !== null && typeof part === 'object') {
-      for (const value of Object.values(part)) visit(value)
-    }
+  try {
+    return templatesOf(fragment)
+  } catch (error) {
+    throw new TemplateError('parsing', error)
   }
-  visit(fragment)
-  return found
 }
 
 /**

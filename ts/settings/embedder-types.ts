@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors/index.js'
 import {
+  type At,
   anything,
   badValue,
   boolean,
@@ -18,22 +19,32 @@ import {
 import { byName, partial, positive, type TypesByName } from './common-types.js'
 import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
 import { HEADERS_MAX } from './limits.js'
-import { liquid } from './liquid.js'
+import { liquid, templatesOf } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
 
 /** A Liquid template. One that does not parse is refused. */
 export const template: Type<string> = refined(string, (text, at) => {
-  try {
-    liquid.parse(text)
-  } catch (error) {
-    throw badValue(`the template does not parse: ${error instanceof Error ? error.message : error}`, at)
-  }
+  requireParsed(() => [text], at)
   return text
 })
 
+function requireParsed(templates: () => readonly string[], at: At): void {
+  try {
+    for (const template of templates()) liquid.parse(template)
+  } catch (error) {
+    throw badValue(`the template does not parse: ${error instanceof Error ? error.message : error}`, at)
+  }
+}
+
+/** JSON in which every string is a template. One that does not parse is refused, since indexing would skip it. */
+const fragment: Type<unknown> = refined(anything, (value, at) => {
+  requireParsed(() => templatesOf(value), at)
+  return value
+})
+
 /** Fragments by name, each with the JSON that is embedded for it; null removes one. */
-const fragments = byName(nullable(shape({ value: required(anything, code) })))
+const fragments = byName(nullable(shape({ value: required(fragment, code) })))
 
 const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1', {
   exclusiveMinimum: 0,

@@ -29,7 +29,7 @@ export {
   parseLaunchOptions,
 } from './launch-options.js'
 export type { Address, Machine } from './launch-values.js'
-export { liquid } from './liquid.js'
+export { liquid, templatesOf } from './liquid.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'
 export { type Remake, type Remakes, remakesBetween } from './remakes.js'

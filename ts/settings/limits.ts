@@ -10,6 +10,11 @@ export const HEADERS_MAX = 200
 /** Characters of one template. Measured: parsing as many takes at most 50 ms. */
 export const TEMPLATE_CHARS_MAX = 50_000
 
+/** Templates of one fragment. Measured: parsing as many of as many characters as allowed takes at most 50 ms. */
+export const FRAGMENT_TEMPLATES_MAX = 1_000
+/** Characters of all templates of one fragment together. */
+export const FRAGMENT_CHARS_MAX = 50_000
+
 /**
  * Memory of one rendering beside its output, in characters; a member of a list counts as one character more. Measured:
  * the longest range of numbers within it takes 77 MB and 0.1 s.

@@ -6,7 +6,14 @@
  * time is proportional to the product of both lengths. Source of tags and filters: vectors §3.1.
  */
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
-import { RENDER_MEMORY_MAX, SEARCH_STEPS_PER_UNIT, TEMPLATE_CHARS_MAX } from './limits.js'
+import {
+  FRAGMENT_CHARS_MAX,
+  FRAGMENT_TEMPLATES_MAX,
+  RENDER_MEMORY_MAX,
+  SEARCH_STEPS_PER_UNIT,
+  TEMPLATE_CHARS_MAX,
+} from './limits.js'
+import { IfChanged, StrictIf, StrictUnless } from './liquid-tags.js'
 
 /** The memory and time that a filter takes. */
 interface FilterCost {
@@ -132,6 +139,26 @@ class CapturedOutput implements Emitter {
   }
 }
 
+/** The templates of a fragment, which are all its strings. @throws Error if they exceed the limits */
+export function templatesOf(fragment: unknown): readonly string[] {
+  const found: string[] = []
+  let chars = 0
+  const visit = (part: unknown): void => {
+    if (typeof part === 'string') {
+      found.push(part)
+      chars += part.length
+      if (found.length > FRAGMENT_TEMPLATES_MAX || chars > FRAGMENT_CHARS_MAX) {
+        const limits = `${FRAGMENT_TEMPLATES_MAX} strings with ${FRAGMENT_CHARS_MAX} characters in all`
+        throw new Error(`a fragment has at most ${limits}`)
+      }
+    } else if (part !== null && typeof part === 'object') {
+      for (const value of Object.values(part)) visit(value)
+    }
+  }
+  visit(fragment)
+  return found
+}
+
 /** Parses templates. The module `embedders` renders them with this instance, and bounds output and time. */
 export const liquid = dialect()
 
@@ -142,10 +169,10 @@ function dialect(): Liquid {
     context: Context,
   ) => Generator<unknown, boolean, unknown>
   const made = new Liquid({
-    // An unknown variable is an error, except in a plain test such as `{% if doc.x %}`.
+    // An unknown variable is an error, except as a condition by itself, which the tags below allow.
     strictVariables: true,
     strictFilters: true,
-    lenientIf: true,
+    lenientIf: false,
     ownPropertyOnly: true,
     // No partial templates: without this option, `include` would read files from the disk.
     templates: {},
@@ -166,6 +193,9 @@ function dialect(): Liquid {
   })
   // Tags of other dialects, which the API does not have.
   for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete made.tags[tag]
+  made.registerTag('if', StrictIf)
+  made.registerTag('unless', StrictUnless)
+  made.registerTag('ifchanged', IfChanged)
   for (const [name, options] of Object.entries(made.filters)) {
     if (!Object.hasOwn(filters, name)) {
       made.unregisterFilter(name)
