@@ -139,8 +139,6 @@ kinds! {
     ValueCounts = "value_counts",
     /// Of a column: documents by value.
     DocumentsByValue = "documents_by_value",
-    /// Of a column: values by document.
-    ValuesByDocument = "values_by_document",
     /// Of a segment: documents by where they are.
     SegmentCells = "geo_cells",
     /// Of a segment: the bounding boxes of shapes.

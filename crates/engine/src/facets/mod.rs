@@ -6,7 +6,6 @@
 //! which the commit masks.
 
 mod areas;
-mod by_document;
 mod by_value;
 mod column_rows;
 mod column_term;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use tantivy::DocId;
 use tantivy::columnar::ColumnValues;
 
-use super::by_document::{ByDocument, ValuesByDocument};
 use super::by_value::{ByValue, DocumentsByValue, Totals, ValueCounts};
 use super::column_rows::{AllOrSome, EachValue, each_block};
 use super::segment_column::{SegmentColumn, build_in_parallel};
@@ -22,7 +21,6 @@ pub(super) struct NumberColumn {
     ranked: Table<SortedNumbers>,
     totals: Table<ValueCounts>,
     by_value: Table<DocumentsByValue>,
-    by_document: Table<ValuesByDocument>,
 }
 
 impl Deref for NumberColumn {
@@ -41,13 +39,7 @@ struct Ranked {
 
 impl NumberColumn {
     pub fn new(open: Arc<OpenNumbers>) -> Self {
-        Self {
-            open,
-            ranked: Table::default(),
-            totals: Table::default(),
-            by_value: Table::default(),
-            by_document: Table::default(),
-        }
+        Self { open, ranked: Table::default(), totals: Table::default(), by_value: Table::default() }
     }
 
     /// Has several threads build [`NumberColumn::values`].
@@ -103,35 +95,17 @@ impl NumberColumn {
             ByValue::new(self.totals(), &self.column.index, self.docs, &value_of)
         })
     }
+}
 
-    /// The table of values by document, if it is built or reading `asked` pays for building it.
-    fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
-        if !ByDocument::is_worth(self.docs, asked) {
-            return self.by_document.known(&self.cache);
-        }
-        Some(self.by_document.get(&self.cache, || {
-            let all = AllOrSome::All(self.docs);
-            ByDocument::new(self.docs, |visit| self.each_in_column(all, visit))
-        }))
-    }
-
-    fn each_in_column(&self, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
+/// Values are indexes into [`NumberColumn::values`].
+impl EachValue for NumberColumn {
+    fn each(&self, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
         let of_row = &self.ranked().of_row;
         each_block(&self.column.index, docs, &mut |docs, rows| {
             for (&doc, &row) in docs.iter().zip(rows) {
                 visit(doc, of_row[row as usize]);
             }
         });
-    }
-}
-
-/// Values are indexes into [`NumberColumn::values`].
-impl EachValue for NumberColumn {
-    fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
-        match (docs, self.by_document(docs)) {
-            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
-            _ => self.each_in_column(docs, visit),
-        }
     }
 }
 

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use tantivy::DocId;
 
-use super::by_document::{ByDocument, ValuesByDocument};
 use super::by_value::{ByValue, DocumentsByValue, Totals, ValueCounts};
 use super::column_rows::{AllOrSome, EachValue, each_ord};
 use super::column_term::{group_key, split};
@@ -24,7 +23,6 @@ pub(super) struct StringColumn {
     groups: Table<StringGroups>,
     totals: Table<ValueCounts>,
     by_ord: Table<DocumentsByValue>,
-    by_document: Table<ValuesByDocument>,
 }
 
 impl Deref for StringColumn {
@@ -73,13 +71,7 @@ impl Groups {
 
 impl StringColumn {
     pub fn new(open: Arc<OpenStrings>) -> Self {
-        Self {
-            open,
-            groups: Table::default(),
-            totals: Table::default(),
-            by_ord: Table::default(),
-            by_document: Table::default(),
-        }
+        Self { open, groups: Table::default(), totals: Table::default(), by_ord: Table::default() }
     }
 
     /// The number of terms.
@@ -149,17 +141,6 @@ impl StringColumn {
         values.extend(ords.iter().map(|&ord| ord as u32));
     }
 
-    /// The table of ordinals by document, if it is built or reading `asked` pays for building it.
-    fn by_document(&self, asked: AllOrSome<'_>) -> Option<&ByDocument> {
-        if !ByDocument::is_worth(self.docs, asked) {
-            return self.by_document.known(&self.cache);
-        }
-        Some(self.by_document.get(&self.cache, || {
-            let all = AllOrSome::All(self.docs);
-            ByDocument::new(self.docs, |visit| each_ord(&self.ords, all, visit))
-        }))
-    }
-
     /// Normalised and original form of an ordinal of this column.
     pub fn text(&self, ord: u32) -> Result<(String, String)> {
         let mut term = Vec::new();
@@ -180,9 +161,6 @@ impl StringColumn {
 /// Values are ordinals.
 impl EachValue for StringColumn {
     fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32)) {
-        match (docs, self.by_document(docs)) {
-            (AllOrSome::Some(docs), Some(table)) => table.each(docs, visit),
-            _ => each_ord(&self.ords, docs, visit),
-        }
+        each_ord(&self.ords, docs, visit);
     }
 }
