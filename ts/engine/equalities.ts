@@ -4,7 +4,7 @@
  * The filter is read as an OR of ANDs; of each AND only the equalities are told. Work is bounded: what lies
  * beyond a bound is not told.
  */
-import { type Filter, FilterError, parseFilter } from './fallback/filter/parse.js'
+import { type Filter, FilterError, parseFilter } from './fallback/filter/index.js'
 import type { FilterValue } from './requests.js'
 
 /** One way to pass a filter: values that the document must have. */

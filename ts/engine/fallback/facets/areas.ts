@@ -7,7 +7,7 @@
  *     other side, and around a pole it reaches to the map's edge.
  */
 
-import type { LatLng } from '../filter/parse.js'
+import type { LatLng } from '../filter/tree.js'
 import { EARTH_METRES, radians } from './geo.js'
 import { type Box, boxOf, type Position, type Shape } from './geojson.js'
 import { type Border, borderOf, encloses, overlap, touch } from './plane.js'

@@ -17,15 +17,9 @@ import type { FilterView } from '../index-data/index-data.js'
 import { DocSet } from '../store/docid-set.js'
 import { compareUtf8 } from '../store/text-order.js'
 import { embeddersOf, type VectorState } from '../vector/index.js'
-import {
-  type Condition,
-  type Filter,
-  FilterError,
-  type LatLng,
-  numberIn,
-  type Span,
-  type VectorKind,
-} from './parse.js'
+import { FilterError } from './error.js'
+import { numberIn } from './parse.js'
+import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
 
 /**
  * Documents that pass.

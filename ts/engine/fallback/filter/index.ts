@@ -1,3 +1,5 @@
 /** Here is a filter: which documents pass it? */
+export { FilterError } from './error.js'
 export { documentsMatching } from './evaluate.js'
-export { type Filter, FilterError, type FilterFeatures, parseFilter, type VectorKind } from './parse.js'
+export { type FilterFeatures, parseFilter } from './parse.js'
+export type { Filter, VectorKind } from './tree.js'

@@ -1,0 +1,119 @@
+/** Here is a filter as text: which words, quoted texts and symbols is it made of? */
+import { FILTER_SYMBOLS_MAX, FILTER_TEXTS_MAX } from '../limits.js'
+import { FilterError } from './error.js'
+
+type TokenKind = 'word' | 'quoted' | 'symbol' | 'end'
+
+export interface Lexeme {
+  readonly kind: TokenKind
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+export const KEYWORDS: ReadonlySet<string> = new Set([
+  'AND',
+  'OR',
+  'IN',
+  'NOT',
+  'TO',
+  'EXISTS',
+  'IS',
+  'NULL',
+  'EMPTY',
+  'CONTAINS',
+  'STARTS',
+  'WITH',
+  '_geoRadius',
+  '_geoBoundingBox',
+])
+
+/** What may stand between words; any other white space is a character that does not belong. */
+const BLANKS = ' \t\r\n'
+export const BLANK = /^[ \t\r\n]*$/
+const WORD = /[\p{L}\p{N}_\-.]+/uy
+const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
+
+/** How many more fields, values and symbols a filter may have, all its expressions together. */
+export class LexemeBudget {
+  #texts = FILTER_TEXTS_MAX
+  #symbols = FILTER_SYMBOLS_MAX
+
+  /** @throws FilterError */
+  take({ kind, text }: Lexeme, source: string): void {
+    if (kind === 'symbol') this.#symbols--
+    else if (kind === 'quoted' || !KEYWORDS.has(text)) this.#texts--
+    if (this.#texts >= 0 && this.#symbols >= 0) return
+    throw new FilterError(
+      `the filter holds more than ${FILTER_TEXTS_MAX} fields and values; ask in several requests`,
+      { text: source, start: 0, end: 0 },
+    )
+  }
+}
+
+export function lexemes(text: string, budget: LexemeBudget): Lexeme[] {
+  const found: Lexeme[] = []
+  let at = 0
+  while (at < text.length) {
+    const character = text[at]!
+    if (BLANKS.includes(character)) {
+      at++
+      continue
+    }
+    if (character === '"' || character === "'") {
+      const quoted = readQuoted(text, at)
+      budget.take(quoted, text)
+      found.push(quoted)
+      at = quoted.end
+      continue
+    }
+    SYMBOL.lastIndex = at
+    WORD.lastIndex = at
+    const symbol = SYMBOL.exec(text)?.[0]
+    const word = symbol === undefined ? WORD.exec(text)?.[0] : undefined
+    const match = symbol ?? word
+    if (match === undefined)
+      throw new FilterError(`unexpected character \`${character}\``, { text, start: at, end: at + 1 })
+    const kind = symbol === undefined ? 'word' : 'symbol'
+    const lexeme = { kind, text: match, start: at, end: at + match.length } as const
+    budget.take(lexeme, text)
+    found.push(lexeme)
+    at += match.length
+  }
+  found.push({ kind: 'end', text: '', start: text.length, end: text.length })
+  return found
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  '\\': '\\',
+  '"': '"',
+  "'": "'",
+}
+
+function readQuoted(text: string, start: number): Lexeme {
+  const quote = text[start]!
+  let value = ''
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text[at]!
+    if (character === quote) return { kind: 'quoted', text: value, start, end: at + 1 }
+    if (character !== '\\') {
+      value += character
+      continue
+    }
+    // The longest escape has ten characters.
+    const rest = text.slice(at + 1, at + 11)
+    const coded = /^x([0-9a-fA-F]{2})|^u\{([0-9a-fA-F]{1,6})\}/.exec(rest)
+    const codePoint = coded === null ? Number.NaN : Number.parseInt(coded[1] ?? coded[2]!, 16)
+    if (codePoint <= 0x10ffff) {
+      value += String.fromCodePoint(codePoint)
+      at += coded![0].length
+    } else if (rest !== '' && ESCAPES[rest[0]!] !== undefined) {
+      value += ESCAPES[rest[0]!]
+      at++
+    } else value += '\\'
+  }
+  throw new FilterError(`the quote \`${quote}\` is never closed`, { text, start, end: text.length })
+}
