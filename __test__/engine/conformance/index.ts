@@ -5,6 +5,7 @@
 import type { TestedEngine } from '../../support/engines.js'
 import { commits } from './commits.js'
 import { documents } from './documents.js'
+import { elements } from './elements.js'
 import { facetSearch } from './facet-search.js'
 import { federation } from './federation.js'
 import { geo } from './geo.js'
@@ -25,6 +26,7 @@ const subjects = [
   statistics,
   settings,
   geo,
+  elements,
   limits,
   federation,
   facetSearch,

@@ -52,6 +52,10 @@ pub enum ErrorKind {
     VectorOperator,
     /// `_foreign` without a field and an expression in parentheses.
     ForeignArguments,
+    /// `_element` without a field and an expression in parentheses.
+    ElementArguments,
+    /// Something inside `_element` that asks about more than fields of an element.
+    NotAboutElements,
     /// A number was due.
     ExpectedNumber,
     /// Parentheses and `NOT`s nest deeper than [`DEPTH_MAX`] allows.
@@ -153,6 +157,15 @@ impl fmt::Display for Error {
                     f,
                     "`_foreign` takes a field and a filter, as in `_foreign(field, filter)`; found {found}"
                 )
+            }
+            ErrorKind::ElementArguments => {
+                write!(
+                    f,
+                    "`_element` takes a field and a filter, as in `_element(field, filter)`; found {found}"
+                )
+            }
+            ErrorKind::NotAboutElements => {
+                write!(f, "`_element` takes conditions on fields alone, found {found}")
             }
             ErrorKind::ExpectedNumber => write!(f, "expected a finite number, found {found}"),
             ErrorKind::TooDeep => {

@@ -5,7 +5,7 @@
 //! any        = all { "OR" all }
 //! all        = not { "AND" not }
 //! not        = "NOT" not | primary
-//! primary    = "(" any ")" | geo | foreign | condition
+//! primary    = "(" any ")" | geo | foreign | element | condition
 //! condition  = text ( "=" | "!=" | ">" | ">=" | "<" | "<=" ) text
 //!            | text text "TO" text
 //!            | text [ "NOT" ] "IN" "[" [ text { "," text } [ "," ] ] "]"
@@ -16,6 +16,7 @@
 //!            | "_geoPolygon" "(" point "," point "," point { "," point } ")"
 //! point      = "[" number "," number "]"
 //! foreign    = "_foreign" "(" text "," any ")"
+//! element    = "_element" "(" text "," any ")", of conditions on fields alone
 //! text       = word | "'" { character | escape } "'" | '"' { character | escape } '"'
 //! word       = one or more Unicode letters or digits, "_", "-", "."
 //! escape     = "\'" | '\"' | "\\" | "\n" | "\t" | "\r" | "\x" 2 hex | "\u{" 1 to 6 hex "}"
@@ -25,7 +26,7 @@
 //! Whitespace may stand between any two symbols. Reading takes time linear in the text, nesting is
 //! bounded (see [`DEPTH_MAX`]) and so are lists (see [`TEXTS_MAX`]).
 //!
-//! Source: the filter expressions of the Meilisearch API.
+//! Source: the filter expressions of the Meilisearch API; `_element` is our own.
 
 mod error;
 mod parse;

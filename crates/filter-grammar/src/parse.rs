@@ -134,7 +134,10 @@ fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
         Some("_geoBoundingBox") => geo_bounding_box(input, start),
         Some("_geoPolygon") if at_symbol(input, "(") => geo_polygon(input, start),
         Some(word) if begins_vectors(word) => vectors(input, word, start),
-        Some("_foreign") if at_symbol(input, "(") => foreign(input, start, depth),
+        Some("_foreign") if at_symbol(input, "(") => {
+            reference(input, start, depth, ErrorKind::ForeignArguments).map(Filter::Foreign)
+        }
+        Some("_element") if at_symbol(input, "(") => element(input, start, depth),
         _ => {
             input.reset(&before);
             condition(input)
@@ -310,16 +313,43 @@ fn geo_polygon(input: &mut Input<'_>, start: usize) -> Result<Filter> {
     Ok(Filter::GeoPolygon(Spanned { value: points, span }))
 }
 
-fn foreign(input: &mut Input<'_>, start: usize, depth: usize) -> Result<Filter> {
+/// The rest of `name(field, filter)`, whose name begins at `start`.
+fn reference(
+    input: &mut Input<'_>,
+    start: usize,
+    depth: usize,
+    arguments: ErrorKind,
+) -> Result<Spanned<Reference>> {
     let depth = depth + PARENTHESES_DEPTH;
     check_depth(input, depth)?;
-    expect(input, "(", ErrorKind::ForeignArguments)?;
-    let field = text(input, ErrorKind::ForeignArguments)?;
-    expect(input, ",", ErrorKind::ForeignArguments)?;
+    expect(input, "(", arguments)?;
+    let field = text(input, arguments)?;
+    expect(input, ",", arguments)?;
     let filter = Box::new(any_of(input, depth)?);
-    expect(input, ")", ErrorKind::ForeignArguments)?;
-    let reference = Reference { field, filter };
-    Ok(Filter::Foreign(Spanned { value: reference, span: start..input.previous_token_end() }))
+    expect(input, ")", arguments)?;
+    Ok(Spanned { value: Reference { field, filter }, span: start..input.previous_token_end() })
+}
+
+fn element(input: &mut Input<'_>, start: usize, depth: usize) -> Result<Filter> {
+    let element = reference(input, start, depth, ErrorKind::ElementArguments)?;
+    match not_about_elements(&element.value.filter) {
+        Some(span) => Err(Fault { kind: ErrorKind::NotAboutElements, span }),
+        None => Ok(Filter::Element(element)),
+    }
+}
+
+/// The first part of a filter that asks about more than fields of an element.
+fn not_about_elements(filter: &Filter) -> Option<Range<usize>> {
+    match filter {
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(not_about_elements),
+        Filter::Not(part) => not_about_elements(part),
+        Filter::Condition { .. } | Filter::Element(_) => None,
+        Filter::GeoRadius(Spanned { span, .. })
+        | Filter::GeoBoundingBox(Spanned { span, .. })
+        | Filter::GeoPolygon(Spanned { span, .. })
+        | Filter::Vectors(Spanned { span, .. })
+        | Filter::Foreign(Spanned { span, .. }) => Some(span.clone()),
+    }
 }
 
 fn point(input: &mut Input<'_>, arguments: ErrorKind) -> Result<Point> {

@@ -128,6 +128,8 @@ pub enum Filter {
     Vectors(Spanned<Vec<Text>>),
     /// Documents that refer to documents of another index which a filter selects.
     Foreign(Spanned<Reference>),
+    /// Documents with one object at a field that passes all of a filter.
+    Element(Spanned<Reference>),
 }
 
 /// The arguments of `_geoRadius`.
@@ -161,12 +163,12 @@ pub struct Rectangle {
     pub bottom_left: Point,
 }
 
-/// The arguments of `_foreign`.
+/// The arguments of `_foreign` and `_element`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
-    /// The referring field.
+    /// The field that refers to documents, or holds elements.
     pub field: Text,
-    /// The filter of the other index.
+    /// The filter on those.
     pub filter: Box<Filter>,
 }
 
@@ -201,7 +203,8 @@ impl Filter {
             Self::GeoRadius(_) | Self::GeoBoundingBox(_) => 0,
             Self::GeoPolygon(corners) => size_of_val(&*corners.value),
             Self::Vectors(names) => texts(&names.value),
-            Self::Foreign(Spanned { value: Reference { field, filter }, .. }) => {
+            Self::Foreign(Spanned { value: Reference { field, filter }, .. })
+            | Self::Element(Spanned { value: Reference { field, filter }, .. }) => {
                 field.value.len() + boxed(filter)
             }
         }
@@ -250,6 +253,9 @@ impl fmt::Display for Filter {
             }
             Filter::Foreign(Spanned { value: Reference { field, filter }, .. }) => {
                 write!(f, "_foreign({field}, {filter})")
+            }
+            Filter::Element(Spanned { value: Reference { field, filter }, .. }) => {
+                write!(f, "_element({field}, {filter})")
             }
         }
     }

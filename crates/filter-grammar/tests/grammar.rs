@@ -57,6 +57,11 @@ fn expressions_are_read_with_their_precedence() {
         ("_geoPolygon([1,2],[3,4],[5,6])", "_geoPolygon([1, 2], [3, 4], [5, 6])"),
         ("_geoPolygon = 1", "_geoPolygon = 1"),
         ("_foreign(author, id = 1 AND name = x)", "_foreign(author, id = 1 AND name = x)"),
+        (
+            "_element (cast,NOT role=hero OR _element(a.b, c EXISTS) )",
+            "_element(cast, NOT role = hero OR _element(a.b, c EXISTS))",
+        ),
+        ("_element = 1", "_element = 1"),
         ("'_vectors.'=-", "'_vectors.' = -"),
         ("'_vectors' EXISTS AND _vectorsize = 1", "'_vectors' EXISTS AND _vectorsize = 1"),
         ("_vectors.image.userProvided EXISTS", "_vectors.image.userProvided EXISTS"),
@@ -112,6 +117,9 @@ fn a_refused_filter_names_the_place() {
         ("_geoRadius(1, NaN, 3)", ExpectedNumber, "15:18"),
         ("_geoBoundingBox(1, 2)", GeoBoundingBoxArguments, "17:18"),
         ("_geoPolygon([1,2],[3,4])", GeoPolygonArguments, "1:25"),
+        ("_element(cast)", ElementArguments, "14:15"),
+        ("_element(cast, NOT _geoRadius(1, 2, 3))", NotAboutElements, "20:39"),
+        ("_element(cast, _foreign(a, b = 1))", NotAboutElements, "16:34"),
         ("été = 1 ou", ExpectedEnd, "9:11"),
     ];
     for (source, kind, span) in cases {
@@ -223,6 +231,10 @@ fn any_filter() -> impl Strategy<Value = Filter> {
             prop::collection::vec(inner.clone(), 2..4).prop_map(Filter::Any),
             (any_text(), inner.clone()).prop_map(|(field, filter)| {
                 Filter::Foreign(nowhere(Reference { field, filter: Box::new(filter) }))
+            }),
+            (any_text(), any_field(), any_operator()).prop_map(|(element, field, operator)| {
+                let filter = Box::new(Filter::Condition { field, operator });
+                Filter::Element(nowhere(Reference { field: element, filter }))
             }),
             inner.prop_map(|filter| match filter {
                 Filter::Not(inner) => *inner,

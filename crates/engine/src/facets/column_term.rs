@@ -5,14 +5,17 @@ use crate::error::{Error, Result};
 use crate::fields::at_most;
 use crate::store::schema::COLUMN_BYTES_MAX;
 
-/// The term of a string: normalised ‖ 0 ‖ original, both cut to [`COLUMN_BYTES_MAX`]. `None` if the normalised string
-/// is empty.
+/// The form under which a string of a document is compared: normalised and cut to [`COLUMN_BYTES_MAX`]. `None` if it is
+/// empty then, as such strings are not in columns.
+pub fn compared_form(text: &str) -> Option<String> {
+    let mut form = normalize_facet(text);
+    form.truncate(at_most(&form, COLUMN_BYTES_MAX).len());
+    (!form.is_empty()).then_some(form)
+}
+
+/// The term of a string: [`compared_form`] ‖ 0 ‖ original, also cut to [`COLUMN_BYTES_MAX`].
 pub fn column_term(text: &str) -> Option<String> {
-    let mut term = normalize_facet(text);
-    if term.is_empty() {
-        return None;
-    }
-    term.truncate(at_most(&term, COLUMN_BYTES_MAX).len());
+    let mut term = compared_form(text)?;
     term.push('\0');
     term.push_str(at_most(text, COLUMN_BYTES_MAX));
     Some(term)

@@ -34,7 +34,7 @@ mod string_column;
 mod table;
 
 pub use areas::{CIRCLE_CORNERS, Region};
-pub use column_term::column_term;
+pub use column_term::{column_term, compared_form};
 pub use columns::{Columns, Value};
 pub use deferred::is_deferred;
 pub use distinct::Distinct;
@@ -44,6 +44,7 @@ pub use geo::{GeoBucket, GeoBuckets};
 pub use geo_point::{GeoPoint, distance};
 pub use geojson::{BOX_COLUMNS, Shape, bounding_boxes, shapes_of};
 pub use prepare::prepare;
+pub use select::finite;
 pub use sort_buckets::{SortBuckets, SortValue};
 
 #[cfg(test)]

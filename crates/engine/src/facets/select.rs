@@ -316,7 +316,8 @@ fn signed_zero(number: f64, zero: f64) -> f64 {
     if number == 0.0 { zero } else { number }
 }
 
-fn finite(text: &str) -> Option<f64> {
+/// The number that an operand of a filter spells, if it spells a finite one.
+pub fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 

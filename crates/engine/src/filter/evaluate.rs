@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-use filter_grammar::{Filter, Operator, Point, Spanned, Text};
+use filter_grammar::{Filter, Operator, Point, Reference, Spanned, Text};
 use roaring::RoaringBitmap;
 use serde_json::Value as Json;
 
@@ -45,16 +45,21 @@ pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<
     }
 }
 
-struct Evaluation<'a> {
-    snapshot: &'a Snapshot,
-    columns: Columns,
-    scope: &'a Scope<'a>,
+pub(super) struct Evaluation<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) columns: Columns,
+    pub(super) scope: &'a Scope<'a>,
 }
 
 impl Evaluation<'_> {
     fn expression(&self, expression: &Expression) -> Result<RoaringBitmap> {
         match expression {
-            Expression::All(parts) => intersect(parts.iter().map(|part| self.expression(part))),
+            Expression::All(parts) => {
+                let (last, first): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.element().is_some());
+                let found = intersect(first.into_iter().map(|part| self.expression(part)))?;
+                let last = last.into_iter().filter_map(Expression::element);
+                self.and_by_elements(found, last)
+            }
             Expression::Any(parts) => {
                 let mut found = RoaringBitmap::new();
                 for part in parts {
@@ -66,11 +71,20 @@ impl Evaluation<'_> {
         }
     }
 
-    fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
+    pub(super) fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
         self.scope.check()?;
         match filter {
             // All parts are evaluated, even once no document is left, so that a mistake in a later part is reported.
-            Filter::All(parts) => intersect(parts.iter().map(|part| self.filter(part, source))),
+            Filter::All(parts) => {
+                let is_last = |part: &&Filter| matches!(part, Filter::Element(_));
+                let (last, first): (Vec<&Filter>, Vec<&Filter>) = parts.iter().partition(is_last);
+                let found = intersect(first.into_iter().map(|part| self.filter(part, source)))?;
+                let last = last.into_iter().filter_map(|part| match part {
+                    Filter::Element(element) => Some((element, source)),
+                    _ => None,
+                });
+                self.and_by_elements(found, last)
+            }
             Filter::Any(parts) => self.any(parts, source),
             Filter::Not(part) => Ok(self.snapshot.documents() - self.filter(part, source)?),
             Filter::Condition { field, operator } => self.condition(field, operator, source),
@@ -113,11 +127,25 @@ impl Evaluation<'_> {
                 self.meeting(&Region::Polygon(corners))
             }
             Filter::Vectors(names) => self.vectors(names, source),
+            Filter::Element(element) => self.by_element(element, source, self.snapshot.documents()),
             Filter::Foreign(Spanned { span, .. }) => {
-                let cause = "`_foreign` is not supported by this index";
-                Err(self.mistake(self.scope.code, cause, source, span))
+                Err(self.mistake(self.scope.code, "`_foreign` cannot be used here", source, span))
             }
         }
+    }
+
+    /// `found` without the documents that fail one of the filters on elements, each with its source. These come last:
+    /// elements are read only of documents that are left. `found` is `None` if there is no other filter.
+    fn and_by_elements<'e>(
+        &self,
+        found: Option<RoaringBitmap>,
+        elements: impl Iterator<Item = (&'e Spanned<Reference>, &'e str)>,
+    ) -> Result<RoaringBitmap> {
+        let mut found = found.unwrap_or_else(|| self.snapshot.documents().clone());
+        for (element, source) in elements {
+            found = self.by_element(element, source, &found)?;
+        }
+        Ok(found)
     }
 
     /// Documents with vectors of one embedder or all. Source: vectors §9.1.
@@ -215,7 +243,7 @@ impl Evaluation<'_> {
 
     /// # Errors
     /// If the settings do not allow `operator` on `field`.
-    fn check(&self, field: &Text, operator: &Operator, source: &str) -> Result<()> {
+    pub(super) fn check(&self, field: &Text, operator: &Operator, source: &str) -> Result<()> {
         let settings = self.snapshot.settings();
         let name = &field.value;
         if matches!(name.as_str(), "_geo" | "_geoDistance" | "_geoPoint") {
@@ -288,7 +316,13 @@ impl Evaluation<'_> {
         })
     }
 
-    fn mistake(&self, code: &'static str, cause: &str, source: &str, span: &Range<usize>) -> Error {
+    pub(super) fn mistake(
+        &self,
+        code: &'static str,
+        cause: &str,
+        source: &str,
+        span: &Range<usize>,
+    ) -> Error {
         let location = filter_grammar::Error::locate(source, span);
         let message = match self.scope.index_uid {
             Some(uid) => format!("Index `{uid}`: {cause}\n{location}"),
@@ -298,7 +332,7 @@ impl Evaluation<'_> {
     }
 }
 
-fn intersect(parts: impl Iterator<Item = Result<RoaringBitmap>>) -> Result<RoaringBitmap> {
+fn intersect(parts: impl Iterator<Item = Result<RoaringBitmap>>) -> Result<Option<RoaringBitmap>> {
     let mut left: Option<RoaringBitmap> = None;
     for part in parts {
         let part = part?;
@@ -307,5 +341,5 @@ fn intersect(parts: impl Iterator<Item = Result<RoaringBitmap>>) -> Result<Roari
             None => part,
         });
     }
-    Ok(left.unwrap_or_default())
+    Ok(left)
 }

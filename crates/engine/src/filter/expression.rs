@@ -2,7 +2,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use filter_grammar::{Filter, Operator, Spanned};
+use filter_grammar::{Filter, Operator, Reference, Spanned};
 use serde_json::Value as Json;
 
 use super::scope::{Features, Scope};
@@ -48,6 +48,17 @@ impl Hash for Expression {
 }
 
 impl Expression {
+    /// The filter on elements that the expression is, with its source, if it is one.
+    pub(super) fn element(&self) -> Option<(&Spanned<Reference>, &str)> {
+        match self {
+            Self::Text { source, tree } => match &**tree {
+                Filter::Element(element) => Some((element, source)),
+                _ => None,
+            },
+            Self::All(_) | Self::Any(_) => None,
+        }
+    }
+
     /// Memory that the expression points to, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
@@ -138,12 +149,12 @@ fn check_features(tree: &Filter, source: &str, scope: &Scope<'_>) -> Result<()> 
         Filter::Vectors(Spanned { span, .. }) if !features.multimodal => {
             Err(disabled("using a vector filter", "multimodal", 846, source, span))
         }
-        Filter::Foreign(Spanned { span, .. }) if features.foreign_keys => {
-            let location = filter_grammar::Error::locate(source, span);
-            Err(Error::user(scope.code, format!("`_foreign` is not supported\n{location}")))
-        }
-        Filter::Foreign(Spanned { span, .. }) => {
+        Filter::Foreign(Spanned { span, .. }) if !features.foreign_keys => {
             Err(disabled("using `_foreign` in a filter", "foreign keys", 873, source, span))
+        }
+        Filter::Foreign(Spanned { value: Reference { filter, .. }, .. })
+        | Filter::Element(Spanned { value: Reference { filter, .. }, .. }) => {
+            check_features(filter, source, scope)
         }
         Filter::Condition { .. }
         | Filter::Vectors(_)

@@ -3,8 +3,11 @@
 //! A filter arrives as JSON: an expression, or an array of which every element must hold. An element is an expression,
 //! or an array of expressions of which one must hold.
 
+mod element_test;
+mod elements;
 mod evaluate;
 mod expression;
+mod limits;
 mod rules;
 mod scope;
 

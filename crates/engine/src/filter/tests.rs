@@ -191,3 +191,35 @@ fn the_index_is_named_where_the_route_wants_it() {
     let message = select(&snapshot, &expression, &scope).unwrap_err().to_string();
     assert!(message.starts_with("Index `films`: Attribute `size`"), "{message}");
 }
+
+#[test]
+fn elements_pass_one_at_a_time() {
+    let documents = vec![
+        json!({"a": [{"b": 1, "c": "X"}, {"b": 2, "c": "y"}]}),
+        json!({"a": [{"b": 1, "c": "y"}, {"b": 2, "c": "x"}]}),
+        json!({"a": {"b": 1, "c": "x", "d": [{"e": null}, {"e": ""}]}}),
+        json!({"a": [[{"b": [1, 3]}], 1, "x"]}),
+        json!({"a": []}),
+    ];
+    let snapshot = snapshot_of(&[&documents[..2], &documents[2..]], settings(json!(["a"])));
+    let cases: &[(&str, &[u32])] = &[
+        ("a.b = 1 AND a.c = x", &[1, 2, 3]),
+        ("_element(a, b = 1 AND c = x)", &[1, 3]),
+        ("NOT _element(a, b = 1 AND c = x)", &[2, 4, 5]),
+        ("_element(a, b = 1 AND c != x)", &[2, 4]),
+        ("_element(a, NOT b = 1)", &[1, 2]),
+        ("_element(a, b > 1 AND b < 3)", &[1, 2, 4]),
+        ("_element(a, c NOT EXISTS)", &[4]),
+        ("_element(a, _element(d, e IS NULL))", &[3]),
+        ("_element(a.d, e IS EMPTY)", &[3]),
+        ("_element(a, z != 1)", &[]),
+        ("_element(a, c STARTS WITH '')", &[1, 2, 3]),
+        ("_element(a, b = 2) AND _element(a, c CONTAINS x)", &[1, 2]),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(selected(&snapshot, &json!(filter)).unwrap(), *expected, "{filter}");
+    }
+    let error = mistake(&snapshot, &json!("_element(b, c = 1)"));
+    assert_eq!(error.code, "invalid_document_filter", "{error}");
+    assert!(error.message.contains("`b.c` is not filterable"), "{error}");
+}

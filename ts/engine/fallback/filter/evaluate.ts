@@ -17,6 +17,7 @@ import type { FilterView } from '../index-data/index-data.js'
 import { DocSet } from '../store/docid-set.js'
 import { compareUtf8 } from '../store/text-order.js'
 import { embeddersOf, type VectorState } from '../vector/index.js'
+import { documentsByElement } from './elements.js'
 import { FilterError } from './error.js'
 import { numberIn } from './parse.js'
 import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
@@ -28,10 +29,17 @@ import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
  */
 export function documentsMatching(index: FilterView, filter: Filter, check = (): void => undefined): DocSet {
   check()
+  const evaluate = (view: FilterView, inner: Filter): DocSet => documentsMatching(view, inner, check)
   switch (filter.kind) {
     case 'and': {
       const found = index.alive.clone()
-      for (const item of distinctItems(filter.items)) found.intersect(documentsMatching(index, item, check))
+      const items = distinctItems(filter.items)
+      for (const item of items)
+        if (item.kind !== 'element') found.intersect(documentsMatching(index, item, check))
+      // Elements come last: they are read only of documents that are left.
+      for (const item of items)
+        if (item.kind === 'element')
+          found.intersect(documentsByElement(index, item, { evaluate, within: found }))
       return found
     }
     case 'or': {
@@ -63,6 +71,10 @@ export function documentsMatching(index: FilterView, filter: Filter, check = ():
     case 'polygon':
       if (!usesGeojson(index.settings)) throw notFilterable(index, '_geojson', filter.at)
       return shapesMeeting(index, polygonAreas(filter.corners), check)
+    case 'element':
+      return documentsByElement(index, filter, { evaluate, within: index.alive })
+    case 'foreign':
+      throw new FilterError('`_foreign` cannot be used here', filter.at)
   }
 }
 

@@ -4,11 +4,12 @@
  *     expr    := and ("OR" and)*
  *     and     := not ("AND" not)*
  *     not     := "NOT" not | primary
- *     primary := "(" expr ")" | geo | foreign | field op value | field value "TO" value
+ *     primary := "(" expr ")" | geo | foreign | element | field op value | field value "TO" value
  *              | field ["NOT"] "IN" "[" [value ("," value)* [","]] "]"
  *              | field "IS" ["NOT"] ("NULL" | "EMPTY") | field ["NOT"] "EXISTS"
  *              | field ["NOT"] ("CONTAINS" | "STARTS" "WITH") value
  *     foreign := "_foreign" "(" field "," expr ")"
+ *     element := "_element" "(" field "," expr ")"
  *     value   := word | '…' | "…"        word := [alphanumeric _ - .]+
  *
  * Source: search §12.2.
@@ -23,7 +24,7 @@ export interface FilterFeatures {
   readonly containsFilter: boolean
   /** Allows conditions on `_vectors`. */
   readonly multimodal: boolean
-  /** Whether `_foreign` is refused as not supported, or as switched off. */
+  /** Allows conditions on documents of other indexes. */
   readonly foreignKeys: boolean
 }
 
@@ -166,22 +167,35 @@ class ExpressionParser {
       this.need(')')
       return filter
     }
-    return this.geo() ?? this.foreign(depth) ?? this.fieldCondition()
+    return this.geo() ?? this.foreign(depth) ?? this.element(depth) ?? this.fieldCondition()
   }
 
-  /** Documents of other indexes cannot be asked about. */
   private foreign(depth: number): Filter | null {
+    const found = this.fieldWithFilter('_foreign', depth)
+    if (found === null) return null
+    if (!this.features.foreignKeys) this.lacks('using `_foreign`', 'foreign keys', found.at)
+    return { kind: 'foreign', ...found }
+  }
+
+  private element(depth: number): Filter | null {
+    const found = this.fieldWithFilter('_element', depth)
+    if (found === null) return null
+    const misplaced = notAboutElements(found.item)
+    if (misplaced !== null)
+      throw new FilterError('`_element` takes conditions on fields alone, not this one', misplaced)
+    return { kind: 'element', ...found }
+  }
+
+  /** `name(field, filter)`; null if something else comes next. */
+  private fieldWithFilter(name: string, depth: number): { field: string; item: Filter; at: Span } | null {
     const start = this.token
-    if (!this.isWord('_foreign') || this.tokens[this.at + 1]?.text !== '(') return null
+    if (!this.isWord(name) || this.tokens[this.at + 1]?.text !== '(') return null
     this.at += 2
-    this.operand('a field name')
+    const field = this.operand('a field name')
     this.need(',')
-    const filter = this.alternatives(depth + PARENTHESES_COST)
+    const item = this.alternatives(depth + PARENTHESES_COST)
     this.need(')')
-    const at = this.span(start, this.tokens[this.at - 1])
-    if (this.features.foreignKeys) this.lacking ??= new FilterError('`_foreign` is not supported', at)
-    else this.lacks('using `_foreign`', 'foreign keys', at)
-    return filter
+    return { field, item, at: this.span(start, this.tokens[this.at - 1]) }
   }
 
   private fieldCondition(): Filter {
@@ -373,6 +387,22 @@ class ExpressionParser {
     if (Math.abs(lat) > 90) throw this.error(`the latitude ${lat} is not between -90 and 90`, start)
     if (Math.abs(lng) > 180) throw this.error(`the longitude ${lng} is not between -180 and 180`, start)
     return [lat, lng]
+  }
+}
+
+/** Where a filter first asks about more than fields of an element; null if it does not. */
+function notAboutElements(filter: Filter): Span | null {
+  switch (filter.kind) {
+    case 'condition':
+    case 'element':
+      return null
+    case 'not':
+      return notAboutElements(filter.item)
+    case 'and':
+    case 'or':
+      return filter.items.map(notAboutElements).find((at) => at !== null) ?? null
+    default:
+      return filter.at
   }
 }
 

@@ -37,6 +37,10 @@ export type Filter =
       readonly which: VectorKind
       readonly at: Span
     }
+  /** Documents whose values of `field` are ids of documents of another index that `item` selects. */
+  | { readonly kind: 'foreign'; readonly field: string; readonly item: Filter; readonly at: Span }
+  /** Documents with one object at `field` for which all of `item` holds. */
+  | { readonly kind: 'element'; readonly field: string; readonly item: Filter; readonly at: Span }
 
 export type LatLng = readonly [lat: number, lng: number]
 

@@ -13,6 +13,7 @@ import type { Column } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
 import { TermDictionary } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
+import { type JsonObject, parseJson } from '../store/json.js'
 import type { VectorSet, VectorState } from '../vector/index.js'
 
 /** A stored document: its id as text and its JSON as bytes. */
@@ -87,22 +88,31 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
   }
 }
 
-/** The part of an index that filters read. */
+/** The part of an index that filters read; its documents may be the elements of a field of other documents. */
 export interface FilterView {
+  /** Path of that field, empty for documents themselves; fields are named by whole paths. */
+  readonly root: string
   readonly settings: IndexSettings
   readonly alive: DocSet
   readonly columns: ColumnIndex
   /** What is known of the documents' vectors under one embedder. */
   vectorStates(embedder: string): Iterable<readonly [docid: number, state: VectorState]>
+  document(docid: number): JsonObject
 }
 
 /** A whole index as filters read it. */
-export const viewOf = ({ settings, alive, columns, vectors }: IndexData): FilterView => ({
+export const viewOf = ({ settings, alive, columns, vectors, documents }: IndexData): FilterView => ({
+  root: '',
   settings,
   alive,
   columns,
   vectorStates: (embedder) => vectors.get(embedder)?.states() ?? [],
+  document: (docid) => storedObject(documents[docid]!),
 })
+
+/** A stored document, parsed. */
+export const storedObject = ({ source }: StoredDocument): JsonObject =>
+  parseJson(Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString()) as JsonObject
 
 /** The number of a field, given at first sight. */
 export function fieldId(index: Pick<IndexData, 'fieldIds' | 'fieldPaths'>, path: string): number {

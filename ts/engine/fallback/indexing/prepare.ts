@@ -453,9 +453,11 @@ async function draftView(staged: StagedBatch, index: IndexData, pacer: Pacer): P
     if (pacer.due()) await pacer.pause()
   }
   return {
+    root: '',
     settings: staged.settings,
     alive: DocSet.of(bound, docids),
     columns: rebuiltColumns(rows, bound),
     vectorStates: (embedder) => staged.vectors.states(embedder, docids),
+    document: (docid) => parsed(staged.document(docid)!),
   }
 }

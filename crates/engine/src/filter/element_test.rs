@@ -1,0 +1,215 @@
+//! Here is an element: does it pass a filter, by what it holds itself?
+//!
+//! A value counts as it does in columns: arrays by each of their elements, strings by their compared form.
+
+use std::ops::Bound;
+
+use filter_grammar::{Filter, Operator, Reference, Spanned, Text};
+use serde_json::{Map, Value};
+
+use crate::analysis::normalize_facet;
+use crate::facets::{compared_form, finite};
+use crate::fields::is_same_or_below;
+
+/// A filter on elements with its operands in the form in which they are compared.
+pub(super) enum ElementTest {
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Not(Box<Self>),
+    /// Passed by nothing.
+    Nothing,
+    /// One object at a path below the element passes.
+    Element(String, Box<Self>),
+    /// The value at a path below the element is like this.
+    Field(String, Question),
+}
+
+/// What is asked about a value.
+pub(super) enum Question {
+    Exists,
+    Null,
+    Empty,
+    OneOf { forms: Vec<String>, numbers: Vec<f64> },
+    Between { forms: (Bound<String>, Bound<String>), numbers: Option<(Bound<f64>, Bound<f64>)> },
+    Contains(String),
+    StartsWith(String),
+}
+
+/// What lies at a path: a value behind a key, or a scalar in it, maybe in arrays.
+enum Found<'v> {
+    Keyed(&'v Value),
+    Scalar(&'v Value),
+}
+
+impl ElementTest {
+    /// `path`: that of the elements. `knows`: whether any document has a value at a path; without any, nothing passes a
+    /// condition on it.
+    pub fn new(filter: &Filter, path: &str, knows: &impl Fn(&str) -> bool) -> Self {
+        let each = |parts: &[Filter]| parts.iter().map(|part| Self::new(part, path, knows)).collect();
+        match filter {
+            Filter::All(parts) => Self::All(each(parts)),
+            Filter::Any(parts) => Self::Any(each(parts)),
+            Filter::Not(part) => Self::Not(Box::new(Self::new(part, path, knows))),
+            Filter::Condition { field, .. } if !knows(&format!("{path}.{}", field.value)) => Self::Nothing,
+            Filter::Condition { field, operator } => Self::condition(field.value.clone(), operator),
+            Filter::Element(Spanned { value: Reference { field, filter }, .. }) => {
+                let inner = Self::new(filter, &format!("{path}.{}", field.value), knows);
+                Self::Element(field.value.clone(), Box::new(inner))
+            }
+            // The grammar has none of these inside elements.
+            Filter::GeoRadius(_)
+            | Filter::GeoBoundingBox(_)
+            | Filter::GeoPolygon(_)
+            | Filter::Vectors(_)
+            | Filter::Foreign(_) => Self::Nothing,
+        }
+    }
+
+    fn condition(field: String, operator: &Operator) -> Self {
+        let form = |text: &Text| normalize_facet(&text.value);
+        let one_of = |texts: &[Text]| Question::OneOf {
+            forms: texts.iter().map(form).collect(),
+            numbers: texts.iter().filter_map(|text| finite(&text.value)).collect(),
+        };
+        let between = |from: Bound<&Text>, to: Bound<&Text>| {
+            let number = |bound: Bound<&Text>| {
+                let number = bound.map(|text| finite(&text.value));
+                Some(match number {
+                    Bound::Included(number) => Bound::Included(number?),
+                    Bound::Excluded(number) => Bound::Excluded(number?),
+                    Bound::Unbounded => Bound::Unbounded,
+                })
+            };
+            Question::Between { forms: (from.map(form), to.map(form)), numbers: number(from).zip(number(to)) }
+        };
+        let question = match operator {
+            Operator::Equal(text) => one_of(std::slice::from_ref(text)),
+            Operator::NotEqual(text) => {
+                let equal = Self::Field(field, one_of(std::slice::from_ref(text)));
+                return Self::Not(Box::new(equal));
+            }
+            Operator::Greater(text) => between(Bound::Excluded(text), Bound::Unbounded),
+            Operator::GreaterOrEqual(text) => between(Bound::Included(text), Bound::Unbounded),
+            Operator::Lower(text) => between(Bound::Unbounded, Bound::Excluded(text)),
+            Operator::LowerOrEqual(text) => between(Bound::Unbounded, Bound::Included(text)),
+            Operator::Between { from, to } => between(Bound::Included(from), Bound::Included(to)),
+            Operator::In(texts) => one_of(texts),
+            Operator::Exists => Question::Exists,
+            Operator::Null => Question::Null,
+            Operator::Empty => Question::Empty,
+            Operator::Contains(text) => Question::Contains(form(text)),
+            Operator::StartsWith(text) if form(text).is_empty() => Question::Exists,
+            Operator::StartsWith(text) => Question::StartsWith(form(text)),
+        };
+        Self::Field(field, question)
+    }
+
+    /// Whether an element passes.
+    pub fn passes(&self, element: &Map<String, Value>) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().all(|part| part.passes(element)),
+            Self::Any(parts) => parts.iter().any(|part| part.passes(element)),
+            Self::Not(part) => !part.passes(element),
+            Self::Nothing => false,
+            Self::Element(path, inner) => any_object(element, path, &mut |object| inner.passes(object)),
+            Self::Field(path, question) => any_at(element, path, &mut |found| question.holds(&found)),
+        }
+    }
+}
+
+impl Question {
+    fn holds(&self, found: &Found<'_>) -> bool {
+        match (self, found) {
+            (Self::Exists, Found::Keyed(_)) | (Self::Null, Found::Keyed(Value::Null)) => true,
+            (Self::Empty, Found::Keyed(value)) => match value {
+                Value::String(text) => text.is_empty(),
+                Value::Array(values) => values.is_empty(),
+                Value::Object(object) => object.is_empty(),
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            },
+            (Self::Exists | Self::Null | Self::Empty, _) | (_, Found::Keyed(_)) => false,
+            (_, Found::Scalar(Value::Number(number))) => {
+                number.as_f64().is_some_and(|number| self.takes_number(number))
+            }
+            (_, Found::Scalar(Value::Bool(truth))) => self.takes_text(if *truth { "true" } else { "false" }),
+            (_, Found::Scalar(Value::String(text))) => {
+                compared_form(text).is_some_and(|form| self.takes_text(&form))
+            }
+            (_, Found::Scalar(_)) => false,
+        }
+    }
+
+    fn takes_number(&self, number: f64) -> bool {
+        match self {
+            Self::OneOf { numbers, .. } => numbers.contains(&number),
+            Self::Between { numbers: Some(range), .. } => std::ops::RangeBounds::contains(range, &number),
+            _ => false,
+        }
+    }
+
+    fn takes_text(&self, form: &str) -> bool {
+        match self {
+            Self::OneOf { forms, .. } => forms.iter().any(|wanted| wanted == form),
+            Self::Between { forms: (from, to), .. } => {
+                let after = match from {
+                    Bound::Included(from) => form >= from.as_str(),
+                    Bound::Excluded(from) => form > from.as_str(),
+                    Bound::Unbounded => true,
+                };
+                after
+                    && match to {
+                        Bound::Included(to) => form <= to.as_str(),
+                        Bound::Excluded(to) => form < to.as_str(),
+                        Bound::Unbounded => true,
+                    }
+            }
+            Self::Contains(part) => form.contains(part),
+            Self::StartsWith(prefix) => form.starts_with(prefix),
+            Self::Exists | Self::Null | Self::Empty => false,
+        }
+    }
+}
+
+/// The rest of a path below a key that leads towards it.
+fn rest<'p>(key: &str, path: &'p str) -> Option<&'p str> {
+    is_same_or_below(key, path).then(|| path[key.len()..].strip_prefix('.').unwrap_or(""))
+}
+
+/// Whether some object at a dotted path passes. Paths lead through arrays, and keys may have dots in them.
+pub(super) fn any_object(
+    object: &Map<String, Value>,
+    path: &str,
+    passes: &mut dyn FnMut(&Map<String, Value>) -> bool,
+) -> bool {
+    object.iter().any(|(key, value)| {
+        rest(key, path).is_some_and(|rest| {
+            objects(value, &mut |inner| {
+                if rest.is_empty() { passes(inner) } else { any_object(inner, rest, passes) }
+            })
+        })
+    })
+}
+
+fn objects(value: &Value, passes: &mut dyn FnMut(&Map<String, Value>) -> bool) -> bool {
+    match value {
+        Value::Object(object) => passes(object),
+        Value::Array(values) => values.iter().any(|value| objects(value, passes)),
+        _ => false,
+    }
+}
+
+fn any_at(object: &Map<String, Value>, path: &str, holds: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    object.iter().any(|(key, value)| match rest(key, path) {
+        None => false,
+        Some("") => holds(Found::Keyed(value)) || scalars(value, holds),
+        Some(rest) => objects(value, &mut |inner| any_at(inner, rest, holds)),
+    })
+}
+
+fn scalars(value: &Value, holds: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(|value| scalars(value, holds)),
+        Value::Object(_) => false,
+        scalar => holds(Found::Scalar(scalar)),
+    }
+}

@@ -1,0 +1,199 @@
+/**
+ * Here is a filter on the elements of a field: in which documents does one element pass all of it?
+ *
+ * Source: search §12.5.
+ *  1. The elements of a field are the objects at its path, whether in arrays, in arrays of arrays or alone.
+ *  2. The filter selects elements as it would select documents that hold one element each.
+ *  3. A document is read only if its elements together have the values that the filter asks for.
+ */
+import { Column } from '../facets/columns.js'
+import { facetLeaves } from '../fields/flatten.js'
+import { covers } from '../fields/patterns.js'
+import { needsColumn } from '../fields/rules.js'
+import type { FilterView } from '../index-data/index-data.js'
+import { ELEMENT_DOCUMENTS_MAX } from '../limits.js'
+import { DocSet } from '../store/docid-set.js'
+import type { Json, JsonObject } from '../store/json.js'
+import { FilterError } from './error.js'
+import type { Filter } from './tree.js'
+
+type ElementFilter = Filter & { readonly kind: 'element' }
+
+/** Documents that a filter without elements selects. */
+type Evaluate = (index: FilterView, filter: Filter) => DocSet
+
+/** Documents whose elements are evaluated together. */
+const CHUNK_DOCUMENTS = 500
+
+/**
+ * Documents of which one element passes.
+ * @param within documents that the rest of the filter lets through; others need not be read
+ * @throws FilterError also if too many documents would have to be read
+ */
+export function documentsByElement(
+  index: FilterView,
+  { field, item, at }: ElementFilter,
+  { evaluate, within }: { readonly evaluate: Evaluate; readonly within: DocSet },
+): DocSet {
+  const isOfDocuments = index.root === ''
+  const inner = below(field, isOfDocuments ? withoutInequalities(index, item, field) : item)
+  const candidates = possible(index, inner, evaluate).intersect(within)
+  if (needsColumn(index.settings, field))
+    candidates.intersect(index.columns.byPath.get(field)?.exists ?? new DocSet(0))
+  const count = candidates.count()
+  if (isOfDocuments && count > ELEMENT_DOCUMENTS_MAX)
+    throw new FilterError(
+      `the elements of \`${field}\` in ${count} documents would have to be read, the most are ` +
+        `${ELEMENT_DOCUMENTS_MAX}; join further conditions by \`AND\``,
+      at,
+    )
+  const found = new DocSet(index.alive.words.length * 32)
+  const docids = candidates.toArray()
+  for (let start = 0; start < docids.length; start += CHUNK_DOCUMENTS) {
+    const { view, owners } = elementsOf(index, docids.subarray(start, start + CHUNK_DOCUMENTS), field, inner)
+    for (const element of evaluate(view, inner).toArray()) found.add(owners[element]!)
+  }
+  return found
+}
+
+/** The filter with paths from where the elements of `field` lie; filters on elements stay relative to those. */
+function below(field: string, filter: Filter): Filter {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return { ...filter, items: filter.items.map((item) => below(field, item)) }
+    case 'not':
+      return { ...filter, item: below(field, filter.item) }
+    case 'condition':
+    case 'element':
+      return { ...filter, field: `${field}.${filter.field}` }
+    default:
+      return filter
+  }
+}
+
+/**
+ * The filter with `NOT` in place of each `!=`. A field that no document has fails `!=`, and whether any has it is known
+ * of the whole index alone, not of the elements that are evaluated together.
+ */
+function withoutInequalities(index: FilterView, filter: Filter, field: string): Filter {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return { ...filter, items: filter.items.map((item) => withoutInequalities(index, item, field)) }
+    case 'not':
+      return { ...filter, item: withoutInequalities(index, filter.item, field) }
+    case 'element':
+      return { ...filter, item: withoutInequalities(index, filter.item, `${field}.${filter.field}`) }
+    case 'condition': {
+      const { condition } = filter
+      if (condition.kind !== 'compare' || condition.op !== '!=') return filter
+      const equality: Filter = { ...filter, condition: { ...condition, op: '=' } }
+      const unequal: Filter = { kind: 'not', item: equality }
+      const column = index.columns.byPath.get(`${field}.${filter.field}`)
+      const isKnown = column !== undefined && !column.exists.isEmpty()
+      return isKnown ? unequal : { kind: 'and', items: [equality, unequal] }
+    }
+    default:
+      return filter
+  }
+}
+
+/** A superset of the documents that pass, by the values that all their elements have together. */
+function possible(index: FilterView, filter: Filter, evaluate: Evaluate): DocSet {
+  switch (filter.kind) {
+    case 'and': {
+      const found = index.alive.clone()
+      for (const item of filter.items) found.intersect(possible(index, item, evaluate))
+      return found
+    }
+    case 'or': {
+      const found = new DocSet(index.alive.words.length * 32)
+      for (const item of filter.items) found.union(possible(index, item, evaluate))
+      return found
+    }
+    case 'not':
+      // Evaluated for its mistakes alone: one element with a value says nothing about the others.
+      possible(index, filter.item, evaluate)
+      return index.alive.clone()
+    case 'element':
+      return possible(index, below(filter.field, filter.item), evaluate)
+    default:
+      return evaluate(index, filter).clone()
+  }
+}
+
+/** The elements of some documents, as documents of an index of their own. `owners`: the document of each. */
+function elementsOf(
+  index: FilterView,
+  docids: Uint32Array,
+  field: string,
+  filter: Filter,
+): { readonly view: FilterView; readonly owners: readonly number[] } {
+  const path = index.root === '' ? field : field.slice(index.root.length + 1)
+  const elements: JsonObject[] = []
+  const owners: number[] = []
+  for (const docid of docids)
+    for (const element of objectsAt(index.document(docid), path)) {
+      elements.push(element)
+      owners.push(docid)
+    }
+  const leaves = elements.map(facetLeaves)
+  const byPath = new Map<string, Column>()
+  for (const wanted of fieldsOf(filter)) {
+    const column = new Column()
+    const inElement = wanted.slice(field.length + 1)
+    column.apply(
+      leaves.map((ofElement, docid) => ({ docid, leaf: ofElement.get(inElement) })),
+      elements.length,
+    )
+    byPath.set(wanted, column)
+  }
+  const alive = new DocSet(elements.length)
+  for (let element = 0; element < elements.length; element++) alive.add(element)
+  const view: FilterView = {
+    root: field,
+    settings: index.settings,
+    alive,
+    columns: { byPath, points: [], shapes: [] },
+    vectorStates: () => [],
+    document: (element) => elements[element]!,
+  }
+  return { view, owners }
+}
+
+/** Paths that a filter reads, those of elements with the elements' own. */
+function fieldsOf(filter: Filter): ReadonlySet<string> {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return new Set(filter.items.flatMap((item) => [...fieldsOf(item)]))
+    case 'not':
+      return fieldsOf(filter.item)
+    case 'condition':
+      return new Set([filter.field])
+    case 'element':
+      return new Set([filter.field, ...fieldsOf(below(filter.field, filter.item))])
+    default:
+      return new Set()
+  }
+}
+
+/** The objects at a dotted path, through arrays; names may have dots in them. */
+function objectsAt(object: JsonObject, path: string): readonly JsonObject[] {
+  const found: JsonObject[] = []
+  for (const [name, value] of object) {
+    if (!covers(name, path)) continue
+    const rest = path.slice(name.length + 1)
+    for (const one of objectsIn(value)) {
+      if (rest === '') found.push(one)
+      else found.push(...objectsAt(one, rest))
+    }
+  }
+  return found
+}
+
+function objectsIn(value: Json): readonly JsonObject[] {
+  if (value instanceof Map) return [value]
+  return Array.isArray(value) ? value.flatMap(objectsIn) : []
+}
