@@ -16,7 +16,7 @@ import {
   userDirectory,
 } from './instance/index.js'
 import { defaultJsonLimits, JsonText } from './parse/index.js'
-import { isIndexUid, readSearch } from './requests/index.js'
+import { followedKeys, isIndexUid, readSearch, type SearchRights } from './requests/index.js'
 import { parsedSettings, parseLaunchOptions, renderSettings } from './settings/index.js'
 import type { IndexEntry, Task, TaskContent, TaskSummary, TaskType } from './tasks/index.js'
 import { openLog } from './telemetry/index.js'
@@ -214,7 +214,16 @@ function index(instance: Instance, features: Features, uid: string): Index {
     },
     async search(q, parameters = {}) {
       const rules = tasks.rules()
-      const context = { entry: entry(), features, forcedFilter: null, includeMetadata: false, rules }
+      const found = entry()
+      const { foreignKeys } = await followedKeys({ engine, tasks, features }, found, everyRight)
+      const context = {
+        entry: found,
+        features,
+        forcedFilter: null,
+        includeMetadata: false,
+        rules,
+        ...(foreignKeys && { foreignKeys }),
+      }
       const request = readSearch(bytes({ ...parameters, q }), context)
       const { body } = await answers.search(context.entry.id, request)
       return parsed(body) as SearchAnswer
@@ -227,6 +236,13 @@ function index(instance: Instance, features: Features, uid: string): Index {
     settings: async () => renderSettings(parsedSettings(await engine.settings(entry().id)), features.flags),
     delete: () => enqueue('indexDeletion', { kind: 'indexDeletion' }),
   }
+}
+
+/** The process may read all of its indexes. */
+const everyRight: SearchRights = {
+  maySearch: () => true,
+  refusal: (uid) => new ApiError('invalid_api_key', `the index \`${uid}\` is not allowed`),
+  forcedFilter: () => null,
 }
 
 /** Details as an object, however long they are. */

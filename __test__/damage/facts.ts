@@ -25,6 +25,8 @@ const volatile = new Set([
   'databaseSize',
   'usedDatabaseSize',
   'rawDocumentDbSize',
+  'indexSize',
+  'usedIndexSize',
   'avgDocumentSize',
 ])
 /** Members of a task, beside dates, that depend on the run in which it ended. */

@@ -1,5 +1,6 @@
 import test from 'ava'
 import type { BareEngine, Damage } from '../../ts/engine/engine.js'
+import { EngineError } from '../../ts/engine/engine-error.js'
 import { guarding } from '../../ts/engine/guarded.js'
 
 const silent = { error: () => undefined }
@@ -57,4 +58,37 @@ test('an index found damaged is refused without asking the engine, other indexes
     message: /newest commit is gone/,
   })
   await t.throwsAsync(guarded.search('y', request), { message: 'a bug' })
+})
+
+test('a damaged index that a search reads beside its own condemns that one alone', async (t) => {
+  const engine = {
+    kind: 'fallback',
+    search: () => Promise.reject(new EngineError('index_damaged', '/data/other/segment is damaged')),
+    settings: (index: string) =>
+      index === 'other'
+        ? Promise.reject(new EngineError('index_damaged', '/data/other/segment is damaged'))
+        : Promise.resolve('{}'),
+  } as unknown as BareEngine
+  const guarded = guarding(engine, silent)
+  await t.throwsAsync(guarded.search('x', request, undefined, ['other']), {
+    code: 'index_damaged',
+    message: /\/data\/other/,
+  })
+  t.is(guarded.damage('x'), null)
+  t.not(guarded.damage('other'), null)
+})
+
+test('foreign keys are read once for each revision', async (t) => {
+  let reads = 0
+  const engine = {
+    kind: 'fallback',
+    settings: async () =>
+      JSON.stringify({ foreignKeys: [{ foreignIndexUid: 'a', fieldName: `f${++reads}` }] }),
+    commit: async () => ({}),
+  } as unknown as BareEngine
+  const guarded = guarding(engine, silent)
+  const names = async () => (await guarded.foreignKeys('x')).map(({ fieldName }) => fieldName)
+  t.deepEqual([await names(), await names()], [['f1'], ['f1']])
+  await guarded.commit({ index: 'x', ticket: 1, work: 0 }, [])
+  t.deepEqual(await names(), ['f2'])
 })

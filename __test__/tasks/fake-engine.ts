@@ -78,6 +78,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     condemn: () => undefined,
     expect: () => undefined,
     revision: () => 0,
+    foreignKeys: async () => [],
     cacheFigures: unsupported,
     hooks,
     commits,

@@ -17,6 +17,8 @@ export interface Access {
   refusal(indexUid: string): ApiError
   /** Whether a task of this request may create the index. */
   mayCreate(indexUid: string): boolean
+  /** Whether this request's key or token may search the index, whatever the request itself does. */
+  maySearch(indexUid: string): boolean
   /** The filter that the tenant token adds to every search of this index; null: none. */
   forcedFilter(indexUid: string): unknown
 }
@@ -46,6 +48,7 @@ const everything: Omit<Access, 'holder'> = {
   allows: () => true,
   refusal: (indexUid) => new ApiError('invalid_api_key', `the index \`${indexUid}\` is not allowed`),
   mayCreate: () => true,
+  maySearch: () => true,
   forcedFilter: () => null,
 }
 const openAccess: Access = { ...everything, holder: 'anyone' }
@@ -122,6 +125,7 @@ function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
     allows,
     refusal,
     mayCreate: (uid) => allows(uid) && grants(key.actions, 'indexes.create'),
+    maySearch: (uid) => allows(uid) && grants(key.actions, 'search'),
     forcedFilter: () => null,
   }
 }
@@ -138,6 +142,7 @@ function tokenAccess(parent: KeyRecord, rules: SearchRules, indexUid: string | u
     allows,
     refusal,
     mayCreate: () => false,
+    maySearch: (uid) => allows(uid) && grants(parent.actions, 'search'),
     forcedFilter: (uid) => rules.rule(uid)?.filter ?? null,
   }
 }

@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { encodeRequest } from './encoding.js'
 import type { Answer, CachedKind, Engine, IndexId, StopSignal } from './engine.js'
+import { foreignIndexes } from './foreign-indexes.js'
 import type { SearchRequest } from './requests.js'
 
 /** What an entry takes beside its key and its body. */
@@ -19,6 +20,8 @@ export interface Answers {
 interface AnswerKey {
   readonly index: IndexId
   readonly revision: number
+  /** Of the indexes that foreign keys lead to; absent without any. */
+  readonly foreign?: readonly number[]
   readonly request: Omit<
     SearchRequest,
     'requestUid' | 'hybrid' | 'vector' | 'metadata' | 'showPerformanceDetails'
@@ -55,15 +58,18 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
   let misses = 0
   return {
     async search(index, request, stop) {
-      if (cached === null || !isCacheable(request)) return engine.search(index, encodeRequest(request), stop)
-      const key = textOf(keyOf(index, engine.revision(index), request))
+      const foreign = foreignIndexes(request)
+      const search = () => engine.search(index, encodeRequest(request), stop, foreign)
+      if (cached === null || !isCacheable(request)) return search()
+      const revisions = foreign.map((one) => engine.revision(one))
+      const key = textOf(keyOf(index, engine.revision(index), revisions, request))
       const entry = cached.get(key)
       if (entry !== undefined) {
         hits += 1
         return again(entry, request.requestUid)
       }
       misses += 1
-      const answer = await engine.search(index, encodeRequest(request), stop)
+      const answer = await search()
       const made = cachedAnswer(answer, request.requestUid)
       if (made !== null) cached.set(key, made)
       return answer
@@ -84,6 +90,7 @@ const isCacheable = ({ hybrid, vector, metadata, showPerformanceDetails }: Searc
 function keyOf(
   index: IndexId,
   revision: number,
+  foreign: readonly number[],
   {
     requestUid: _,
     hybrid: _h,
@@ -93,7 +100,7 @@ function keyOf(
     ...request
   }: SearchRequest,
 ): AnswerKey {
-  return { index, revision, request }
+  return { index, revision, ...(foreign.length > 0 && { foreign }), request }
 }
 
 /** Different keys have different texts: requests are made in one place, so that their fields come in one order. */

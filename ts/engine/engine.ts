@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/index.js'
-import type { Remakes } from '../settings/index.js'
+import type { IndexSettings, Remakes } from '../settings/index.js'
 
 /** Names an index on disk: the uuid of its directory. Uids live in the catalogue alone and may move. */
 export type IndexId = string
@@ -200,6 +200,8 @@ export interface Answer {
 export interface IndexedRequest {
   readonly index: IndexId
   readonly request: Uint8Array
+  /** Indexes that its foreign keys lead to; absent: none. */
+  readonly foreign?: readonly IndexId[]
 }
 
 /** What an index takes on disk, in bytes. */
@@ -383,6 +385,41 @@ export interface Engine extends BareEngine {
    * What was found under one number holds as long as the index has that number.
    */
   revision(index: IndexId): number
+
+  /** The setting `foreignKeys` of the newest commit; read once for each revision. */
+  foreignKeys(index: IndexId): Promise<IndexSettings['foreignKeys']>
+
+  /** @param foreign indexes that the request's foreign keys lead to: they are not used either if they are damaged */
+  search(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
+
+  /** @param foreign as of `search` */
+  facetSearch(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
+
+  /** @param foreign as of `search` */
+  similar(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
+
+  /** @param foreign as of `search` */
+  documents(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Uint8Array>
 
   /**
    * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit.

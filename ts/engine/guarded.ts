@@ -1,4 +1,5 @@
 /** Here is an index: can what it answers be trusted? Damaged ones are remembered, and refused until they are dropped. */
+import { type IndexSettings, parsedSettings } from '../settings/index.js'
 import type { BareEngine, Damage, Engine, IndexId, Prepared, StopSignal } from './engine.js'
 import { EngineError } from './engine-error.js'
 
@@ -29,9 +30,16 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   let commits = 0
   /** The newest of those commits, for indexes that had any. */
   const revisions = new Map<IndexId, number>()
+  /** The setting of that name, with the revision that it was read at. */
+  const foreignKeys = new Map<
+    IndexId,
+    { readonly revision: number; readonly keys: IndexSettings['foreignKeys'] }
+  >()
   /** Comparisons under way. */
   const comparing = new Map<IndexId, Promise<void>>()
   let isClosed = false
+
+  const revision = (index: IndexId): number => revisions.get(index) ?? 0
 
   function condemn(index: IndexId, damage: string): void {
     if (damaged.has(index)) return
@@ -114,7 +122,15 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     damage: (index) => damaged.get(index) ?? null,
     condemn,
     expect: (index, lacks) => void expected.set(index, lacks),
-    revision: (index) => revisions.get(index) ?? 0,
+    revision,
+    async foreignKeys(index) {
+      const current = revision(index)
+      const known = foreignKeys.get(index)
+      if (known?.revision === current) return known.keys
+      const { foreignKeys: keys } = parsedSettings(await guarded([index], () => engine.settings(index)))
+      foreignKeys.set(index, { revision: current, keys })
+      return keys
+    },
     inspect: (payload) => engine.inspect(payload),
     checkFilter: (request) => engine.checkFilter(request),
     prepare(index, batch, stop) {
@@ -141,20 +157,26 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       abandoned.add(prepared.index)
       return engine.abandon(prepared)
     },
-    undo: (index, batchUids) => guarded([index], () => engine.undo(index, batchUids)),
+    undo(index, batchUids) {
+      foreignKeys.delete(index)
+      return guarded([index], () => engine.undo(index, batchUids))
+    },
     lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
     settings: (index) => guarded([index], () => engine.settings(index)),
-    search: (index, request, stop) => guarded([index], () => engine.search(index, request, stop), stop),
+    search: (index, request, stop, foreign = []) =>
+      guarded([index, ...foreign], () => engine.search(index, request, stop), stop),
     multiSearch: (requests, federation, stop) =>
       guarded(
-        requests.map(({ index }) => index),
+        requests.flatMap(({ index, foreign = [] }) => [index, ...foreign]),
         () => engine.multiSearch(requests, federation, stop),
         stop,
       ),
-    facetSearch: (index, request, stop) =>
-      guarded([index], () => engine.facetSearch(index, request, stop), stop),
-    similar: (index, request, stop) => guarded([index], () => engine.similar(index, request, stop), stop),
-    documents: (index, request, stop) => guarded([index], () => engine.documents(index, request, stop), stop),
+    facetSearch: (index, request, stop, foreign = []) =>
+      guarded([index, ...foreign], () => engine.facetSearch(index, request, stop), stop),
+    similar: (index, request, stop, foreign = []) =>
+      guarded([index, ...foreign], () => engine.similar(index, request, stop), stop),
+    documents: (index, request, stop, foreign = []) =>
+      guarded([index, ...foreign], () => engine.documents(index, request, stop), stop),
     document: (index, request) => guarded([index], () => engine.document(index, request)),
     stats: (index) => guarded([index], () => engine.stats(index)),
     sizes: (index) => guarded([index], () => engine.sizes(index)),
@@ -168,6 +190,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       examined.delete(index)
       abandoned.delete(index)
       revisions.delete(index)
+      foreignKeys.delete(index)
     },
     list: () => engine.list(),
     cacheFigures: () => engine.cacheFigures(),

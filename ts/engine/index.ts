@@ -19,6 +19,7 @@ export {
   type Value as ScoreValue,
 } from './fallback/search/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
+export { foreignIndexes } from './foreign-indexes.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'

@@ -21,8 +21,23 @@ export interface RequestFeatures {
   readonly legacySearch: boolean
   /** Filters may ask for `_vectors`. */
   readonly multimodal: boolean
-  /** Filters may say `_foreign`. It is refused either way, as switched off or as not supported. */
+  /** Filters may say `_foreign`, where a request has foreign keys. */
   readonly foreignKeys: boolean
+}
+
+/**
+ * A field whose values are ids of documents of another index, and what the request may do with that index. The server
+ * finds the index by its uid and knows the rights of the request; the engine knows neither.
+ */
+export interface ForeignKey {
+  readonly fieldName: string
+  readonly foreignIndexUid: string
+  readonly access: /** `filter`: documents that do not pass it are as if they did not exist; null: all may be read. */
+    | { readonly kind: 'granted'; readonly index: string; readonly filter: FilterValue | null }
+    /** There is no such index: following the key is `index_not_found`. */
+    | { readonly kind: 'missing' }
+    /** Ids stay as they are, and a filter that follows the key is `invalid_api_key`. */
+    | { readonly kind: 'refused'; readonly message: string }
 }
 
 /** A filter to be checked without an index. */
@@ -60,6 +75,8 @@ export interface SearchRequest {
   readonly showRankingScoreDetails: boolean
   readonly showPerformanceDetails: boolean
   readonly features: RequestFeatures
+  /** Followed by hits and by `_foreign` in filters; absent: none is, and `_foreign` is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
   /** UUID v7, echoed at its place in the answer. */
   readonly requestUid: string
   /** Raw `metadata` object, echoed at its place in the answer; null when the header was not sent. */
@@ -104,6 +121,8 @@ export interface FacetSearchRequest {
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
   readonly features: RequestFeatures
+  /** Followed by `_foreign` in filters; absent: it is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
   /** As of a search: they are counted too. */
   readonly pins: SearchRequest['pins']
   /** Bytes of the answer; absent: no limit. */
@@ -126,6 +145,8 @@ export interface SimilarRequest {
   readonly showPerformanceDetails: boolean
   readonly rankingScoreThreshold: number | null
   readonly features: RequestFeatures
+  /** Followed by `_foreign` in filters; absent: it is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
   /** Bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
@@ -142,6 +163,8 @@ export interface DocumentsRequest {
   readonly filter: FilterValue | null
   readonly sort: readonly string[] | null
   readonly features: RequestFeatures
+  /** Followed by `_foreign` in filters; absent: it is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
   /** Bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }

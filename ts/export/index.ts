@@ -71,7 +71,7 @@ async function* documentLines(engine: Engine, { index, filter }: IndexExport): A
       ids: null,
       filter,
       sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
+      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
     }
     const page = readJson(await engine.documents(index.id, encodeRequest(request)))
     const results = itemsOf(page)

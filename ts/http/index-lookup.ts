@@ -22,22 +22,27 @@ export function requireIndex(tasks: Tasks, uid: string): IndexEntry {
   return entry
 }
 
+/** Names further indexes that are read. */
+export type AlsoRead = (entries: readonly IndexEntry[]) => void
+
 /**
- * Calls `read` on the index with the uid. If the index was deleted or swapped meanwhile, the result or error is dropped
- * and `read` is called again on the index that has the uid now.
+ * Calls `read` on the index with the uid. If one of the indexes it reads was deleted or swapped meanwhile, the result or
+ * error is dropped and `read` is called again on the index that has the uid now.
  * @throws ApiError `index_not_found`
  */
 export async function readIndex<T>(
   tasks: Tasks,
   uid: string,
-  read: (entry: IndexEntry) => Promise<T>,
+  read: (entry: IndexEntry, alsoRead: AlsoRead) => Promise<T>,
 ): Promise<T> {
   const entry = requireIndex(tasks, uid)
+  const entries = [entry]
+  const isStale = (): boolean => entries.some((one) => hasMoved(tasks, one))
   try {
-    const result = await read(entry)
-    if (!hasMoved(tasks, entry)) return result
+    const result = await read(entry, (more) => entries.push(...more))
+    if (!isStale()) return result
   } catch (error) {
-    if (!hasMoved(tasks, entry)) throw error
+    if (!isStale()) throw error
   }
   return readIndex(tasks, uid, read)
 }

@@ -1,4 +1,5 @@
 /** Here is a request of a user, over HTTP or in process: what does it ask for, or what is its first mistake? */
+export * from './foreign-keys.js'
 export * from './limits.js'
 export * from './locales.js'
 export * from './parse/index.js'

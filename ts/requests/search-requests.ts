@@ -1,4 +1,4 @@
-import type { FilterValue, Paging, SearchRequest } from '../engine/index.js'
+import type { FilterValue, ForeignKey, Paging, SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { type Features, requestFeatures } from '../instance/index.js'
 import { pinsFor, type Rule, type RuledSearch } from '../rules/index.js'
@@ -21,6 +21,8 @@ export interface SearchContext {
   readonly includeMetadata: boolean
   /** All dynamic search rules. They apply only while their feature is on. */
   readonly rules: readonly Rule[]
+  /** Absent: `_foreign` is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
 }
 
 /**
@@ -58,6 +60,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     showRankingScoreDetails: search.showRankingScoreDetails,
     showPerformanceDetails: search.showPerformanceDetails,
     features: requestFeatures(features),
+    ...(context.foreignKeys && { foreignKeys: context.foreignKeys }),
     requestUid: uuidV7(),
     metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
     pins: pinsOf({ indexUid: entry.uid, q: search.q, filter }, context),

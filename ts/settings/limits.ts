@@ -4,6 +4,9 @@ export const EMBEDDERS_MAX = 255
 /** Fragments of one embedder for documents, and for searches. Their numbers are one byte in both engines. */
 export const FRAGMENTS_MAX = 255
 
+/** Foreign keys of one index. Hits are gone through once for each. */
+export const FOREIGN_KEYS_MAX = 100
+
 /** Headers of the requests of one embedder, as many as a webhook can have. Each is searched for in error messages. */
 export const HEADERS_MAX = 200
 

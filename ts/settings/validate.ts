@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors/index.js'
+import { ApiError, type ErrorCode } from '../errors/index.js'
 import {
   boolean,
   coded,
@@ -16,6 +16,7 @@ import { asSet, stringSet, strings } from './common-types.js'
 import type { EmbedderFields } from './embedder-rules.js'
 import { maskEmbedder, notEnabled, requireEmbedderFeatures, type SettingsFeatures } from './embedders.js'
 import type { IndexSettings } from './index-settings.js'
+import { FOREIGN_KEYS_MAX } from './limits.js'
 import { threeLetterLocale } from './locales.js'
 import {
   chat,
@@ -179,11 +180,20 @@ function requireFeatures(name: SettingName, value: unknown, features: SettingsFe
   if (name === 'foreignKeys' && !features.foreignKeys) {
     throw notEnabled('setting `foreignKeys`', 'foreignKeys')
   }
+  if (name === 'foreignKeys') requireFewForeignKeys(value as IndexSettings['foreignKeys'])
   if (name === 'chat' && !features.chatCompletions) throw notEnabled('setting `chat`', 'chatCompletions')
   if (name !== 'embedders') return
   for (const fields of Object.values(value as Record<string, EmbedderFields | null>)) {
     if (fields !== null) requireEmbedderFeatures(fields, features)
   }
+}
+
+function requireFewForeignKeys({ length }: IndexSettings['foreignKeys']): void {
+  if (length <= FOREIGN_KEYS_MAX) return
+  throw new ApiError(
+    'invalid_settings_foreign_keys',
+    `an index has at most ${FOREIGN_KEYS_MAX} foreign keys, found ${length}`,
+  )
 }
 
 function put<T>(

@@ -176,6 +176,7 @@ export function engine(
     condemn: () => undefined,
     expect: () => undefined,
     revision: () => 0,
+    foreignKeys: async () => [],
     cacheFigures: unsupported,
     async prepare(index, batch) {
       if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use fs4::fs_std::FileExt as _;
 
@@ -12,6 +13,7 @@ use crate::analysis;
 use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
+use crate::filter::{self, Indexes};
 use crate::index::{Damage, Index, IndexServices, Limits};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
@@ -156,7 +158,7 @@ impl Engine {
     /// # Errors
     /// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
     pub fn check_filter(&self, request: &[u8]) -> Result<()> {
-        crate::filter::check(request)
+        filter::check(request)
     }
 
     /// Answers several searches (indexes, and `SearchRequest`s as JSON): each for itself, or merged as
@@ -181,9 +183,41 @@ impl Engine {
             indexed.push(IndexedSearch { index, snapshot, request });
         }
         match federation {
-            Some(federation) => search::federated_search(&indexed, federation, search_deadline),
-            None => search::multi_search(&indexed, search_deadline),
+            Some(federation) => search::federated_search(&indexed, federation, search_deadline, self),
+            None => search::multi_search(&indexed, search_deadline, self),
         }
+    }
+
+    /// Answers a `SearchRequest` given as JSON.
+    ///
+    /// # Errors
+    /// See [`search::run`].
+    pub fn search(&self, id: &str, request: &[u8], search_deadline: SearchDeadline) -> Result<Answer> {
+        search::run(&self.newest(id)?, request, search_deadline, self)
+    }
+
+    /// Answers a `FacetSearchRequest` given as JSON.
+    ///
+    /// # Errors
+    /// See [`search::facet_search`].
+    pub fn facet_search(&self, id: &str, request: &[u8], search_deadline: SearchDeadline) -> Result<Answer> {
+        search::facet_search(&self.newest(id)?, request, search_deadline, self)
+    }
+
+    /// Answers a `SimilarRequest` given as JSON that began at `started`.
+    ///
+    /// # Errors
+    /// See [`search::similar`].
+    pub fn similar(&self, id: &str, request: &[u8], started: Instant) -> Result<Answer> {
+        search::similar(&self.newest(id)?, request, started, self)
+    }
+
+    /// Lists documents: a `DocumentsRequest` given as JSON.
+    ///
+    /// # Errors
+    /// See [`search::documents`].
+    pub fn documents(&self, id: &str, request: &[u8]) -> Result<Vec<u8>> {
+        search::documents(&self.newest(id)?, request, self)
     }
 
     /// What is cached for all indexes.
@@ -242,6 +276,12 @@ impl Engine {
             index.close();
         }
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Indexes for Engine {
+    fn newest(&self, id: &str) -> Result<Snapshot> {
+        self.index(id)?.snapshot()
     }
 }
 

@@ -278,7 +278,7 @@ impl EngineHandle {
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
-            engine.index(&index)?.search(&request, waited.search_deadline()).map(answer)
+            engine.search(&index, &request, waited.search_deadline()).map(answer)
         })
     }
 
@@ -310,7 +310,7 @@ impl EngineHandle {
     ) -> napi::Result<Object<'e>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
-            engine.index(&index)?.facet_search(&request, waited.search_deadline()).map(answer)
+            engine.facet_search(&index, &request, waited.search_deadline()).map(answer)
         })
     }
 
@@ -324,7 +324,7 @@ impl EngineHandle {
     #[napi]
     pub fn similar<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
         let (request, started) = (request.to_vec(), Instant::now());
-        self.searching(env, move |engine| engine.index(&index)?.similar(&request, started).map(answer))
+        self.searching(env, move |engine| engine.similar(&index, &request, started).map(answer))
     }
 
     /// `request`: `DocumentsRequest`.
@@ -336,7 +336,7 @@ impl EngineHandle {
         request: Uint8Array,
     ) -> napi::Result<Object<'e>> {
         let request = request.to_vec();
-        self.searching(env, move |engine| engine.index(&index)?.documents(&request).map(bytes))
+        self.searching(env, move |engine| engine.documents(&index, &request).map(bytes))
     }
 
     /// `request`: `DocumentRequest`. Resolves to nothing if there is no such document.

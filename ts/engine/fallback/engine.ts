@@ -39,7 +39,7 @@ import type {
   SimilarRequest,
 } from '../requests.js'
 import { Cache } from './cache.js'
-import { FilterError, parseFilter } from './filter/index.js'
+import { FilterError, parseFilter, requireOwn } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
 import { readSnapshot } from './index-data/snapshot.js'
 import { applyPlan } from './indexing/apply.js'
@@ -49,6 +49,7 @@ import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { AnswerBytes } from './search/answer-bytes.js'
 import { checkStop, type Stop } from './search/bounds.js'
+import type { FilterContext } from './search/candidates.js'
 import { listDocuments, oneDocument } from './search/documents.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation.js'
@@ -71,6 +72,9 @@ export interface FallbackOptions {
   /** As in `EngineSetup`. */
   readonly cacheBytes?: number | undefined
 }
+
+/** A request that may follow foreign keys. */
+type Joining = Pick<SearchRequest, 'foreignKeys'>
 
 export class LocalEngine implements BareEngine {
   readonly kind = 'fallback'
@@ -147,7 +151,7 @@ export class LocalEngine implements BareEngine {
   async checkFilter(request: Uint8Array): Promise<void> {
     const { filter, features } = decodeRequest<FilterCheck>(request)
     try {
-      parseFilter(filter, features)
+      requireOwn(parseFilter(filter, features))
     } catch (error) {
       if (error instanceof FilterError)
         throw new EngineError(error.code('invalid_search_filter'), error.message)
@@ -247,9 +251,28 @@ export class LocalEngine implements BareEngine {
 
   // ——— reading ———
 
+  /** The requests with the indexes that their foreign keys lead to, which they select documents of together. */
+  private async joined<R extends Joining>(
+    requests: readonly R[],
+  ): Promise<(R & Pick<FilterContext, 'foreign'>)[]> {
+    const data = new Map<IndexId, IndexData>()
+    for (const { access } of requests.flatMap(({ foreignKeys }) => foreignKeys ?? []))
+      if (access.kind === 'granted') data.set(access.index, (await this.existing(access.index)).data)
+    const foreign = { data, selected: new Map() }
+    return requests.map((request) => ({ ...request, foreign }))
+  }
+
+  /** The same, each for itself. */
+  private async joinedApart<R extends Joining>(
+    requests: readonly R[],
+  ): Promise<(R & Pick<FilterContext, 'foreign'>)[]> {
+    return (await Promise.all(requests.map((request) => this.joined([request])))).flat()
+  }
+
   async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
     const out = new AnswerBytes()
-    const { facts, timeAt } = search(await this.existing(index), stoppable(request, stop), out)
+    const [asked] = await this.joined([stoppable(request, stop)])
+    const { facts, timeAt } = search(await this.existing(index), asked!, out)
     return { body: out.taken(), facts, timeAt }
   }
 
@@ -258,9 +281,11 @@ export class LocalEngine implements BareEngine {
     federation: Uint8Array | null,
     stop?: Stop,
   ): Promise<Answer> {
+    const decoded = requests.map(({ request }) => stoppable(request, stop))
+    const asked = federation === null ? await this.joinedApart(decoded) : await this.joined(decoded)
     const queries: { readonly index: OpenIndex; readonly request: StoppableRequest }[] = []
-    for (const { index, request } of requests)
-      queries.push({ index: await this.existing(index), request: stoppable(request, stop) })
+    for (const [at, { index }] of requests.entries())
+      queries.push({ index: await this.existing(index), request: asked[at]! })
     if (federation !== null) {
       const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
       return { body: Buffer.from(json), facts }
@@ -278,20 +303,20 @@ export class LocalEngine implements BareEngine {
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const { json, facts } = facetSearch(
-      await this.existing(index),
-      stoppable<FacetSearchRequest>(request, stop),
-    )
+    const [asked] = await this.joined([stoppable<FacetSearchRequest>(request, stop)])
+    const { json, facts } = facetSearch(await this.existing(index), asked!)
     return { body: Buffer.from(json), facts }
   }
 
   async similar(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const { json, facts } = similar(await this.existing(index), stoppable<SimilarRequest>(request, stop))
+    const [asked] = await this.joined([stoppable<SimilarRequest>(request, stop)])
+    const { json, facts } = similar(await this.existing(index), asked!)
     return { body: Buffer.from(json), facts }
   }
 
   async documents(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array> {
-    return listDocuments(await this.existing(index), stoppable<DocumentsRequest>(request, stop))
+    const [asked] = await this.joined([stoppable<DocumentsRequest>(request, stop)])
+    return listDocuments(await this.existing(index), asked!)
   }
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {

@@ -27,6 +27,10 @@ export const FILTER_SYMBOLS_MAX = 4 * FILTER_TEXTS_MAX
 export const FILTER_SHOWN_CHARS_MAX = 2000
 /** Documents of which one filter may read the elements of a field, some 30 µs for each. */
 export const ELEMENT_DOCUMENTS_MAX = 100_000
+/** Documents of one other index that the filters of a request may select. Source: the reference. */
+export const FOREIGN_SELECTED_MAX = 100
+/** Distinct documents of other indexes that one answer may show. */
+export const FOREIGN_SHOWN_MAX = 10_000
 /** Distinct field names of one index, dotted paths included. */
 export const FIELDS_MAX = 65_535
 /** Bytes of a document id. */

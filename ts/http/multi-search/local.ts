@@ -1,8 +1,14 @@
 import type { Access } from '../../auth/index.js'
-import { encodeRequest, type FederationRequest, type SearchRequest } from '../../engine/index.js'
+import {
+  encodeRequest,
+  type FederationRequest,
+  foreignIndexes,
+  type SearchRequest,
+} from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import {
   ANSWER_BYTES_MAX,
+  followedKeys,
   readNode,
   requireNotPersonalized,
   searchFields,
@@ -46,10 +52,11 @@ export interface LocalSearches {
 
 /** Searches of one request over the indexes of this instance. */
 export function localSearches(
-  { engine, embedders, tasks, features }: RouteServices,
+  services: RouteServices,
   access: Access,
   includeMetadata: boolean,
 ): LocalSearches {
+  const { engine, embedders, tasks, features } = services
   return { answer, requireFederation }
 
   async function answer(
@@ -57,18 +64,25 @@ export function localSearches(
     merging: Merging | null,
     stop: DisconnectSignal,
   ): Promise<Uint8Array> {
-    const prepared = queries.map((one) => {
+    const prepared: (Embeddable & { readonly entries: readonly IndexEntry[] })[] = []
+    // One after another, so that the first mistake is that of the first query.
+    for (const one of queries) {
       const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
-      const request = requestFor(one, entry, includeMetadata && merging === null)
-      return { entry, request, media: one.query.media }
-    })
+      const { entries, ...followed } = await followedKeys(services, entry, access)
+      const request = requestFor(one, entry, { withMetadata: includeMetadata && merging === null, followed })
+      prepared.push({ entry, entries: [entry, ...entries], request, media: one.query.media })
+    }
     const embedded = await Promise.all(
       prepared.map(async (search, at) => {
         const request = await embeddedAt(search, `.queries[${queries[at]?.position}]`, stop)
         return { index: search.entry.id, request }
       }),
     )
-    const requests = embedded.map(({ index, request }) => ({ index, request: encodeRequest(request) }))
+    const requests = embedded.map(({ index, request }) => ({
+      index,
+      request: encodeRequest(request),
+      foreign: foreignIndexes(request),
+    }))
     const metadata = prepared.map(({ request, entry }) => searchMetadata(request.q, entry))
     const federated: FederationRequest | null = merging && {
       ...merging,
@@ -78,7 +92,8 @@ export function localSearches(
       answerBytesMax: ANSWER_BYTES_MAX,
     }
     // As with a single search: if an index was deleted or swapped meanwhile, all queries are asked again.
-    const isStale = (): boolean => prepared.some(({ entry }) => hasMoved(tasks, entry))
+    const isStale = (): boolean =>
+      prepared.some(({ entries }) => entries.some((entry) => hasMoved(tasks, entry)))
     try {
       const merged = (await engine.multiSearch(requests, federated && encodeRequest(federated), stop)).body
       if (!isStale()) return merged
@@ -143,7 +158,7 @@ export function localSearches(
   function requestFor(
     { query, position }: PositionedQuery,
     entry: IndexEntry,
-    withMetadata: boolean,
+    { withMetadata, followed }: { withMetadata: boolean; followed: Pick<SearchRequest, 'foreignKeys'> },
   ): SearchRequest {
     const search = {
       ...query,
@@ -159,6 +174,7 @@ export function localSearches(
         // A federated answer has the metadata of all its queries in one list instead.
         includeMetadata: withMetadata,
         rules: tasks.rules(),
+        ...followed,
       })
     } catch (error) {
       throw error instanceof ApiError ? inside(`.queries[${position}]`, error) : error

@@ -1,14 +1,19 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import { type DocumentsRequest, encodeRequest, type PayloadFormat } from '../../engine/index.js'
+import {
+  type DocumentsRequest,
+  encodeRequest,
+  foreignIndexes,
+  type PayloadFormat,
+} from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
-import { ANSWER_BYTES_MAX, requireNoNetwork, type Values } from '../../requests/index.js'
+import { ANSWER_BYTES_MAX, followedKeys, requireNoNetwork, type Values } from '../../requests/index.js'
 import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes, sendSummary } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
-import { readIndex, requireIndexUid } from '../index-lookup.js'
+import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
 import { filterFacts, onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -104,7 +109,13 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     indexUid: string,
     wanted: Browsed,
   ): Promise<FastifyReply> {
-    const browsed = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
+    const browsed = async (
+      entry: IndexEntry,
+      stop: DisconnectSignal,
+      alsoRead: AlsoRead,
+    ): Promise<Uint8Array> => {
+      const { entries, ...followed } = await followedKeys(services, entry, access)
+      alsoRead(entries)
       const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
       const body: DocumentsRequest = {
         indexUid: entry.uid,
@@ -116,12 +127,13 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         filter: wanted.filter,
         sort,
         features: requestFeatures(features),
+        ...followed,
         answerBytesMax: ANSWER_BYTES_MAX,
       }
-      return engine.documents(entry.id, encodeRequest(body), stop)
+      return engine.documents(entry.id, encodeRequest(body), stop, foreignIndexes(body))
     }
     const answer = async (stop: DisconnectSignal): Promise<Uint8Array> =>
-      readIndex(tasks, requireIndexUid(indexUid), (entry) => browsed(entry, stop))
+      readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => browsed(entry, stop, alsoRead))
     const onDisconnect = disconnectOf(reply)
     const body = features.flags.disableDocumentsFetchQueue
       ? await untilDisconnected(onDisconnect, answer)

@@ -1,5 +1,10 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
-import { encodeRequest, type FacetSearchRequest, type SimilarRequest } from '../../engine/index.js'
+import {
+  encodeRequest,
+  type FacetSearchRequest,
+  foreignIndexes,
+  type SimilarRequest,
+} from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
 import {
@@ -12,6 +17,7 @@ import {
   documentId,
   facetSearchFields,
   filter,
+  followedKeys,
   includesMetadata,
   integer,
   jsonOrText,
@@ -33,11 +39,14 @@ import {
 import type { IndexEntry } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '../answers/index.js'
-import { readIndex, requireIndexUid } from '../index-lookup.js'
+import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
 import { askedFacts, observed } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { type DisconnectSignal, disconnectOf, searchEmbedded, untilDisconnected } from '../searches/index.js'
+
+/** Reads an index, and further ones that it names. */
+type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
 
 const searchBody = shape(searchFields)
 const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })
@@ -111,8 +120,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           (one) => one !== null,
         ),
       })
-      const find = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
+      const find: Read = async (entry, stop, alsoRead) => {
         requireSensible(wanted, features)
+        const { entries, ...followed } = await followedKeys(services, entry, access)
+        alsoRead(entries)
         const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))
         const ruled = { indexUid: entry.uid, q: wanted.q, filter }
         const facetSearch: FacetSearchRequest = {
@@ -129,10 +140,12 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           hybrid: wanted.hybrid,
           vector: wanted.vector,
           features: requestFeatures(features),
+          ...followed,
           pins: pinsOf(ruled, { features, rules: tasks.rules() }),
           answerBytesMax: ANSWER_BYTES_MAX,
         }
-        return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop)).body
+        const foreign = foreignIndexes(facetSearch)
+        return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop, foreign)).body
       }
       const body = await observed(services, request, 'facetSearch', asked, () => readInTurn(call, find))
       return sendJsonBytes(reply, body)
@@ -167,12 +180,9 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     (call) => similar(call, call.query),
   )
 
-  function readInTurn(
-    { reply, access, indexUid }: Authorized,
-    read: (entry: IndexEntry, stop: DisconnectSignal) => Promise<Uint8Array>,
-  ): Promise<Uint8Array> {
+  function readInTurn({ reply, access, indexUid }: Authorized, read: Read): Promise<Uint8Array> {
     return searches.run(access.holder, disconnectOf(reply), async (stop) =>
-      readIndex(tasks, requireIndexUid(indexUid), (entry) => read(entry, stop)),
+      readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => read(entry, stop, alsoRead)),
     )
   }
 
@@ -185,13 +195,16 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       event,
       () => askedFacts(wanted),
       (answered) =>
-        readInTurn(call, async (entry, stop) => {
+        readInTurn(call, async (entry, stop, alsoRead) => {
+          const { entries, ...followed } = await followedKeys(services, entry, access)
+          alsoRead(entries)
           const complete = searchRequest(wanted, {
             entry,
             features,
             forcedFilter: access.forcedFilter(entry.uid),
             includeMetadata: includesMetadata(request),
             rules: tasks.rules(),
+            ...followed,
           })
           const search = { entry, request: complete, media: wanted.media }
           const answer = await searchEmbedded(services, search, stop)
@@ -207,7 +220,9 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const find = async (entry: IndexEntry, stop: DisconnectSignal): Promise<Uint8Array> => {
+    const find: Read = async (entry, stop, alsoRead) => {
+      const { entries, ...followed } = await followedKeys(services, entry, access)
+      alsoRead(entries)
       const complete: SimilarRequest = {
         indexUid: entry.uid,
         id: wanted.id,
@@ -223,9 +238,11 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         showPerformanceDetails: wanted.showPerformanceDetails,
         rankingScoreThreshold: wanted.rankingScoreThreshold,
         features: requestFeatures(features),
+        ...followed,
         answerBytesMax: ANSWER_BYTES_MAX,
       }
-      return (await engine.similar(entry.id, encodeRequest(complete), stop)).body
+      const foreign = foreignIndexes(complete)
+      return (await engine.similar(entry.id, encodeRequest(complete), stop, foreign)).body
     }
     const body = await observed(
       services,
@@ -234,7 +251,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       () => askedFacts(wanted),
       () =>
         untilDisconnected(disconnectOf(reply), async (stop) =>
-          readIndex(tasks, requireIndexUid(indexUid), (entry) => find(entry, stop)),
+          readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => find(entry, stop, alsoRead)),
         ),
     )
     return sendJsonBytes(reply, body)

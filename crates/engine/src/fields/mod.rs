@@ -6,7 +6,7 @@
 mod document_id;
 mod patterns;
 
-pub use document_id::{ID_BYTES_MAX, at_most, is_id};
+pub use document_id::{ID_BYTES_MAX, at_most, id_from, is_id, values_named};
 pub use patterns::{is_same_or_below, matches_pattern};
 
 use std::collections::HashMap;

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use filter_grammar::{Filter, Operator, Point, Reference, Spanned, Text};
 use roaring::RoaringBitmap;
-use serde_json::Value as Json;
 
-use super::expression::{Expression, parse};
+use super::expression::Expression;
 use super::rules::{describe_filterable, features_of, is_geo_filterable};
 use super::scope::Scope;
 use crate::cache::cached;
@@ -32,17 +31,6 @@ pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -
     let documents = Arc::new(evaluation.expression(expression)?);
     snapshot.cache().insert::<Filters>(expression.clone(), &documents);
     Ok(documents)
-}
-
-/// The live documents that the filter of a request selects; all if the request has no filter. `filter`: see [`parse`].
-///
-/// # Errors
-/// Those of [`parse`] and [`select`].
-pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
-    match parse(filter, scope)? {
-        Some(expression) => select(snapshot, &expression, scope),
-        None => Ok(snapshot.shared_documents()),
-    }
 }
 
 pub(super) struct Evaluation<'a> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use filter_grammar::{Filter, Operator, Reference, Spanned};
 use serde_json::Value as Json;
 
-use super::scope::{Features, Scope};
-use crate::error::{Context, Error, Result};
+use super::scope::Scope;
+use crate::error::{Error, Result};
 
 /// A filter that parses and uses only operators that are allowed.
 #[derive(Debug, Clone)]
@@ -109,21 +109,6 @@ pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
         }
     }
     Ok(if parts.is_empty() { None } else { Some(Expression::All(parts)) })
-}
-
-/// Whether a filter parses, independent of any index. `request`: a `FilterCheck` as UTF-8 JSON.
-///
-/// # Errors
-/// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
-pub fn check(request: &[u8]) -> Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Check {
-        filter: Json,
-        features: Features,
-    }
-    let Check { filter, features } = serde_json::from_slice(request).context("a request does not parse")?;
-    parse(&filter, &Scope { code: "invalid_search_filter", index_uid: None, features, stop: None })
-        .map(|_| ())
 }
 
 /// Reads one text; blank ones give `None`. `texts_left`: the number of operands that the rest of the filter may have.

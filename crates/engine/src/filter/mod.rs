@@ -7,14 +7,20 @@ mod element_test;
 mod elements;
 mod evaluate;
 mod expression;
+mod foreign;
+mod foreign_indexes;
 mod limits;
+mod request;
 mod rules;
 mod scope;
 
-pub use evaluate::{passing, select};
-pub use expression::{Expression, check, parse};
+pub use evaluate::select;
+pub use expression::{Expression, parse};
+pub use foreign::readable;
+pub use foreign_indexes::{Access, ForeignIndexes, ForeignKey, Indexes};
+pub use request::{check, passing};
 pub use rules::{describe_filterable, features_of, is_geo_filterable};
-pub use scope::{Features, Scope};
+pub use scope::{Features, Foreign, Scope};
 
 #[cfg(test)]
 mod tests;

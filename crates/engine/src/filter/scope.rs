@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::foreign_indexes::{ForeignIndexes, ForeignKey};
 use crate::error::{Error, Result};
 
 /// The caller's part of a filter: what is allowed, and how mistakes are reported.
@@ -15,6 +16,17 @@ pub struct Scope<'a> {
     pub features: Features,
     /// Set when the client is gone, so that evaluation stops.
     pub stop: Option<&'a AtomicBool>,
+    /// Other indexes that the filter may ask about; `None` if it may ask about none.
+    pub foreign: Option<Foreign<'a>>,
+}
+
+/// Other indexes, and the foreign keys that lead to them.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreign<'a> {
+    /// Foreign keys of the index that the filter is for.
+    pub keys: &'a [ForeignKey],
+    /// The indexes as the whole request reads them.
+    pub indexes: &'a ForeignIndexes<'a>,
 }
 
 impl Scope<'_> {
@@ -40,6 +52,6 @@ pub struct Features {
     pub legacy_search: bool,
     /// Allows `_vectors … EXISTS`.
     pub multimodal: bool,
-    /// Decides whether `_foreign(…)` is refused as not supported or as switched off.
+    /// Allows `_foreign(…)`.
     pub foreign_keys: bool,
 }

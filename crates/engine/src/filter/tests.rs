@@ -30,7 +30,7 @@ fn everything() -> Settings {
 
 fn scope() -> Scope<'static> {
     let features = Features { contains_filter: true, ..Features::default() };
-    Scope { code: "invalid_document_filter", index_uid: None, features, stop: None }
+    Scope { code: "invalid_document_filter", index_uid: None, features, stop: None, foreign: None }
 }
 
 /// Documents that match, numbered from 1.
@@ -194,7 +194,7 @@ fn the_index_is_named_where_the_route_wants_it() {
 
 #[test]
 fn elements_pass_one_at_a_time() {
-    let documents = vec![
+    let documents = [
         json!({"a": [{"b": 1, "c": "X"}, {"b": 2, "c": "y"}]}),
         json!({"a": [{"b": 1, "c": "y"}, {"b": 2, "c": "x"}]}),
         json!({"a": {"b": 1, "c": "x", "d": [{"e": null}, {"e": ""}]}}),
@@ -222,4 +222,46 @@ fn elements_pass_one_at_a_time() {
     let error = mistake(&snapshot, &json!("_element(b, c = 1)"));
     assert_eq!(error.code, "invalid_document_filter", "{error}");
     assert!(error.message.contains("`b.c` is not filterable"), "{error}");
+}
+
+#[test]
+fn foreign_filters_become_lists_of_ids() {
+    struct One(Snapshot);
+    impl Indexes for One {
+        fn newest(&self, _: &str) -> Result<Snapshot> {
+            Ok(self.0.clone())
+        }
+    }
+    let numbered = |count: u32| (0..count).map(|id| json!({"id": id, "n": id})).collect::<Vec<_>>();
+    let other = One(snapshot_of(&[&numbered(101)], settings(json!(["n"]))));
+    let documents = [json!({"id": 1, "a": 3}), json!({"id": 2, "a": ["4", 200]}), json!({"id": 3, "a": "x"})];
+    let snapshot = snapshot_of(&[&documents], settings(json!(["a", "id"])));
+    let key = |name: &str, access: Json| json!({"fieldName": name, "foreignIndexUid": "o", "access": access});
+    let keys: Vec<ForeignKey> = serde_json::from_value(json!([
+        key("a", json!({"kind": "granted", "index": "o", "filter": "n != 4"})),
+        key("id", json!({"kind": "granted", "index": "o", "filter": null})),
+        key("m", json!({"kind": "missing"})),
+        key("r", json!({"kind": "refused", "message": "no"})),
+    ]))
+    .unwrap();
+    let ask = |filter: &str| -> Result<Vec<u32>> {
+        let indexes = ForeignIndexes::new(&other);
+        let features = Features { foreign_keys: true, ..Features::default() };
+        let foreign = Some(Foreign { keys: &keys, indexes: &indexes });
+        let scope = Scope { features, foreign, ..scope() };
+        Ok(passing(&snapshot, &json!(filter), &scope)?.iter().map(|docid| docid + 1).collect())
+    };
+    assert_eq!(ask("_foreign(a, n = 3)").unwrap(), [1]);
+    assert_eq!(ask("_foreign(a, n = 4)").unwrap(), [] as [u32; 0], "hidden");
+    assert_eq!(ask("_foreign(id, n = 3) OR NOT _foreign(a, n < 100)").unwrap(), [2, 3]);
+    for (filter, code) in [
+        ("_foreign(b, n = 1)", "invalid_search_filter"),
+        ("_foreign(a, _foreign(id, n = 1))", "invalid_search_filter"),
+        ("_foreign(id, n >= 0)", "invalid_search_filter"),
+        ("_foreign(a, x = 1)", "invalid_document_filter"),
+        ("_foreign(m, n = 1)", "index_not_found"),
+        ("_foreign(r, n = 1)", "invalid_api_key"),
+    ] {
+        assert_eq!(ask(filter).unwrap_err().code(), code, "{filter}");
+    }
 }

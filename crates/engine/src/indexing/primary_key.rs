@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::fields::{ID_BYTES_MAX, at_most, is_id};
+use crate::fields::{ID_BYTES_MAX, at_most, id_from, values_named};
 
 /// The only field of `document` whose name ends in `id`, whatever the case.
 pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
@@ -43,8 +43,7 @@ pub fn already_exists(index_uid: &str, stored: &str) -> Error {
 /// # Errors
 /// `missing_document_id` or `invalid_document_id`.
 pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String> {
-    let mut found = Vec::new();
-    collect(primary_key, document, &mut found);
+    let found = values_named(primary_key, document);
     match found.as_slice() {
         [] => Err(Error::user(
             "missing_document_id",
@@ -65,34 +64,22 @@ pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String>
     }
 }
 
-/// Collects the values of a dotted name in each way to read it: `a.b` is the key `a.b`, or `b` inside `a`.
-fn collect<'d>(name: &str, object: &'d Map<String, Value>, found: &mut Vec<&'d Value>) {
-    found.extend(object.get(name));
-    for (dot, _) in name.match_indices('.') {
-        if let Some(Value::Object(inner)) = object.get(&name[..dot]) {
-            collect(&name[dot + 1..], inner, found);
-        }
-    }
-}
-
 /// A value as an id.
 ///
 /// # Errors
 /// `invalid_document_id`.
 pub fn parse_id(value: &Value) -> Result<String> {
-    match value {
-        Value::String(text) if is_id(text) => Ok(text.clone()),
-        Value::Number(number) if number.is_i64() || number.is_u64() => Ok(number.to_string()),
-        other => Err(Error::user(
+    id_from(value).ok_or_else(|| {
+        Error::user(
             "invalid_document_id",
             format!(
                 "Document identifier `{}` is invalid. A document identifier can be of type integer or \
                  string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and \
                  underscores (_), and can not be more than {ID_BYTES_MAX} bytes.",
-                shortened(other)
+                shortened(value)
             ),
-        )),
-    }
+        )
+    })
 }
 
 /// A document as part of a message, cut to 1000 bytes: messages are stored with tasks.

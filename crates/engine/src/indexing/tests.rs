@@ -319,7 +319,13 @@ const SHORT_OR_LONG: &str = "t = short OR t STARTS WITH long";
 
 fn select(index: &Index, filter: &str) -> crate::error::Result<Vec<u32>> {
     let features = crate::filter::Features::default();
-    let scope = crate::filter::Scope { code: "invalid_search_filter", index_uid: None, features, stop: None };
+    let scope = crate::filter::Scope {
+        code: "invalid_search_filter",
+        index_uid: None,
+        features,
+        stop: None,
+        foreign: None,
+    };
     let expression = crate::filter::parse(&json!(filter), &scope).unwrap().unwrap();
     let documents = crate::filter::select(&index.snapshot().unwrap(), &expression, &scope)?;
     Ok(documents.iter().collect())

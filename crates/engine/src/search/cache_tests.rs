@@ -137,7 +137,7 @@ fn asked() -> impl Strategy<Value = Json> {
 
 fn answer(snapshot: &Snapshot, asked: &Json) -> Json {
     let request = serde_json::to_vec(&request(asked)).unwrap();
-    let answer = run(snapshot, &request, Instant::now()).unwrap();
+    let answer = run(snapshot, &request, Instant::now(), &()).unwrap();
     let mut answer: Json = serde_json::from_slice(&answer.body).unwrap();
     answer.as_object_mut().unwrap().remove("processingTimeMs");
     answer

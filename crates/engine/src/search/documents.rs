@@ -12,19 +12,22 @@ use super::sort_request::parse_sort;
 use crate::error::{Error, Result};
 use crate::facets::{Columns, GeoBuckets, SortBuckets};
 use crate::fields::{ID_BYTES_MAX, is_id};
-use crate::filter::{self, Scope};
+use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope};
 use crate::ranking::SortCriterion;
 use crate::store::Snapshot;
 use crate::vector::shown;
 
-/// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted.
+/// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted. `indexes`: for its foreign
+/// keys.
 ///
 /// # Errors
 /// `invalid_document_filter`, `invalid_document_sort`, `invalid_document_ids`.
-pub fn documents(snapshot: &Snapshot, request: &[u8]) -> Result<Vec<u8>> {
+pub fn documents(snapshot: &Snapshot, request: &[u8], indexes: &dyn Indexes) -> Result<Vec<u8>> {
     let request: DocumentsRequest = decode(request)?;
     let features = request.features;
-    let scope = Scope { code: "invalid_document_filter", index_uid: None, features, stop: None };
+    let indexes = ForeignIndexes::new(indexes);
+    let foreign = request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes: &indexes });
+    let scope = Scope { code: "invalid_document_filter", index_uid: None, features, stop: None, foreign };
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     if let Some(ids) = &request.ids {

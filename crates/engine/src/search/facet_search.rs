@@ -13,7 +13,7 @@ use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, FacetQuery};
 use crate::fields::is_same_or_below;
-use crate::filter::{self, Scope, describe_filterable, features_of};
+use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope, describe_filterable, features_of};
 use crate::query::QUERY_BYTES_MAX;
 use crate::ranking::{RankRequest, rank};
 use crate::settings::Settings;
@@ -54,7 +54,7 @@ fn facet_query<'l>(
     Some(FacetQuery { text, typos, prefix: !exactly, locales })
 }
 
-/// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON).
+/// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON). `indexes`: for its foreign keys.
 ///
 /// # Errors
 /// `facet_search_disabled`, `invalid_facet_search_facet_name`, and those of the search that it counts over.
@@ -62,7 +62,9 @@ pub fn facet_search(
     snapshot: &Snapshot,
     request: &[u8],
     search_deadline: impl Into<SearchDeadline>,
+    indexes: &dyn Indexes,
 ) -> Result<Answer> {
+    let foreign = ForeignIndexes::new(indexes);
     let search_deadline = search_deadline.into();
     let started = search_deadline.started;
     let request: FacetSearchRequest = decode(request)?;
@@ -85,6 +87,7 @@ pub fn facet_search(
         index_uid: Some(&request.index_uid),
         features: request.features,
         stop: search_deadline.stop(),
+        foreign: request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes: &foreign }),
     };
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;

@@ -1,5 +1,6 @@
 //! Here is a ranked document: what does its hit look like?
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -7,6 +8,7 @@ use roaring::RoaringBitmap;
 use super::analyzer::analyzer;
 use super::bounds::Bounds;
 use super::format::{Formatter, Matching};
+use super::hydration::Hydration;
 use super::json_writer::{Members, write_display, write_json};
 use super::projection::{HIDDEN, Selection, project_plain, top_level};
 use super::ranked_search::RankedSearch;
@@ -18,7 +20,7 @@ use crate::store::Snapshot;
 use crate::vector::shown;
 
 /// Writes the hits of one request.
-pub(super) struct HitWriter<'a> {
+pub(super) struct HitWriter<'a, 'h> {
     snapshot: &'a Snapshot,
     request: &'a SearchRequest,
     sort: &'a [SortCriterion],
@@ -29,15 +31,22 @@ pub(super) struct HitWriter<'a> {
     bounds: &'a Bounds,
     /// Memory for the text of one hit. An answer takes hits whole, so that it never grows beyond its bound.
     text: Vec<u8>,
+    /// `None`: hits are shown with ids as they are.
+    hydration: Option<&'a RefCell<Hydration<'h>>>,
 }
 
-impl<'a> HitWriter<'a> {
+impl<'a, 'h> HitWriter<'a, 'h> {
     pub fn new(
         snapshot: &'a Snapshot,
         request: &'a SearchRequest,
         found: &'a RankedSearch,
         bounds: &'a Bounds,
+        hydration: Option<&'a RefCell<Hydration<'h>>>,
     ) -> Result<Self> {
+        let hydration = hydration.filter(|_| !request.foreign_keys().is_empty());
+        if let Some(hydration) = hydration {
+            hydration.borrow().check_indexes(request.foreign_keys())?;
+        }
         let displayed = Selection::of(&snapshot.settings().displayed_attributes);
         let retrieved = match &request.attributes_to_retrieve {
             Some(names) => Selection::of(names).and(&displayed),
@@ -57,7 +66,24 @@ impl<'a> HitWriter<'a> {
             formatter,
             bounds,
             text: Vec::new(),
+            hydration,
         })
+    }
+
+    /// Notes the documents of other indexes that the hit of a document refers to.
+    pub fn collect(&self, docid: u32) -> Result<()> {
+        let Some(hydration) = self.hydration else { return Ok(()) };
+        let mut shown = Vec::new();
+        project_plain(&source_of(self.snapshot, docid)?, &self.retrieved, &HIDDEN, &mut shown);
+        hydration.borrow_mut().collect(self.request.foreign_keys(), &shown)
+    }
+
+    /// JSON of an object with documents of other indexes in place of their ids.
+    fn hydrated(&self, object: Vec<u8>) -> Result<Vec<u8>> {
+        match self.hydration {
+            Some(hydration) => hydration.borrow_mut().hydrated(self.request.foreign_keys(), object),
+            None => Ok(object),
+        }
     }
 
     /// Writes one hit. `federation`: its `_federation`, if it is a hit of a federated search.
@@ -72,6 +98,10 @@ impl<'a> HitWriter<'a> {
         self.formatter.limit(self.bounds.after(out.len()).bytes_left());
         let source = source_of(self.snapshot, hit.docid)?;
         project_plain(&source, &self.retrieved, &HIDDEN, &mut text);
+        if self.hydration.is_some() {
+            text = self.hydrated(text)?;
+            self.bounds.check(out.len() + text.len())?;
+        }
         // Further members go inside the document's braces.
         text.pop();
         let mut members = Members { first: text.last() == Some(&b'{') };
@@ -89,6 +119,7 @@ impl<'a> HitWriter<'a> {
         let mut formatted = Vec::new();
         if self.formatter.write_formatted(&source, unformatted, &mut formatted) {
             members.begin("_formatted", &mut text);
+            formatted = self.hydrated(formatted)?;
             self.bounds.check(out.len() + text.len() + formatted.len())?;
             text.append(&mut formatted);
         }

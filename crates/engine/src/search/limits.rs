@@ -3,3 +3,6 @@
 /// The most bytes of a facet query that can match: values of columns are cut after 468 bytes, and two typos add at most
 /// two characters of four bytes.
 pub const FACET_QUERY_BYTES_MAX: usize = 512;
+
+/// Distinct documents of other indexes that one answer may show.
+pub(super) const FOREIGN_SHOWN_MAX: usize = 10_000;

@@ -14,6 +14,7 @@ mod federation;
 mod format;
 mod hits;
 mod hybrid;
+mod hydration;
 mod interleave;
 mod json_scanner;
 mod json_writer;

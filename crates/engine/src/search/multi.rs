@@ -6,6 +6,7 @@ use super::request::{SearchRequest, decode};
 use super::search::write_members;
 use super::search_deadline::SearchDeadline;
 use crate::error::{Error, Result, UserError};
+use crate::filter::{ForeignIndexes, Indexes};
 use crate::store::Snapshot;
 
 /// One search of several.
@@ -18,11 +19,15 @@ pub struct IndexedSearch {
     pub request: Vec<u8>,
 }
 
-/// Answers each search by itself, in order.
+/// Answers each search by itself, in order. `indexes`: for their foreign keys.
 ///
 /// # Errors
 /// That of the first search that fails, with its position.
-pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline) -> Result<Answer> {
+pub fn multi_search(
+    searches: &[IndexedSearch],
+    search_deadline: &SearchDeadline,
+    indexes: &dyn Indexes,
+) -> Result<Answer> {
     let mut body = b"{\"results\":[".to_vec();
     let mut facts = Facts::default();
     for (at, search) in searches.iter().enumerate() {
@@ -33,7 +38,8 @@ pub fn multi_search(searches: &[IndexedSearch], search_deadline: &SearchDeadline
         body.extend_from_slice(if at == 0 { b"{\"indexUid\":" } else { b",{\"indexUid\":" });
         write_text(&request.index_uid, &mut body);
         body.push(b',');
-        let one = write_members(&search.snapshot, &request, &search_deadline.anew(), &mut body)
+        let foreign = ForeignIndexes::new(indexes);
+        let one = write_members(&search.snapshot, &request, &search_deadline.anew(), &foreign, &mut body)
             .map_err(|error| at_query(error, at))?;
         body.push(b'}');
         facts.degraded |= one.degraded;

@@ -107,7 +107,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
         });
         let request = serde_json::to_vec(&request(&asked)).unwrap();
         let answer: Json =
-            serde_json::from_slice(&run(&snapshot, &request, Instant::now()).unwrap().body).unwrap();
+            serde_json::from_slice(&run(&snapshot, &request, Instant::now(), &()).unwrap().body).unwrap();
         for hit in answer["hits"].as_array().unwrap() {
             let stored = hit["t"].as_str().unwrap();
             let unmarked = |text: &Json| text.as_str().unwrap().replace([OPEN, CLOSE, CUT], "");

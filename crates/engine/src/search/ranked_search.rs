@@ -12,7 +12,7 @@ use super::search_deadline::SearchDeadline;
 use super::semantic::SearchKind;
 use super::sort_request::parse_sort;
 use crate::error::{Error, Result};
-use crate::filter::{self, Scope, describe_filterable, features_of};
+use crate::filter::{self, Foreign, ForeignIndexes, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
 use crate::store::Snapshot;
 
@@ -73,12 +73,12 @@ impl RankedSearch {
 pub(super) fn rank_search(
     snapshot: &Snapshot,
     request: &SearchRequest,
+    scope: &Scope<'_>,
     search_deadline: &SearchDeadline,
     scored: bool,
 ) -> Result<RankedSearch> {
     let settings = snapshot.settings();
     let kind = SearchKind::of(snapshot, request)?;
-    let scope = scope_of(request, search_deadline);
     let sort = match &request.sort {
         Some(sort) => {
             let code = "invalid_search_sort";
@@ -98,7 +98,7 @@ pub(super) fn rank_search(
         check_distinct(snapshot, &request.index_uid, distinct)?;
     }
     check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
-    let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
+    let mut universe = filter::passing(snapshot, &request.filter, scope)?;
     let reachable = settings.pagination.max_total_hits;
     let window = request.paging.window(reachable);
     let exhaustive = request.paging.is_exhaustive();
@@ -162,12 +162,18 @@ pub(super) fn rank_search(
     Ok(found)
 }
 
-fn scope_of<'a>(request: &'a SearchRequest, search_deadline: &'a SearchDeadline) -> Scope<'a> {
+/// What the filter of a search may ask, and about which indexes.
+pub(super) fn scope_of<'a>(
+    request: &'a SearchRequest,
+    search_deadline: &'a SearchDeadline,
+    indexes: &'a ForeignIndexes<'a>,
+) -> Scope<'a> {
     Scope {
         code: "invalid_search_filter",
         index_uid: Some(&request.index_uid),
         features: request.features,
         stop: search_deadline.stop(),
+        foreign: request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes }),
     }
 }
 

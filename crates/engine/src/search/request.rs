@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use crate::error::{Context, Result};
-use crate::filter::Features;
+use crate::filter::{Features, ForeignKey};
 use crate::ranking::MatchingStrategy;
 
 /// Parses a request.
@@ -129,6 +129,9 @@ pub struct SearchRequest {
     pub show_performance_details: bool,
     #[serde(default)]
     pub features: Features,
+    /// Absent: no other index may be read.
+    #[serde(default)]
+    pub foreign_keys: Option<Vec<ForeignKey>>,
     pub request_uid: String,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
@@ -137,6 +140,13 @@ pub struct SearchRequest {
     pub pins: Vec<Pin>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
+}
+
+impl SearchRequest {
+    /// The foreign keys that hits follow.
+    pub(super) fn foreign_keys(&self) -> &[ForeignKey] {
+        self.foreign_keys.as_deref().unwrap_or_default()
+    }
 }
 
 /// A search among the values of a facet.
@@ -160,6 +170,9 @@ pub struct FacetSearchRequest {
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
     pub features: Features,
+    /// Absent: no other index may be read.
+    #[serde(default)]
+    pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
     pub pins: Vec<Pin>,
     #[serde(default)]
@@ -189,6 +202,9 @@ pub struct SimilarRequest {
     pub ranking_score_threshold: Option<f64>,
     #[serde(default)]
     pub features: Features,
+    /// Absent: no other index may be read.
+    #[serde(default)]
+    pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
 }
@@ -210,6 +226,9 @@ pub struct DocumentsRequest {
     pub sort: Option<Vec<String>>,
     #[serde(default)]
     pub features: Features,
+    /// Absent: no other index may be read.
+    #[serde(default)]
+    pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
 }

@@ -1,17 +1,21 @@
 //! Here is a search: what is the answer, byte for byte?
 
+use std::cell::RefCell;
+
 use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
 use super::facets::write_facets;
 use super::hits::HitWriter;
+use super::hydration::Hydration;
 use super::json_writer::{write_display, write_json, write_text};
-use super::ranked_search::rank_search;
+use super::ranked_search::{rank_search, scope_of};
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
 use crate::error::Result;
+use crate::filter::{ForeignIndexes, Indexes};
 use crate::store::Snapshot;
 
-/// Answers a search (`SearchRequest` as UTF-8 JSON).
+/// Answers a search (`SearchRequest` as UTF-8 JSON). `indexes`: for its foreign keys.
 ///
 /// # Errors
 /// The API's code for the part of the request that the index's settings do not allow.
@@ -19,11 +23,13 @@ pub fn run(
     snapshot: &Snapshot,
     request: &[u8],
     search_deadline: impl Into<SearchDeadline>,
+    indexes: &dyn Indexes,
 ) -> Result<Answer> {
     let request: SearchRequest = decode(request)?;
     let search_deadline = search_deadline.into();
+    let foreign = ForeignIndexes::new(indexes);
     let mut body = b"{".to_vec();
-    let facts = write_members(snapshot, &request, &search_deadline, &mut body)?;
+    let facts = write_members(snapshot, &request, &search_deadline, &foreign, &mut body)?;
     body.push(b'}');
     Ok(Answer { body, facts })
 }
@@ -33,14 +39,19 @@ pub(super) fn write_members(
     snapshot: &Snapshot,
     request: &SearchRequest,
     search_deadline: &SearchDeadline,
+    foreign: &ForeignIndexes<'_>,
     body: &mut Vec<u8>,
 ) -> Result<Facts> {
     let bounds = &Bounds::new(request.answer_bytes_max);
     let started = search_deadline.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
-    let found = rank_search(snapshot, request, search_deadline, scored)?;
+    let scope = scope_of(request, search_deadline, foreign);
+    let found = rank_search(snapshot, request, &scope, search_deadline, scored)?;
+    let left = bounds.after(body.len());
+    let hydration = Hydration::new(scope, request.features.legacy_search, left).map(RefCell::new);
     body.extend_from_slice(b"\"hits\":[");
-    let mut hits = HitWriter::new(snapshot, request, &found, bounds)?;
+    let mut hits = HitWriter::new(snapshot, request, &found, bounds, hydration.as_ref())?;
+    found.page().iter().try_for_each(|hit| hits.collect(hit.docid))?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');

@@ -15,28 +15,35 @@ use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
 use super::search_deadline::SearchDeadline;
 use super::semantic::embedder_named;
 use crate::error::{Error, Result};
-use crate::filter::{self, Scope};
+use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope};
 use crate::ranking::{MatchingStrategy, RankRequest, Ranked, rank};
 use crate::store::Snapshot;
 use crate::vector::{Embedder, Nearest, Vectors};
 
-/// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`.
+/// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`. `indexes`: for its
+/// foreign keys.
 ///
 /// # Errors
 /// `invalid_similar_embedder`, `invalid_similar_filter`, `not_found_similar_id`.
-pub fn similar(snapshot: &Snapshot, request: &[u8], started: Instant) -> Result<Answer> {
+pub fn similar(
+    snapshot: &Snapshot,
+    request: &[u8],
+    started: Instant,
+    indexes: &dyn Indexes,
+) -> Result<Answer> {
     let request: SimilarRequest = decode(request)?;
+    let foreign = ForeignIndexes::new(indexes);
     let uid = &request.index_uid;
     let embedder = embedder_named(snapshot, &request.embedder, "invalid_similar_embedder", uid)?;
-    let mut universe = filtered(snapshot, &request, &request.filter, "invalid_similar_filter")?;
-    let target = visible_target(snapshot, &request)?;
+    let mut universe = filtered(snapshot, &request, &request.filter, "invalid_similar_filter", &foreign)?;
+    let target = visible_target(snapshot, &request, &foreign)?;
     Arc::make_mut(&mut universe).remove(target);
     let (ranked, total) = nearest(snapshot, &request, &embedder, target, universe, started)?;
     let asked = as_search(&request);
     let found = RankedSearch::of_page(ranked, request.offset, request.limit);
     let mut body = b"{\"hits\":[".to_vec();
     let bounds = Bounds::new(request.answer_bytes_max);
-    let mut hits = HitWriter::new(snapshot, &asked, &found, &bounds)?;
+    let mut hits = HitWriter::new(snapshot, &asked, &found, &bounds, None)?;
     for (at, hit) in found.page().iter().enumerate() {
         if at > 0 {
             body.push(b',');
@@ -70,14 +77,20 @@ fn filtered(
     request: &SimilarRequest,
     filter: &serde_json::Value,
     code: &'static str,
+    indexes: &ForeignIndexes<'_>,
 ) -> Result<Arc<RoaringBitmap>> {
     let (index_uid, features) = (Some(request.index_uid.as_str()), request.features);
-    let scope = Scope { code, index_uid, features, stop: None };
+    let foreign = request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes });
+    let scope = Scope { code, index_uid, features, stop: None, foreign };
     filter::passing(snapshot, filter, &scope)
 }
 
-fn visible_target(snapshot: &Snapshot, request: &SimilarRequest) -> Result<u32> {
-    let visible = filtered(snapshot, request, &request.visible, "invalid_search_filter")?;
+fn visible_target(
+    snapshot: &Snapshot,
+    request: &SimilarRequest,
+    indexes: &ForeignIndexes<'_>,
+) -> Result<u32> {
+    let visible = filtered(snapshot, request, &request.visible, "invalid_search_filter", indexes)?;
     let target = snapshot.docid_of(&request.id)?.filter(|docid| visible.contains(*docid));
     target.ok_or_else(|| {
         let message =
@@ -158,6 +171,7 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         show_ranking_score_details: request.show_ranking_score_details,
         show_performance_details: false,
         features: request.features,
+        foreign_keys: None,
         request_uid: String::new(),
         metadata: None,
         pins: Vec::new(),

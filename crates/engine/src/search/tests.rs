@@ -37,7 +37,7 @@ pub(crate) fn request(changes: &Json) -> Json {
 
 fn try_text(snapshot: &Snapshot, changes: &Json) -> Result<String> {
     let request = serde_json::to_vec(&request(changes)).unwrap();
-    Ok(String::from_utf8(run(snapshot, &request, Instant::now())?.body).unwrap())
+    Ok(String::from_utf8(run(snapshot, &request, Instant::now(), &())?.body).unwrap())
 }
 
 fn text(snapshot: &Snapshot, changes: &Json) -> String {
@@ -359,7 +359,7 @@ fn list(snapshot: &Snapshot, changes: Json) -> Result<Json> {
     for (key, value) in changes.as_object().unwrap() {
         request[key] = value.clone();
     }
-    Ok(serde_json::from_slice(&documents(snapshot, request.to_string().as_bytes())?).unwrap())
+    Ok(serde_json::from_slice(&documents(snapshot, request.to_string().as_bytes(), &())?).unwrap())
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn facet_values_are_searched_among_the_candidates() {
         for (key, value) in changes.as_object().unwrap() {
             request[key] = value.clone();
         }
-        let answer = facet_search(&snapshot, request.to_string().as_bytes(), Instant::now())?;
+        let answer = facet_search(&snapshot, request.to_string().as_bytes(), Instant::now(), &())?;
         let mut answer: Json = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(answer.as_object().unwrap().len(), 3);
         Ok(answer["facetHits"].take())
@@ -454,12 +454,12 @@ fn several_searches_answer_in_order_and_fail_together() {
     let now = SearchDeadline::from(Instant::now());
     let shoes = json!({"indexUid": "b", "q": "shoe"});
     let both = [of("one", &one, json!({"q": "hat"})), of("two", &two, shoes)];
-    let answer: Json = serde_json::from_slice(&multi_search(&both, &now).unwrap().body).unwrap();
+    let answer: Json = serde_json::from_slice(&multi_search(&both, &now, &()).unwrap().body).unwrap();
     assert_eq!(answer["results"][0]["hits"], json!([{"id": 1, "t": "hat"}]));
     assert_eq!(answer["results"][1]["indexUid"], "b");
     assert_eq!(answer["results"][1]["hits"], json!([]));
     let failing = [of("one", &one, json!({})), of("two", &two, json!({"filter": "x = 1"}))];
-    let error = multi_search(&failing, &now).unwrap_err();
+    let error = multi_search(&failing, &now, &()).unwrap_err();
     assert_eq!(error.code(), "invalid_search_filter");
     assert!(error.to_string().contains("`.queries[1]`"), "{error}");
 }
@@ -483,7 +483,7 @@ fn federated_hits_stand_by_score_even_if_none_is_shown() {
     });
     let searches = [of("late", &late), of("early", &early)];
     let now = SearchDeadline::from(Instant::now());
-    let answer = federated_search(&searches, federation.to_string().as_bytes(), &now).unwrap();
+    let answer = federated_search(&searches, federation.to_string().as_bytes(), &now, &()).unwrap();
     let answer: Json = serde_json::from_slice(&answer.body).unwrap();
     let ids: Vec<&Json> = answer["hits"].as_array().unwrap().iter().map(|hit| &hit["id"]).collect();
     assert_eq!(ids, [1, 3, 9]);
@@ -496,6 +496,6 @@ fn a_search_whose_client_is_gone_gives_up() {
     let stop = Arc::new(AtomicBool::new(true));
     let stopped = SearchDeadline::new(Instant::now(), Some(stop));
     let asked = request(&json!({"q": "hat"})).to_string().into_bytes();
-    assert!(run(&snapshot, &asked, stopped).unwrap().facts.degraded);
-    assert!(!run(&snapshot, &asked, Instant::now()).unwrap().facts.degraded);
+    assert!(run(&snapshot, &asked, stopped, &()).unwrap().facts.degraded);
+    assert!(!run(&snapshot, &asked, Instant::now(), &()).unwrap().facts.degraded);
 }

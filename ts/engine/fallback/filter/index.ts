@@ -1,5 +1,12 @@
 /** Here is a filter: which documents pass it? */
 export { FilterError } from './error.js'
 export { documentsMatching } from './evaluate.js'
+export {
+  type ForeignIndexes,
+  foreignIndexNotFound,
+  readableDocuments,
+  requireOwn,
+  withForeignIds,
+} from './foreign.js'
 export { type FilterFeatures, parseFilter } from './parse.js'
 export type { Filter, VectorKind } from './tree.js'

@@ -8,9 +8,16 @@
 import { clientMessages } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
 import { searchedText } from '../../query-text.js'
-import type { FilterValue, MatchingStrategy } from '../../requests.js'
+import type { FilterValue, ForeignKey, MatchingStrategy } from '../../requests.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
-import { documentsMatching, FilterError, type FilterFeatures, parseFilter } from '../filter/index.js'
+import {
+  documentsMatching,
+  FilterError,
+  type FilterFeatures,
+  type ForeignIndexes,
+  parseFilter,
+  withForeignIds,
+} from '../filter/index.js'
 import { viewOf } from '../index-data/index-data.js'
 import type { OpenIndex } from '../open-index.js'
 import { buildGraph, type QueryGraph, removalGroups } from '../query/graph.js'
@@ -23,8 +30,19 @@ import { matchSet } from '../ranking/index.js'
 import { DocSet } from '../store/docid-set.js'
 import { filterClock, type Stop } from './bounds.js'
 
+/** What a filter is read with. */
+export interface FilterContext {
+  /** Stands in messages about the settings of the index, except on the documents route. */
+  readonly indexUid: string
+  readonly features: FilterFeatures
+  readonly foreignKeys?: readonly ForeignKey[]
+  /** Indexes that the foreign keys lead to. */
+  readonly foreign?: ForeignIndexes
+  readonly stop?: Stop
+}
+
 /** What decides who matches. */
-export interface CandidateRequest {
+export interface CandidateRequest extends FilterContext {
   readonly indexUid: string
   readonly q: string | null
   readonly filter: FilterValue | null
@@ -33,8 +51,6 @@ export interface CandidateRequest {
   readonly locales: readonly string[] | null
   /** Documents that are not to be ranked; absent: none. */
   readonly without?: DocSet
-  readonly features: FilterFeatures
-  readonly stop?: Stop
 }
 
 export interface Candidates {
@@ -50,27 +66,30 @@ export interface Candidates {
 /** How messages about an index begin. */
 export const prefixOf = (indexUid: string): string => clientMessages.ofIndex(indexUid)
 
-export interface FilterContext {
-  /** Stands in messages about the settings of the index. */
-  readonly indexUid: string
-  readonly features: FilterFeatures
-  readonly stop?: Stop
-}
-
 /** Documents that pass a filter; the set is the caller's. @throws EngineError with `code` */
 export function filteredDocuments(
   { data, cache }: OpenIndex,
   filter: FilterValue | null,
-  { indexUid, features, stop }: FilterContext,
-  code: 'invalid_search_filter' | 'invalid_similar_filter' = 'invalid_search_filter',
+  context: FilterContext,
+  code:
+    | 'invalid_document_filter'
+    | 'invalid_search_filter'
+    | 'invalid_similar_filter' = 'invalid_search_filter',
 ): DocSet {
   let prefix = ''
   try {
-    const parsed = parseFilter(filter, features)
+    const parsed = parseFilter(filter, context.features)
     if (parsed === null) return data.alive.clone()
-    prefix = prefixOf(indexUid)
-    const find = () => documentsMatching(viewOf(data), parsed, filterClock(stop, code))
-    return cache.get('filters', JSON.stringify(filter), find).clone()
+    if (code !== 'invalid_document_filter') prefix = prefixOf(context.indexUid)
+    const check = filterClock(context.stop, code)
+    const { foreignKeys: keys, foreign: indexes, features } = context
+    const plain =
+      keys === undefined || indexes === undefined
+        ? parsed
+        : withForeignIds(parsed, { keys, indexes, features, check })
+    // What other indexes hold is not known from the text of the filter.
+    const key = JSON.stringify(plain === parsed ? filter : plain)
+    return cache.get('filters', key, () => documentsMatching(viewOf(data), plain, check)).clone()
   } catch (error) {
     if (error instanceof FilterError) throw new EngineError(error.code(code), prefix + error.message)
     throw error

@@ -1,8 +1,7 @@
 /** Which documents are there? Listing and fetching, past all display settings. Source: documents §5. */
 import { EngineError } from '../../engine-error.js'
 import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
-import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
-import { type IndexData, viewOf } from '../index-data/index-data.js'
+import type { IndexData } from '../index-data/index-data.js'
 import { isValidId } from '../indexing/primary-key.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, geoRule, sortRule } from '../ranking/index.js'
@@ -10,13 +9,14 @@ import { DocSet } from '../store/docid-set.js'
 import { type JsonObject, parseJson, writeJson } from '../store/json.js'
 import { shownVectors } from '../vector/index.js'
 import { AnswerBytes } from './answer-bytes.js'
-import { Bounds, checkStop, filterClock, type Stop } from './bounds.js'
+import { Bounds, checkStop } from './bounds.js'
+import { type FilterContext, filteredDocuments } from './candidates.js'
 import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
 import { isShownAsStored } from './stored-text.js'
 
 /** A listing that ends early once its client is gone. */
-type StoppableListing = DocumentsRequest & { readonly stop?: Stop }
+type StoppableListing = DocumentsRequest & FilterContext
 
 /** `{"results":[…],"offset","limit","total"}`, as UTF-8. */
 export function listDocuments(index: OpenIndex, request: StoppableListing): Uint8Array {
@@ -65,22 +65,9 @@ export function oneDocument({ data }: OpenIndex, request: DocumentRequest): stri
   return docid === undefined ? null : documentText(data, docid, request)
 }
 
-function matching({ data }: OpenIndex, request: StoppableListing): DocSet {
-  let documents: DocSet
-  try {
-    const filter = parseFilter(request.filter, request.features)
-    documents =
-      filter === null
-        ? data.alive.clone()
-        : documentsMatching(
-            viewOf(data),
-            filter,
-            filterClock(request.stop, 'invalid_document_filter'),
-          ).clone()
-  } catch (error) {
-    if (!(error instanceof FilterError)) throw error
-    throw new EngineError(error.code('invalid_document_filter'), error.message)
-  }
+function matching(index: OpenIndex, request: StoppableListing): DocSet {
+  const { data } = index
+  const documents = filteredDocuments(index, request.filter, request, 'invalid_document_filter')
   if (request.ids === null) return documents
   const wanted = new DocSet(documents.words.length * 32)
   for (const [at, id] of request.ids.entries()) {

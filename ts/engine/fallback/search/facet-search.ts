@@ -15,14 +15,14 @@ import { foldedText } from '../analysis/tokenize.js'
 import { covers } from '../fields/patterns.js'
 import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
-import { Bounds, checkStop, type Stop } from './bounds.js'
-import { prefixOf } from './candidates.js'
+import { Bounds, checkStop } from './bounds.js'
+import { type FilterContext, prefixOf } from './candidates.js'
 import { countFacet, type FacetCount, facetOrder } from './facets.js'
 import { rankSearch } from './search.js'
 
 export function facetSearch(
   index: OpenIndex,
-  request: FacetSearchRequest & { readonly stop?: Stop },
+  request: FacetSearchRequest & FilterContext,
 ): { json: string; facts: SearchFacts } {
   const started = performance.now()
   const { settings, columns } = index.data

@@ -28,6 +28,7 @@ import { Bounds, checkStop, type Stop } from './bounds.js'
 import { prefixOf } from './candidates.js'
 import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
 import { HitWriter } from './hits.js'
+import { type Hydration, hydrationOf } from './hydration.js'
 import { interleaved } from './interleave.js'
 import { pinOf } from './pins.js'
 import type { RankedSearch } from './ranked-search.js'
@@ -62,12 +63,16 @@ export function federatedSearch(
   const started = performance.now()
   const bounds = new Bounds(federation)
   const { from, to } = windowOf(federation.paging)
+  const joining = queries.find(({ request }) => (request.foreignKeys?.length ?? 0) > 0)
+  // One for all queries: an id that one of them has met is replaced in the hits of the others.
+  const hydration = joining === undefined ? null : hydrationOf(joining.request, false, bounds)
   const ranked = queries.map((query, position) => {
     if (position > 0) checkStop(stop)
-    return rankQuery(query, position, { federation, wanted: to, bounds })
+    return rankQuery(query, position, { federation, wanted: to, bounds, hydration })
   })
   requireComparable(ranked)
   const { page, dropped } = merged(ranked, federation, from, to)
+  for (const { query, ranked } of hydration === null ? [] : page) query.writer.collect(ranked.docid)
   const byIndex = candidatesByIndex(ranked)
   for (const { index, docid } of dropped) byIndex.get(index)?.documents.delete(docid)
   const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
@@ -127,13 +132,18 @@ function windowText(paging: Paging, total: number): string {
 function rankQuery(
   { index, request }: FederatedQuery,
   position: number,
-  { federation, wanted, bounds }: { federation: FederationRequest; wanted: number; bounds: Bounds },
+  {
+    federation,
+    wanted,
+    bounds,
+    hydration,
+  }: { federation: FederationRequest; wanted: number; bounds: Bounds; hydration: Hydration | null },
 ): RankedQuery {
   const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
   const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
   try {
     const found = rankSearch(index, asked, reachable)
-    const writer = new HitWriter(index, asked, found, bounds)
+    const writer = new HitWriter(index, asked, found, { bounds, hydration })
     const ranked = found.ranked.slice(0, reachable)
     return {
       index,

@@ -8,19 +8,20 @@
  *  4. A distance needs a point that the hit still shows.
  */
 
-import type { SearchRequest } from '../../requests.js'
+import type { ForeignKey, SearchRequest } from '../../requests.js'
 import { metresBetween } from '../facets/geo.js'
 import { GeoError, geoPoint } from '../facets/geo-point.js'
 import { covers } from '../fields/patterns.js'
 import { displaysEverything } from '../fields/rules.js'
-import type { GeoPoint } from '../index-data/index-data.js'
+import { type GeoPoint, storedObject } from '../index-data/index-data.js'
 import type { OpenIndex } from '../open-index.js'
 import { detailsJson, globalScore, type Ranked } from '../ranking/index.js'
-import { floatText, type JsonObject, parseJson, writeJson } from '../store/json.js'
+import { floatText, type JsonObject, writeJson } from '../store/json.js'
 import { shownVectors } from '../vector/index.js'
 import type { AnswerBytes } from './answer-bytes.js'
 import type { Bounds } from './bounds.js'
 import { Formatter } from './format/formatter.js'
+import type { Hydration } from './hydration.js'
 import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './ranked-search.js'
 import { isShownAsStored } from './stored-text.js'
@@ -35,14 +36,20 @@ export class HitWriter {
   private readonly shown: readonly string[] | null
   private readonly target: GeoPoint | null
   private readonly bounds: Bounds
+  private readonly keys: readonly ForeignKey[]
+  /** null: hits are shown with ids as they are. */
+  private readonly hydration: Hydration | null
 
   constructor(
     index: OpenIndex,
     request: SearchRequest,
     { candidates, sort }: Pick<RankedSearch, 'candidates' | 'sort'>,
-    bounds: Bounds,
+    { bounds, hydration }: { readonly bounds: Bounds; readonly hydration: Hydration | null },
   ) {
     this.bounds = bounds
+    this.keys = request.foreignKeys ?? []
+    this.hydration = this.keys.length === 0 ? null : hydration
+    this.hydration?.requireIndexes(this.keys)
     this.index = index
     this.request = request
     this.retrieved =
@@ -57,6 +64,13 @@ export class HitWriter {
     this.formatter = new Formatter(index, request, candidates, this.retrieved && this.shown, bounds)
     const geo = sort.find((criterion) => criterion.kind === 'geo')
     this.target = geo?.kind === 'geo' ? geo.target : null
+  }
+
+  /** Notes the documents of other indexes that the hit of a document refers to. */
+  collect(docid: number): void {
+    const document = storedObject(this.index.data.documents[docid]!)
+    document.delete('_vectors')
+    this.hydration?.collect(this.keys, this.projected(document))
   }
 
   /** Writes a hit as JSON; the bytes of a document that is shown as it is stored are copied. */
@@ -100,6 +114,7 @@ export class HitWriter {
   /** The stored bytes of a document without its braces, where it is shown as it is; otherwise null. */
   private wholeDocument(docid: number): Uint8Array | null {
     if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
+    if (this.hydration !== null) return null
     if (this.request.retrieveVectors) return null
     const { source } = this.index.data.documents[docid]!
     return isShownAsStored(source) ? source.subarray(1, -1) : null
@@ -108,16 +123,16 @@ export class HitWriter {
   /** What of a document itself a hit shows, and what is worked out from it: keys with their values. */
   private documentParts(docid: number): string[] {
     const { settings, documents } = this.index.data
-    const source = Buffer.from(documents[docid]!.source).toString()
-    const document = parseJson(source) as JsonObject
+    const document = storedObject(documents[docid]!)
     const vectors = document.get('_vectors')
     document.delete('_vectors')
     const displayed = displaysEverything(settings)
       ? document
       : selectPaths(document, settings.displayedAttributes)
-    const shown = this.shown === null ? document : selectPaths(document, this.shown)
+    const shown = this.projected(document)
     const parts: string[] = []
-    for (const [name, value] of shown) parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
+    for (const [name, value] of this.hydrated(shown))
+      parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
     if (this.request.retrieveVectors && this.showsVectors())
       parts.push(`"_vectors":${writeJson(shownVectors(this.index.data, docid, vectors))}`)
     const distance = this.target === null ? null : distanceOf(shown, this.target)
@@ -125,9 +140,20 @@ export class HitWriter {
     // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
     const everything = this.retrieved === null && displaysEverything(settings) && vectors !== undefined
     parts.push(
-      ...this.formatter.parts(everything ? new Map([...displayed, ['_vectors', vectors]]) : displayed),
+      ...this.formatter.parts(
+        everything ? new Map([...displayed, ['_vectors', vectors]]) : displayed,
+        (formatted) => this.hydrated(formatted),
+      ),
     )
     return parts
+  }
+
+  private projected(document: JsonObject): JsonObject {
+    return this.shown === null ? document : selectPaths(document, this.shown)
+  }
+
+  private hydrated(object: JsonObject): JsonObject {
+    return this.hydration === null ? object : this.hydration.hydrated(this.keys, object)
   }
 
   private showsVectors(): boolean {

@@ -17,11 +17,12 @@ import type { OpenIndex } from '../open-index.js'
 import { bucketSort, Distinct, type RankingRule, rulesOfSearch } from '../ranking/index.js'
 import type { DocSet } from '../store/docid-set.js'
 import type { AnswerBytes } from './answer-bytes.js'
-import { Bounds, type Stop } from './bounds.js'
-import { findCandidates, prefixOf } from './candidates.js'
+import { Bounds } from './bounds.js'
+import { type FilterContext, findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { mergeHits, wordsSuffice } from './hybrid.js'
+import { hydrationOf } from './hydration.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
 import type { RankedSearch } from './ranked-search.js'
@@ -41,7 +42,7 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
 }
 
 /** A search that ends early once its client has gone. */
-export type StoppableRequest = SearchRequest & { readonly stop?: Stop }
+export type StoppableRequest = SearchRequest & FilterContext
 
 /** A search of which some documents are not to be ranked. */
 type RankingRequest = StoppableRequest & { readonly without?: DocSet }
@@ -186,7 +187,9 @@ export function search(
   const found = rankSearch(index, request, to)
   const page = found.ranked.slice(from, to)
   const bounds = new Bounds(request, out.length)
-  const writer = new HitWriter(index, request, found, bounds)
+  const hydration = hydrationOf(request, request.features.legacySearch, bounds)
+  const writer = new HitWriter(index, request, found, { bounds, hydration })
+  for (const { docid } of hydration === null ? [] : page) writer.collect(docid)
   const { documents } = index.data
   out.write(`${head}"hits":[`)
   out.expect(page.map(({ docid }) => documents[docid]!.source.length))

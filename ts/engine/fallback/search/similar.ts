@@ -5,8 +5,8 @@ import type { SearchRequest, SimilarRequest } from '../../requests.js'
 import type { OpenIndex } from '../open-index.js'
 import { bucketSort, type Ranked, vectorRule } from '../ranking/index.js'
 import type { Embedder } from '../vector/index.js'
-import { Bounds, checkStop, type Stop } from './bounds.js'
-import { filteredDocuments, findCandidates, prefixOf } from './candidates.js'
+import { Bounds, checkStop } from './bounds.js'
+import { type FilterContext, filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { HitWriter } from './hits.js'
 import { embedderNamed } from './semantic.js'
 
@@ -25,7 +25,7 @@ export function similar(index: OpenIndex, request: StoppableSimilar): { json: st
     candidates: findCandidates(index, { ...asked, filter: null }),
     sort: [],
   }
-  const writer = new HitWriter(index, asked, ranking, bounds)
+  const writer = new HitWriter(index, asked, ranking, { bounds, hydration: null })
   const page = found.ranked.slice(offset, offset + limit)
   const total = Math.min(found.total, index.data.settings.pagination.maxTotalHits)
   return {
@@ -48,12 +48,12 @@ export function similar(index: OpenIndex, request: StoppableSimilar): { json: st
 }
 
 /** A search for similar documents that ends early once its client is gone. */
-type StoppableSimilar = SimilarRequest & { readonly stop?: Stop }
+type StoppableSimilar = SimilarRequest & FilterContext
 
-function visibleTarget(index: OpenIndex, { id, indexUid, visible, features }: SimilarRequest): number {
+function visibleTarget(index: OpenIndex, request: StoppableSimilar): number {
+  const { id, indexUid, visible } = request
   const docid = index.data.docids.get(id)
-  if (docid !== undefined && filteredDocuments(index, visible, { indexUid, features }).has(docid))
-    return docid
+  if (docid !== undefined && filteredDocuments(index, visible, request).has(docid)) return docid
   throw new EngineError(
     'not_found_similar_id',
     `${prefixOf(indexUid)}there is no document with the id \`${id}\``,

@@ -11,6 +11,7 @@ mod merge;
 mod query;
 mod request;
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use serde_json::json;
@@ -23,13 +24,15 @@ use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
 use super::compare;
 use super::hits::HitWriter;
+use super::hydration::Hydration;
 use super::json_writer::{write_display, write_json, write_text};
 use super::multi::{IndexedSearch, at_query};
-use super::ranked_search::rank_search;
+use super::ranked_search::{rank_search, scope_of};
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
 
 use crate::error::{Error, Result};
+use crate::filter::{ForeignIndexes, Indexes};
 use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
 
 /// Merges the answers of several searches as `federation` (`FederationRequest` as UTF-8 JSON) says.
@@ -41,20 +44,28 @@ pub fn federated_search(
     searches: &[IndexedSearch],
     federation: &[u8],
     search_deadline: &SearchDeadline,
+    indexes: &dyn Indexes,
 ) -> Result<Answer> {
+    let foreign = ForeignIndexes::new(indexes);
     let started = Instant::now();
     let federation: Federation = decode(federation)?;
     let bounds = Bounds::new(federation.answer_bytes_max);
     let queries = searches.iter().enumerate();
-    let queries: Vec<Query> =
-        queries.map(|(at, search)| rank(search, at, &federation, search_deadline)).collect::<Result<_>>()?;
+    let queries: Vec<Query> = queries
+        .map(|(at, search)| rank(search, at, &federation, (search_deadline, &foreign)))
+        .collect::<Result<_>>()?;
     require_comparable(&queries)?;
     let window = federation.paging.window(usize::MAX);
     let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
     let mut found = found_in(&queries, &merged.dropped);
     let page = merged.hits.get(window.start..).unwrap_or_default();
     let mut body = b"{\"hits\":[".to_vec();
-    write_hits(&queries, page, (&federation, &bounds), &mut body)?;
+    // One for all queries: an id that one of them has met is replaced in the hits of the others.
+    let joining = queries.iter().find(|query| !query.request.foreign_keys().is_empty());
+    let hydration = joining
+        .and_then(|query| Hydration::new(scope_of(&query.request, search_deadline, &foreign), false, bounds));
+    let hydration = hydration.map(RefCell::new);
+    write_hits(&queries, page, (&federation, &bounds, hydration.as_ref()), &mut body)?;
     body.extend_from_slice(b"]");
     write_query_vectors(&queries, &federation, &mut body);
     let total = found.iter().map(|one| one.documents.len()).sum();
@@ -99,7 +110,7 @@ fn rank<'s>(
     search: &'s IndexedSearch,
     at: usize,
     federation: &Federation,
-    search_deadline: &SearchDeadline,
+    (search_deadline, foreign): (&SearchDeadline, &ForeignIndexes<'_>),
 ) -> Result<Query<'s>> {
     if at > 0 {
         search_deadline.check()?;
@@ -110,7 +121,9 @@ fn rank<'s>(
         request.distinct.clone_from(&federation.distinct);
     }
     // Hits of different queries are compared by their scores.
-    let found = rank_search(&search.snapshot, &request, &search_deadline.anew(), true)
+    let search_deadline = search_deadline.anew();
+    let scope = scope_of(&request, &search_deadline, foreign);
+    let found = rank_search(&search.snapshot, &request, &scope, &search_deadline, true)
         .map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
@@ -204,13 +217,14 @@ fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
 fn write_hits(
     queries: &[Query],
     hits: &[Candidate],
-    (federation, bounds): (&Federation, &Bounds),
+    (federation, bounds, hydration): (&Federation, &Bounds, Option<&RefCell<Hydration<'_>>>),
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut writers: Vec<HitWriter> = queries
         .iter()
-        .map(|query| HitWriter::new(&query.search.snapshot, &query.request, &query.found, bounds))
+        .map(|query| HitWriter::new(&query.search.snapshot, &query.request, &query.found, bounds, hydration))
         .collect::<Result<_>>()?;
+    hits.iter().try_for_each(|candidate| writers[candidate.query].collect(candidate.hit.docid))?;
     for (at, candidate) in hits.iter().enumerate() {
         if at > 0 {
             out.push(b',');

@@ -208,7 +208,7 @@ fn merged(snapshot: &Snapshot) -> Snapshot {
 /// An answer without its processing time.
 fn answer(snapshot: &Snapshot, search: &Value) -> Value {
     let body = serde_json::to_vec(&request(search)).unwrap();
-    let answer = search::run(snapshot, &body, Instant::now()).unwrap();
+    let answer = search::run(snapshot, &body, Instant::now(), &()).unwrap();
     let mut answer: Value = serde_json::from_slice(&answer.body).unwrap();
     answer.as_object_mut().unwrap().remove("processingTimeMs");
     answer

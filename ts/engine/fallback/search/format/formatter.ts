@@ -78,8 +78,12 @@ export class Formatter {
     return this.asked || this.request.showMatchesPosition
   }
 
-  /** The keys of a hit, as JSON text. @param displayed the document as far as it may be shown */
-  parts(displayed: JsonObject): string[] {
+  /**
+   * The keys of a hit, as JSON text.
+   * @param displayed the document as far as it may be shown
+   * @param finish what is done to the formatted document before it is written
+   */
+  parts(displayed: JsonObject, finish: (formatted: JsonObject) => JsonObject): string[] {
     if (!this.isAsked) return []
     const formats = this.asked ? this.formatsFor(displayed) : []
     const resolved = formats.length > 0 || (this.asked && this.asksForAll)
@@ -88,7 +92,7 @@ export class Formatter {
     const formatted = this.object(displayed, '', [], formats, positions)
     if (resolved) {
       const paths = formats.map(({ path }) => path)
-      parts.push(`"_formatted":${writeJson(selectPaths(formatted, paths))}`)
+      parts.push(`"_formatted":${writeJson(finish(selectPaths(formatted, paths)))}`)
     }
     if (this.request.showMatchesPosition) parts.push(`"_matchesPosition":${positionsJson(positions)}`)
     return parts

@@ -1,0 +1,52 @@
+/** Here is an index with foreign keys: where do they lead, and what may the request do there? */
+import type { Engine, ForeignKey } from '../engine/index.js'
+import type { ApiError } from '../errors/index.js'
+import type { Features } from '../instance/index.js'
+import type { IndexEntry, Tasks } from '../tasks/index.js'
+import { bothFilters } from './search-requests.js'
+
+/** What a request may do with indexes that it does not name. */
+export interface SearchRights {
+  maySearch(indexUid: string): boolean
+  /** The error for an index that it may not search. */
+  refusal(indexUid: string): ApiError
+  /** The filter that is added to every search of the index; null: none. */
+  forcedFilter(indexUid: string): unknown
+}
+
+/** The foreign keys of an index. `foreignKeys` is absent while their feature is off. */
+export interface FollowedKeys {
+  readonly foreignKeys?: readonly ForeignKey[]
+  /** The indexes that they lead to. */
+  readonly entries: readonly IndexEntry[]
+}
+
+interface Lookup {
+  readonly engine: Pick<Engine, 'foreignKeys'>
+  readonly tasks: Pick<Tasks, 'index'>
+  readonly features: Features
+}
+
+/** Finds the indexes by their present uids, so that a renamed or swapped index counts by its new uid. */
+export async function followedKeys(
+  { engine, tasks, features }: Lookup,
+  { id }: IndexEntry,
+  rights: SearchRights,
+): Promise<FollowedKeys> {
+  if (!features.flags.foreignKeys) return { entries: [] }
+  const entries = new Map<string, IndexEntry>()
+  const accessTo = (uid: string): ForeignKey['access'] => {
+    // No answer tells whether an index exists that the request may not search.
+    if (!rights.maySearch(uid)) return { kind: 'refused', message: rights.refusal(uid).message }
+    const entry = tasks.index(uid)
+    if (entry === null) return { kind: 'missing' }
+    entries.set(uid, entry)
+    return { kind: 'granted', index: entry.id, filter: bothFilters(null, rights.forcedFilter(uid)) }
+  }
+  const foreignKeys = (await engine.foreignKeys(id)).map(({ fieldName, foreignIndexUid }) => ({
+    fieldName,
+    foreignIndexUid,
+    access: accessTo(foreignIndexUid),
+  }))
+  return { foreignKeys, entries: [...entries.values()] }
+}
