@@ -105,6 +105,9 @@ export class Target {
       MASTER_KEY,
       '--log-level',
       'WARN',
+      // What an operator grants to the cache is not growth by a request.
+      '--cache-size',
+      '32MiB',
       '--dump-dir',
       join(directory, 'dumps'),
     ]
