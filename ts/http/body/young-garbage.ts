@@ -7,7 +7,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes between two collections. Measured: a minor collection takes 0.5 to 1 ms, the first of a process 14 ms. */
+/**
+ * Bytes between two collections. Measured: a minor collection takes 0.5 to 1 ms, the first of a process 14 ms; an upload of
+ * 116 MB takes 311 MB at its peak, 336 without collections.
+ */
 const COLLECTED_BYTES = 4_000_000
 
 type Collect = (options: { readonly type: 'minor' }) => void
