@@ -43,7 +43,7 @@ runs('a fault of the native engine is a line of the log and counts in the metric
     .filter((line) => line.includes('file_removal'))
   t.is(lines.length, 1, daemon.log())
   t.like(JSON.parse(lines[0]!), {
-    level: 40,
+    level: 'WARN',
     msg: 'work in the background failed',
     kind: 'file_removal',
     index,
