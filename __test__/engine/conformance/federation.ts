@@ -185,6 +185,20 @@ export function federation(tested: TestedEngine): void {
     t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
   })
 
+  withTwoIndexes(
+    'an index with an empty list of facets is shown without values, one with null is not',
+    async (t, engine) => {
+      const facetsByIndex = { left: [], right: null }
+      const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
+      t.deepEqual(apart.facetsByIndex, { left: { distribution: {}, stats: {} } })
+      const mergeFacets = { maxValuesPerFacet: null }
+      const together = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
+      t.deepEqual([together.facetDistribution, together.facetStats], [{}, {}])
+      const none = await federated(engine, [left('')], { facetsByIndex: { left: null } })
+      t.false('facetsByIndex' in none)
+    },
+  )
+
   withTwoIndexes('distinct acts over all indexes of a federation', async (t, engine) => {
     const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
     t.deepEqual(places(answer), [

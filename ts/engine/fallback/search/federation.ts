@@ -315,9 +315,8 @@ function facetsText(
 ): string {
   const asked = [...byIndex].flatMap(([index, { uid, documents }]) => {
     const facets = Object.hasOwn(federation.facetsByIndex, uid) ? federation.facetsByIndex[uid] : null
-    return facets === null || facets === undefined || facets.length === 0
-      ? []
-      : [{ index, uid, documents, facets }]
+    // An index with an empty list is shown with an empty distribution, one with null is not.
+    return facets === null || facets === undefined ? [] : [{ index, uid, documents, facets }]
   })
   if (asked.length === 0) return ''
   if (federation.mergeFacets !== null) return mergedFacets(asked, federation.mergeFacets.maxValuesPerFacet)

@@ -31,8 +31,8 @@ pub(super) fn write(
     found.sort_by(|a, b| a.uid.cmp(&b.uid));
     let mut asked = Vec::new();
     for one in found.iter() {
-        let names = federation.facets_by_index.get(&one.uid).and_then(Option::as_deref).unwrap_or_default();
-        if !names.is_empty() {
+        // An index with an empty list is shown with an empty distribution, one with null is not.
+        if let Some(names) = federation.facets_by_index.get(&one.uid).and_then(Option::as_deref) {
             check_facets(&one.snapshot, &one.uid, names)?;
             let max = one.snapshot.settings().faceting.max_values_per_facet;
             asked.push((one, distributions(&one.snapshot, names, &one.documents, (max, bounds))?));
