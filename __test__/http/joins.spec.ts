@@ -517,3 +517,23 @@ test('the filter of a tenant token may follow foreign keys, once', async (t) => 
   const twice = await tenant(server, { books: null, authors: alices })
   checkError(t, await server.post(path, { filter: 'id = 1' }, twice), 400, 'invalid_search_filter')
 })
+
+test('a foreign key may end with a dot, and reserved fields are not filtered by one', async (t) => {
+  const server = await startServer(t, { features: ['foreignKeys'] })
+  await put(t, server, 'authors', authors, { filterableAttributes: ['name'] })
+  const documents = [
+    { id: 1, a: { '': 'a1' } },
+    { id: 2, 'a.': 'a2' },
+    { id: 3, a: 'A3' },
+  ]
+  await put(t, server, 'books', documents, {
+    filterableAttributes: [{ attributePatterns: ['*'] }],
+    foreignKeys: [key('authors', 'a.'), key('authors', '_geo')],
+  })
+  t.deepEqual(await hits(server, {}), [{ id: 1, a: { '': alice } }, { id: 2, 'a.': bob }, documents[2]])
+  const filter = '_foreign(_geo, name = Alice)'
+  await checkRefusals(t, server, [
+    { path: '/indexes/books/search', body: { filter }, code: 'invalid_search_filter' },
+    { path: '/indexes/books/documents/fetch', body: { filter }, code: 'invalid_document_filter' },
+  ])
+})

@@ -201,12 +201,8 @@ class ExpressionParser {
   private fieldCondition(): Filter {
     const token = this.token
     const field = this.operand('a field name')
-    if (/^_geo(Distance|Point)?$/.test(field))
-      throw this.error(
-        `\`${field}\` is reserved and cannot be filtered; use \`_geoRadius(lat, lng, metres)\` or ` +
-          '`_geoBoundingBox([lat, lng], [lat, lng])`',
-        token,
-      )
+    const reserved = reservedReason(field)
+    if (reserved !== null) throw this.error(reserved, token)
     if (token.kind === 'word' && /^_vectors(\.|$)/.test(field)) return this.vectors(token)
     const { condition, negated } = this.condition()
     const filter: Filter = { kind: 'condition', field, condition, at: this.span(token) }
@@ -412,3 +408,10 @@ export const numberIn = (text: string): number | null => {
   const value = isDecimal(trimmed) ? Number(trimmed) : Number.NaN
   return Number.isFinite(value) ? value : null
 }
+
+/** Why conditions on a field are refused, whatever the settings; null if they are not. */
+export const reservedReason = (field: string): string | null =>
+  /^_geo(Distance|Point)?$/.test(field)
+    ? `\`${field}\` is reserved and cannot be filtered; use \`_geoRadius(lat, lng, metres)\` or ` +
+      '`_geoBoundingBox([lat, lng], [lat, lng])`'
+    : null

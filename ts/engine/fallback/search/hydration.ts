@@ -187,11 +187,10 @@ function idsAt(object: JsonObject, path: string): readonly string[] {
   const found: string[] = []
   for (const [name, value] of object) {
     if (!covers(name, path)) continue
-    const rest = path.slice(name.length + 1)
-    if (rest === '') found.push(...idsIn(value))
+    if (name === path) found.push(...idsIn(value))
     else
       for (const one of Array.isArray(value) ? value : [value])
-        if (one instanceof Map) found.push(...idsAt(one, rest))
+        if (one instanceof Map) found.push(...idsAt(one, path.slice(name.length + 1)))
   }
   return found
 }
