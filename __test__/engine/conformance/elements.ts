@@ -183,6 +183,21 @@ export function elements(tested: TestedEngine): void {
     }
   })
 
+  claim('elements are found below names that end with a dot', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['a.'] })
+    await engine.put(
+      'things',
+      { id: 1, 'a.': [{ b: 1 }] },
+      { id: 2, a: [{ b: 1 }] },
+      { id: 3, 'a.': [{ b: 2 }] },
+    )
+    const { hits } = await engine.search('things', { filter: '_element("a.", NOT b = 2)' })
+    t.deepEqual(
+      hits.map(({ id }) => id),
+      [1],
+    )
+  })
+
   claim('a filter reads the elements of at most 100,000 documents', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['id', 'v'] })
     const lines = Array.from({ length: 100_001 }, (_, id) => `{"id":${id},"v":[{"a":${id % 2},"b":1}]}`)
@@ -190,6 +205,19 @@ export function elements(tested: TestedEngine): void {
     const wide = '_element(v, b = 1)'
     const error = await t.throwsAsync(engine.search('things', { filter: wide }))
     t.is((error as { code?: string } | undefined)?.code, 'invalid_search_filter')
+    const half = (value: number): string => `_element(v, b = 1 AND a = ${value})`
+    for (const filter of [
+      `${half(0)} OR ${half(1)}`,
+      `NOT ${half(0)} AND NOT ${half(1)}`,
+      [[half(0), half(1)]],
+    ]) {
+      const together = await t.throwsAsync(
+        engine.search('things', { filter }),
+        undefined,
+        JSON.stringify(filter),
+      )
+      t.is((together as { code?: string } | undefined)?.code, 'invalid_search_filter')
+    }
     for (const filter of [`id < 3 AND ${wide}`, ['id < 3', wide], '_element(v, b = 1 AND a = 0) AND id < 5'])
       t.is((await engine.search('things', { filter })).estimatedTotalHits, 3, JSON.stringify(filter))
   })

@@ -32,14 +32,15 @@ impl Evaluation<'_> {
         let Reference { field, filter } = &element.value;
         let path = field.value.as_str();
         let candidates = self.possible(&below(path, filter), source)? & within;
-        if candidates.len() > ELEMENT_DOCUMENTS_MAX {
+        let read = self.element_documents.get() + candidates.len();
+        if read > ELEMENT_DOCUMENTS_MAX {
             let cause = format!(
-                "the elements of `{path}` in {} documents would have to be read, the most are \
-                 {ELEMENT_DOCUMENTS_MAX}; join further conditions by `AND`",
-                candidates.len()
+                "with the elements of `{path}`, those in {read} documents would have to be read, the most are \
+                 {ELEMENT_DOCUMENTS_MAX}; join further conditions by `AND`"
             );
             return Err(self.mistake(self.scope.code, &cause, source, &element.span));
         }
+        self.element_documents.set(read);
         let test = ElementTest::new(filter, path, &|path| has_column(path) && self.columns.knows(path));
         let mut found = RoaringBitmap::new();
         for (at, docid) in candidates.into_iter().enumerate() {

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -
     if let Some(documents) = snapshot.cache().get::<Filters>(expression) {
         return Ok(documents);
     }
-    let evaluation = Evaluation { snapshot, columns: Columns::new(snapshot), scope };
+    let evaluation =
+        Evaluation { snapshot, columns: Columns::new(snapshot), scope, element_documents: Cell::default() };
     let documents = Arc::new(evaluation.expression(expression)?);
     snapshot.cache().insert::<Filters>(expression.clone(), &documents);
     Ok(documents)
@@ -37,6 +39,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) columns: Columns,
     pub(super) scope: &'a Scope<'a>,
+    /// Documents that were read for their elements so far, those of each `_element` counted anew.
+    pub(super) element_documents: Cell<u64>,
 }
 
 impl Evaluation<'_> {

@@ -40,10 +40,11 @@ export function documentsByElement(
   const candidates = possible(index, inner, evaluate).intersect(within)
   if (needsColumn(index.settings, field))
     candidates.intersect(index.columns.byPath.get(field)?.exists ?? new DocSet(0))
-  const count = candidates.count()
-  if (isOfDocuments && count > ELEMENT_DOCUMENTS_MAX)
+  if (isOfDocuments) index.elementReads.documents += candidates.count()
+  const read = index.elementReads.documents
+  if (read > ELEMENT_DOCUMENTS_MAX)
     throw new FilterError(
-      `the elements of \`${field}\` in ${count} documents would have to be read, the most are ` +
+      `with the elements of \`${field}\`, those in ${read} documents would have to be read, the most are ` +
         `${ELEMENT_DOCUMENTS_MAX}; join further conditions by \`AND\``,
       at,
     )
@@ -158,6 +159,7 @@ function elementsOf(
     columns: { byPath, points: [], shapes: [] },
     vectorStates: () => [],
     document: (element) => elements[element]!,
+    elementReads: index.elementReads,
   }
   return { view, owners }
 }
@@ -184,10 +186,9 @@ function objectsAt(object: JsonObject, path: string): readonly JsonObject[] {
   const found: JsonObject[] = []
   for (const [name, value] of object) {
     if (!covers(name, path)) continue
-    const rest = path.slice(name.length + 1)
     for (const one of objectsIn(value)) {
-      if (rest === '') found.push(one)
-      else found.push(...objectsAt(one, rest))
+      if (name === path) found.push(one)
+      else found.push(...objectsAt(one, path.slice(name.length + 1)))
     }
   }
   return found

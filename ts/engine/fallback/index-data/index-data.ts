@@ -98,9 +98,11 @@ export interface FilterView {
   /** What is known of the documents' vectors under one embedder. */
   vectorStates(embedder: string): Iterable<readonly [docid: number, state: VectorState]>
   document(docid: number): JsonObject
+  /** Documents that the filter has read for their elements so far, those of each `_element` counted anew. */
+  readonly elementReads: { documents: number }
 }
 
-/** A whole index as filters read it. */
+/** A whole index as one filter reads it. */
 export const viewOf = ({ settings, alive, columns, vectors, documents }: IndexData): FilterView => ({
   root: '',
   settings,
@@ -108,6 +110,7 @@ export const viewOf = ({ settings, alive, columns, vectors, documents }: IndexDa
   columns,
   vectorStates: (embedder) => vectors.get(embedder)?.states() ?? [],
   document: (docid) => storedObject(documents[docid]!),
+  elementReads: { documents: 0 },
 })
 
 /** A stored document, parsed. */

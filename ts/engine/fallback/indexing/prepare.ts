@@ -459,5 +459,6 @@ async function draftView(staged: StagedBatch, index: IndexData, pacer: Pacer): P
     columns: rebuiltColumns(rows, bound),
     vectorStates: (embedder) => staged.vectors.states(embedder, docids),
     document: (docid) => parsed(staged.document(docid)!),
+    elementReads: { documents: 0 },
   }
 }
