@@ -120,9 +120,10 @@ test('a dump holds finished tasks, and waiting tasks with their uploads', async 
     })
   const { server, dumpDirectory } = await started(t, { queueEngine: waiting })
   t.teardown(goOn)
-  const held = server.settle(t, server.post('/indexes/plants/documents', [{ id: 1 }]))
-  const first = server.post('/indexes/birds/documents?customMetadata=kept', [{ id: 'b' }])
+  const first = server.post('/indexes/plants/documents', [{ id: 1 }])
   await first
+  const held = server.settle(t, first)
+  await server.post('/indexes/birds/documents?customMetadata=kept', [{ id: 'b' }])
   await server.put('/indexes/fish/documents', 'id,n:number\nf,1.5\n', {
     headers: { 'content-type': 'text/csv' },
   })
