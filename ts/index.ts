@@ -241,7 +241,6 @@ function index(instance: Instance, features: Features, uid: string): Index {
 /** The process may read all of its indexes. */
 const everyRight: SearchRights = {
   maySearch: () => true,
-  refusal: (uid) => new ApiError('invalid_api_key', `the index \`${uid}\` is not allowed`),
   forcedFilter: () => null,
 }
 

@@ -1,6 +1,5 @@
 /** Here is an index with foreign keys: where do they lead, and what may the request do there? */
 import type { Engine, ForeignKey } from '../engine/index.js'
-import type { ApiError } from '../errors/index.js'
 import type { Features } from '../instance/index.js'
 import type { IndexEntry, Tasks } from '../tasks/index.js'
 import { bothFilters } from './search-requests.js'
@@ -8,8 +7,6 @@ import { bothFilters } from './search-requests.js'
 /** What a request may do with indexes that it does not name. */
 export interface SearchRights {
   maySearch(indexUid: string): boolean
-  /** The error for an index that it may not search. */
-  refusal(indexUid: string): ApiError
   /** The filter that is added to every search of the index; null: none. */
   forcedFilter(indexUid: string): unknown
 }
@@ -36,8 +33,8 @@ export async function followedKeys(
   if (!features.flags.foreignKeys) return { entries: [] }
   const entries = new Map<string, IndexEntry>()
   const accessTo = (uid: string): ForeignKey['access'] => {
-    // No answer tells whether an index exists that the request may not search.
-    if (!rights.maySearch(uid)) return { kind: 'refused', message: rights.refusal(uid).message }
+    // No answer tells which index it is that the request may not search, or whether it exists.
+    if (!rights.maySearch(uid)) return { kind: 'refused', message: 'this key may not search the other index' }
     const entry = tasks.index(uid)
     if (entry === null) return { kind: 'missing' }
     entries.set(uid, entry)
