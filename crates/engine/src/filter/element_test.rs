@@ -170,9 +170,22 @@ impl Question {
     }
 }
 
-/// The rest of a path below a key that leads towards it.
-fn rest<'p>(key: &str, path: &'p str) -> Option<&'p str> {
-    is_same_or_below(key, path).then(|| path[key.len()..].strip_prefix('.').unwrap_or(""))
+/// Where a key leads on the way to a path.
+enum Led<'p> {
+    /// To the path itself.
+    There,
+    /// Towards it, with this much of the path to go, which is empty where the path ends with a dot.
+    Below(&'p str),
+    /// Elsewhere.
+    Astray,
+}
+
+fn led<'p>(key: &str, path: &'p str) -> Led<'p> {
+    match path.strip_prefix(key) {
+        Some("") => Led::There,
+        Some(rest) if is_same_or_below(key, path) => Led::Below(rest.strip_prefix('.').unwrap_or(rest)),
+        _ => Led::Astray,
+    }
 }
 
 /// Whether some object at a dotted path passes. Paths lead through arrays, and keys may have dots in them.
@@ -181,12 +194,10 @@ pub(super) fn any_object(
     path: &str,
     passes: &mut dyn FnMut(&Map<String, Value>) -> bool,
 ) -> bool {
-    object.iter().any(|(key, value)| {
-        rest(key, path).is_some_and(|rest| {
-            objects(value, &mut |inner| {
-                if rest.is_empty() { passes(inner) } else { any_object(inner, rest, passes) }
-            })
-        })
+    object.iter().any(|(key, value)| match led(key, path) {
+        Led::There => objects(value, passes),
+        Led::Below(rest) => objects(value, &mut |inner| any_object(inner, rest, passes)),
+        Led::Astray => false,
     })
 }
 
@@ -199,10 +210,10 @@ fn objects(value: &Value, passes: &mut dyn FnMut(&Map<String, Value>) -> bool) -
 }
 
 fn any_at(object: &Map<String, Value>, path: &str, holds: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
-    object.iter().any(|(key, value)| match rest(key, path) {
-        None => false,
-        Some("") => holds(Found::Keyed(value)) || scalars(value, holds),
-        Some(rest) => objects(value, &mut |inner| any_at(inner, rest, holds)),
+    object.iter().any(|(key, value)| match led(key, path) {
+        Led::There => holds(Found::Keyed(value)) || scalars(value, holds),
+        Led::Below(rest) => objects(value, &mut |inner| any_at(inner, rest, holds)),
+        Led::Astray => false,
     })
 }
 
