@@ -1,11 +1,15 @@
 import type { IndexId } from './engine.js'
 import type { ForeignKey } from './requests.js'
 
+const NONE: readonly IndexId[] = []
+
 /** Indexes that a request may read beside its own, each once. */
-export const foreignIndexes = ({
-  foreignKeys = [],
+export function foreignIndexes({
+  foreignKeys,
 }: {
   readonly foreignKeys?: readonly ForeignKey[]
-}): readonly IndexId[] => [
-  ...new Set(foreignKeys.flatMap(({ access }) => (access.kind === 'granted' ? [access.index] : []))),
-]
+}): readonly IndexId[] {
+  // Nearly all searches follow no foreign keys.
+  if (foreignKeys === undefined) return NONE
+  return [...new Set(foreignKeys.flatMap(({ access }) => (access.kind === 'granted' ? [access.index] : [])))]
+}
