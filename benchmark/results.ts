@@ -1,5 +1,5 @@
 /**
- * Here are the figures of a run: keep them as JSON in `runs/`, and show the newest ones in RESULTS.md.
+ * Here are the figures of a run: keep them as JSON in `runs/`, and show all of them in RESULTS.md.
  *
  * A run file holds every run of one benchmark at one commit, so that RESULTS.md can say how far they lie apart.
  */
@@ -48,35 +48,33 @@ export async function saveRun(benchmark: string, figures: readonly Figure[]): Pr
   await writeResults()
 }
 
-/** RESULTS.md from the newest run file of each benchmark. */
+/** RESULTS.md from all run files: by benchmark, and then the newest commit first. */
 async function writeResults(): Promise<void> {
   const names = (await readdir(RUNS)).filter((name) => name.endsWith('.json'))
   const files = await Promise.all(
     names.map(async (name) => JSON.parse(await readFile(join(RUNS, name), 'utf8')) as RunFile),
   )
-  const newest = new Map<string, RunFile>()
-  for (const file of files) {
-    const other = newest.get(file.benchmark)
-    if (other === undefined || lastDate(file) > lastDate(other)) newest.set(file.benchmark, file)
-  }
-  const parts = [...newest.values()]
-    .sort((a, b) => (a.benchmark < b.benchmark ? -1 : 1))
+  const parts = files
+    .sort((a, b) => compareTexts(a.benchmark, b.benchmark) || compareTexts(lastDate(b), lastDate(a)))
     .map((file) => section(file))
   const head = [
     '# Results',
     '',
     'Written by `npm run bench -- --save` and `npm run bench:aims -- --save`; raw runs are in `runs/`. Figures of several',
-    'runs at one commit stand side by side. Loads are asked by a client on the same cores, without cached answers.',
+    'runs at one commit stand side by side. Loads are asked by a client on the same cores, without cached answers. Only',
+    'runs of one day are to be compared: the machine has been twice as fast on some days as on others.',
   ]
   await writeFile(RESULTS, `${[...head, ...parts].join('\n')}\n`)
 }
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const lastDate = ({ runs }: RunFile): string => runs.at(-1)?.date ?? ''
 
 function section({ benchmark, commit, runs }: RunFile): string {
   const last = runs.at(-1)
   if (last === undefined) return ''
-  const lines = ['', `## ${benchmark}`, '', `Commit ${commit}, ${last.date.slice(0, 10)}, ${last.machine}.`]
+  const lines = ['', `## ${benchmark}, commit ${commit}`, '', `${last.date.slice(0, 10)}, ${last.machine}.`]
   for (const table of new Set(last.figures.map((figure) => figure.table))) {
     const figures = last.figures.filter((figure) => figure.table === table)
     const columns = [...new Set(figures.flatMap(({ measured }) => Object.keys(measured)))]

@@ -70,6 +70,8 @@ export interface SearchRequest {
   readonly locales: readonly string[] | null
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
+  /** Milliseconds that making the vector took; absent: it was given. */
+  readonly embeddingMs?: number
   readonly retrieveVectors: boolean
   readonly showRankingScore: boolean
   readonly showRankingScoreDetails: boolean

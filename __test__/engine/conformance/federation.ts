@@ -162,6 +162,32 @@ export function federation(tested: TestedEngine): void {
     }
   })
 
+  withTwoIndexes(
+    'orders without words or by one field alone compare, wherever their rules are',
+    async (t, engine) => {
+      await engine.configure('right', {
+        rankingRules: ['n:desc', 'words', 'sort'],
+        sortableAttributes: ['n'],
+      })
+      const byN = (...directions: string[]) => ({ sort: directions.map((direction) => `n:${direction}`) })
+      for (const [queries, expected] of [
+        [[left('', byN('desc')), right('')], 'merged'],
+        [[left('copper', byN('desc')), right('copper')], 'refused'],
+        [[left('', byN('desc')), right('copper')], 'merged'],
+        [[left('', byN('asc')), right('')], 'refused'],
+        // A field that documents are ordered by already orders nothing more.
+        [[left('', byN('desc', 'asc')), left('', byN('desc', 'desc'))], 'merged'],
+        [[right('', byN('asc')), right('', byN('desc'))], 'merged'],
+      ] as const) {
+        const outcome = await federated(engine, queries).then(
+          () => 'merged',
+          ({ code }) => (code === 'invalid_multi_search_query_ranking_rules' ? 'refused' : code),
+        )
+        t.is(outcome, expected, queries.map(([index, bytes]) => `${index} ${Buffer.from(bytes)}`).join('\n'))
+      }
+    },
+  )
+
   withTwoIndexes('sorted queries are merged by their values', async (t, engine) => {
     const sort = { sort: ['n:desc'] }
     const answer = await federated(engine, [left('', sort), right('', sort)])
@@ -206,5 +232,56 @@ export function federation(tested: TestedEngine): void {
       ['left', 1, 0],
     ])
     t.is(answer.estimatedTotalHits, 2)
+  })
+  for (const name of ['merged', 'by index'])
+    claim(`statistics ${name} hold the values that distinct leaves out, counts do not`, async (t, engine) => {
+      for (const index of ['left', 'right']) await engine.configure(index, { filterableAttributes: ['dog'] })
+      await engine.put(
+        'left',
+        { id: 1, dog: { name: 'bobby', age: 2 } },
+        { id: 2, dog: { name: 'buddy', age: 4 } },
+      )
+      await engine.put('right', { id: 1, dog: { name: 'bobby', age: 9 } })
+      const answer = await federated(engine, [left(''), right('')], {
+        distinct: 'dog.name',
+        facetsByIndex: { left: ['dog.age'], right: ['dog.age'] },
+        mergeFacets: name === 'merged' ? { maxValuesPerFacet: null } : null,
+      })
+      t.is(answer.estimatedTotalHits, 2)
+      if (name === 'merged') {
+        t.deepEqual(answer.facetDistribution, { 'dog.age': { 2: 1, 4: 1 } })
+        t.deepEqual(answer.facetStats, { 'dog.age': { min: 2, max: 9 } })
+      } else
+        t.deepEqual(answer.facetsByIndex, {
+          left: { distribution: { 'dog.age': { 2: 1, 4: 1 } }, stats: { 'dog.age': { min: 2, max: 4 } } },
+          right: { distribution: { 'dog.age': {} }, stats: { 'dog.age': { min: 9, max: 9 } } },
+        })
+    })
+
+  const stagesOf = ({ performanceDetails }: Readonly<Record<string, unknown>>): string[] =>
+    Object.entries(performanceDetails as Record<string, string>).flatMap(([stage, time]) =>
+      // Only searches that are run by threads of their own wait in a queue.
+      stage !== 'wait in queue' && /^\d+\.\d\d(ns|µs|ms|s)$/.test(time) ? [stage] : [],
+    )
+
+  withTwoIndexes('performance details tell the stages of a search', async (t, engine) => {
+    const asked = { showPerformanceDetails: true, facets: ['kind'] }
+    const ranked = ['search > evaluate filter', 'search > keyword ranking']
+    const alone = await engine.search('left', { q: 'copper', ...asked })
+    t.deepEqual(stagesOf(alone as never), [
+      ...ranked,
+      'search > format',
+      'search > facet distribution',
+      'search',
+    ])
+    t.false('performanceDetails' in (await engine.search('left', { q: 'copper' })))
+    const merged = await federated(engine, [left('copper'), right('tin')], { showPerformanceDetails: true })
+    t.deepEqual(stagesOf(merged), [
+      ...ranked,
+      'search > merge results',
+      'search > format',
+      'search > facet distribution',
+      'search',
+    ])
   })
 }

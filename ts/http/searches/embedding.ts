@@ -61,9 +61,10 @@ export async function withVector(
   // The engine reports an unknown embedder, and answers a search without a vector.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
   const deadline = started + budgetMs(settings)
+  const began = performance.now()
   try {
     const vector = await embedders.search(fields, { q: request.q, media }, { deadline, signal: stop.signal })
-    return { ...request, vector: Array.from(vector) }
+    return { ...request, vector: Array.from(vector), embeddingMs: performance.now() - began }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (!onlyMeaning(search)) return request

@@ -31,6 +31,7 @@ mod search_deadline;
 mod semantic;
 mod similar;
 mod sort_request;
+mod stages;
 
 pub use answer::{Answer, Facts};
 pub use documents::{document, documents};

@@ -1,5 +1,7 @@
 //! Here is a search: which documents answer it, in which order?
 
+use std::time::Duration;
+
 use roaring::RoaringBitmap;
 
 use super::analyzer::analyzer;
@@ -11,6 +13,7 @@ use super::request::SearchRequest;
 use super::search_deadline::SearchDeadline;
 use super::semantic::SearchKind;
 use super::sort_request::parse_sort;
+use super::stages::{Stage, Stages};
 use crate::error::{Error, Result};
 use crate::filter::{self, Foreign, ForeignIndexes, Scope, describe_filterable, features_of};
 use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
@@ -20,6 +23,8 @@ use crate::store::Snapshot;
 pub(super) struct RankedSearch {
     pub ranked: Ranked,
     pub sort: Vec<SortCriterion>,
+    /// Whether words were not looked at.
+    pub only_meaning: bool,
     /// Documents that came by meaning; `None` for a search by words alone.
     semantic: Option<RoaringBitmap>,
     /// Whether documents were compared by vectors.
@@ -27,14 +32,24 @@ pub(super) struct RankedSearch {
     /// Whether a vector of the query is missing: words alone did not settle the page.
     lacks_vector: bool,
     window: std::ops::Range<usize>,
+    pub stages: Stages,
 }
 
 impl RankedSearch {
     /// A page of hits that were all found by meaning: `limit` of them after `offset`.
-    pub fn of_page(ranked: Ranked, offset: usize, limit: usize) -> Self {
+    pub fn of_page(ranked: Ranked, offset: usize, limit: usize, stages: Stages) -> Self {
         let semantic = Some(ranked.candidates.clone());
         let window = offset..offset.saturating_add(limit);
-        Self { ranked, sort: Vec::new(), semantic, compared_vectors: true, lacks_vector: false, window }
+        Self {
+            ranked,
+            sort: Vec::new(),
+            only_meaning: true,
+            semantic,
+            compared_vectors: true,
+            lacks_vector: false,
+            window,
+            stages,
+        }
     }
 
     /// The vector that documents were compared with, if the request asks for vectors.
@@ -77,6 +92,8 @@ pub(super) fn rank_search(
     search_deadline: &SearchDeadline,
     scored: bool,
 ) -> Result<RankedSearch> {
+    let embedding = request.embedding_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1e3).ok());
+    let mut stages = Stages::new(search_deadline.started, embedding);
     let settings = snapshot.settings();
     let kind = SearchKind::of(snapshot, request)?;
     let sort = match &request.sort {
@@ -125,39 +142,41 @@ pub(super) fn rank_search(
         scored: scored
             || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { missing_ratio: Some(_) }),
     };
-    let made = |ranked, semantic, compared_vectors| RankedSearch {
-        ranked,
-        sort: sort.clone(),
-        semantic,
-        compared_vectors,
-        lacks_vector: false,
-        window: window.clone(),
+    stages.end(Stage::EvaluateFilter);
+    let only_meaning = matches!(kind, SearchKind::Meaning(_));
+    let mut ranked_by = |stage: Stage, ask: &RankRequest<'_>| {
+        let ranked = rank(snapshot, &analyzer, ask)?;
+        stages.end(stage);
+        Ok::<Ranked, Error>(ranked)
     };
-    let mut found = match kind {
+    let (ranked, semantic, compared_vectors, lacks_vector) = match kind {
         SearchKind::Words { missing_ratio } => {
-            let by_words = rank(snapshot, &analyzer, &ask)?;
+            let by_words = ranked_by(Stage::KeywordRanking, &ask)?;
             let lacks_vector =
                 missing_ratio.is_some_and(|ratio| !words_suffice(&by_words.hits, window.end, ratio));
-            let semantic = missing_ratio.map(|_| RoaringBitmap::new());
-            RankedSearch { lacks_vector, ..made(by_words, semantic, false) }
+            (by_words, missing_ratio.map(|_| RoaringBitmap::new()), false, lacks_vector)
         }
         SearchKind::Meaning(nearest) => {
-            let ranked = rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask })?;
-            let semantic = ranked.candidates.clone();
-            made(ranked, Some(semantic), true)
+            let ask = RankRequest { vector: Some(nearest), ..ask };
+            let by_meaning = ranked_by(Stage::SemanticRanking, &ask)?;
+            let semantic = by_meaning.candidates.clone();
+            (by_meaning, Some(semantic), true, false)
         }
         SearchKind::Both { nearest, ratio } => {
-            let by_words = rank(snapshot, &analyzer, &ask)?;
+            let by_words = ranked_by(Stage::KeywordRanking, &ask)?;
             if words_suffice(&by_words.hits, window.end, ratio) {
-                made(by_words, Some(RoaringBitmap::new()), false)
+                (by_words, Some(RoaringBitmap::new()), false, false)
             } else {
-                let by_meaning =
-                    rank(snapshot, &analyzer, &RankRequest { vector: Some(nearest), ..ask.clone() })?;
-                let (ranked, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
-                made(ranked, Some(semantic), true)
+                let ask = RankRequest { vector: Some(nearest), ..ask };
+                let by_meaning = ranked_by(Stage::SemanticRanking, &ask)?;
+                let (merged, semantic) = merge(snapshot, by_words, by_meaning, ratio, wanted, ask.distinct)?;
+                stages.end(Stage::MergeResults);
+                (merged, Some(semantic), true, false)
             }
         }
     };
+    let mut found =
+        RankedSearch { ranked, sort, only_meaning, semantic, compared_vectors, lacks_vector, window, stages };
     pins.insert_into(&mut found.ranked, wanted);
     Ok(found)
 }

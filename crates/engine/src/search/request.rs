@@ -122,6 +122,8 @@ pub struct SearchRequest {
     #[serde(default, deserialize_with = "components")]
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
+    pub embedding_ms: Option<f64>,
+    #[serde(default)]
     pub retrieve_vectors: bool,
     pub show_ranking_score: bool,
     pub show_ranking_score_details: bool,

@@ -11,6 +11,7 @@ use super::json_writer::{write_display, write_json, write_text};
 use super::ranked_search::{rank_search, scope_of};
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
+use super::stages::Stage;
 use crate::error::Result;
 use crate::filter::{ForeignIndexes, Indexes};
 use crate::store::Snapshot;
@@ -46,7 +47,7 @@ pub(super) fn write_members(
     let started = search_deadline.started;
     let scored = request.show_ranking_score || request.show_ranking_score_details;
     let scope = scope_of(request, search_deadline, foreign);
-    let found = rank_search(snapshot, request, &scope, search_deadline, scored)?;
+    let mut found = rank_search(snapshot, request, &scope, search_deadline, scored)?;
     let left = bounds.after(body.len());
     let hydration = Hydration::new(scope, request.features.legacy_search, left).map(RefCell::new);
     body.extend_from_slice(b"\"hits\":[");
@@ -58,6 +59,7 @@ pub(super) fn write_members(
         }
         hits.write_hit(hit, None, body)?;
     }
+    found.stages.end(Stage::Format);
     body.extend_from_slice(b"],\"query\":");
     write_text(request.q.as_deref().unwrap_or_default(), body);
     if let Some(vector) = found.query_vector(request) {
@@ -69,6 +71,7 @@ pub(super) fn write_members(
     let mut facets = Vec::new();
     if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
         write_facets(snapshot, names, candidates, &bounds.after(body.len()), &mut facets)?;
+        found.stages.end(Stage::Facets);
     }
     body.extend_from_slice(b",\"processingTimeMs\":");
     let time_at = Some(body.len());
@@ -84,8 +87,7 @@ pub(super) fn write_members(
         body.extend_from_slice(metadata.get().as_bytes());
     }
     if request.show_performance_details {
-        body.extend_from_slice(b",\"performanceDetails\":");
-        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), body);
+        found.stages.write(body);
     }
     if let Some(hits) = found.semantic_hits() {
         write_display(format_args!(",\"semanticHitCount\":{hits}"), body);

@@ -9,11 +9,12 @@ use super::analyzer::analyzer;
 use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
 use super::hits::HitWriter;
-use super::json_writer::{write_display, write_json, write_text};
+use super::json_writer::{write_display, write_text};
 use super::ranked_search::RankedSearch;
 use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
 use super::search_deadline::SearchDeadline;
 use super::semantic::embedder_named;
+use super::stages::{Stage, Stages};
 use crate::error::{Error, Result};
 use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope};
 use crate::ranking::{MatchingStrategy, RankRequest, Ranked, rank};
@@ -32,15 +33,18 @@ pub fn similar(
     indexes: &dyn Indexes,
 ) -> Result<Answer> {
     let request: SimilarRequest = decode(request)?;
+    let mut stages = Stages::new(started, None);
     let foreign = ForeignIndexes::new(indexes);
     let uid = &request.index_uid;
     let embedder = embedder_named(snapshot, &request.embedder, "invalid_similar_embedder", uid)?;
     let mut universe = filtered(snapshot, &request, &request.filter, "invalid_similar_filter", &foreign)?;
     let target = visible_target(snapshot, &request, &foreign)?;
     Arc::make_mut(&mut universe).remove(target);
+    stages.end(Stage::EvaluateFilter);
     let (ranked, total) = nearest(snapshot, &request, &embedder, target, universe, started)?;
+    stages.end(Stage::SemanticRanking);
     let asked = as_search(&request);
-    let found = RankedSearch::of_page(ranked, request.offset, request.limit);
+    let mut found = RankedSearch::of_page(ranked, request.offset, request.limit, stages);
     let mut body = b"{\"hits\":[".to_vec();
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut hits = HitWriter::new(snapshot, &asked, &found, &bounds, None)?;
@@ -50,6 +54,7 @@ pub fn similar(
         }
         hits.write_hit(hit, None, &mut body)?;
     }
+    found.stages.end(Stage::Format);
     bounds.check(body.len())?;
     body.extend_from_slice(b"],\"id\":");
     write_text(&request.id, &mut body);
@@ -64,8 +69,7 @@ pub fn similar(
         &mut body,
     );
     if request.show_performance_details {
-        body.extend_from_slice(b",\"performanceDetails\":");
-        write_json(&serde_json::json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+        found.stages.write(&mut body);
     }
     body.push(b'}');
     let hits = found.page().len();
@@ -166,6 +170,7 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         locales: None,
         hybrid: None,
         vector: None,
+        embedding_ms: None,
         retrieve_vectors: request.retrieve_vectors,
         show_ranking_score: request.show_ranking_score,
         show_ranking_score_details: request.show_ranking_score_details,

@@ -69,7 +69,7 @@ export function facetSearch(
   const counts =
     column === undefined
       ? []
-      : countFacet(column, found.counted.toArray(), order, Number.POSITIVE_INFINITY).counts.filter(
+      : countFacet(column, found.counted.toArray(), order, Number.POSITIVE_INFINITY).filter(
           ({ isNumber }) => !isNumber,
         )
   const matches = matching(index, request)

@@ -31,11 +31,6 @@ export interface FacetCount {
   readonly count: number
 }
 
-export interface FacetResult {
-  readonly counts: readonly FacetCount[]
-  readonly stats: { readonly min: number; readonly max: number } | null
-}
-
 /** Fields that a `facets` list selects, sorted. @throws EngineError `invalid_search_facets` */
 export function selectedFacets({ data }: OpenIndex, facets: readonly string[], prefix: string): string[] {
   const { settings } = data
@@ -93,15 +88,15 @@ export function facetsJson(
   prefix: string,
   bounds: Bounds,
 ): string {
-  const { distribution, stats } = facetParts(index, facets, documents, prefix, bounds)
+  const { distribution, stats } = facetParts(index, facets, { documents, found: documents }, prefix, bounds)
   return `,"facetDistribution":${distribution},"facetStats":${stats}`
 }
 
-/** Both objects as JSON text. */
+/** Both objects as JSON text. Counts are of `documents`, least and greatest values of `found`, which hold them. */
 export function facetParts(
   index: OpenIndex,
   facets: readonly string[],
-  documents: DocSet,
+  { documents, found }: { readonly documents: DocSet; readonly found: DocSet },
   prefix: string,
   bounds: Bounds,
 ): { distribution: string; stats: string } {
@@ -109,17 +104,17 @@ export function facetParts(
   const distributions: string[] = []
   const stats: string[] = []
   const docids = documents.toArray()
+  const all = found === documents ? docids : found.toArray()
   for (const field of selectedFacets(index, facets, prefix)) {
     const column = columns.byPath.get(field)!
     const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
     const most = settings.faceting.maxValuesPerFacet
-    const result = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
-    const counts = order === 'alpha' ? result.counts : commonest(column, docids, result.counts, most)
+    const counted = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
+    const counts = order === 'alpha' ? counted : commonest(column, docids, counted, most)
     distributions.push(bounds.counted(`${JSON.stringify(field)}:${countsJson(counts)}`))
-    if (result.stats !== null)
-      stats.push(
-        `${JSON.stringify(field)}:{"min":${floatText(result.stats.min)},"max":${floatText(result.stats.max)}}`,
-      )
+    const range = statsOf(column, all)
+    if (range !== null)
+      stats.push(`${JSON.stringify(field)}:{"min":${floatText(range.min)},"max":${floatText(range.max)}}`)
   }
   return { distribution: `{${distributions.join(',')}}`, stats: `{${stats.join(',')}}` }
 }
@@ -191,7 +186,7 @@ export function countFacet(
   docids: Uint32Array,
   order: 'alpha' | 'count',
   most: number,
-): FacetResult {
+): FacetCount[] {
   const counts = new Uint32Array(column.groups)
   const lastSeen = new Int32Array(column.groups).fill(-1)
   const spelling = new Int32Array(column.groups).fill(-1)
@@ -215,18 +210,11 @@ export function countFacet(
     if (typeof row === 'number') note(row, docid)
     else for (const entry of row) note(entry, docid)
   }
-  let min = Number.POSITIVE_INFINITY
-  let max = Number.NEGATIVE_INFINITY
   const numbers: FacetCount[] = []
   const strings: FacetCount[] = []
   for (const group of groups) {
     const isNumber = column.isNumber(group)
-    const value = column.numbers[group]!
-    if (isNumber) {
-      min = Math.min(min, value)
-      max = Math.max(max, value)
-    }
-    const key = isNumber ? numberKey(value) : column.spelling[spelling[group]!]!
+    const key = isNumber ? numberKey(column.numbers[group]!) : column.spelling[spelling[group]!]!
     ;(isNumber ? numbers : strings).push({ group, key, isNumber, count: counts[group]! })
   }
   const ranks = column.ranks
@@ -240,8 +228,27 @@ export function countFacet(
     else numbers.sort((a, b) => compareUtf8(a.key, b.key))
     strings.sort(byRank)
   }
-  return {
-    counts: shownOf(numbers, strings, most),
-    stats: numbers.length === 0 ? null : { min, max },
+  return shownOf(numbers, strings, most)
+}
+
+/** The least and the greatest number of a column over candidates; null without numbers. */
+export function statsOf(
+  column: Column,
+  docids: Uint32Array,
+): { readonly min: number; readonly max: number } | null {
+  let min = Number.POSITIVE_INFINITY
+  let max = Number.NEGATIVE_INFINITY
+  const note = (entry: number): void => {
+    const group = column.groupOf[entry]!
+    if (!column.isNumber(group)) return
+    const value = column.numbers[group]!
+    min = Math.min(min, value)
+    max = Math.max(max, value)
   }
+  for (const docid of docids) {
+    const row = column.at(docid)
+    if (typeof row === 'number') note(row)
+    else if (row !== undefined) for (const entry of row) note(entry)
+  }
+  return min > max ? null : { min, max }
 }

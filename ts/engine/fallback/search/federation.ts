@@ -18,15 +18,22 @@ import {
   globalScore,
   type Ranked,
   renderValue,
-  type SortCriterion,
   valuesOf,
 } from '../ranking/index.js'
-import type { DocSet } from '../store/docid-set.js'
+import { DocSet } from '../store/docid-set.js'
 import { floatText } from '../store/json.js'
 import { compareUtf8 } from '../store/text-order.js'
 import { Bounds, checkStop, type Stop } from './bounds.js'
 import { prefixOf } from './candidates.js'
-import { countFacet, countsJson, type FacetCount, facetOrder, facetParts, selectedFacets } from './facets.js'
+import {
+  countFacet,
+  countsJson,
+  type FacetCount,
+  facetOrder,
+  facetParts,
+  selectedFacets,
+  statsOf,
+} from './facets.js'
 import { HitWriter } from './hits.js'
 import { type Hydration, hydrationOf } from './hydration.js'
 import { interleaved } from './interleave.js'
@@ -34,6 +41,7 @@ import { pinOf } from './pins.js'
 import type { RankedSearch } from './ranked-search.js'
 import { rankSearch, type StoppableRequest } from './search.js'
 import { vectorText } from './semantic.js'
+import { Stages } from './stages.js'
 
 /** One query of the federation. */
 export interface FederatedQuery {
@@ -71,24 +79,29 @@ export function federatedSearch(
     return rankQuery(query, position, { federation, wanted: to, bounds, hydration })
   })
   requireComparable(ranked)
+  const stages = new Stages()
+  for (const { found } of ranked) stages.include(found.stages)
   const { page, dropped } = merged(ranked, federation, from, to)
   for (const { query, ranked } of hydration === null ? [] : page) query.writer.collect(ranked.docid)
   const byIndex = candidatesByIndex(ranked)
-  for (const { index, docid } of dropped) byIndex.get(index)?.documents.delete(docid)
+  for (const { index, docid } of dropped) byIndex.get(index)!.documents.delete(docid)
+  stages.end('search > merge results')
   const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
   const semanticHits = ranked.every(({ found }) => found.byMeaning === null)
     ? null
     : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
+  const hits = page.map((candidate) => bounds.counted(hitText(candidate, federation))).join(',')
+  stages.end('search > format')
+  const facets = facetsText(byIndex, federation, bounds)
+  stages.end('search > facet distribution')
   const json =
-    `{"hits":[${page.map((candidate) => bounds.counted(hitText(candidate, federation))).join(',')}],${queryVectorsText(ranked, federation)}` +
+    `{"hits":[${hits}],${queryVectorsText(ranked, federation)}` +
     `"processingTimeMs":${Math.round(performance.now() - started)},` +
     windowText(federation.paging, total) +
-    facetsText(byIndex, federation, bounds) +
+    facets +
     `,"requestUid":${JSON.stringify(federation.requestUid)}` +
     (federation.metadata === null ? '' : `,"metadata":${JSON.stringify(federation.metadata)}`) +
-    (federation.showPerformanceDetails
-      ? `,"performanceDetails":{"search":"${(performance.now() - started).toFixed(2)}ms"}`
-      : '') +
+    (federation.showPerformanceDetails ? stages.text : '') +
     (semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`) +
     '}'
   const parses = ranked.map(({ found }) => found.candidates.parsed)
@@ -175,8 +188,9 @@ type Kind =
 /** Refuses queries whose rules put documents in orders that cannot be compared. */
 function requireComparable(queries: readonly RankedQuery[]): void {
   let reference: { readonly position: number; readonly kinds: readonly Kind[] } | null = null
-  for (const { position, index, found } of queries) {
-    const kinds = kindsOf(index.data.settings.rankingRules, found.sort)
+  for (const query of queries) {
+    const { position } = query
+    const kinds = kindsOf(query)
     for (const [at, here] of kinds.entries()) {
       const there = reference?.kinds[at] ?? here
       if (reference !== null && there !== here)
@@ -191,16 +205,30 @@ function requireComparable(queries: readonly RankedQuery[]): void {
   }
 }
 
-/** The kinds of rules in order; rules of relevance that follow each other count as one. */
-function kindsOf(rules: readonly string[], sort: readonly SortCriterion[]): readonly Kind[] {
+/**
+ * The kinds of a query's criteria, in order. Consecutive rules of relevance count as one; without words there is none,
+ * and by meaning alone there is one. A field decides where it stands first.
+ */
+function kindsOf({ index, request, found }: RankedQuery): readonly Kind[] {
   const kinds: Kind[] = []
-  for (const rule of rules) {
+  const known = new Set<string>()
+  const hasWords = request.q !== null && request.q !== ''
+  for (const rule of index.data.settings.rankingRules) {
     const custom = customRule(rule)
-    if (custom !== null) kinds.push(custom.ascending ? 'a field, ascending' : 'a field, descending')
-    else if (rule === 'sort')
-      for (const { kind, ascending } of sort)
-        kinds.push(`${kind === 'geo' ? 'distance' : 'a field'}, ${ascending ? 'ascending' : 'descending'}`)
-    else if (kinds.at(-1) !== 'relevance') kinds.push('relevance')
+    if (custom !== null || rule === 'sort') {
+      const criteria =
+        custom === null
+          ? found.sort
+          : [{ kind: 'field' as const, field: custom.field, ascending: custom.ascending }]
+      for (const criterion of criteria) {
+        const key = criterion.kind === 'geo' ? '_geo' : criterion.field
+        if (known.has(key)) continue
+        known.add(key)
+        const by = criterion.kind === 'geo' ? 'distance' : 'a field'
+        kinds.push(`${by}, ${criterion.ascending ? 'ascending' : 'descending'}`)
+      }
+    } else if (found.onlyMeaning ? !kinds.includes('relevance') : hasWords && kinds.at(-1) !== 'relevance')
+      kinds.push('relevance')
   }
   return kinds
 }
@@ -295,6 +323,8 @@ function hitText(candidate: Candidate, federation: FederationRequest): string {
 interface IndexCandidates {
   readonly uid: string
   /** Union over all queries of the index. */
+  readonly found: DocSet
+  /** Those found, apart from those that share a value of the distinct attribute with a better hit. */
   readonly documents: DocSet
 }
 
@@ -302,9 +332,10 @@ function candidatesByIndex(queries: readonly RankedQuery[]): Map<OpenIndex, Inde
   const byIndex = new Map<OpenIndex, IndexCandidates>()
   for (const { index, request, found } of queries) {
     const known = byIndex.get(index)
-    if (known === undefined) byIndex.set(index, { uid: request.indexUid, documents: found.counted.clone() })
-    else known.documents.union(found.counted)
+    const documents = known?.found ?? new DocSet(0)
+    byIndex.set(index, { uid: request.indexUid, found: found.counted.clone().union(documents), documents })
   }
+  for (const [index, { uid, found }] of byIndex) byIndex.set(index, { uid, found, documents: found.clone() })
   return byIndex
 }
 
@@ -313,17 +344,17 @@ function facetsText(
   federation: FederationRequest,
   bounds: Bounds,
 ): string {
-  const asked = [...byIndex].flatMap(([index, { uid, documents }]) => {
+  const asked = [...byIndex].flatMap(([index, { uid, found, documents }]) => {
     const facets = Object.hasOwn(federation.facetsByIndex, uid) ? federation.facetsByIndex[uid] : null
     // An index with an empty list is shown with an empty distribution, one with null is not.
-    return facets === null || facets === undefined ? [] : [{ index, uid, documents, facets }]
+    return facets === null || facets === undefined ? [] : [{ index, uid, found, documents, facets }]
   })
   if (asked.length === 0) return ''
   if (federation.mergeFacets !== null) return mergedFacets(asked, federation.mergeFacets.maxValuesPerFacet)
   const parts = asked
     .sort((a, b) => compareUtf8(a.uid, b.uid))
-    .map(({ index, uid, documents, facets }) => {
-      const { distribution, stats } = facetParts(index, facets, documents, prefixOf(uid), bounds)
+    .map(({ index, uid, found, documents, facets }) => {
+      const { distribution, stats } = facetParts(index, facets, { documents, found }, prefixOf(uid), bounds)
       return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`
     })
   return `,"facetsByIndex":{${parts.join(',')}}`
@@ -340,13 +371,14 @@ function mergedFacets(
   asked: readonly {
     readonly index: OpenIndex
     readonly uid: string
+    readonly found: DocSet
     readonly documents: DocSet
     readonly facets: readonly string[]
   }[],
   most: number | null,
 ): string {
   const merged = new Map<string, MergedFacet>()
-  for (const { index, uid, documents, facets } of asked) {
+  for (const { index, uid, found, documents, facets } of asked) {
     const { settings, columns } = index.data
     for (const field of selectedFacets(index, facets, prefixOf(uid))) {
       const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
@@ -358,12 +390,9 @@ function mergedFacets(
           `facet \`${field}\` is ordered by ${known.order} in index \`${known.uid}\` and by ${order} in ` +
             `index \`${uid}\`, so it cannot be merged`,
         )
-      const { counts, stats } = countFacet(
-        columns.byPath.get(field)!,
-        documents.toArray(),
-        order,
-        settings.faceting.maxValuesPerFacet,
-      )
+      const column = columns.byPath.get(field)!
+      const counts = countFacet(column, documents.toArray(), order, settings.faceting.maxValuesPerFacet)
+      const stats = statsOf(column, found.toArray())
       // A string that prints like a number takes its place.
       for (const count of new Map(counts.map((count) => [count.key, count])).values()) {
         const before = known.counts.get(count.key)

@@ -28,6 +28,7 @@ import { pinnedDocuments, pinOf } from './pins.js'
 import type { RankedSearch } from './ranked-search.js'
 import { kindOf, vectorText } from './semantic.js'
 import { parseSort } from './sort-request.js'
+import { type Stage, Stages } from './stages.js'
 
 /** Where the page is among the ranked documents. */
 function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; to: number } {
@@ -66,20 +67,25 @@ export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: 
 /** Ranks by words, by meaning, or by both. */
 function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): RankedSearch {
   const kind = kindOf(index, request)
+  const stages = new Stages(request.embeddingMs)
+  const rankByWords = () => rankBy(index, request, { wanted, vector: null, stages })
+  const rankByMeaning = (vector: RankingRule) =>
+    rankBy(index, { ...request, q: null }, { wanted, vector, stages })
+  const onlyMeaning = kind.kind === 'meaning'
   if (kind.kind === 'words') {
-    const found = rankBy(index, request, wanted, null)
+    const found = { ...rankByWords(), onlyMeaning, stages }
     if (kind.lacking === null) return { ...found, byMeaning: null, comparedVectors: false }
     const lacksVector = !wordsSuffice(found.ranked, wanted, kind.lacking)
     return { ...found, byMeaning: () => false, comparedVectors: false, lacksVector }
   }
   if (kind.kind === 'meaning') {
-    const found = rankBy(index, { ...request, q: null }, wanted, kind.rule)
-    return { ...found, byMeaning: () => true, comparedVectors: true }
+    const found = rankByMeaning(kind.rule)
+    return { ...found, byMeaning: () => true, onlyMeaning, comparedVectors: true, stages }
   }
-  const byWords = rankBy(index, request, wanted, null)
+  const byWords = { ...rankByWords(), onlyMeaning, stages }
   if (wordsSuffice(byWords.ranked, wanted, kind.ratio))
     return { ...byWords, byMeaning: () => false, comparedVectors: false }
-  const byMeaning = rankBy(index, { ...request, q: null }, wanted, kind.rule)
+  const byMeaning = rankByMeaning(kind.rule)
   const column = distinctColumn(index, request, prefixOf(request.indexUid))
   const distinct = column === null ? null : new Distinct(column)
   const merged = mergeHits(byWords.ranked, byMeaning.ranked, {
@@ -90,6 +96,7 @@ function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): Ra
   const counted = byWords.counted.clone().union(byMeaning.counted)
   if (distinct !== null)
     for (const docid of counted.toArray()) if (distinct.excludes(docid)) counted.delete(docid)
+  stages.end('search > merge results')
   const semantic = new Set(merged.filter((hit) => hit.byMeaning).map(({ docid }) => docid))
   return {
     ...byWords,
@@ -105,9 +112,8 @@ function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): Ra
 function rankBy(
   index: OpenIndex,
   request: RankingRequest,
-  wanted: number,
-  vector: RankingRule | null,
-): Omit<RankedSearch, 'byMeaning' | 'comparedVectors'> {
+  { wanted, vector, stages }: { wanted: number; vector: RankingRule | null; stages: Stages },
+): Omit<RankedSearch, 'byMeaning' | 'onlyMeaning' | 'comparedVectors' | 'stages'> {
   const { settings } = index.data
   const prefix = prefixOf(request.indexUid)
   const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
@@ -122,6 +128,7 @@ function rankBy(
   const exhaustive = request.paging.kind === 'page'
   const everything = exhaustive && request.rankingScoreThreshold !== null
   const docids = candidates.documents.toArray()
+  stages.end('search > evaluate filter')
   const { query, resolver } = candidates
   const words =
     query === null ? null : { resolver, removalGroups: query.groups, strategy: request.matchingStrategy }
@@ -140,6 +147,8 @@ function rankBy(
     // What better ones have excluded so far takes no place among those that exclude the rest.
     if (!result.isCandidate(docid) || all?.keep(docid) === false) counted.delete(docid)
   }
+  const stage: Stage = vector === null ? 'search > keyword ranking' : 'search > semantic ranking'
+  stages.end(stage)
   return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
 }
 
@@ -199,10 +208,13 @@ export function search(
     writer.write(ranked, out)
     bounds.add(out.length - before)
   }
+  const { stages } = found
+  stages.end('search > format')
   const facets =
     request.facets === null || request.facets.length === 0
       ? ''
       : facetsJson(index, request.facets, found.counted, prefixOf(request.indexUid), bounds)
+  if (facets !== '') stages.end('search > facet distribution')
   const total = Math.min(
     found.counted.count(),
     request.features.legacySearch ? maxTotalHits : Number.POSITIVE_INFINITY,
@@ -223,7 +235,7 @@ export function search(
     `${Math.round(performance.now() - started)},${window}${facets},` +
       `"requestUid":${JSON.stringify(request.requestUid)}` +
       `${request.metadata === null ? '' : `,"metadata":${JSON.stringify(request.metadata)}`}` +
-      `${request.showPerformanceDetails ? `,"performanceDetails":{"search":"${elapsed(started)}"}` : ''}` +
+      `${request.showPerformanceDetails ? stages.text : ''}` +
       `${semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`}}`,
   )
   const { parsed } = found.candidates
@@ -239,5 +251,3 @@ export function search(
     },
   }
 }
-
-const elapsed = (started: number): string => `${(performance.now() - started).toFixed(2)}ms`

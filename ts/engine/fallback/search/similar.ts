@@ -9,16 +9,20 @@ import { Bounds, checkStop } from './bounds.js'
 import { type FilterContext, filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { HitWriter } from './hits.js'
 import { embedderNamed } from './semantic.js'
+import { Stages } from './stages.js'
 
 export function similar(index: OpenIndex, request: StoppableSimilar): { json: string; facts: SearchFacts } {
   const started = performance.now()
+  const stages = new Stages()
   const { indexUid, offset, limit } = request
   const embedder = embedderNamed(index, request.embedder, 'invalid_similar_embedder', indexUid)
   const candidates = filteredDocuments(index, request.filter, request, 'invalid_similar_filter')
   const target = visibleTarget(index, request)
   candidates.delete(target)
+  stages.end('search > evaluate filter')
   const found = nearest(index, request, { embedder, target, docids: candidates.toArray() })
   checkStop(request.stop)
+  stages.end('search > semantic ranking')
   const asked = asSearch(request)
   const bounds = new Bounds(request)
   const ranking = {
@@ -28,15 +32,13 @@ export function similar(index: OpenIndex, request: StoppableSimilar): { json: st
   const writer = new HitWriter(index, asked, ranking, { bounds, hydration: null })
   const page = found.ranked.slice(offset, offset + limit)
   const total = Math.min(found.total, index.data.settings.pagination.maxTotalHits)
+  const hits = page.map((ranked) => bounds.counted(writer.hit(ranked))).join(',')
+  stages.end('search > format')
   return {
     json:
-      `{"hits":[${page.map((ranked) => bounds.counted(writer.hit(ranked))).join(',')}],"id":${JSON.stringify(request.id)},` +
+      `{"hits":[${hits}],"id":${JSON.stringify(request.id)},` +
       `"processingTimeMs":${Math.round(performance.now() - started)},"limit":${limit},"offset":${offset},` +
-      `"estimatedTotalHits":${total}` +
-      (request.showPerformanceDetails
-        ? `,"performanceDetails":{"search":"${(performance.now() - started).toFixed(2)}ms"}`
-        : '') +
-      '}',
+      `"estimatedTotalHits":${total}${request.showPerformanceDetails ? stages.text : ''}}`,
     facts: {
       degraded: false,
       usedNegativeOperator: false,

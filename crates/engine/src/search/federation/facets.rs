@@ -14,11 +14,29 @@ use crate::search::json_writer::write_text;
 use crate::settings::FacetOrder;
 use crate::store::Snapshot;
 
-/// A searched index and the documents that all its queries found.
+/// A searched index and the documents that its queries found.
 pub(super) struct FoundIn {
     pub uid: String,
     pub snapshot: Snapshot,
     pub documents: RoaringBitmap,
+    /// Documents found that share a value of the distinct attribute with a better hit.
+    pub merged_away: RoaringBitmap,
+}
+
+impl FoundIn {
+    /// The distributions of facets. Counts leave out what is merged away; least and greatest value include it.
+    fn distributions(&self, names: &[String], bounds: &Bounds) -> Result<Vec<(&str, Distribution)>> {
+        let max = self.snapshot.settings().faceting.max_values_per_facet;
+        let mut facets = distributions(&self.snapshot, names, &self.documents, (max, bounds))?;
+        if !self.merged_away.is_empty() {
+            let found = &self.documents | &self.merged_away;
+            let whole = distributions(&self.snapshot, names, &found, (max, bounds))?;
+            for ((_, counted), (_, whole)) in facets.iter_mut().zip(whole) {
+                counted.stats = whole.stats;
+            }
+        }
+        Ok(facets)
+    }
 }
 
 /// Writes the facets that `facetsByIndex` and `mergeFacets` ask for, after a comma; nothing if they ask for none.
@@ -34,8 +52,7 @@ pub(super) fn write(
         // An index with an empty list is shown with an empty distribution, one with null is not.
         if let Some(names) = federation.facets_by_index.get(&one.uid).and_then(Option::as_deref) {
             check_facets(&one.snapshot, &one.uid, names)?;
-            let max = one.snapshot.settings().faceting.max_values_per_facet;
-            asked.push((one, distributions(&one.snapshot, names, &one.documents, (max, bounds))?));
+            asked.push((one, one.distributions(names, bounds)?));
         }
     }
     if asked.is_empty() {

@@ -12,8 +12,10 @@ mod query;
 mod request;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::time::Instant;
 
+use roaring::RoaringBitmap;
 use serde_json::json;
 
 use self::facets::FoundIn;
@@ -30,6 +32,7 @@ use super::multi::{IndexedSearch, at_query};
 use super::ranked_search::{rank_search, scope_of};
 use super::request::{SearchRequest, decode};
 use super::search_deadline::SearchDeadline;
+use super::stages::{Stage, Stages};
 
 use crate::error::{Error, Result};
 use crate::filter::{ForeignIndexes, Indexes};
@@ -48,6 +51,7 @@ pub fn federated_search(
 ) -> Result<Answer> {
     let foreign = ForeignIndexes::new(indexes);
     let started = Instant::now();
+    let mut stages = Stages::new(search_deadline.started, None);
     let federation: Federation = decode(federation)?;
     let bounds = Bounds::new(federation.answer_bytes_max);
     let queries = searches.iter().enumerate();
@@ -55,8 +59,10 @@ pub fn federated_search(
         .map(|(at, search)| rank(search, at, &federation, (search_deadline, &foreign)))
         .collect::<Result<_>>()?;
     require_comparable(&queries)?;
+    queries.iter().for_each(|query| stages.include(&query.found.stages));
     let window = federation.paging.window(usize::MAX);
     let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
+    stages.end(Stage::MergeResults);
     let mut found = found_in(&queries, &merged.dropped);
     let page = merged.hits.get(window.start..).unwrap_or_default();
     let mut body = b"{\"hits\":[".to_vec();
@@ -67,10 +73,12 @@ pub fn federated_search(
     let hydration = hydration.map(RefCell::new);
     write_hits(&queries, page, (&federation, &bounds, hydration.as_ref()), &mut body)?;
     body.extend_from_slice(b"]");
+    stages.end(Stage::Format);
     write_query_vectors(&queries, &federation, &mut body);
     let total = found.iter().map(|one| one.documents.len()).sum();
     let mut facets = Vec::new();
     facets::write(&mut found, &federation, &bounds, &mut facets)?;
+    stages.end(Stage::Facets);
     write_display(format_args!(",\"processingTimeMs\":{}", started.elapsed().as_millis()), &mut body);
     federation.paging.write(total, &mut body);
     body.append(&mut facets);
@@ -81,8 +89,7 @@ pub fn federated_search(
         body.extend_from_slice(metadata.get().as_bytes());
     }
     if federation.show_performance_details {
-        body.extend_from_slice(b",\"performanceDetails\":");
-        write_json(&json!({"search": format!("{:.2?}", started.elapsed())}), &mut body);
+        stages.write(&mut body);
     }
     let facts = facts_of(&queries, page);
     if let Some(hits) = facts.semantic_hits {
@@ -132,7 +139,7 @@ fn rank<'s>(
 fn require_comparable(queries: &[Query]) -> Result<()> {
     let mut reference: Option<(usize, Vec<Kind>)> = None;
     for (at, query) in queries.iter().enumerate() {
-        let kinds = kinds_of(&query.search.snapshot.settings().ranking_rules, &query.found.sort);
+        let kinds = kinds_of(query);
         if let Some((other, known)) = &reference
             && let Some((here, there)) = kinds.iter().zip(known).find(|(here, there)| here != there)
         {
@@ -171,16 +178,37 @@ impl Kind {
     }
 }
 
-/// The kinds of a query's criteria, in order; consecutive rules of relevance count as one.
-fn kinds_of(rules: &[String], sort: &[SortCriterion]) -> Vec<Kind> {
-    let mut kinds = Vec::new();
+/// The kinds of a query's criteria, in order. Consecutive rules of relevance count as one; without words there is none,
+/// and by meaning alone there is one. A field decides where it stands first.
+fn kinds_of(query: &Query) -> Vec<Kind> {
+    let rules = &query.search.snapshot.settings().ranking_rules;
+    let only_meaning = query.found.only_meaning;
+    let has_words = query.request.q.as_deref().is_some_and(|q| !q.is_empty());
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut fields: HashSet<&str> = HashSet::new();
+    let mut has_geo = false;
     for rule in rules {
         match rule.rsplit_once(':') {
-            Some((_, direction)) => kinds.push(Kind::Field { ascending: direction == "asc" }),
-            None if rule == "sort" => kinds.extend(sort.iter().map(|criterion| match criterion {
-                SortCriterion::Field { ascending, .. } => Kind::Field { ascending: *ascending },
-                SortCriterion::Geo { ascending, .. } => Kind::Geo { ascending: *ascending },
-            })),
+            Some((field, direction)) if fields.insert(field) => {
+                kinds.push(Kind::Field { ascending: direction == "asc" });
+            }
+            Some(_) => {}
+            None if rule == "sort" => {
+                for criterion in &query.found.sort {
+                    match criterion {
+                        SortCriterion::Field { path, ascending } if fields.insert(path) => {
+                            kinds.push(Kind::Field { ascending: *ascending });
+                        }
+                        SortCriterion::Geo { ascending, .. } if !has_geo => {
+                            has_geo = true;
+                            kinds.push(Kind::Geo { ascending: *ascending });
+                        }
+                        SortCriterion::Field { .. } | SortCriterion::Geo { .. } => {}
+                    }
+                }
+            }
+            None if only_meaning && kinds.contains(&Kind::Relevance) => {}
+            None if !only_meaning && !has_words => {}
             None if kinds.last() == Some(&Kind::Relevance) => {}
             None => kinds.push(Kind::Relevance),
         }
@@ -188,7 +216,7 @@ fn kinds_of(rules: &[String], sort: &[SortCriterion]) -> Vec<Kind> {
     kinds
 }
 
-/// The documents that the queries of each index found, without those that `distinct` excludes.
+/// The documents that the queries of each index found, apart from those that `distinct` excludes.
 fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
     let mut ids: Vec<&str> = Vec::new();
     let mut found: Vec<FoundIn> = Vec::new();
@@ -202,6 +230,7 @@ fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
                     uid: query.request.index_uid.clone(),
                     snapshot: query.search.snapshot.clone(),
                     documents: candidates.clone(),
+                    merged_away: RoaringBitmap::new(),
                 });
             }
         }
@@ -209,6 +238,7 @@ fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
     for &(query, docid) in dropped {
         if let Some(at) = ids.iter().position(|id| *id == queries[query].search.index) {
             found[at].documents.remove(docid);
+            found[at].merged_away.insert(docid);
         }
     }
     found
