@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { startFromDump } from '../../ts/cli/start-from-dump.js'
+import { startFromArchive } from '../../ts/cli/start-from-archive.js'
 import { featureNames } from '../../ts/instance/index.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
@@ -118,7 +118,8 @@ for (const [name, features] of Object.entries(instances)) {
     }
     for (const generation of ['second', 'third']) {
       const directory = join(await tempDir(t), 'data.ms')
-      await startFromDump({
+      await startFromArchive({
+        kind: 'dump',
         archive,
         ignoreMissing: false,
         ignoreIfDbExists: false,

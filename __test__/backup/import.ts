@@ -1,7 +1,7 @@
 /** Dumps of a server, and places to import them to. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { type DumpStart, startFromDump } from '../../ts/cli/start-from-dump.js'
+import { type ArchiveStart, startFromArchive } from '../../ts/cli/start-from-archive.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { startServer, type TestServerOptions, testEngine } from '../support/server.js'
 import { tempDir } from './archives.js'
@@ -10,8 +10,9 @@ import { tempDir } from './archives.js'
 export async function place(t: ExecutionContext) {
   const parent = await tempDir(t)
   const directory = join(parent, 'data.ms')
-  const start = (archive: string, some: Partial<DumpStart> = {}): Promise<void> =>
-    startFromDump({
+  const start = (archive: string, some: Partial<ArchiveStart> = {}): Promise<void> =>
+    startFromArchive({
+      kind: 'dump',
       archive,
       ignoreMissing: false,
       ignoreIfDbExists: false,

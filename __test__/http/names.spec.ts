@@ -1,7 +1,7 @@
 /** Names that users choose, where JavaScript has a meaning of its own for them: names like any other. */
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { startFromDump } from '../../ts/cli/start-from-dump.js'
+import { startFromArchive } from '../../ts/cli/start-from-archive.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { tempDir } from '../backup/archives.js'
 import { startProvider, vectorOf } from '../support/provider.js'
@@ -261,7 +261,8 @@ test('a dump brings back settings, vectors and documents under names of any kind
   const before = await Promise.all(asked.map(async (one) => (await server.get(one)).bytes.toString()))
   const task = await settle(t, server, server.post('/dumps'))
   const data = join(directory, 'data.ms')
-  await startFromDump({
+  await startFromArchive({
+    kind: 'dump',
     archive: join(options.dumpDirectory, `${task.details.dumpUid}.dump`),
     ignoreMissing: false,
     ignoreIfDbExists: false,

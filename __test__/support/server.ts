@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
-import { dumperTo } from '../../ts/backup/index.js'
+import { dumperTo, snapshotterTo } from '../../ts/backup/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
@@ -36,6 +36,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly directory?: string
   /** Where dumps go; default: into the data directory, which is removed. */
   readonly dumpDirectory?: string
+  /** Where snapshots go, and how many are kept; default: one, in the data directory. */
+  readonly snapshots?: { readonly directory: string; readonly keptMax: number }
   /** Default: no address that is not public. */
   readonly allowedNetworks?: AllowedNetworks
   /** How embedders are called. */
@@ -112,6 +114,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     limits = {},
     allowedNetworks = [],
     dumpDirectory,
+    snapshots,
     embedding = {},
     directory: given,
     ...httpOptions
@@ -126,7 +129,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
   }
-  const { engine } = await openEngine(testEngine, setup)
+  const { engine, kind } = await openEngine(testEngine, setup)
   const outbound = openOutbound({ allowedNetworks })
   const embedders = openEmbedders({
     outbound,
@@ -146,6 +149,13 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     exportIndex: exporterOver(outbound),
     writeDump: dumperTo({
       directory: dumpDirectory ?? join(directory, 'dumps'),
+      version: '0.0.0',
+      instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
+    }),
+    writeSnapshot: snapshotterTo({
+      ...(snapshots ?? { directory: join(directory, 'snapshots'), keptMax: 1 }),
+      name: 'data.ms',
+      engine: kind,
       version: '0.0.0',
       instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
     }),

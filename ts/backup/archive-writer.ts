@@ -1,14 +1,17 @@
 /** Here are files by name: how do they become one archive, which is a tar compressed with gzip? */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { createGzip } from 'node:zlib'
+import { crc32, createGzip } from 'node:zlib'
 import { Header, Pack, ReadEntry } from 'tar'
 import { ENTRY_BYTES_IN_MEMORY_MAX } from './limits.js'
 
 /** The mode of archives and their entries, which only their owner may read, since they hold secrets. */
 const PRIVATE = 0o600
+
+/** Bytes of a file that are read at a time. */
+const READ_BYTES = 256 * 1024
 
 /** The files that writing an archive creates. */
 export interface ArchivePaths {
@@ -16,6 +19,12 @@ export interface ArchivePaths {
   readonly archive: string
   /** A temporary file for an entry whose length is not known yet. Must not exist. */
   readonly entry: string
+}
+
+/** An entry as it was written. */
+export interface ArchivedFile {
+  readonly bytes: number
+  readonly crc32: number
 }
 
 /** Writes an archive entry by entry, in bounded memory. */
@@ -26,20 +35,29 @@ export class ArchiveWriter {
   readonly #writtenAt = new Date()
   #failure: { readonly error: unknown } | null = null
 
-  /** @param signal aborting it makes all methods reject */
-  constructor(paths: ArchivePaths, signal: AbortSignal) {
+  /**
+   * @param signal aborting it makes all methods reject
+   * @param level of the compression, 1 for the fastest; absent: that of zlib
+   */
+  constructor(paths: ArchivePaths, signal: AbortSignal, level?: number) {
     this.#paths = paths
     const file = createWriteStream(paths.archive, { flags: 'wx', mode: PRIVATE })
     // Node's gzip runs in the thread pool; the one of the library `tar` would run on the main thread.
-    this.#written = pipeline(this.#pack as AsyncIterable<Buffer>, createGzip(), file, { signal })
+    this.#written = pipeline(this.#pack as AsyncIterable<Buffer>, createGzip({ level }), file, { signal })
     this.#written.catch((error: unknown) => {
       this.#failure = { error }
     })
   }
 
   /** Adds a short entry. */
-  async add(path: string, content: string): Promise<void> {
-    await this.#addEntry(path, Buffer.byteLength(content), [Buffer.from(content)])
+  async add(path: string, content: string): Promise<ArchivedFile> {
+    return this.#addEntry(path, Buffer.byteLength(content), [Buffer.from(content)])
+  }
+
+  /** Adds a file, which must not change. */
+  async addFile(path: string, file: string): Promise<ArchivedFile> {
+    const { size } = await stat(file)
+    return this.#addEntry(path, size, createReadStream(file, { highWaterMark: READ_BYTES }))
   }
 
   /** Adds an entry of unknown length. */
@@ -110,16 +128,19 @@ export class ArchiveWriter {
     path: string,
     size: number,
     content: Iterable<Buffer> | AsyncIterable<Buffer>,
-  ): Promise<void> {
+  ): Promise<ArchivedFile> {
     const header = new Header({ path, mode: PRIVATE, size, type: 'File', mtime: this.#writtenAt })
     const entry = new ReadEntry(header)
     const taken = once(entry, 'end')
     this.#pack.add(entry)
+    let checksum = 0
     for await (const chunk of content) {
       this.#check()
+      checksum = crc32(chunk, checksum)
       if (!entry.write(chunk)) await Promise.race([once(entry, 'drain'), this.#written])
     }
     entry.end()
     await Promise.race([taken, this.#written])
+    return { bytes: size, crc32: checksum }
   }
 }

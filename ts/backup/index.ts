@@ -2,4 +2,7 @@
 export { DumpError } from './dump-error.js'
 export { type Restored, restoreDump } from './restore-dump.js'
 export type { RestoreRequest } from './restore-request.js'
+export { restoreSnapshot, type SnapshotRequest } from './restore-snapshot.js'
+export { syncNames } from './sync-names.js'
 export { type DumpSetup, dumperTo } from './write-dump.js'
+export { type SnapshotSetup, snapshotterTo } from './write-snapshot.js'

@@ -1,5 +1,5 @@
 /** Here is an instance: how is it written into a dump from which another one can start? */
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
@@ -28,6 +28,7 @@ import {
 } from './instance-forms.js'
 import { keyForm } from './key-lines.js'
 import { RULES_INDEX, ruleForm } from './rules.js'
+import { syncNames } from './sync-names.js'
 import { batchLine, taskLine } from './task-lines.js'
 
 export interface DumpSetup {
@@ -215,17 +216,6 @@ async function addRules(archive: ArchiveWriter, { rules, startedAt }: DumpSource
 
 async function* lines(rules: readonly Rule[]): AsyncGenerator<string> {
   for (const rule of rules) yield `${json(ruleForm.write(rule))}\n`
-}
-
-/** Syncs the names of a directory to disk. Windows cannot open directories; NTFS journals names by itself. */
-async function syncNames(directory: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** An error of the file system with a message that names the directory, and any other error as it is. */

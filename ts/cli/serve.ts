@@ -11,7 +11,8 @@ import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { judgeMasterKey } from './master-key.js'
 import { progressLine } from './progress-line.js'
-import { startFromDump } from './start-from-dump.js'
+import { scheduleSnapshots } from './snapshot-schedule.js'
+import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
 import { readTls } from './tls.js'
 
@@ -56,7 +57,6 @@ export interface Serving {
  */
 export async function serve(request: ServeRequest): Promise<Serving> {
   const { options, log, version, signal } = request
-  refuseUnsupported(options)
   const key = judgeMasterKey(options)
   const tls = await readTls(options)
   const closers: (() => Promise<void>)[] = []
@@ -75,7 +75,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       answerCacheBytes: options.answerCacheSize,
       log,
     }
-    if (options.importDump !== null) await importDump(options.importDump, engine, request)
+    const imported = importOf(options)
+    if (imported !== null) await importArchive(imported, engine, request)
     const { data, opened, queue, faults, rebuilt, close } = await openInstance({
       ...engine,
       directory: options.dbPath,
@@ -89,6 +90,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       },
       exportIndex: exporterOver(outbound),
       dumpDirectory: options.dumpDir,
+      snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
       embedders,
     })
     closers.push(close)
@@ -128,6 +130,10 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     })
     signal.throwIfAborted()
     queue.start()
+    if (options.scheduleSnapshot !== null) {
+      const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
+      closers.push(() => Promise.resolve(end()))
+    }
     const { host, port } = options.httpAddr
     await app.listen({ host, port, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
       throw new LaunchError(`cannot listen on ${host}:${port}: ${error.code ?? error.message}`, 1)
@@ -164,18 +170,36 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   }
 }
 
-async function importDump(
-  archive: string,
+type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>
+
+/** The archive to start from, if any. The options exclude one another. */
+function importOf(options: LaunchOptions): Import | null {
+  if (options.importDump !== null)
+    return {
+      kind: 'dump',
+      archive: options.importDump,
+      ignoreMissing: options.ignoreMissingDump,
+      ignoreIfDbExists: options.ignoreDumpIfDbExists,
+    }
+  if (options.importSnapshot === null) return null
+  return {
+    kind: 'snapshot',
+    archive: options.importSnapshot,
+    ignoreMissing: options.ignoreMissingSnapshot,
+    ignoreIfDbExists: options.ignoreSnapshotIfDbExists,
+  }
+}
+
+async function importArchive(
+  imported: Import,
   engine: EngineRequest,
   { options, version, log, signal }: ServeRequest,
 ): Promise<void> {
   const line = progressLine(process.stderr, log)
   try {
-    await startFromDump({
+    await startFromArchive({
       ...engine,
-      archive,
-      ignoreMissing: options.ignoreMissingDump,
-      ignoreIfDbExists: options.ignoreDumpIfDbExists,
+      ...imported,
       directory: options.dbPath,
       version,
       signal,
@@ -184,14 +208,6 @@ async function importDump(
   } finally {
     line.end()
   }
-}
-
-/** Refuses options that are known but not implemented. @throws LaunchError */
-function refuseUnsupported(options: LaunchOptions): void {
-  const asked = (['importSnapshot', 'scheduleSnapshot'] as const).find((name) => options[name] !== null)
-  if (asked === undefined) return
-  const flag = asked.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  throw new LaunchError(`--${flag} is not supported by this version yet`, 1)
 }
 
 function forcedFeatures(options: LaunchOptions): readonly Feature[] {

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { dumperTo } from '../backup/index.js'
+import { basename, join, resolve } from 'node:path'
+import { dumperTo, snapshotterTo } from '../backup/index.js'
 import type { Embedders } from '../embedders/index.js'
 import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../settings/index.js'
@@ -50,6 +50,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly exportIndex?: ExportIndex
   /** The directory that dumps are written to. Absent: dump tasks fail with an error code. */
   readonly dumpDirectory?: string
+  /** Where snapshots are written, and how many are kept. Absent: snapshot tasks fail with an error code. */
+  readonly snapshots?: { readonly directory: string; readonly keptMax: number }
   /** Absent: tasks with documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
 }
@@ -96,7 +98,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
   try {
     const { engine } = opened
     const { instanceUid } = data
-    const { dumpDirectory } = request
+    const { dumpDirectory, snapshots } = request
     const setup: TasksSetup = {
       directory: data.path,
       isCompared,
@@ -107,6 +109,15 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
       ...(dumpDirectory !== undefined && {
         writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),
+      }),
+      ...(snapshots !== undefined && {
+        writeSnapshot: snapshotterTo({
+          ...snapshots,
+          name: basename(data.path),
+          engine: opened.kind,
+          version,
+          instanceUid,
+        }),
       }),
       ...(request.embedders !== undefined && { embedders: request.embedders }),
     }

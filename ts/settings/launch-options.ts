@@ -68,6 +68,7 @@ const table = {
   ignoreMissingDump: toggle('Starts although the dump does not exist', { requires: 'importDump' }),
   ignoreDumpIfDbExists: toggle('Starts with the data there is, if any', { requires: 'importDump' }),
   snapshotDir: text('path', 'snapshots/', 'Directory of snapshots'),
+  snapshotsKept: count(1, 1, 'Snapshots kept; older ones have their date in their name'),
   scheduleSnapshot: schedule('Takes snapshots; every day, or every so many seconds'),
   importSnapshot: text('path', null, 'Snapshot to start from', { excludes: 'importDump' }),
   ignoreMissingSnapshot: toggle('Starts although the snapshot does not exist', {

@@ -12,6 +12,7 @@ import { type Clock, systemClock } from './clock.js'
 import type { BatchContext, TaskLog } from './execute/batch-context.js'
 import type { WriteDump } from './execute/dump-source.js'
 import type { ExportIndex } from './execute/export.js'
+import type { WriteSnapshot } from './execute/snapshot-source.js'
 import {
   BATCHED_BYTES_MAX,
   BATCHED_TASKS_MAX,
@@ -52,6 +53,8 @@ export interface TasksSetup {
   readonly exportIndex?: ExportIndex
   /** Writes a dump. Absent: dumps fail with a code. */
   readonly writeDump?: WriteDump
+  /** Writes a snapshot. Absent: snapshots fail with a code. */
+  readonly writeSnapshot?: WriteSnapshot
 }
 
 export interface OpenedTasks {
@@ -129,6 +132,7 @@ export async function assemble(
   const embedders = setup.embedders ?? noEmbedders
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
+  const writeSnapshot = setup.writeSnapshot ?? noSnapshot
   const settingsThread = new SettingsThread()
   const context: BatchContext = {
     engine,
@@ -143,6 +147,7 @@ export async function assemble(
     runScript,
     exportIndex,
     writeDump,
+    writeSnapshot,
     names,
   }
   const nextBatchUid = await recover(start, context, quarantine)
@@ -183,6 +188,12 @@ const noDump: WriteDump = () =>
   Promise.reject(
     new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
   )
+/** Snapshots of a process without a directory for them. */
+const noSnapshot: WriteSnapshot = () =>
+  Promise.reject(
+    new ApiError('feature_not_enabled', 'snapshots are written by a server, not from inside a process'),
+  )
+
 const refuseEmbedding = () =>
   Promise.reject(embeddingError('vectors are made by a server, not from inside a process'))
 

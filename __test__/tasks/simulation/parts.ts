@@ -32,6 +32,9 @@ export function storeClient(
       disk.mark = { identity: store.identity, sequence }
     },
     settle: () => true,
+    open: (path) => {
+      throw new Error(`nothing in the simulation opens ${path}`)
+    },
     clock: () => world.now(),
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))

@@ -15,6 +15,7 @@ import type { StoreClient } from '../store/store-client.js'
 import type { Micros } from '../time.js'
 import type { WriteDump } from './dump-source.js'
 import type { ExportIndex } from './export.js'
+import type { WriteSnapshot } from './snapshot-source.js'
 import type { StepProgress } from './step-progress.js'
 
 /** The log of the instance. */
@@ -34,6 +35,7 @@ export interface BatchContext {
   readonly rules: StoredRules
   readonly exportIndex: ExportIndex
   readonly writeDump: WriteDump
+  readonly writeSnapshot: WriteSnapshot
   readonly log: TaskLog
   readonly clock: Clock
   readonly embedders: Embedders

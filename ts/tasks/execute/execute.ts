@@ -8,10 +8,11 @@ import { cancelTasks, deleteTasks } from './change-tasks.js'
 import { compactIndex } from './compact-index.js'
 import { createDump } from './create-dump.js'
 import { createIndex } from './create-index.js'
+import { createSnapshot } from './create-snapshot.js'
 import { deleteIndex } from './delete-index.js'
 import { editIndex } from './edit-index.js'
 import { exportIndexes } from './export-indexes.js'
-import { effects, failed, failureBody, refuse, type Unfinished } from './outcomes.js'
+import { effects, failed, failureBody, type Unfinished } from './outcomes.js'
 import { swapIndexes } from './swap-indexes.js'
 import { updateIndex } from './update-index.js'
 
@@ -72,7 +73,7 @@ function effectsOf(
     case 'dumpCreation':
       return createDump(first, picked.why, run, context)
     case 'snapshotCreation':
-      return refuse(tasks, 'feature_not_enabled', 'snapshots cannot be made by this version, dumps can')
+      return createSnapshot(tasks, run, context)
     default:
       return changeIndex(tasks, run, context)
   }

@@ -76,7 +76,7 @@ export class BatchTable {
     const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
     const dates = { startedAt, finishedAt }
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
-    const givenUp = this.#forget(conclusion.deletedTasks)
+    const givenUp = this.forget(conclusion.deletedTasks)
     this.#members.changing([uid], () => {
       for (const ending of conclusion.endings) this.#end(ending, { ...dates, uid })
       // Tasks of the batch without an outcome wait for the next one.
@@ -162,12 +162,14 @@ export class BatchTable {
     )
   }
 
-  #forget(uids: readonly number[]): number {
+  /** Deletes tasks, and batches of which none is left. @returns number of tasks that a webhook will never be told of */
+  forget(uids: readonly number[]): number {
     if (uids.length === 0) return 0
     const members = JSON.stringify(uids)
     const givenUp = this.#webhooks.keep(members)
     this.#members.removing(members, (batchUids) => {
-      this.#sql.run('DELETE FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [members])
+      for (const table of ['contents', 'tasks'])
+        this.#sql.run(`DELETE FROM ${table} WHERE uid IN (SELECT value FROM json_each(?))`, [members])
       this.#sql.run(
         `DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))
          AND NOT EXISTS (SELECT 1 FROM tasks WHERE batch_uid = batches.uid)`,

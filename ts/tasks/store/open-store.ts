@@ -96,6 +96,7 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
       identity: typeof found === 'object' ? found.store : null,
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
+      open: (other) => driver.open(other),
     })
     mark = new MarkWriter(markPath(directory), { store: store.identity, sequence: store.sequence })
     if (header === 'none') for (const made of [dirname(path), directory]) syncNames(made)

@@ -187,6 +187,11 @@ export interface StoreCalls {
   surplus(storedMin: number, limit: number): Surplus | null
   /** Rewrites the file without its gaps. */
   compact(): Compaction
+  /**
+   * Writes a copy to `path`, which must not exist, with the running tasks as they would be found after a restart.
+   * @param omitted uids of running tasks that are not in the copy
+   */
+  copyTo(path: string, omitted: readonly number[]): void
   task(uid: number, visible: readonly string[] | null): TaskRow | null
   /** Returns one row more than asked for, if there is one. The next page starts with it. */
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage

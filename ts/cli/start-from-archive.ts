@@ -1,12 +1,13 @@
-import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DumpError, restoreDump } from '../backup/index.js'
+import { DumpError, restoreDump, restoreSnapshot, syncNames } from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
 import { type EngineRequest, entriesOf, markDataDirectory, openEngineIn } from '../instance/index.js'
 import { LaunchError } from '../settings/index.js'
 
-export interface DumpStart extends EngineRequest {
-  /** The path of the dump. */
+export interface ArchiveStart extends EngineRequest {
+  readonly kind: 'dump' | 'snapshot'
+  /** The path of the archive. */
   readonly archive: string
   readonly ignoreMissing: boolean
   readonly ignoreIfDbExists: boolean
@@ -21,62 +22,73 @@ export interface DumpStart extends EngineRequest {
 }
 
 /**
- * Creates a data directory from a dump, unless the options say to start with the data that exists. The directory is
- * filled under a temporary name beside it and renamed at the end.
+ * Creates a data directory from a dump or a snapshot, unless the options say to start with the data that exists. The
+ * directory is filled under a temporary name beside it and renamed at the end.
  * @throws LaunchError, or the reason of the signal; then the new directory has been removed, and existing data is
  * untouched
  */
-export async function startFromDump(request: DumpStart): Promise<void> {
-  const { archive, ignoreMissing, ignoreIfDbExists, log } = request
+export async function startFromArchive(request: ArchiveStart): Promise<void> {
+  const { kind, archive, ignoreMissing, ignoreIfDbExists, log } = request
   const target = resolve(request.directory)
-  const isMissing = !(await isFile(archive))
+  const isMissing = !(await isFile(archive, kind))
   if (isMissing && !ignoreMissing)
     throw new LaunchError(
-      `--import-dump: there is no file ${archive}; --ignore-missing-dump starts without it`,
+      `--import-${kind}: there is no file ${archive}; --ignore-missing-${kind} starts without it`,
       1,
     )
   if ((await entriesOf(target)).length > 0) {
     if (ignoreIfDbExists)
-      return log.info({ archive, directory: target }, 'there is data already: no dump is imported')
-    const wayOut = 'choose another --db-path, or --ignore-dump-if-db-exists to start with the data there is'
-    throw new LaunchError(`--import-dump: ${target} holds data already; ${wayOut}`, 1)
+      return log.info({ archive, directory: target }, `there is data already: no ${kind} is imported`)
+    const wayOut = `choose another --db-path, or --ignore-${kind}-if-db-exists to start with the data there is`
+    throw new LaunchError(`--import-${kind}: ${target} holds data already; ${wayOut}`, 1)
   }
-  if (isMissing) return log.info({ archive }, 'there is no dump to import')
+  if (isMissing) return log.info({ archive }, `there is no ${kind} to import`)
   const temporary = `${target}.importing-${process.pid}`
   try {
     await removeLeftovers(target)
     await mkdir(temporary, { recursive: true, mode: 0o700 })
-    await fill(temporary, request)
+    await fill[kind](temporary, request)
     await moveTo(temporary, target)
-    log.info({ archive, directory: target }, 'imported the dump')
+    log.info({ archive, directory: target }, `imported the ${kind}`)
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
     if (error instanceof DumpError || error instanceof ApiError || isSystemError(error))
-      throw new LaunchError(`--import-dump: ${archive} cannot be imported: ${error.message}`, 1)
+      throw new LaunchError(`--import-${kind}: ${archive} cannot be imported: ${error.message}`, 1)
     throw error
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
+async function isFile(path: string, kind: ArchiveStart['kind']): Promise<boolean> {
   try {
     return (await stat(path)).isFile()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return false
-    throw new LaunchError(`--import-dump: ${path} cannot be read: ${code}`, 1)
+    throw new LaunchError(`--import-${kind}: ${path} cannot be read: ${code}`, 1)
   }
 }
 
-async function fill(directory: string, request: DumpStart): Promise<void> {
-  const { engine } = await openEngineIn(directory, request)
-  let uid: string | null
-  try {
-    const { archive, signal, progress } = request
-    uid = (await restoreDump({ archive, directory, engine, signal, progress })).instanceUid
-  } finally {
-    await engine.close()
-  }
-  await markDataDirectory(directory, request.version, uid)
+/** Fills a new data directory. */
+const fill: Readonly<
+  Record<ArchiveStart['kind'], (directory: string, request: ArchiveStart) => Promise<void>>
+> = {
+  async dump(directory, request) {
+    const { engine } = await openEngineIn(directory, request)
+    let uid: string | null
+    try {
+      const { archive, signal, progress } = request
+      uid = (await restoreDump({ archive, directory, engine, signal, progress })).instanceUid
+    } finally {
+      await engine.close()
+    }
+    await markDataDirectory(directory, request.version, uid)
+  },
+
+  /** The version stays that of the snapshot, so that opening the directory decides whether it is upgraded or refused. */
+  async snapshot(directory, { archive, signal, progress }) {
+    const version = await restoreSnapshot({ archive, directory, signal, progress })
+    await markDataDirectory(directory, version, null)
+  },
 }
 
 /** Renames the finished directory, after all names in it have been synced to disk. */
@@ -89,17 +101,6 @@ async function moveTo(finished: string, target: string): Promise<void> {
   })
   await rename(finished, target)
   await syncNames(dirname(target))
-}
-
-/** Syncs the names of a directory to disk. Windows cannot open directories; NTFS journals names by itself. */
-async function syncNames(directory: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 /** Removes temporary directories of imports into `target` whose process no longer runs. */

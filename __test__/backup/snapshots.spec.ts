@@ -1,0 +1,267 @@
+/** What starts from a snapshot is the instance at one point, byte for byte, and goes on from there. */
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import test, { type ExecutionContext } from 'ava'
+import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
+import { archiveOf, tempDir } from './archives.js'
+import { place } from './import.js'
+
+const masterKey = 'a-master-key-of-32-characters-xx'
+
+async function sourceOf(t: ExecutionContext, keptMax = 1, options: TestServerOptions = {}) {
+  const directory = join(await tempDir(t), 'snapshots')
+  const server = await startServer(t, { ...options, snapshots: { directory, keptMax } })
+  const snapshot = async (): Promise<string> => {
+    const task = await server.settle(t, server.post('/snapshots'))
+    t.is(task.status, 'succeeded', JSON.stringify(task))
+    return join(directory, 'data.ms.snapshot')
+  }
+  return { server, directory, snapshot }
+}
+
+/** A place for a data directory, and how to restore a snapshot into it. */
+async function target(t: ExecutionContext) {
+  const { directory, start } = await place(t)
+  return { directory, restore: (archive: string) => start(archive, { kind: 'snapshot' }) }
+}
+
+async function shown(server: TestServer, paths: readonly string[]): Promise<readonly unknown[]> {
+  return Promise.all(paths.map(async (path) => (await server.get(path)).body))
+}
+
+const plants = [
+  { id: 1, name: 'the fern', kind: 'fern', _vectors: { own: [0.5, 1] } },
+  {
+    id: 2,
+    name: 'moss',
+    kind: 'moss',
+    _vectors: {
+      own: [
+        [1, 0],
+        [0, 1],
+      ],
+    },
+  },
+  { id: 3, name: 'tall fern', kind: 'fern', _vectors: { own: null } },
+]
+
+test('a restored snapshot shows indexes, tasks, batches, keys, webhooks and features as they were', async (t) => {
+  const { server, snapshot } = await sourceOf(t, 1, { masterKey })
+  await server.patch('/experimental-features', { containsFilter: true })
+  const settings = {
+    filterableAttributes: ['kind'],
+    synonyms: { bracken: ['fern'] },
+    embedders: { own: { source: 'userProvided', dimensions: 2 } },
+  }
+  await server.settle(t, server.patch('/indexes/plants/settings', settings))
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  await server.settle(t, server.post('/indexes', { uid: 'birds', primaryKey: 'ring' }))
+  await server.settle(t, server.post('/indexes', { uid: 'birds' }))
+  const key = {
+    uid: 'aa0e2a5e-1f1f-4d3f-9a0a-2a1f4bb2a001',
+    actions: ['search'],
+    indexes: ['plants'],
+    expiresAt: null,
+  }
+  await server.post('/keys', key)
+  await server.post('/webhooks', { url: 'https://hooks.test/', headers: { authorization: 'Bearer secret' } })
+  const paths = [
+    '/indexes',
+    '/indexes/plants/settings',
+    '/indexes/plants/documents?retrieveVectors=true',
+    '/tasks',
+    '/batches',
+    '/keys',
+    '/webhooks',
+    '/experimental-features',
+  ]
+  const searches = [
+    { q: 'bracken' },
+    { q: 'mos', filter: 'kind = moss' },
+    { vector: [1, 1], hybrid: { embedder: 'own' } },
+  ]
+  const answers = (from: TestServer) =>
+    Promise.all(searches.map(async (body) => (await from.post('/indexes/plants/search', body)).body.hits))
+  const before = [await shown(server, paths), await answers(server)]
+
+  const { directory, restore } = await target(t)
+  await restore(await snapshot())
+  const restored = await startServer(t, { directory, masterKey })
+  t.deepEqual([await shown(restored, paths), await answers(restored)], before)
+  const added = await restored.settle(
+    t,
+    restored.post('/indexes/plants/documents', [{ id: 4, name: 'new fern', _vectors: { own: null } }]),
+  )
+  t.is(added.status, 'succeeded')
+  t.is((await restored.post('/indexes/plants/search', { q: 'fern' })).body.hits.length, 3)
+})
+
+test('tasks that wait when a snapshot is taken run after its restore, with their uploads', async (t) => {
+  const { server, snapshot } = await sourceOf(t)
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  // Snapshots go ahead of tasks that change indexes, so these wait for it to end.
+  const large = Array.from({ length: 3000 }, (_, id) => ({
+    id: 10 + id,
+    name: `leaf ${id}`,
+    text: 'green '.repeat(20),
+  }))
+  const asked = await server.post('/snapshots')
+  const waiting = await server.post('/indexes/plants/documents', large)
+  await server.settle(t, Promise.resolve(asked))
+  await server.settle(t, Promise.resolve(waiting))
+  const { directory, restore } = await target(t)
+  await restore(await snapshot())
+  const restored = await startServer(t, { directory })
+  const stats = (await restored.get('/indexes/plants/stats')).body
+  t.is(stats.numberOfDocuments, 3003)
+})
+
+test('a snapshot is one point while documents are written: no index is ahead of its tasks', async (t) => {
+  const { server, snapshot } = await sourceOf(t)
+  let writing = true
+  const writes = (async () => {
+    for (let id = 0; writing; id++)
+      await server.post(`/indexes/${id % 2 === 0 ? 'even' : 'odd'}/documents`, [{ id }])
+  })()
+  for (let round = 0; round < 3; round++) {
+    const { directory, restore } = await target(t)
+    await restore(await snapshot())
+    const restored = await startServer(t, { directory, limits: { tasksMax: 0 } })
+    const { body: done } = await restored.get('/tasks?statuses=succeeded&limit=10000')
+    for (const uid of ['even', 'odd']) {
+      const tasks = (done.results as readonly { indexUid?: unknown }[]).filter(
+        ({ indexUid }) => indexUid === uid,
+      ).length
+      const { body } = await restored.get(`/indexes/${uid}/stats`)
+      t.is(body.numberOfDocuments ?? 0, tasks)
+    }
+  }
+  writing = false
+  await writes
+})
+
+test('a snapshot replaces the one before, cannot be written to, and leaves no other file', async (t) => {
+  const { server, directory, snapshot } = await sourceOf(t)
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  const path = await snapshot()
+  const first = await stat(path)
+  await server.settle(t, server.post('/indexes/plants/documents', [{ id: 9 }]))
+  await snapshot()
+  const second = await stat(path)
+  t.not(second.ino, first.ino)
+  if (process.platform !== 'win32') t.is(second.mode & 0o777, 0o444)
+  t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
+})
+
+test('as many snapshots are kept as asked for, older ones under their dates', async (t) => {
+  const { directory, snapshot } = await sourceOf(t, 3)
+  for (let round = 0; round < 5; round++) await snapshot()
+  const names = (await readdir(directory)).sort()
+  t.is(names.length, 3)
+  t.true(names.includes('data.ms.snapshot'))
+  t.is(names.filter((name) => /^data\.ms-\d{8}-\d{9}\.snapshot$/.test(name)).length, 2)
+})
+
+test('snapshots that wait together share one batch and one file', async (t) => {
+  const { server } = await sourceOf(t)
+  const answers = await Promise.all([1, 2, 3].map(() => server.post('/snapshots')))
+  for (const answer of answers) {
+    const task = await server.settle(t, Promise.resolve(answer))
+    t.is(task.status, 'succeeded')
+    t.false('details' in task && task.details !== null)
+  }
+})
+
+test('a directory that cannot be written to fails the task with io_error, and its leftovers go', async (t) => {
+  const blocked = join(await tempDir(t), 'file')
+  await writeFile(blocked, '')
+  const server = await startServer(t, { snapshots: { directory: join(blocked, 'snapshots'), keptMax: 1 } })
+  const task = await server.settle(t, server.post('/snapshots'))
+  t.is(task.status, 'failed')
+  t.is(task.error?.code, 'io_error')
+})
+
+test('what a killed process has left of a snapshot goes with the next one', async (t) => {
+  const { directory, snapshot } = await sourceOf(t)
+  const left = join(directory, '.siftd-5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11-snapshot-files')
+  await mkdir(left, { recursive: true })
+  await writeFile(join(left, 'tasks.db'), 'half')
+  await snapshot()
+  t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
+})
+
+/** Damages of an archive, by what they do to its bytes. */
+const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<Buffer>, RegExp])[] = [
+  [
+    'an archive that is cut',
+    (bytes) => bytes.subarray(0, Math.floor(bytes.length * 0.7)),
+    /cannot be imported/,
+  ],
+  ['an archive without its last entry', (bytes) => withoutLast(bytes), /no contents\.json/],
+  [
+    'an archive with a flipped bit in a file',
+    (bytes) => flipped(bytes),
+    /not what was written|cannot be imported/,
+  ],
+  [
+    'an archive of another program',
+    () => archiveOf([{ path: 'tasks/data.mdb', content: 'x' }]),
+    /no contents\.json/,
+  ],
+  ['a file that is no archive', () => Buffer.from('no archive'), /cannot be imported/],
+  ['an empty file', () => Buffer.alloc(0), /cannot be imported/],
+  ['a path that leads out', () => archiveOf([{ path: '../outside', content: 'x' }]), /none of a file below/],
+  [
+    'a link',
+    () => archiveOf([{ path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc/passwd' }]),
+    /SymbolicLink/,
+  ],
+  [
+    'a format of the future',
+    () => archiveOf([{ path: 'contents.json', content: '{"format":99,"version":"9.0.0","files":{}}' }]),
+    /format.*99/,
+  ],
+]
+
+/** Everything before the header of the last entry. */
+function withoutLast(bytes: Buffer): Buffer {
+  const tar = gunzipSync(bytes)
+  const at = tar.lastIndexOf('contents.json\0')
+  return gzipSync(Buffer.concat([tar.subarray(0, at), Buffer.alloc(1024)]))
+}
+
+function flipped(bytes: Buffer): Buffer {
+  const tar = gunzipSync(bytes)
+  const at = tar.indexOf('SQLite format 3') + 5000
+  tar[at] = tar[at]! ^ 4
+  return gzipSync(tar)
+}
+
+for (const [what, damage, message] of damages)
+  test(`${what} is refused in one line and leaves nothing`, async (t) => {
+    const { server, snapshot } = await sourceOf(t)
+    await server.settle(t, server.post('/indexes/plants/documents', plants))
+    const path = join(await tempDir(t), 'given.snapshot')
+    await writeFile(path, await damage(await readFile(await snapshot())))
+    const { directory, restore } = await target(t)
+    const error = await t.throwsAsync(restore(path), { message })
+    t.false(error?.message.includes('\n'))
+    await t.throwsAsync(stat(directory), { code: 'ENOENT' })
+    t.deepEqual(
+      (await readdir(join(directory, '..'))).filter((name) => name.includes('importing')),
+      [],
+    )
+  })
+
+test('a snapshot is read as a stream: its last entry lists length and checksum of each file', async (t) => {
+  const { server, snapshot } = await sourceOf(t)
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(await snapshot())) chunks.push(chunk as Buffer)
+  const tar = gunzipSync(Buffer.concat(chunks)).toString('latin1')
+  const listed = JSON.parse(/\{"format":1.*?\}\}\}/.exec(tar)![0]) as { files: Record<string, object> }
+  t.true('tasks/tasks.db' in listed.files)
+  t.true(Object.keys(listed.files).some((path) => path.startsWith('indexes/')))
+})

@@ -1,0 +1,90 @@
+/** Here is a snapshot: how is the data directory that it was made of restored? */
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { checksumOf, openRestore } from '../tasks/index.js'
+import { type Unpacked, unpack } from './archive-reader.js'
+import { DumpError } from './dump-error.js'
+import { requiredJsonOf } from './entries.js'
+import {
+  CONTENTS_FILE,
+  isSnapshotFile,
+  readContents,
+  type SnapshotContents,
+  STORE_FILE,
+} from './snapshot-files.js'
+
+/** A request to restore a snapshot. */
+export interface SnapshotRequest {
+  /** The path of the snapshot. */
+  readonly archive: string
+  /** The empty data directory to fill. */
+  readonly directory: string
+  /** Aborting it makes the restore reject soon with the reason of the signal. */
+  readonly signal: AbortSignal
+  /** Called often. @param total 0 if it is not known */
+  progress(doing: string, finished: number, total: number): void
+}
+
+/**
+ * Fills a data directory from a snapshot, once each file is known to be what was written. After an error the directory
+ * is incomplete and must be removed.
+ * @returns the version of the build that wrote it
+ * @throws DumpError if the archive is not a complete snapshot, or of a format that cannot be read
+ */
+export async function restoreSnapshot({
+  archive,
+  directory,
+  signal,
+  progress,
+}: SnapshotRequest): Promise<string> {
+  const workspace = join(directory, 'unpacked')
+  progress('unpacking', 0, 0)
+  const unpacked = await unpack(archive, workspace, isSnapshotFile, signal)
+  if (!unpacked.has(CONTENTS_FILE))
+    throw new DumpError(`it has no ${CONTENTS_FILE}, so it is not a whole snapshot of siftd`)
+  const contents = readContents(await requiredJsonOf(unpacked, CONTENTS_FILE))
+  await requireWhole(unpacked, contents, (finished) => {
+    signal.throwIfAborted()
+    progress('checking files', finished, contents.files.size)
+  })
+  for (const path of contents.files.keys()) {
+    const target = join(directory, ...path.split('/'))
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    await rename(unpacked.get(path)!, target)
+  }
+  await rm(workspace, { recursive: true })
+  // Opening the store writes the files beside it that tell a later start whether it is complete.
+  await (await openRestore(directory)).close()
+  return contents.version
+}
+
+/** @throws DumpError if a file is missing, too many, or not what was written */
+async function requireWhole(
+  unpacked: Unpacked,
+  { files }: SnapshotContents,
+  checked: (finished: number) => void,
+): Promise<void> {
+  if (!files.has(STORE_FILE)) throw new DumpError(`it has no ${STORE_FILE}`)
+  for (const path of unpacked.keys())
+    if (path !== CONTENTS_FILE && !files.has(path))
+      throw new DumpError(`it holds \`${path}\`, which ${CONTENTS_FILE} does not name`)
+  let finished = 0
+  for (const [path, { bytes, crc32 }] of files) {
+    const file = unpacked.get(path)
+    if (file === undefined) throw new DumpError(`it has no \`${path}\`, which ${CONTENTS_FILE} names`)
+    const { size } = await stat(file)
+    if (size !== bytes || (await checksumOf(file)) !== crc32)
+      throw new DumpError(`\`${path}\` in it is not what was written`)
+    await synced(file)
+    checked(++finished)
+  }
+}
+
+async function synced(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,48 @@
+/** Which files of a data directory are in a snapshot, and what does its last entry tell of them? */
+import type { ArchivedFile } from './archive-writer.js'
+import { DumpError } from './dump-error.js'
+import { fieldsOf, unexpected } from './fields.js'
+
+export const STORE_FILE = 'tasks/tasks.db'
+export const ENGINE_FILE = 'engine'
+export const UPLOADS = 'update_files'
+export const INDEXES = 'indexes'
+
+/** The last entry, which is only there if all others are. */
+export const CONTENTS_FILE = 'contents.json'
+
+/** The format of snapshots that this version writes and reads. */
+const FORMAT = 1
+
+/** What the last entry holds. */
+export interface SnapshotContents {
+  /** `major.minor.patch` of the build that wrote the snapshot. */
+  readonly version: string
+  /** By path. */
+  readonly files: ReadonlyMap<string, ArchivedFile>
+}
+
+export const contentsText = ({ version, files }: SnapshotContents): string =>
+  JSON.stringify({ format: FORMAT, version, files: Object.fromEntries(files) })
+
+/** @throws DumpError if it does not list files, or is of another format */
+export function readContents(value: unknown): SnapshotContents {
+  const { format, version, files } = fieldsOf(value, CONTENTS_FILE)
+  if (format !== FORMAT)
+    throw unexpected(format, `${CONTENTS_FILE}: format`, `${FORMAT}, the one this version reads`)
+  if (typeof version !== 'string') throw unexpected(version, `${CONTENTS_FILE}: version`, 'a version')
+  const listed = Object.entries(fieldsOf(files, `${CONTENTS_FILE}: files`)).map(([path, facts]) => {
+    const { bytes, crc32 } = fieldsOf(facts, `${CONTENTS_FILE}: files: ${path}`)
+    if (typeof bytes === 'number' && typeof crc32 === 'number') return [path, { bytes, crc32 }] as const
+    throw new DumpError(`${CONTENTS_FILE} tells neither length nor checksum of ${path}`)
+  })
+  return { version, files: new Map(listed) }
+}
+
+/** Whether a snapshot has such an entry. Others are of other programs. */
+export const isSnapshotFile = (path: string): boolean =>
+  path === CONTENTS_FILE ||
+  path === ENGINE_FILE ||
+  path === STORE_FILE ||
+  path.startsWith(`${UPLOADS}/`) ||
+  path.startsWith(`${INDEXES}/`)
