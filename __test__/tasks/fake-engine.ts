@@ -155,6 +155,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     document: unsupported,
     fields: unsupported,
     snapshot: unsupported,
+    compact: unsupported,
     verify: unsupported,
   }
 }

@@ -354,6 +354,12 @@ export interface BareEngine {
   /** Byte copy of the newest commit into `directory`, which must not exist. */
   snapshot(index: IndexId, directory: string): Promise<void>
 
+  /**
+   * Writes the files of an index anew, without what was deleted or replaced. Searches go on.
+   * @param stop ends it soon, with a rejection; what was done by then stays
+   */
+  compact(index: IndexId, stop?: StopSignal): Promise<void>
+
   /** Reads everything and reports what does not decode; empty if all is well. */
   verify(index: IndexId): Promise<readonly Damage[]>
 

@@ -182,6 +182,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     sizes: (index) => guarded([index], () => engine.sizes(index)),
     fields: (index) => guarded([index], () => engine.fields(index)),
     snapshot: (index, directory) => guarded([index], () => engine.snapshot(index, directory)),
+    compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
     verify: (index) => engine.verify(index),
     async drop(index) {
       await engine.drop(index)

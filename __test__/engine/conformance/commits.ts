@@ -53,6 +53,62 @@ export function commits(tested: TestedEngine): void {
     t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
   })
 
+  claim(
+    'a compacted index takes less room, answers as before and stays so after a restart',
+    async (t, engine) => {
+      await engine.configure('things', {
+        filterableAttributes: ['n'],
+        embedders: { own: { source: 'userProvided', dimensions: 64 } },
+      })
+      const document = (id: number, round: number) => ({
+        id,
+        n: round,
+        t: `word${id} round${round} ${'filler '.repeat(40)}`,
+        _vectors: { own: Array.from({ length: 64 }, (_, at) => Math.sin(id + at + round)) },
+      })
+      for (let round = 0; round < 5; round++)
+        await engine.put('things', ...Array.from({ length: 60 }, (_, id) => document(id, round)))
+      const last = await engine.apply('things', {
+        kind: 'deleteByIds',
+        ids: Array.from({ length: 20 }, (_, id) => String(id)),
+      })
+      const vector = Array.from({ length: 64 }, (_, at) => Math.cos(at))
+      const hybrid = { embedder: 'own', semanticRatio: 1 }
+      const answers = () =>
+        Promise.all([
+          engine.idsFor('things', 'word3'),
+          engine.search('things', { q: 'round4', filter: 'n = 4', limit: 50, showRankingScore: true }),
+          engine.search('things', { q: null, vector, hybrid, limit: 50, showRankingScore: true }),
+          engine.documentText('things', '42', { retrieveVectors: true }),
+          engine.documentText('things', '3'),
+        ]).then((all) =>
+          JSON.parse(JSON.stringify(all, (key, value) => (key === 'processingTimeMs' ? 0 : value))),
+        )
+      const before = await answers()
+      const { indexSize } = await engine.engine.sizes('things')
+      await engine.engine.compact('things')
+      const { indexSize: compacted } = await engine.engine.sizes('things')
+      t.true(compacted < indexSize * 0.7, `${compacted} of ${indexSize}`)
+      t.deepEqual(await answers(), before)
+      await engine.engine.compact('things')
+      await engine.reopen()
+      t.deepEqual(await answers(), before)
+      t.deepEqual(await engine.engine.lastCommit('things'), last)
+      t.deepEqual([...(await engine.engine.verify('things'))], [])
+      await engine.put('things', { ...document(7, 9), t: 'zebra' })
+      t.deepEqual(await engine.idsFor('things', 'zebra'), [7])
+    },
+  )
+
+  claim('a compaction that is stopped rejects, and the index goes on', async (t, engine) => {
+    await engine.put('things', { id: 1, t: 'old' })
+    await engine.put('things', { id: 2, t: 'older' })
+    await t.throwsAsync(engine.engine.compact('things', AbortSignal.abort()))
+    t.deepEqual(await engine.idsFor('things', 'old'), [1, 2])
+    await engine.put('things', { id: 3, t: 'oldest' })
+    t.is((await engine.engine.stats('things')).numberOfDocuments, 3)
+  })
+
   claim('a dropped index is gone, and dropping it again does nothing', async (t, engine) => {
     await engine.put('things', { id: 1 })
     await engine.engine.drop('things')

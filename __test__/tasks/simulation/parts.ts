@@ -275,6 +275,7 @@ export function engine(
     document: unsupported,
     fields: unsupported,
     snapshot: unsupported,
+    compact: unsupported,
     verify: unsupported,
   }
 }

@@ -372,6 +372,21 @@ impl EngineHandle {
         })
     }
 
+    /// Writes the files of an index anew without what was deleted or replaced. Resolves to nothing.
+    #[napi]
+    pub fn compact<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        ticket: Option<Ticket>,
+    ) -> napi::Result<Object<'e>> {
+        let waited = self.running.wait(ticket);
+        self.writing(env, move |engine| {
+            engine.index(&index)?.compact(&waited.stop().unwrap_or_default())?;
+            Ok(Reply::default())
+        })
+    }
+
     /// Resolves to an array of `Damage`.
     #[napi]
     pub fn verify<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {

@@ -226,14 +226,19 @@ export class LocalEngine implements BareEngine {
     for (const set of data.vectors.values()) needed += set.bytes
     if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
     try {
-      const shorter = await log.rewritten(wholeState(data), (directory, error) =>
-        open.report('directory_sync', directory, error),
-      )
-      open.replaceLog(shorter)
+      await this.rewrite(open)
     } catch (error) {
       // The commit stands even where the log cannot be rewritten; the next commit tries again.
       open.report('log_rewrite', log.path, error)
     }
+  }
+
+  /** Writes the log anew, as the one commit that its newest one amounts to. */
+  private async rewrite(open: OpenIndex): Promise<void> {
+    const shorter = await open.log.rewritten(wholeState(open.data), (directory, error) =>
+      open.report('directory_sync', directory, error),
+    )
+    open.replaceLog(shorter)
   }
 
   async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -362,6 +367,15 @@ export class LocalEngine implements BareEngine {
     await copy.cut()
     await copy.close()
     await syncDirectory(directory)
+  }
+
+  async compact(index: IndexId, stop?: Stop): Promise<void> {
+    const open = await this.existing(index)
+    await open.settled()
+    checkStop(stop)
+    await this.rewrite(open)
+    open.snapshotIfDue(true)
+    await open.settled()
   }
 
   async verify(index: IndexId): Promise<readonly Damage[]> {

@@ -9,7 +9,7 @@ import type { Call } from './worker/protocol.js'
 import { flagged } from './worker/stop-flag.js'
 
 /** Calls whose last argument may be a signal. */
-type StoppableCall = 'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'documents'
+type StoppableCall = 'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'documents' | 'compact'
 
 const isStopSignal = (value: unknown): value is StopSignal =>
   typeof value === 'object' && value !== null && 'addEventListener' in value
@@ -62,6 +62,7 @@ export function openFallback({
     sizes: forward('sizes'),
     fields: forward('fields'),
     snapshot: forward('snapshot'),
+    compact: stoppable('compact'),
     verify: forward('verify'),
     drop: forward('drop'),
     list: forward('list'),

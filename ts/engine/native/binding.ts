@@ -81,6 +81,7 @@ export interface EngineHandle {
   sizes(index: string): Promise<Reply>
   fields(index: string): Promise<Reply>
   snapshot(index: string, directory: string): Promise<Reply>
+  compact(index: string, ticket?: Ticket): Promise<Reply>
   verify(index: string): Promise<Reply>
   drop(index: string): Promise<Reply>
   list(): Promise<Reply>

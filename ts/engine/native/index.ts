@@ -185,6 +185,10 @@ class NativeEngine implements BareEngine {
     await succeeded(this.handle.snapshot(index, directory))
   }
 
+  async compact(index: IndexId, stop?: StopSignal): Promise<void> {
+    await this.stoppable(stop, (ticket) => succeeded(this.handle.compact(index, ticket)))
+  }
+
   async verify(index: IndexId): Promise<readonly Damage[]> {
     return decoded(this.handle.verify(index))
   }

@@ -1,17 +1,23 @@
 /** An index is compacted. */
 import { humanSize } from '../listing/sizes.js'
 import type { PendingTask } from '../store/records.js'
-import type { BatchContext } from './batch-context.js'
+import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { effects, failed, indexOf, notFound, succeeded, type Unfinished } from './outcomes.js'
 
 export async function compactIndex(
   task: PendingTask,
+  run: Run,
   { engine, catalogue }: BatchContext,
 ): Promise<Unfinished> {
   const uid = indexOf(task)
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
-  // Segments are merged as they are written, so nothing is reclaimed and both sizes are the same.
-  const size = humanSize((await engine.stats(row.id)).indexSize)
-  return effects({ outcomes: [succeeded(task, { preCompactionSize: size, postCompactionSize: size })] })
+  const size = async (): Promise<string> => humanSize((await engine.sizes(row.id)).indexSize)
+  const preCompactionSize = await size()
+  try {
+    await engine.compact(row.id, run.signal)
+  } catch (error) {
+    throw run.signal.aborted ? new Interrupted() : error
+  }
+  return effects({ outcomes: [succeeded(task, { preCompactionSize, postCompactionSize: await size() })] })
 }

@@ -59,7 +59,7 @@ function effectsOf(
     case 'edit':
       return editIndex(first, run, context)
     case 'indexCompaction':
-      return compactIndex(first, context)
+      return compactIndex(first, run, context)
     case 'taskCancelation':
       return cancelTasks(first, context)
     case 'taskDeletion':

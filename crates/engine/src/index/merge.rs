@@ -1,12 +1,12 @@
-//! Merging of segments in the background, and closing an index, which ends it.
+//! Merging of segments in the background and on demand, and closing an index, which ends it.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use super::open_index::Index;
 use crate::background_fault::BackgroundFaultKind;
-use crate::error::Result;
-use crate::store::Committed;
+use crate::error::{Error, Result};
+use crate::store::{Change, CommitRecord, Committed, Effort};
 use crate::vector::Vectors;
 
 impl Index {
@@ -17,13 +17,45 @@ impl Index {
     /// Internal; the index is unchanged then.
     pub fn merge(&self) -> Result<bool> {
         let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.merge_chosen(Effort::Any, &self.closed)
+    }
+
+    /// Merges all segments into one and writes the vectors anew without what was replaced. Searches are answered
+    /// meanwhile. Setting `stop` ends it soon; what is done by then stays.
+    ///
+    /// # Errors
+    /// Internal, also once it was stopped; the documents are unchanged then.
+    pub fn compact(&self, stop: &Arc<AtomicBool>) -> Result<()> {
+        let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.merge_chosen(Effort::Compaction, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::internal("a compaction was given up", "it was stopped"));
+        }
+        let _writing = self.writing();
+        let Some(newest) = self.current() else { return Ok(()) };
+        let Some(committed) = &newest.committed else { return Ok(()) };
+        let faults = &self.services.faults;
+        let Some(vectors) = Vectors::of(&committed.snapshot).compacted(&self.path)? else { return Ok(()) };
+        let parts = committed.snapshot.parts().clone();
+        let record = CommitRecord { vectors: vectors.logs(), ..committed.record.clone() };
+        let committed = newest.directory.commit(Some(committed), Change::default(), parts, record)?;
+        vectors.remove_stale(&self.path, faults);
+        vectors.tend();
+        committed.snapshot.attachments().put(Arc::new(vectors));
+        self.show(Arc::clone(&newest.directory), committed);
+        Ok(())
+    }
+
+    /// Makes one merge. The caller holds the lock of merges.
+    fn merge_chosen(&self, effort: Effort, stop: &Arc<AtomicBool>) -> Result<bool> {
         let Some(current) = self.current() else { return Ok(false) };
         let Some(committed) = &current.committed else { return Ok(false) };
-        if self.closed.load(Ordering::Relaxed) {
+        let is_stopped = || self.closed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+        if is_stopped() {
             return Ok(false);
         }
-        let merge = current.directory.merge(committed, &self.closed);
-        if self.closed.load(Ordering::Relaxed) {
+        let merge = current.directory.merge(committed, effort, stop);
+        if is_stopped() {
             // A merge fails if it is stopped.
             return Ok(false);
         }
@@ -31,7 +63,7 @@ impl Index {
         let _writing = self.writing();
         let Some(newest) = self.current() else { return Ok(false) };
         let Some(committed) = &newest.committed else { return Ok(false) };
-        if self.closed.load(Ordering::Relaxed) {
+        if is_stopped() {
             return Ok(false);
         }
         let vectors = Vectors::of(&committed.snapshot);

@@ -20,11 +20,16 @@ pub struct Merge {
 }
 
 impl IndexDirectory {
-    /// Merges segments of `committed` if there are too many. The result is for
+    /// Merges segments of `committed`, if `effort` finds any to merge. The result is for
     /// [`IndexDirectory::commit_merge`]; `None` if nothing has to be merged.
-    pub fn merge(&self, committed: &Committed, stop: &Arc<AtomicBool>) -> Result<Option<Merge>> {
+    pub fn merge(
+        &self,
+        committed: &Committed,
+        effort: Effort,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<Merge>> {
         let segments = committed.snapshot.segments();
-        let Some(chosen) = merge::choose(&merge::weights(segments), Effort::Any) else { return Ok(None) };
+        let Some(chosen) = merge::choose(&merge::weights(segments), effort) else { return Ok(None) };
         let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
         // Searches and batches go first: only the commit of the merge waits for it.

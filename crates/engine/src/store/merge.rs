@@ -28,8 +28,10 @@ pub struct Weight {
 pub enum Effort {
     /// Merges of a few milliseconds, which can be part of the commit that makes them necessary.
     Small,
-    /// All merges.
+    /// All merges that are worth their time.
     Any,
+    /// One of everything, even if it gains little.
+    Compaction,
 }
 
 /// Number of segments of one level from which they are merged.
@@ -53,6 +55,12 @@ const DELETED_SHARE_MAX: f64 = 1.0 / 3.0;
 /// level, and a level has at most seven segments.
 pub fn choose(segments: &[Weight], effort: Effort) -> Option<Vec<usize>> {
     let top = match effort {
+        Effort::Compaction => {
+            let chosen: Vec<usize> =
+                (0..segments.len()).filter(|&at| segments[at].live <= MERGED_DOCUMENTS_MAX).collect();
+            let is_whole = |&at: &usize| segments[at].live == segments[at].documents;
+            return (chosen.len() > 1 || !chosen.iter().all(is_whole)).then_some(chosen);
+        }
         Effort::Small => 0,
         Effort::Any => segments.iter().map(level).max()?,
     };
@@ -173,6 +181,18 @@ mod tests {
         assert_eq!(choose(&[whole, half], Effort::Small), None);
         assert_eq!(choose(&[whole, whole], Effort::Any), None);
         assert_eq!(choose(&[Weight { bytes: 10, ..half }], Effort::Any), None);
+    }
+
+    #[test]
+    fn a_compaction_takes_all_that_is_not_one_whole_segment() {
+        let whole = Weight { live: 100, documents: 100, bytes: 10 };
+        let half = Weight { live: 50, ..whole };
+        let huge = Weight { live: 2 * MERGED_DOCUMENTS_MAX, documents: 3 * MERGED_DOCUMENTS_MAX, bytes: 10 };
+        assert_eq!(choose(&[], Effort::Compaction), None);
+        assert_eq!(choose(&[whole], Effort::Compaction), None);
+        assert_eq!(choose(&[half], Effort::Compaction), Some(vec![0]));
+        assert_eq!(choose(&[whole, whole], Effort::Compaction), Some(vec![0, 1]));
+        assert_eq!(choose(&[huge, whole], Effort::Compaction), None);
     }
 
     #[test]

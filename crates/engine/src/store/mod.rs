@@ -38,6 +38,7 @@ pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
 pub use first_letters::{Beside, Initial, InitialPosting, InitialPostings, Initials, Words};
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
+pub use merge::Effort;
 pub use packed::{PackedText, PackedTokenizer};
 pub use segment::SegmentView;
 pub use segment_builder::{NewSegment, SegmentBuilder};

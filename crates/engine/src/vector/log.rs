@@ -31,7 +31,7 @@ use crate::store::sync_directory;
 pub const LOG_SUFFIX: &str = ".log";
 
 const MAGIC: &[u8; 8] = b"SIFTVEC1";
-const HEADER_BYTES: u64 = 16;
+pub(super) const HEADER_BYTES: u64 = 16;
 const HEAD_BYTES: usize = 20;
 const CRC_BYTES: usize = 4;
 

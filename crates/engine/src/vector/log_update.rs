@@ -65,6 +65,17 @@ pub(super) fn write_embedder(
     Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set, faults) }))
 }
 
+/// Writes the log of an embedder anew, without records that were replaced.
+pub(super) fn rewrite(index: &VectorIndex, directory: &Path) -> Result<VectorIndex> {
+    let set = index.set();
+    let path = directory.join(next_name(set.log().path()));
+    let mut writer = LogWriter::create(&path, set.shape(), set.sequence())?;
+    let records: Vec<Record> =
+        set.records()?.iter().map(|record| writer.copy(set.log(), record)).collect::<Result<_>>()?;
+    let (log, sequence) = writer.finish()?;
+    Ok(index.followed_by(VectorSet::new(log, sequence).with(records)))
+}
+
 /// Name of a log of a new lineage.
 fn first_name() -> String {
     format!("{}.0{LOG_SUFFIX}", crate::store::unique_name())

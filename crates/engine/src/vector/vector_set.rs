@@ -9,7 +9,7 @@ use super::codes::{CODED_MAX, Codes, SIDE_BY_SIDE, code_bounds, fetch};
 use super::distance::{Probe, floats};
 use super::flags::Flags;
 use super::limits::EXACT_MAX;
-use super::log::{Log, Record, Shape};
+use super::log::{HEADER_BYTES, Log, Record, Shape};
 use super::recent::Recent;
 use super::sent::DocumentVectors;
 use super::vector_locations::{VectorLocation, VectorLocations};
@@ -164,6 +164,11 @@ impl VectorSet {
     /// Whether most of the log consists of replaced records.
     pub fn is_mostly_dead(&self) -> bool {
         self.log.end() > LOG_BYTES_MIN && self.live_bytes < self.log.end() / 2
+    }
+
+    /// Whether the log holds a record that was replaced.
+    pub fn has_dead(&self) -> bool {
+        self.live_bytes + HEADER_BYTES < self.log.end()
     }
 
     /// Location of the vectors of a document.

@@ -12,6 +12,7 @@ use super::embedder_vectors::EmbedderVectors;
 use super::flags::Flags;
 use super::graphs::{GRAPH_SUFFIX, lineage_of};
 use super::log::{LOG_SUFFIX, Log};
+use super::log_update::rewrite;
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
 use crate::background_fault::{BackgroundFaultKind, FaultReporter};
@@ -88,6 +89,21 @@ impl Vectors {
             embedded |= &set.flags().embedded;
         }
         Ok((vectors, embedded.len()))
+    }
+
+    /// The vectors with logs that hold no replaced records, in the directory of an index; `None` if all are so already.
+    pub fn compacted(&self, directory: &Path) -> Result<Option<Self>> {
+        let mut embedders = self.embedders.clone();
+        let mut is_changed = false;
+        for vectors in embedders.values_mut() {
+            let index = vectors.index()?;
+            if index.set().has_dead() {
+                let rewritten = rewrite(&index, &directory.join(DIRECTORY))?;
+                *vectors = Arc::new(EmbedderVectors::written(rewritten));
+                is_changed = true;
+            }
+        }
+        Ok(is_changed.then(|| Self::written(embedders)))
     }
 
     /// Reads every log again. Returns paths that are damaged, each with a reason.
