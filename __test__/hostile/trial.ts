@@ -48,8 +48,8 @@ export interface Cost {
 const BEFORE_MAX = 40
 /** Milliseconds that garbage may take to go. */
 const SETTLE_MS_MAX = 8_000
-/** Bytes of an answer that says nothing but which task was enqueued. */
-const SUMMARY_BYTES_MAX = 1_000
+/** First bytes of an answer that holds the uid of the task that was enqueued. What the client sent along may follow. */
+const TASK_UID_BYTES = 100
 /** Milliseconds after which a request whose client hung up has been taken, if it is taken at all. */
 const HUNG_UP_MS = 100
 /** After so many requests everything is made as it was. */
@@ -402,8 +402,7 @@ export class Trial {
       return
     }
     if (task.status === 'failed') this.counts.failedTasks++
-    // Snapshots are not part of this version: their tasks fail, and say so.
-    if (task.error?.code === 'internal' && task.type !== 'snapshotCreation') {
+    if (task.error?.code === 'internal') {
       await this.#find(`a task failed: ${JSON.stringify(task)}`, name, about)
     }
   }
@@ -497,8 +496,8 @@ export class Trial {
   /** The task that an answer names, once it has ended; undefined if it names none, null if it does not end. */
   async #taskOf(status: number, body: Buffer): Promise<Task | null | undefined> {
     // Exports are accepted with 200.
-    if (status >= 300 || body.length > SUMMARY_BYTES_MAX) return undefined
-    const [, digits] = /^\{"taskUid":(\d+),/.exec(body.toString()) ?? []
+    if (status >= 300) return undefined
+    const [, digits] = /^\{"taskUid":(\d+),/.exec(body.toString('latin1', 0, TASK_UID_BYTES)) ?? []
     if (digits === undefined) return undefined
     const taskUid = Number(digits)
     this.counts.tasks++

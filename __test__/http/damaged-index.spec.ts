@@ -102,6 +102,31 @@ for (const [name, harm] of [
     t.is((await server.get('/indexes/books/search?q=film&limit=3')).body.hits.length, 3)
   })
 
+  test.serial(
+    `${testEngine}: an index with ${name} is found by a verification, others are sound`,
+    async (t) => {
+      const { server, id } = await damaged(t, harm)
+      const { status, body } = await server.get('/verify')
+      t.is(status, 200)
+      const findings = body.findings as readonly {
+        indexUid: string
+        file: string
+        cost: string
+        isHarmful: boolean
+      }[]
+      t.true(findings.length > 0)
+      for (const { indexUid, file, cost, isHarmful } of findings) {
+        t.deepEqual([indexUid, isHarmful], ['films', true])
+        t.true(file.includes(id), file)
+        t.regex(cost, /restore a backup, or delete the index/)
+      }
+      t.is((await server.settle(t, server.delete('/indexes/films'))).status, 'succeeded')
+      // The directory of a deleted index goes after its task has ended.
+      const left = (await server.get('/verify')).body.findings as typeof findings
+      t.false(left.some(({ isHarmful }) => isHarmful))
+    },
+  )
+
   test.serial(`${testEngine}: an index with ${name} is shown, and left out of sums and dumps`, async (t) => {
     const { server, dumpDirectory, id } = await damaged(t, harm)
     const stats = await server.get('/stats')
@@ -159,3 +184,35 @@ async function refill(t: ExecutionContext, server: TestServer, uid: string): Pro
   t.is((await server.settle(t, server.post(`/indexes/${uid}/documents`, films))).status, 'succeeded')
   t.is((await server.get(`/indexes/${uid}/search?q=film&limit=3`)).body.hits.length, 3)
 }
+
+test.serial(
+  `${testEngine}: a verification names a waiting upload that is damaged, and its task`,
+  async (t) => {
+    const directory = await tempDir(t)
+    const server = await startServer(t, { directory, limits: { tasksMax: 0 } })
+    const large = Array.from({ length: 3000 }, (_, id) => ({ id, title: 'a long title '.repeat(10) }))
+    const { body: task } = await server.post('/indexes/films/documents', large)
+    t.deepEqual((await server.get('/verify')).body, { findings: [] })
+    const [name = ''] = await readdir(join(directory, 'update_files'))
+    const path = join(directory, 'update_files', name)
+    const bytes = await readFile(path)
+    bytes[1000]! ^= 1
+    await writeFile(path, bytes)
+    const { findings } = (await server.get('/verify')).body as unknown as {
+      findings: Record<string, unknown>[]
+    }
+    t.is(findings.length, 1)
+    t.like(findings[0], { indexUid: 'films', isHarmful: true })
+    t.true(String(findings[0]?.file).endsWith(name))
+    t.regex(String(findings[0]?.cost), new RegExp(`task ${task.taskUid} .*upload_damaged`))
+  },
+)
+
+test.serial(`${testEngine}: a verification is for the master key alone`, async (t) => {
+  const masterKey = 'a-master-key-of-32-characters-xx'
+  const server = await startServer(t, { masterKey })
+  const { body: key } = await server.post('/keys', { actions: ['*'], indexes: ['*'], expiresAt: null })
+  const refused = await server.get('/verify', { headers: { authorization: `Bearer ${key.key}` } })
+  t.deepEqual([refused.status, refused.body.code], [403, 'invalid_api_key'])
+  t.is((await server.get('/verify')).status, 200)
+})

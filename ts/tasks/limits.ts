@@ -76,3 +76,6 @@ export const PARSED_DETAILS_CHARS_MAX = 65_536
 export const BATCHED_SETTINGS_CHARS_MAX = 8_000_000
 /** Details shorter than this are not counted towards `PAGE_DETAILS_BYTES_MAX`: a page of them stays near 10 MB. */
 export const COUNTED_DETAILS_BYTES_MIN = 1_000
+
+/** Tasks that wait whose contents are read at a time. */
+export const PENDING_TASKS_READ = 100

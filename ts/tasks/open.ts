@@ -162,7 +162,7 @@ export async function assemble(
     for (const listener of listeners) listener()
   })
   return {
-    tasks: queue({ store, spool, catalogue, rules, scheduler, path, runScript }),
+    tasks: queue({ engine, store, spool, catalogue, rules, scheduler, path, runScript }),
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, listeners),

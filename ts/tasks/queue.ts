@@ -1,4 +1,4 @@
-import { documentLines, type RunScript } from '../engine/index.js'
+import { documentLines, type Engine, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue/catalogue.js'
 import type { StoredRules } from './catalogue/stored-rules.js'
 import { batchView, taskSummary, taskView } from './listing/view.js'
@@ -10,9 +10,11 @@ import { batchRows, taskRows } from './store/rows.js'
 import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
+import { verifyQueue } from './verify.js'
 
 /** The parts that the queue calls. */
 export interface QueueParts {
+  readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool
   readonly catalogue: Catalogue
@@ -24,7 +26,8 @@ export interface QueueParts {
 }
 
 /** The durable queue and the catalogue, as routes use them. */
-export function queue({ store, spool, catalogue, rules, scheduler, path, runScript }: QueueParts): Tasks {
+export function queue(parts: QueueParts): Tasks {
+  const { engine, store, spool, catalogue, rules, scheduler, path, runScript } = parts
   return {
     spool: async (format) => spool.slot(format),
 
@@ -111,6 +114,8 @@ export function queue({ store, spool, catalogue, rules, scheduler, path, runScri
       const last = catalogue.lastUpdate()
       return last === null ? null : formatDate(last)
     },
+
+    verify: () => verifyQueue({ engine, store, spool, rows: catalogue.rows() }),
 
     async bytes() {
       const sizes = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`), spool.bytes()])

@@ -62,6 +62,19 @@ export interface SpoolSlot {
   discard(): Promise<void>
 }
 
+/** Something that is not as it was written. */
+export interface Finding {
+  /** The uid of an index; null for what belongs to none. */
+  readonly indexUid: string | null
+  /** The path of the file or directory. */
+  readonly file: string
+  readonly problem: string
+  /** What is lost by it, and what helps. */
+  readonly cost: string
+  /** Whether answers may lack something or be refused. If not, the server mends it by itself. */
+  readonly isHarmful: boolean
+}
+
 /** The durable queue and the catalogue of indexes, as `http/` uses them. */
 export interface Tasks {
   /** A new spool file; its name goes into the task's payload. */
@@ -101,6 +114,8 @@ export interface Tasks {
   isIndexing(uid: string): boolean
   /** When any index last changed, null on an untouched instance. */
   lastUpdate(): string | null
+  /** Which files of the indexes and the queue are damaged. Reads all of them, changes nothing. */
+  verify(): Promise<readonly Finding[]>
   /** Bytes of the task store and the spool. */
   bytes(): Promise<number>
 }

@@ -1,8 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
+import { ApiError } from '../../errors/index.js'
 import type { Schema } from '../../requests/index.js'
-import type { IndexEntry } from '../../tasks/index.js'
-import { instanceStats, record, sendJson, text } from '../answers/index.js'
+import type { Finding, IndexEntry } from '../../tasks/index.js'
+import { instanceStats, listOf, record, sendJson, text } from '../answers/index.js'
 import { hasMoved } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
@@ -46,6 +47,21 @@ const readStats = {
   actions: ['stats.get'],
   query: statsParameters,
   answers: { 200: instanceStats },
+} as const
+
+const finding = record({
+  indexUid: { type: ['string', 'null'] },
+  file: text,
+  problem: text,
+  cost: text,
+  isHarmful: { type: 'boolean' },
+})
+const readVerification = {
+  method: 'GET',
+  url: '/verify',
+  summary: 'Read every file and name those that are damaged',
+  actions: ['*'],
+  answers: { 200: record({ findings: listOf(finding) }) },
 } as const
 
 /** Whether the service runs, which build it is, and its statistics. */
@@ -94,6 +110,19 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       indexes: Object.fromEntries(indexes),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     })
+  })
+
+  /** The verification under way, which requests that arrive meanwhile share: it reads everything. */
+  let verifying: Promise<readonly Finding[]> | null = null
+
+  serve(app, services, readVerification, async ({ reply, access }) => {
+    // The findings name files and indexes of the whole instance.
+    if (access.holder !== 'master' && access.holder !== 'anyone')
+      throw new ApiError('invalid_api_key', 'the files of the instance are verified for the master key alone')
+    verifying ??= tasks.verify().finally(() => {
+      verifying = null
+    })
+    return sendJson(reply, { findings: await verifying })
   })
 
   /** The statistics of an index; null if it is damaged, or was deleted since the list of indexes was read. */

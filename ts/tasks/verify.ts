@@ -1,0 +1,91 @@
+/** Here is a queue with its engine: which of their files are damaged, and what does each damage cost? */
+import type { Damage, Engine } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import { PENDING_TASKS_READ } from './limits.js'
+import type { Spool } from './spool.js'
+import type { CatalogueRow } from './store/records.js'
+import type { StoreClient } from './store/store-client.js'
+import type { Finding } from './tasks.js'
+
+export interface VerifiedParts {
+  readonly engine: Engine
+  readonly store: Pick<StoreClient, 'call'>
+  readonly spool: Spool
+  readonly rows: readonly CatalogueRow[]
+}
+
+const LOST_INDEX =
+  'the index is refused with `index_damaged`: restore a backup, or delete the index and send its documents again'
+
+/**
+ * Reads every file of every index and every upload that waits, and compares the catalogue with the directories. Changes
+ * nothing; searches and batches go on.
+ * @param checked called after each index
+ */
+export async function verifyQueue(
+  { engine, store, spool, rows }: VerifiedParts,
+  checked: (finished: number, total: number) => void = () => undefined,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  const known = new Set(rows.map(({ id }) => id))
+  for (const [position, { uid, id }] of rows.entries()) {
+    findings.push(...(await findingsOf(engine, uid, id)))
+    checked(position + 1, rows.length)
+  }
+  for (const id of await engine.list())
+    if (!known.has(id))
+      findings.push({
+        indexUid: null,
+        file: id,
+        problem: 'no index of the catalogue has this directory',
+        cost: 'nothing: a start moves it to `lost/`, or removes it if it was dropped',
+        isHarmful: false,
+      })
+  return [...findings, ...(await damagedUploads(store, spool))]
+}
+
+async function findingsOf(engine: Engine, uid: string, id: string): Promise<readonly Finding[]> {
+  const indexUid = uid
+  // Damage that a look at the newest commit shows is noted by the engine.
+  await engine.lastCommit(id).catch(() => null)
+  const damage = engine.damage(id)
+  const found = await engine
+    .verify(id)
+    .catch((error: unknown): readonly Damage[] => [
+      { path: id, reason: error instanceof Error ? error.message : String(error) },
+    ])
+  const findings = found.map(
+    ({ path, reason, isHarmless = false }): Finding => ({
+      indexUid,
+      file: path,
+      problem: reason,
+      cost: isHarmless ? 'nothing: it only saves time, and is made again' : LOST_INDEX,
+      isHarmful: !isHarmless,
+    }),
+  )
+  if (damage === null || findings.some(({ isHarmful }) => isHarmful)) return findings
+  return [{ indexUid, file: id, problem: damage, cost: LOST_INDEX, isHarmful: true }, ...findings]
+}
+
+async function damagedUploads(store: VerifiedParts['store'], spool: Spool): Promise<readonly Finding[]> {
+  const waiting = await store.call('match', [{ statuses: ['enqueued', 'processing'] }])
+  const findings: Finding[] = []
+  for (let from = 0; from < waiting.length; from += PENDING_TASKS_READ) {
+    const tasks = await store.call('pending', [waiting.slice(from, from + PENDING_TASKS_READ)])
+    for (const { row, content } of tasks) {
+      if (content.kind !== 'documents') continue
+      const { payload, payloadBytes } = content
+      if (!('path' in payload)) continue
+      const { indexUid, uid } = row
+      await spool.check(payload, payloadBytes).catch(async (error: unknown) => {
+        if (!(error instanceof ApiError)) throw error
+        // The upload is removed when its task ends, which may have happened since the task was read.
+        if ((await store.call('pending', [[uid]])).length === 0) return
+        const cost = `task ${uid} will fail with \`upload_damaged\`: send its documents again`
+        const file = spool.pathOf(payload.path)
+        findings.push({ indexUid, file, problem: error.message, cost, isHarmful: true })
+      })
+    }
+  }
+  return findings
+}
