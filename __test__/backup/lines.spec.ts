@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { pageOf } from '../../ts/backup/document-pages.js'
+import { pageOf } from '../../ts/engine/document-pages.js'
 import { withoutRegeneration } from '../../ts/backup/fragments.js'
 import { batchOf, taskOf } from '../../ts/backup/read-tasks.js'
 import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'

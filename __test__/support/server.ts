@@ -143,7 +143,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     faults,
     limits,
     capacity: { reserveBytes: 64 * 1024 },
-    exportIndex: exporterOver(outbound),
+    exportIndex: exporterOver(outbound, httpOptions.payloadBytesMax ?? defaultHttpOptions.payloadBytesMax),
     writeDump: dumperTo({
       directory: dumpDirectory ?? join(directory, 'dumps'),
       version: '0.0.0',

@@ -1,6 +1,7 @@
 /** Here is an instance: how is it written into a dump from which another one can start? */
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { documentPages } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
 import { type IndexSettings, parsedSettings } from '../settings/index.js'
@@ -14,7 +15,6 @@ import {
   type WriteDump,
 } from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
-import { documentPages } from './document-pages.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import {

@@ -87,7 +87,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         tasksMax: options.experimentalMaxNumberOfBatchedTasks,
         payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
       },
-      exportIndex: exporterOver(outbound),
+      exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
       dumpDirectory: options.dumpDir,
       embedders,
     })
