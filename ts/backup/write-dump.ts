@@ -15,6 +15,7 @@ import {
   type WriteDump,
 } from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
+import { DUMP_VERSION } from './dump-version.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import {
@@ -113,7 +114,10 @@ async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup
 
   enter('start the dump creation')
   const dumpDate = source.startedAt.toISOString()
-  await archive.add('metadata.json', json({ dumpVersion: 'V6', dbVersion: setup.version, dumpDate }))
+  await archive.add(
+    'metadata.json',
+    json({ dumpVersion: `V${DUMP_VERSION}`, dbVersion: setup.version, dumpDate }),
+  )
   await archive.add('instance_uid.uuid', setup.instanceUid)
 
   enter('dump the api keys')

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DumpError, restoreDump } from '../backup/index.js'
+import { DumpError, type RestoreRequest, restoreDump } from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
 import { type EngineRequest, entriesOf, markDataDirectory, openEngineIn } from '../instance/index.js'
 import { LaunchError } from '../settings/index.js'
@@ -71,8 +71,11 @@ async function fill(directory: string, request: DumpStart): Promise<void> {
   const { engine } = await openEngineIn(directory, request)
   let uid: string | null
   try {
-    const { archive, signal, progress } = request
-    uid = (await restoreDump({ archive, directory, engine, signal, progress })).instanceUid
+    const { archive, version, log, signal, progress } = request
+    const recognized: RestoreRequest['recognized'] = (origin) =>
+      log.info({ archive, ...origin }, 'importing a dump')
+    const restored = await restoreDump({ archive, directory, engine, version, signal, recognized, progress })
+    uid = restored.instanceUid
   } finally {
     await engine.close()
   }
