@@ -22,6 +22,7 @@ import {
   featuresForm,
   indexMetadataForm,
   lengthsForm,
+  NO_VERSION,
   networkForm,
   type StoredFeatures,
   type StoredNetwork,
@@ -45,7 +46,7 @@ const noNetwork: StoredNetwork = {
   remotes: {},
   shards: {},
   leader: null,
-  version: '00000000-0000-0000-0000-000000000000',
+  version: NO_VERSION,
 }
 
 /**
