@@ -3,8 +3,10 @@
 // 2. An archive that is not a whole dump is refused by its reason, and leaves nothing where it would have been.
 import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import test, { type ExecutionContext } from 'ava'
 import { LaunchError } from '../../ts/settings/index.js'
+import { openLog } from '../../ts/telemetry/index.js'
 import { startServer } from '../support/server.js'
 import { archiveOf, indexAt, type MadeEntry, metadata, task, tempDir } from './archives.js'
 import { place, sourceOf } from './import.js'
@@ -94,6 +96,28 @@ test('a minimal dump is imported, and unknown files in it are ignored', async (t
   t.is((await server.get('/indexes/plants/documents')).body.total, 2)
 })
 
+/** What a dump says of its making. */
+const madeBy = (dbVersion: string, dumpVersion = 'V6'): MadeEntry => ({
+  path: 'metadata.json',
+  content: JSON.stringify({ dumpVersion, dbVersion, dumpDate: '2030-01-01T00:00:00Z' }),
+})
+
+for (const version of ['0.0.0', '0.0.9', '1.12.8', '1.53.0', '1.54.0-rc.1', '2.0.0'])
+  test(`a dump of the version ${version} is imported, and the log tells which it was`, async (t) => {
+    const { start } = await place(t)
+    const archive = join(await tempDir(t), 'versioned.dump')
+    await writeFile(archive, archiveOf([madeBy(version), ...indexAt('plants')]))
+    const lines: string[] = []
+    const destination = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk))
+        done()
+      },
+    })
+    await start(archive, { log: openLog({ level: 'INFO', mode: 'JSON', destination }) })
+    t.true(lines.some((line) => line.includes(`"dbVersion":"${version}"`) && line.includes('"V6"')))
+  })
+
 const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, RegExp]>> = {
   'is not compressed': [Buffer.from('{"dumpVersion":"V6"}'), /no whole tar archive/],
   'is empty': [Buffer.alloc(0), /no whole tar archive/],
@@ -119,10 +143,22 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     /the disk has \d+ left/,
   ],
   'names an entry twice': [[metadata, metadata], /twice/],
-  'is of another version': [
-    [{ path: 'metadata.json', content: '{"dumpVersion":"V5"}' }],
-    /expected `"V6"`.*found `"V5"`/,
+  'has an older layout': [[madeBy('1.0.0', 'V5')], /has the layout V5.* reads V6: .*dump it there again$/],
+  'has a newer layout': [[madeBy('1.53.0', 'V7')], /has the layout V7.* reads V6: import it with a newer/],
+  'has a newer layout and nothing else to read': [
+    [{ path: 'metadata.json', content: '{"dumpVersion":"V10"}' }],
+    /has the layout V10/,
   ],
+  'has no layout': [[madeBy('1.53.0', '6')], /dumpVersion: expected a layout .*found `"6"`/],
+  'was made by a newer version of this service': [
+    [madeBy('0.2.0')],
+    /was made by the version 0\.2\.0 .*newer than this one, 0\.0\.0: start that version/,
+  ],
+  'was made by no version': [
+    [{ path: 'metadata.json', content: '{"dumpVersion":"V6"}' }],
+    /dbVersion: expected a string, found nothing/,
+  ],
+  'was made by a malformed version': [[madeBy('1.53')], /dbVersion: expected a version .*found `"1\.53"`/],
   'holds no JSON': [[{ path: 'metadata.json', content: '{' }], /metadata\.json is no JSON/],
   'lacks the settings of an index': [
     [metadata, ...indexAt('a').filter(({ path }) => !path.includes('settings'))],
@@ -165,6 +201,16 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
   'holds a task with a wild uid': [
     [metadata, { path: 'tasks/queue.jsonl', content: task({ uid: 2 ** 40 }) }],
     /unsigned 32-bit/,
+  ],
+  'holds a waiting task that no version of this service runs': [
+    [
+      metadata,
+      {
+        path: 'tasks/queue.jsonl',
+        content: task({ status: 'processing', type: { networkTopologyChange: { state: 'waiting' } } }),
+      },
+    ],
+    /queue\.jsonl:1: a waiting task of the type networkTopologyChange .*cancel it where the dump was made/,
   ],
   'lacks the upload of a task': [
     [

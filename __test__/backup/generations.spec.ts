@@ -120,6 +120,7 @@ for (const [name, features] of Object.entries(instances)) {
       const directory = join(await tempDir(t), 'data.ms')
       await startFromArchive({
         kind: 'dump',
+        upgrade: false,
         archive,
         ignoreMissing: false,
         ignoreIfDbExists: false,

@@ -18,6 +18,7 @@ export async function place(t: ExecutionContext) {
       ignoreIfDbExists: false,
       directory,
       version: '0.0.0',
+      upgrade: false,
       engine: testEngine,
       indexingMemoryBytes: 64 * 1024 * 1024,
       indexingThreads: 1,

@@ -1,10 +1,10 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
-import { pageOf } from '../../ts/backup/document-pages.js'
 import { withoutRegeneration } from '../../ts/backup/fragments.js'
 import { batchOf, taskOf } from '../../ts/backup/read-tasks.js'
 import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'
 import { batchLine, taskLine } from '../../ts/backup/task-lines.js'
+import { pageOf } from '../../ts/engine/document-pages.js'
 import type { DumpedTask, Task, TaskContent, TaskType } from '../../ts/tasks/index.js'
 
 test('a set of numbers that is written and read is unchanged', (t) => {
@@ -270,12 +270,38 @@ for (const [name, [type, content]] of Object.entries(waiting)) {
   })
 }
 
-test('a batch that is written and read is unchanged', (t) => {
+test('an export of another writer that waits has the size that its text tells', async (t) => {
+  const fields = { url: 'http://x.test', api_key: null, indexes: {} }
+  for (const [size, bytes] of [
+    ['24 MiB', 24 * 2 ** 20],
+    ['24MiB', 24 * 2 ** 20],
+    [4096, 4096],
+    [null, null],
+  ] as const) {
+    const type = { export: { ...fields, payload_size: size } }
+    const line = { uid: 0, status: 'enqueued', type, enqueuedAt: at }
+    const { content } = await taskOf(line, 'line', noUpload)
+    t.like(content, { kind: 'export', payloadBytesMax: bytes })
+  }
+})
+
+const embedderRequests = { total: 2, failed: 1, lastError: 'busy' }
+const stats: readonly object[] = [
+  { totalNbTasks: 1 },
+  { totalNbTasks: 1, embedderRequests },
+  { embedderRequests: 7 },
+]
+
+test('a batch that is written and read is unchanged, whatever its stats hold', (t) => {
+  for (const each of stats) checkBatch(t, each)
+})
+
+function checkBatch(t: ExecutionContext, stats: object): void {
   const batch = {
     uid: 2,
     progress: null,
     details: { a: 1 },
-    stats: { totalNbTasks: 1 },
+    stats: stats as Readonly<Record<string, unknown>>,
     duration: null,
     startedAt: at,
     finishedAt: at,
@@ -283,4 +309,4 @@ test('a batch that is written and read is unchanged', (t) => {
   }
   const dumped = { batch, oldestEnqueuedAt: '2029-01-01T00:00:00Z', newestEnqueuedAt: at }
   t.deepEqual(batchOf(JSON.parse(JSON.stringify(batchLine(dumped))), 'line'), dumped)
-})
+}

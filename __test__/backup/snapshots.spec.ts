@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
-import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
+import { startServer, type TestServer, type TestServerOptions, testEngine } from '../support/server.js'
 import { archiveOf, tempDir } from './archives.js'
 import { place } from './import.js'
 
@@ -24,7 +24,9 @@ async function sourceOf(t: ExecutionContext, keptMax = 1, options: TestServerOpt
 /** A place for a data directory, and how to restore a snapshot into it. */
 async function target(t: ExecutionContext) {
   const { directory, start } = await place(t)
-  return { directory, restore: (archive: string) => start(archive, { kind: 'snapshot' }) }
+  const restore = (archive: string, some: Parameters<typeof start>[1] = {}) =>
+    start(archive, { kind: 'snapshot', ...some })
+  return { directory, restore }
 }
 
 async function shown(server: TestServer, paths: readonly string[]): Promise<readonly unknown[]> {
@@ -254,6 +256,43 @@ for (const [what, damage, message] of damages)
       [],
     )
   })
+
+for (const [what, start, message] of [
+  [
+    'a newer version',
+    { version: '0.0.0', written: '9.1.0' },
+    /written by version 9\.1\.0 and this is 0\.0\.0; start siftd 9/,
+  ],
+  [
+    'an older version',
+    { version: '0.2.0', written: '0.0.0' },
+    /written by version 0\.0\.0 and this is 0\.2\.0; .*--upgrade-db/,
+  ],
+] as const)
+  test(`a snapshot of ${what} is refused and leaves nothing`, async (t) => {
+    const directory = join(await tempDir(t), 'snapshots')
+    const server = await startServer(t, { snapshots: { directory, keptMax: 1 }, version: start.written })
+    await server.settle(t, server.post('/indexes/plants/documents', plants))
+    await server.settle(t, server.post('/snapshots'))
+    const { directory: data, restore } = await target(t)
+    const { version } = start
+    await t.throwsAsync(restore(join(directory, 'data.ms.snapshot'), { version }), { message })
+    await t.throwsAsync(stat(data), { code: 'ENOENT' })
+    if (what !== 'an older version') return
+    await restore(join(directory, 'data.ms.snapshot'), { version, upgrade: true })
+    t.is((await readFile(join(data, 'VERSION'), 'utf8')).trim(), start.written)
+  })
+
+test('a snapshot of the other engine is refused by name, and leaves nothing', async (t) => {
+  const { server, snapshot } = await sourceOf(t)
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  const { directory, restore } = await target(t)
+  const other = testEngine === 'native' ? 'fallback' : 'native'
+  await t.throwsAsync(restore(await snapshot(), { engine: other }), {
+    message: /given|snapshot.* was written by the/,
+  })
+  await t.throwsAsync(stat(directory), { code: 'ENOENT' })
+})
 
 test('a snapshot is read as a stream: its last entry lists length and checksum of each file', async (t) => {
   const { server, snapshot } = await sourceOf(t)

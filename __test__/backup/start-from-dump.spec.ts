@@ -270,6 +270,21 @@ test('imported tasks of another writer are listed, even without their batches', 
   t.is((await server.settle(t, server.post('/indexes', { uid: 'next' }))).uid, 6 as never)
 })
 
+test('an import reads a network of another writer that has remotes alone', async (t) => {
+  const { directory, start } = await place(t)
+  const archive = join(await tempDir(t), 'foreign.dump')
+  const network = { self: 'west', remotes: { east: { url: 'https://east.test', searchApiKey: null } } }
+  const entry = { path: 'network.json', content: JSON.stringify(network) }
+  await writeFile(archive, archiveOf([metadata, entry]))
+  await start(archive)
+  const server = await startServer(t, { directory, features: ['network'] })
+  t.like((await server.get('/network')).body, {
+    self: null,
+    remotes: { east: { url: 'https://east.test' } },
+    version: '00000000-0000-0000-0000-000000000000',
+  })
+})
+
 test('an import brings vectors of providers along, and calls no provider', async (t) => {
   const provider = await startProvider(t, ({ body }) => [String(body).length, 1])
   const allowedNetworks = 'any'

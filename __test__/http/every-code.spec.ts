@@ -168,6 +168,9 @@ const FAMILY = /^invalid_(search|facet_search|similar|multi_search|settings|dyna
 
 /** Codes that no request leads to. */
 const unused: Readonly<Record<string, string>> = {
+  invalid_facet_search_name: 'only imported tasks have it',
+  invalid_multi_search_facets: 'only imported tasks have it',
+  invalid_multi_search_federated: 'only imported tasks have it',
   invalid_search_media: '`media` is any JSON, and no parameter of a query string',
 }
 

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import test from 'ava'
+import { gunzipSync } from 'node:zlib'
+import test, { type ExecutionContext } from 'ava'
+import type { Engine } from '../../ts/engine/index.js'
 import { startServer } from '../support/server.js'
 
 const local = { allowedNetworks: ['127.0.0.0/8'] }
@@ -94,4 +96,102 @@ test('an export that its target refuses, or to an address that is not allowed, f
     [{ indexes: { a: { overrideSettings: 1 } } }, 'invalid_export_index_override_settings'],
   ] as const)
     t.is((await server.post('/export', body)).body.code, code, JSON.stringify(body))
+})
+
+/** An instance that takes everything and keeps the documents of each request. */
+async function openTarget(t: ExecutionContext) {
+  const bodies: Buffer[] = []
+  const taking = createServer(async (request, answer) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (/\/documents/.test(request.url ?? '')) bodies.push(gunzipSync(Buffer.concat(chunks)))
+    answer.writeHead(202).end('{}')
+  })
+  await new Promise<void>((resolve) => taking.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void taking.close())
+  return { url: `http://127.0.0.1:${(taking.address() as AddressInfo).port}`, bodies }
+}
+
+const idsOf = (body: Buffer): readonly number[] =>
+  body
+    .toString()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { readonly id: number }).id)
+
+test('no request of an export is longer than the payload size, but one of a single longer document', async (t) => {
+  const server = await startServer(t, local)
+  // Its characters have two bytes each, and the rest of a document has 14. Three of the first fill a request.
+  const films = [43, 43, 42, 143, 200, 0, 140, 1].map((length, id) => ({ id, x: 'é'.repeat(length) }))
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const { url, bodies } = await openTarget(t)
+  const accepted = await server.post('/export', { url, payloadSize: 300 })
+  t.is((await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))).status, 'succeeded')
+  t.deepEqual(
+    bodies.flatMap(idsOf),
+    films.map(({ id }) => id),
+  )
+  for (const body of bodies) t.true(body.length <= 300 || idsOf(body).length === 1, `${body.length} bytes`)
+  t.true(bodies.length < films.length, 'documents share requests')
+})
+
+const MIB = 1024 * 1024
+
+for (const [limit, most] of [
+  [23 * MIB, 22 * MIB],
+  [8 * MIB, 20 * MIB],
+] as const)
+  test(`by default an export sends at most ${most / MIB} MiB where a body may have ${limit / MIB}`, async (t) => {
+    const server = await startServer(t, { ...local, payloadBytesMax: limit })
+    await server.settle(t, server.patch('/indexes/films/settings', { searchableAttributes: ['id'] }))
+    // Seven documents of a MiB fit into a body of eight.
+    for (let part = 0; part < 4; part++) {
+      const films = Array.from({ length: 7 }, (_, at) => ({ id: part * 7 + at, x: 'x'.repeat(MIB) }))
+      await server.settle(t, server.post('/indexes/films/documents', films))
+    }
+    const { url, bodies } = await openTarget(t)
+    const accepted = await server.post('/export', { url })
+    t.is((await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))).status, 'succeeded')
+    const [first = 0, second = 0, ...more] = bodies.map(({ length }) => length)
+    t.deepEqual(more, [])
+    t.true(first <= most && first > most - 2 * MIB, `${first} bytes`)
+    t.is(first + second > 28 * MIB, true)
+  })
+
+test('an export reads long documents a few at a time', async (t) => {
+  let longest = 0
+  const server = await startServer(t, {
+    ...local,
+    queueEngine: (engine) =>
+      new Proxy(engine, {
+        get: (target, name) => {
+          const found = Reflect.get(target, name) as unknown
+          if (name !== 'documents') return typeof found === 'function' ? found.bind(target) : found
+          return async (...given: Parameters<Engine['documents']>) => {
+            const listing = await target.documents(...given)
+            longest = Math.max(longest, listing.length)
+            return listing
+          }
+        },
+      }),
+  })
+  await server.settle(t, server.patch('/indexes/films/settings', { searchableAttributes: ['id'] }))
+  const films = Array.from({ length: 40 }, (_, id) => ({ id, x: 'x'.repeat(MIB) }))
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const { url, bodies } = await openTarget(t)
+  const accepted = await server.post('/export', { url, payloadSize: '1 GiB' })
+  t.is((await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))).status, 'succeeded')
+  t.deepEqual(
+    bodies.flatMap(idsOf),
+    films.map(({ id }) => id),
+  )
+  t.true(longest < 20 * MIB, `${longest} bytes at a time`)
+})
+
+test('an export of a document that its target finds too long fails and says what to do', async (t) => {
+  const [from, to] = await Promise.all([startServer(t, local), startServer(t, { payloadBytesMax: 1_000 })])
+  await from.settle(t, from.post('/indexes/films/documents', [{ id: 1, x: 'x'.repeat(2_000) }]))
+  const accepted = await from.post('/export', { url: to.url, payloadSize: 900 })
+  const task = await from.settle(t, Promise.resolve({ ...accepted, status: 202 }))
+  t.like(task, { status: 'failed', error: { code: 'remote_bad_request' } })
+  t.regex(task.error.message, /answered 413: .*payload_too_large.*smaller `payloadSize`/)
 })

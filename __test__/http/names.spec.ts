@@ -263,6 +263,7 @@ test('a dump brings back settings, vectors and documents under names of any kind
   const data = join(directory, 'data.ms')
   await startFromArchive({
     kind: 'dump',
+    upgrade: false,
     archive: join(options.dumpDirectory, `${task.details.dumpUid}.dump`),
     ignoreMissing: false,
     ignoreIfDbExists: false,

@@ -38,6 +38,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly dumpDirectory?: string
   /** Where snapshots go, and how many are kept; default: one, in the data directory. */
   readonly snapshots?: { readonly directory: string; readonly keptMax: number }
+  /** The version that snapshots name; default: 0.0.0. */
+  readonly version?: string
   /** Default: no address that is not public. */
   readonly allowedNetworks?: AllowedNetworks
   /** How embedders are called. */
@@ -115,6 +117,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     allowedNetworks = [],
     dumpDirectory,
     snapshots,
+    version = '0.0.0',
     embedding = {},
     directory: given,
     ...httpOptions
@@ -146,7 +149,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     faults,
     limits,
     capacity: { reserveBytes: 64 * 1024 },
-    exportIndex: exporterOver(outbound),
+    exportIndex: exporterOver(outbound, httpOptions.payloadBytesMax ?? defaultHttpOptions.payloadBytesMax),
     writeDump: dumperTo({
       directory: dumpDirectory ?? join(directory, 'dumps'),
       version: '0.0.0',
@@ -156,7 +159,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
       ...(snapshots ?? { directory: join(directory, 'snapshots'), keptMax: 1 }),
       name: 'data.ms',
       engine: kind,
-      version: '0.0.0',
+      version,
       instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
     }),
     embedders,

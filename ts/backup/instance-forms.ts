@@ -29,6 +29,9 @@ interface StoredRemote {
   readonly writeApiKey: string | null
 }
 
+/** The version of a network that was never changed. Other services may omit it. */
+export const NO_VERSION = '00000000-0000-0000-0000-000000000000'
+
 /** `network.json`. */
 export const networkForm = record<StoredNetwork>({
   self: nullable(text),
@@ -38,7 +41,7 @@ export const networkForm = record<StoredNetwork>({
   ),
   shards: defaulted(map(record({ remotes: list(text) })), {}),
   leader: nullable(text),
-  version: text,
+  version: defaulted(text, NO_VERSION),
 })
 
 /** `webhooks.json`: webhooks by uuid. */

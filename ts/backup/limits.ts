@@ -1,14 +1,3 @@
-/**
- * Bytes of documents read from the engine at a time. They are split into lines on the main thread, so the page is
- * small.
- */
-export const PAGE_BYTES = 1024 * 1024
-
-/** Documents of the first page of an index. The sizes of later pages follow from the bytes of this one. */
-export const FIRST_PAGE_DOCUMENTS = 16
-/** Documents of any page. */
-export const PAGE_DOCUMENTS_MAX = 10_000
-
 /** Bytes of an entry that is staged in memory. A longer one is staged in a file. */
 export const ENTRY_BYTES_IN_MEMORY_MAX = 256 * 1024
 

@@ -2,7 +2,7 @@
 import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
 import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
 import { RULES_INDEX } from './rules.js'
-import { batchForm, errorForm } from './task-forms.js'
+import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { contentOf, typeByVariant, type Upload } from './task-kinds.js'
 
 /**
@@ -55,9 +55,11 @@ function newIndexUidOf(line: Fields, { type, status, details }: Task): string | 
 
 /** The batch of a line of `batches/queue.jsonl`. @throws DumpError */
 export function batchOf(value: unknown, at: string): DumpedBatch {
-  const { enqueuedAt, stopReason, ...batch } = batchForm.read(value, at)
+  const { enqueuedAt, stopReason, embedderStats, ...batch } = batchForm.read(value, at)
+  const stats =
+    embedderStats === undefined ? batch.stats : { ...batch.stats, embedderRequests: embedderStats }
   return {
-    batch: { ...batch, progress: null, duration: null, batchStrategy: stopReason },
+    batch: { ...batch, stats, progress: null, duration: null, batchStrategy: stopReason },
     oldestEnqueuedAt: enqueuedAt?.oldest ?? batch.startedAt,
     newestEnqueuedAt: enqueuedAt?.earliest ?? batch.startedAt,
   }
@@ -74,6 +76,7 @@ function variantOf(value: unknown, at: string): readonly [string, Fields] {
 function detailsOf(type: TaskType, value: unknown, at: string): Fields {
   const [variant, fields] = variantOf(value, at)
   if (variant === 'SettingsUpdate') return fieldsOf(fields.settings ?? {}, `${at}.settings`)
+  if (variant === 'UpgradeDatabase') return upgradeDetails.read(fields, at)
   const details = Object.fromEntries(Object.entries(fields).map(([key, one]) => [camelCase(key), one]))
   if (type === 'indexUpdate' || type === 'indexCreation') {
     const { oldIndexUid = null, newIndexUid = null, ...rest } = details

@@ -5,8 +5,9 @@ import type { Rule } from '../rules/index.js'
 import { checksumOf, openRestore, type Restore } from '../tasks/index.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { DumpError } from './dump-error.js'
+import { readableOrigin } from './dump-version.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
-import { fieldsOf, unexpected } from './fields.js'
+import { unexpected } from './fields.js'
 import { featuresForm, networkForm, webhooksForm } from './instance-forms.js'
 import { keyForm } from './key-lines.js'
 import { TRANSACTION_ROWS } from './limits.js'
@@ -27,11 +28,11 @@ export interface Restored {
  * @throws DumpError if the archive is not a complete dump, or of a version that cannot be read
  */
 export async function restoreDump(request: RestoreRequest): Promise<Restored> {
-  const { archive, directory, signal, progress } = request
+  const { archive, directory, version, signal, recognized, progress } = request
   const workspace = join(directory, 'unpacked')
   progress('unpacking', 0, 0)
   const unpacked = await unpack(archive, workspace, isKnown, signal)
-  await requireVersion(unpacked)
+  recognized(readableOrigin(await requiredJsonOf(unpacked, 'metadata.json'), version))
   const queue = await openRestore(directory)
   try {
     await restoreKeys(unpacked, queue)
@@ -58,12 +59,6 @@ async function restoreIndexes(unpacked: Unpacked, queue: Restore, request: Resto
     known.add(uid)
     await restoreIndex(folder, unpacked, queue, request)
   }
-}
-
-async function requireVersion(unpacked: Unpacked): Promise<void> {
-  const { dumpVersion } = fieldsOf(await requiredJsonOf(unpacked, 'metadata.json'), 'metadata.json')
-  if (dumpVersion !== 'V6')
-    throw unexpected(dumpVersion, 'metadata.json: dumpVersion', '`"V6"`, the one this version reads')
 }
 
 async function instanceUidIn(unpacked: Unpacked): Promise<string | null> {

@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/index.js'
+import type { DumpOrigin } from './dump-version.js'
 
 /** A request to import a dump. */
 export interface RestoreRequest {
@@ -8,8 +9,12 @@ export interface RestoreRequest {
   readonly directory: string
   /** The engine of that directory, without indexes. */
   readonly engine: Engine
+  /** `major.minor.patch` of this build. */
+  readonly version: string
   /** Aborting it makes the import reject soon with the reason of the signal. */
   readonly signal: AbortSignal
+  /** Called once what wrote the dump is known to be readable, before anything is restored. */
+  recognized(origin: DumpOrigin): void
   /** Called often. @param total 0 if it is not known */
   progress(doing: string, finished: number, total: number): void
 }

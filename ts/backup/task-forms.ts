@@ -1,25 +1,56 @@
 /** Here is a line of a task or batch: what do the lines of all types have in common? */
-import { type ErrorBody, isErrorCode } from '../errors/index.js'
-import { unexpected } from './fields.js'
-import { asItIs, choice, date, defaulted, nullable, object, record, text, uid } from './forms.js'
+import type { RecordedError } from '../errors/index.js'
+import type { Fields } from './fields.js'
+import {
+  anything,
+  date,
+  defaulted,
+  type Form,
+  nullable,
+  object,
+  optional,
+  record,
+  text,
+  uid,
+} from './forms.js'
 
-/** The error of a failed task. */
-export const errorForm = record<ErrorBody>({
-  message: text,
-  code: asItIs((value, at) => {
-    const code = text.read(value, at)
-    if (!isErrorCode(code)) throw unexpected(value, at, 'a code of the table')
-    return code
+/** The error of a failed task. Other services have codes that the table does not know, so any is read. */
+export const errorForm = record<RecordedError>({ message: text, code: text, type: text, link: text })
+
+/** A version: `v1.53.0` for clients, its three numbers in an archive. Any other value is left as it is. */
+export const version: Form<unknown> = {
+  write: (value) =>
+    typeof value === 'string'
+      ? (/^v(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(value)?.slice(1).map(Number) ?? value)
+      : value,
+  read: (value) =>
+    Array.isArray(value) &&
+    value.length === 3 &&
+    value.every((part) => Number.isInteger(part) && part >= 0 && part < 1e9)
+      ? `v${value.join('.')}`
+      : value,
+}
+
+/** The details of an upgrade. */
+export const upgradeDetails: Form<Fields> = {
+  write: ({ upgradeFrom, upgradeTo, ...rest }) => ({
+    from: version.write(upgradeFrom),
+    to: version.write(upgradeTo),
+    ...rest,
   }),
-  type: choice(['invalid_request', 'internal', 'auth', 'system'] as const),
-  link: text,
-})
+  read: (value, at) => {
+    const { from, to, ...rest } = object.read(value, at)
+    return { upgradeFrom: version.read(from, `${at}.from`), upgradeTo: version.read(to, `${at}.to`), ...rest }
+  },
+}
 
 /** A line of `batches/queue.jsonl`. */
 export const batchForm = record({
   uid,
   details: defaulted(object, {}),
   stats: defaulted(object, {}),
+  // The API shows it as a member of the stats.
+  embedderStats: optional(anything),
   startedAt: date,
   finishedAt: date,
   // Source: the API, in which `earliest` is the newest date.

@@ -6,7 +6,7 @@
  */
 import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'
-import { settingsBody, settingsChange, updateOf } from '../settings/index.js'
+import { readBytes, settingsBody, settingsChange, updateOf } from '../settings/index.js'
 import type { DumpedTask, TaskContent, TaskType } from '../tasks/index.js'
 import { DumpError } from './dump-error.js'
 import { type Fields, unexpected } from './fields.js'
@@ -27,6 +27,7 @@ import {
 } from './forms.js'
 import { decodeRoaring, encodeRoaring } from './roaring.js'
 import { rulePatchForm } from './rules.js'
+import { version } from './task-forms.js'
 
 type Details = Readonly<Record<string, unknown>>
 type Kind = TaskContent['kind']
@@ -87,6 +88,12 @@ const twoIndexes: Form<readonly [string, string]> = {
 const swaps: Form<Written<'indexSwap'>['swaps']> = list(
   record({ indexes: twoIndexes, rename: asItIs((value) => value === true) }),
 )
+
+/** A size in bytes. Other services write it as text with a unit. */
+const size: Form<number> = {
+  write: byteCount.write,
+  read: (value, at) => byteCount.read(typeof value === 'string' ? (readBytes(value) ?? value) : value, at),
+}
 
 const everyFeature = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
 
@@ -202,7 +209,7 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
   export: {
     name: 'export',
     fields: record<Written<'export'>>(
-      { url: text, apiKey: nullable(text), payloadBytesMax: nullable(byteCount), indexes: exported },
+      { url: text, apiKey: nullable(text), payloadBytesMax: nullable(size), indexes: exported },
       { apiKey: 'api_key', payloadBytesMax: 'payload_size' },
     ),
   },
@@ -212,8 +219,9 @@ const kindByName = new Map(Object.entries(variants).map(([kind, { name }]) => [n
 
 /** The field `type` in the line of a task. */
 export function kindLine({ task, content }: DumpedTask): unknown {
-  const known = content ?? pastContent(task)
-  if (known === null) return task.type
+  const { type, details = {} } = task
+  if (isPastOnly(type)) return { [type]: pastOnly[type](details) }
+  const known = content ?? pastContent(type, details)
   const { name, fields } = variants[known.kind] as Variant<Kind>
   if (fields === null) return name
   const written = fields.write(known) as Fields
@@ -230,7 +238,7 @@ export async function contentOf(
   const kind = kindByName.get(variant)
   if (kind === undefined)
     throw new DumpError(
-      `${line}: a waiting task of the type ${variant} cannot be carried out by this version`,
+      `${line}: a waiting task of the type ${variant} cannot be carried out by this version; let it end or cancel it where the dump was made, and make another dump`,
     )
   const form = variants[kind].fields as Form<object> | null
   const read = form === null ? {} : form.read(fields, `${line}: type.${variant}`)
@@ -263,8 +271,19 @@ export const typeByVariant: Readonly<Record<string, TaskType>> = {
   dsrClear: 'dsrClear',
 }
 
-/** The content of a finished task, as far as its details tell; null for types that this service does not run. */
-function pastContent({ type, details = {} }: DumpedTask['task']): TaskContent | null {
+/**
+ * The fields of a finished task of a type that this service lists but never runs, as far as its details tell.
+ * Source: operations §9.2. The object of a network change is private to the service that ran it.
+ */
+const pastOnly = {
+  upgradeDatabase: ({ upgradeFrom = 'v0.0.0' }: Details): Fields => ({ from: version.write(upgradeFrom) }),
+  networkTopologyChange: (): Fields => ({}),
+}
+
+const isPastOnly = (type: TaskType): type is keyof typeof pastOnly => Object.hasOwn(pastOnly, type)
+
+/** The content of a finished task, as far as its details tell. */
+function pastContent(type: Exclude<TaskType, keyof typeof pastOnly>, details: Details): TaskContent {
   switch (type) {
     case 'documentAdditionOrUpdate':
       return {
@@ -319,9 +338,6 @@ function pastContent({ type, details = {} }: DumpedTask['task']): TaskContent | 
         payloadBytesMax: null,
         indexes: [],
       }
-    case 'upgradeDatabase':
-    case 'networkTopologyChange':
-      return null
     default:
       return { kind: type }
   }

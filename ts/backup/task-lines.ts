@@ -1,13 +1,14 @@
 /** Here is a task or a batch: which line of an archive holds it? Source: operations §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
-import { batchForm, errorForm } from './task-forms.js'
+import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { kindLine } from './task-kinds.js'
 
-/** The single key of the details of each type. The details of a deletion of documents have several. */
-const detailsNames: Readonly<Record<Exclude<TaskType, 'documentDeletion'>, string>> = {
+/** The single key of the details of each type whose fields are only renamed. */
+const detailsNames: Readonly<
+  Record<Exclude<TaskType, 'documentDeletion' | 'settingsUpdate' | 'upgradeDatabase'>, string>
+> = {
   documentAdditionOrUpdate: 'DocumentAdditionOrUpdate',
   documentEdition: 'DocumentEdition',
-  settingsUpdate: 'SettingsUpdate',
   indexCreation: 'IndexInfo',
   indexDeletion: 'ClearAll',
   indexUpdate: 'IndexInfo',
@@ -17,7 +18,6 @@ const detailsNames: Readonly<Record<Exclude<TaskType, 'documentDeletion'>, strin
   dumpCreation: 'Dump',
   snapshotCreation: 'Snapshot',
   export: 'Export',
-  upgradeDatabase: 'UpgradeDatabase',
   indexCompaction: 'IndexCompaction',
   networkTopologyChange: 'NetworkTopologyChange',
   dsrUpdate: 'DsrUpdate',
@@ -48,11 +48,13 @@ export function taskLine(dumped: DumpedTask): object {
 
 /** The line of a batch in `batches/queue.jsonl`. Only finished batches are dumped. */
 export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): unknown {
-  const { uid, details, stats, startedAt, finishedAt, batchStrategy } = batch
+  const { uid, details, startedAt, finishedAt, batchStrategy } = batch
+  const { embedderRequests, ...stats } = batch.stats
   return batchForm.write({
     uid,
     details,
     stats,
+    embedderStats: embedderRequests,
     startedAt,
     finishedAt: finishedAt ?? startedAt,
     enqueuedAt: { earliest: newestEnqueuedAt, oldest: oldestEnqueuedAt },
@@ -62,6 +64,7 @@ export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedB
 
 function detailsLine(type: TaskType, details: Readonly<Record<string, unknown>>): object {
   if (type === 'settingsUpdate') return { SettingsUpdate: { settings: details } }
+  if (type === 'upgradeDatabase') return { UpgradeDatabase: upgradeDetails.write(details) }
   if (type !== 'documentDeletion') return { [detailsNames[type]]: snakeKeys(details) }
   const { originalFilter, providedIds, ...rest } = details
   if (typeof originalFilter === 'string')

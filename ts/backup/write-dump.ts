@@ -1,6 +1,7 @@
 /** Here is an instance: how is it written into a dump from which another one can start? */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { documentPages } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import type { Rule } from '../rules/index.js'
 import { type IndexSettings, parsedSettings } from '../settings/index.js'
@@ -14,13 +15,14 @@ import {
   type WriteDump,
 } from '../tasks/index.js'
 import { ArchiveWriter } from './archive-writer.js'
-import { documentPages } from './document-pages.js'
+import { DUMP_VERSION } from './dump-version.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import {
   featuresForm,
   indexMetadataForm,
   lengthsForm,
+  NO_VERSION,
   networkForm,
   type StoredFeatures,
   type StoredNetwork,
@@ -45,7 +47,7 @@ const noNetwork: StoredNetwork = {
   remotes: {},
   shards: {},
   leader: null,
-  version: '00000000-0000-0000-0000-000000000000',
+  version: NO_VERSION,
 }
 
 /**
@@ -114,7 +116,10 @@ async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup
 
   enter('start the dump creation')
   const dumpDate = source.startedAt.toISOString()
-  await archive.add('metadata.json', json({ dumpVersion: 'V6', dbVersion: setup.version, dumpDate }))
+  await archive.add(
+    'metadata.json',
+    json({ dumpVersion: `V${DUMP_VERSION}`, dbVersion: setup.version, dumpDate }),
+  )
   await archive.add('instance_uid.uuid', setup.instanceUid)
 
   enter('dump the api keys')

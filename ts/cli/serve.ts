@@ -88,7 +88,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         tasksMax: options.experimentalMaxNumberOfBatchedTasks,
         payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
       },
-      exportIndex: exporterOver(outbound),
+      exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
       dumpDirectory: options.dumpDir,
       snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
       embedders,
@@ -202,6 +202,7 @@ async function importArchive(
       ...imported,
       directory: options.dbPath,
       version,
+      upgrade: options.upgradeDb,
       signal,
       progress: (...given) => line.show(...given),
     })

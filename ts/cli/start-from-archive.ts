@@ -1,8 +1,14 @@
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DumpError, restoreDump, restoreSnapshot, syncNames } from '../backup/index.js'
+import { DumpError, type RestoreRequest, restoreDump, restoreSnapshot, syncNames } from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
-import { type EngineRequest, entriesOf, markDataDirectory, openEngineIn } from '../instance/index.js'
+import {
+  type EngineRequest,
+  entriesOf,
+  markDataDirectory,
+  openEngineIn,
+  requireVersion,
+} from '../instance/index.js'
 import { LaunchError } from '../settings/index.js'
 
 export interface ArchiveStart extends EngineRequest {
@@ -15,6 +21,8 @@ export interface ArchiveStart extends EngineRequest {
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
+  /** Whether a snapshot of an older version is taken. */
+  readonly upgrade: boolean
   /** Aborting it makes the import reject soon with the reason of the signal and remove what it has written. */
   readonly signal: AbortSignal
   /** Called often. @param total 0 if it is not known */
@@ -76,21 +84,39 @@ const fill: Readonly<
     const { engine } = await openEngineIn(directory, request)
     let uid: string | null
     try {
-      const { archive, signal, progress } = request
-      uid = (await restoreDump({ archive, directory, engine, signal, progress })).instanceUid
+      const { archive, version, log, signal, progress } = request
+      const recognized: RestoreRequest['recognized'] = (origin) =>
+        log.info({ archive, ...origin }, 'importing a dump')
+      const restored = await restoreDump({
+        archive,
+        directory,
+        engine,
+        version,
+        signal,
+        recognized,
+        progress,
+      })
+      uid = restored.instanceUid
     } finally {
       await engine.close()
     }
     await markDataDirectory(directory, request.version, uid)
   },
 
-  /** The version stays that of the snapshot, so that opening the directory decides whether it is upgraded or refused. */
-  async snapshot(directory, { archive, signal, progress }) {
-    const version = await restoreSnapshot({ archive, directory, signal, progress })
-    await markDataDirectory(directory, version, null)
+  /** What a start would refuse is refused before the directory gets its name. */
+  async snapshot(directory, request) {
+    const { archive, signal, progress } = request
+    const written = await restoreSnapshot({ archive, directory, signal, progress })
+    requireVersion(written, request, `the snapshot ${archive}`)
+    await markDataDirectory(directory, written, null)
+    try {
+      await (await openEngineIn(directory, request)).engine.close()
+    } catch (error) {
+      if (!(error instanceof LaunchError)) throw error
+      throw new LaunchError(error.message.replaceAll(directory, archive), error.exitCode)
+    }
   },
 }
-
 /** Renames the finished directory, after all names in it have been synced to disk. */
 async function moveTo(finished: string, target: string): Promise<void> {
   for (const entry of await readdir(finished, { recursive: true, withFileTypes: true }))

@@ -1,12 +1,18 @@
 import { codes, type ErrorCode, type ErrorType } from './codes.js'
 import { MESSAGE_CHARS_MAX } from './limits.js'
 
-/** The body of an error, which `task.error` and `remoteErrors` have too. */
-export interface ErrorBody {
+/** The error of a finished task. An imported task may have a code and a type that are not in the table. */
+export interface RecordedError {
   readonly message: string
+  readonly code: string
+  readonly type: string
+  readonly link: string
+}
+
+/** The body of an error, which `task.error` and `remoteErrors` have too. */
+export interface ErrorBody extends RecordedError {
   readonly code: ErrorCode
   readonly type: ErrorType
-  readonly link: string
 }
 
 /** An error with a code of the table. Its message names the offending value. */

@@ -1,5 +1,5 @@
 /**
- * Every error code that an answer can have, with its type and HTTP status.
+ * Every error code of the API, with its type and HTTP status.
  *
  * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
  * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
@@ -62,6 +62,30 @@ const special = {
   unimplemented_external_function_calling: { type: 'invalid_request', status: 501 },
   unimplemented_non_streaming_chat_completions: { type: 'invalid_request', status: 501 },
   unimplemented_multi_choice_chat_completions: { type: 'invalid_request', status: 501 },
+} as const satisfies Record<string, CodeInfo>
+
+/** Codes that only imported tasks have: the API gave them once, or gives them for what this service does not do. */
+const imported = {
+  bad_parameter: badRequest,
+  immutable_api_key_key: badRequest,
+  duplicate_index_found: badRequest,
+  index_creation_failed: { type: 'internal', status: 500 },
+  invalid_state: { type: 'internal', status: 500 },
+  unretrievable_document: { type: 'internal', status: 400 },
+  unretrievable_error_code: badRequest,
+  invalid_document_retrieve: badRequest,
+  invalid_facet_search_name: badRequest,
+  invalid_multi_search_facets: badRequest,
+  invalid_multi_search_federated: badRequest,
+  invalid_export_indexes_patterns: badRequest,
+  invalid_chat_completion_source: badRequest,
+  invalid_chat_completion_prompts: badRequest,
+  invalid_chat_completion_pre_query_prompt: badRequest,
+  dump_already_processing: { type: 'invalid_request', status: 409 },
+  dump_not_found: { type: 'invalid_request', status: 404 },
+  invalid_s3_snapshot_request: { type: 'internal', status: 400 },
+  invalid_s3_snapshot_parameters: { type: 'internal', status: 400 },
+  s3_snapshot_server_error: { type: 'internal', status: 502 },
 } as const satisfies Record<string, CodeInfo>
 
 /** Codes of type `invalid_request` and status 400, by family: `prefix` + each name. */
@@ -303,7 +327,7 @@ type Families = typeof families
 type FamilyCode = { [P in keyof Families & string]: `${P}${Families[P][number]}` }[keyof Families & string]
 
 /** A code of the table. */
-export type ErrorCode = keyof typeof special | FamilyCode
+export type ErrorCode = keyof typeof special | keyof typeof imported | FamilyCode
 
 /** The table of all codes. */
 export const codes: Readonly<Record<ErrorCode, CodeInfo>> = Object.freeze({
@@ -311,6 +335,7 @@ export const codes: Readonly<Record<ErrorCode, CodeInfo>> = Object.freeze({
     Object.entries(families).flatMap(([prefix, names]) => names.map((name) => [prefix + name, badRequest])),
   ) as Record<FamilyCode, CodeInfo>),
   ...special,
+  ...imported,
 })
 
 /** Whether `text` is a code of the table. */

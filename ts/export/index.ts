@@ -1,20 +1,24 @@
 /** Here is an index: how is it copied to another instance? */
-import { type Engine, encodeRequest } from '../engine/index.js'
+import { documentPages } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
-import { type JsonNode, readJson, toText } from '../parse/index.js'
 import { embedderAsSet, type IndexSettings, parsedSettings, renderSettings } from '../settings/index.js'
-import type { ExportIndex, IndexExport } from '../tasks/index.js'
-import { PAGE_DOCUMENTS, PAYLOAD_BYTES_MAX } from './limits.js'
+import type { ExportIndex } from '../tasks/index.js'
+import { PAYLOAD_BYTES_MIN, PAYLOAD_MARGIN_BYTES } from './limits.js'
 import { TargetInstance } from './target.js'
 
 /**
  * Copies indexes over HTTP: first the settings, if the index is new there or the task overrides its settings, then the
  * documents with their vectors, in compressed requests. The export has finished when the other instance has accepted
  * all of them as tasks of its own.
+ *
+ * The documents of a request have at most `payloadBytesMax` bytes before compression, since a body's limit there counts
+ * them so. A document that is longer by itself is sent alone, and the other instance decides.
+ * @param bodyBytesMax bytes of a request body that this instance accepts; the other one is taken to be set up alike
  */
-export function exporterOver(outbound: Outbound): ExportIndex {
+export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIndex {
+  const payloadBytesMax = Math.max(PAYLOAD_BYTES_MIN, bodyBytesMax - PAYLOAD_MARGIN_BYTES)
   return async (engine, source, target) => {
-    const { index, overrideSettings } = source
+    const { index, filter, overrideSettings } = source
     const instance = new TargetInstance(outbound, target)
     // The settings are read first, so that nothing is created there for an index that cannot be read here.
     const settings = parsedSettings(await engine.settings(index.id))
@@ -23,24 +27,39 @@ export function exporterOver(outbound: Outbound): ExportIndex {
     if (!exists || overrideSettings) {
       await instance.putSettings(index.uid, settingsBody(settings))
     }
-    const bytesMax = target.payloadBytesMax ?? PAYLOAD_BYTES_MAX
-    let chunk: string[] = []
+    const bytesMax = target.payloadBytesMax ?? payloadBytesMax
+    let chunk: Buffer[] = []
     let bytes = 0
     let matched = 0
     const flush = async (): Promise<void> => {
-      if (chunk.length > 0) await instance.addDocuments(index.uid, chunk.join('\n'), index.primaryKey)
+      if (chunk.length > 0) await instance.addDocuments(index.uid, bodyOf(chunk), index.primaryKey)
       chunk = []
       bytes = 0
     }
-    for await (const line of documentLines(engine, source)) {
-      const size = Buffer.byteLength(line) + 1
-      if (bytes + size > bytesMax) await flush()
-      chunk.push(line)
-      bytes += size
-      matched++
+    for await (const page of documentPages(engine, index, filter)) {
+      for (const line of linesOf(page.lines)) {
+        if (bytes + line.length - LINE_END_BYTES > bytesMax) await flush()
+        chunk.push(line)
+        bytes += line.length
+      }
+      matched += page.documents
     }
     await flush()
     return matched
+  }
+}
+
+const LINE_END_BYTES = 1
+
+/** The lines as one body, without the last line end. */
+const bodyOf = (lines: readonly Buffer[]): Buffer => Buffer.concat(lines).subarray(0, -LINE_END_BYTES)
+
+/** The lines of a page, each with its line end. */
+function* linesOf(lines: Buffer): Generator<Buffer> {
+  for (let start = 0; start < lines.length; ) {
+    const end = lines.indexOf('\n', start) + LINE_END_BYTES
+    yield lines.subarray(start, end)
+    start = end
   }
 }
 
@@ -58,30 +77,4 @@ function settingsBody(settings: IndexSettings): object {
   })
   const embedders = Object.entries(settings.embedders).map(([name, fields]) => [name, embedderAsSet(fields)])
   return { ...shown, embedders: Object.fromEntries(embedders) }
-}
-
-async function* documentLines(engine: Engine, { index, filter }: IndexExport): AsyncGenerator<string> {
-  for (let offset = 0; ; offset += PAGE_DOCUMENTS) {
-    const request = {
-      indexUid: index.uid,
-      offset,
-      limit: PAGE_DOCUMENTS,
-      fields: null,
-      retrieveVectors: true,
-      ids: null,
-      filter,
-      sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
-    }
-    const page = readJson(await engine.documents(index.id, encodeRequest(request)))
-    const results = itemsOf(page)
-    for (const document of results) yield toText(document)
-    if (results.length < PAGE_DOCUMENTS) return
-  }
-}
-
-function itemsOf(page: JsonNode): readonly JsonNode[] {
-  const results = page.kind === 'object' ? page.entries.find(([key]) => key === 'results')?.[1] : undefined
-  if (results?.kind !== 'array') throw new TypeError('the engine listed no documents')
-  return results.items
 }

@@ -1,8 +1,8 @@
-/** Documents read from the engine at a time. */
-export const PAGE_DOCUMENTS = 1_000
+/** Bytes by which requests stay below the limit of a body, unless the task has a size. Source: the API. */
+export const PAYLOAD_MARGIN_BYTES = 1024 * 1024
 
-/** Bytes of one request unless the task has a size: the default limit of a body, less a margin of 1 MiB. */
-export const PAYLOAD_BYTES_MAX = 100_000_000 - 1024 * 1024
+/** Bytes of documents in one request, at least, unless the task has a size. Source: the API. */
+export const PAYLOAD_BYTES_MIN = 20 * 1024 * 1024
 
 /** Milliseconds of one request. Source: the API. */
 export const REQUEST_MS_MAX = 5_000

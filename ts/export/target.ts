@@ -53,7 +53,7 @@ export class TargetInstance {
   }
 
   /** @param lines NDJSON */
-  async addDocuments(uid: string, lines: string, primaryKey: string | null): Promise<void> {
+  async addDocuments(uid: string, lines: Uint8Array, primaryKey: string | null): Promise<void> {
     const query = primaryKey === null ? '' : `?primaryKey=${encodeURIComponent(primaryKey)}`
     await this.#call('POST', `/indexes/${uid}/documents${query}`, await compressed(lines), {
       'content-type': 'application/x-ndjson',
@@ -116,5 +116,10 @@ function failure(error: unknown, call: string): unknown {
   const { status, body } = error.answer
   const message = `${call}: the other instance answered ${status}: ${body.toString().slice(0, 500)}`
   if (status === 401 || status === 403) return new ApiError('remote_invalid_api_key', message)
+  if (status === 413)
+    return new ApiError(
+      'remote_bad_request',
+      `${message}; pass a smaller \`payloadSize\`, or raise its limit of bodies if one document is longer than that`,
+    )
   return new ApiError(status >= 400 && status < 500 ? 'remote_bad_request' : 'remote_remote_error', message)
 }

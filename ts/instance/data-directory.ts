@@ -57,20 +57,32 @@ export async function entriesOf(path: string): Promise<readonly string[]> {
   }
 }
 
-async function checkVersion(path: string, { version, upgrade }: DataDirectoryRequest): Promise<void> {
-  const found = (await textOf(join(path, 'VERSION')))?.trim() ?? ''
+async function checkVersion(path: string, request: DataDirectoryRequest): Promise<void> {
+  requireVersion((await textOf(join(path, 'VERSION')))?.trim() ?? '', request, path)
+}
+
+/**
+ * @param found the version that wrote the data; empty if nothing tells it
+ * @param what the data, for the message
+ * @throws LaunchError if this version must not open data of that one
+ */
+export function requireVersion(
+  found: string,
+  { version, upgrade }: Pick<DataDirectoryRequest, 'version' | 'upgrade'>,
+  what: string,
+): void {
   const order = compareVersions(found, version)
   if (order === null) {
-    const what =
+    const why =
       found === '' ? 'has no VERSION file, or an empty one' : `has the unreadable version \`${found}\``
-    throw new LaunchError(`${path} ${what}; it is not a data directory of siftd, choose another --db-path`, 1)
+    throw new LaunchError(`${what} ${why}; it is not a data directory of siftd, choose another --db-path`, 1)
   }
   if (order === 0 || (order < 0 && upgrade)) return
   const wayOut =
     order > 0
       ? `start siftd ${found}, or start from a dump taken with it`
       : 'start with --upgrade-db after taking a snapshot, or start from a dump'
-  throw new LaunchError(`${path} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
+  throw new LaunchError(`${what} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
 }
 
 /** Below 0 if `left` is older, above 0 if it is newer; null if `left` is not three numbers. */

@@ -28,7 +28,7 @@ export {
   type LaunchSources,
   parseLaunchOptions,
 } from './launch-options.js'
-export type { Address, Machine } from './launch-values.js'
+export { type Address, type Machine, readBytes } from './launch-values.js'
 export { liquid, templatesOf } from './liquid.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'

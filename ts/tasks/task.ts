@@ -1,5 +1,5 @@
 import type { Payload } from '../engine/index.js'
-import type { ErrorBody } from '../errors/index.js'
+import type { RecordedError } from '../errors/index.js'
 import type { RulePatch } from '../rules/index.js'
 
 export const taskTypes = [
@@ -99,7 +99,7 @@ export interface Task {
   readonly canceledBy: number | null
   /** Absent for types that have none. */
   readonly details?: Readonly<Record<string, unknown>>
-  readonly error: ErrorBody | null
+  readonly error: RecordedError | null
   /** ISO 8601, e.g. `PT0.009330S`. */
   readonly duration: string | null
   readonly enqueuedAt: string

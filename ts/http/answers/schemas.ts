@@ -50,6 +50,9 @@ export const errorAnswer = namedSchema(
   }),
 )
 
+/** The error of a task. Its type is not one of ours if the task was imported. */
+const taskError = namedSchema('TaskError', record({ message: text, code: text, type: text, link: text }))
+
 export const taskSummary = namedSchema(
   'TaskSummary',
   record(
@@ -76,7 +79,7 @@ export const task = namedSchema(
       type: text,
       canceledBy: orNull(count),
       details: { type: 'object' },
-      error: orNull(errorAnswer),
+      error: orNull(taskError),
       duration: orNull(text),
       enqueuedAt: date,
       startedAt: orNull(date),

@@ -1,4 +1,4 @@
-import type { ErrorBody } from '../../errors/index.js'
+import type { RecordedError } from '../../errors/index.js'
 import { JsonText } from '../../parse/index.js'
 import { PARSED_DETAILS_CHARS_MAX } from '../limits.js'
 import type { BatchRow, TaskRow } from '../store/records.js'
@@ -21,7 +21,7 @@ export function taskView(row: TaskRow): Task {
     type: row.type,
     canceledBy: row.canceledBy,
     ...(details === null ? {} : { details }),
-    error: row.error === null ? null : (JSON.parse(row.error) as ErrorBody),
+    error: row.error === null ? null : (JSON.parse(row.error) as RecordedError),
     duration: span(row.startedAt, row.finishedAt),
     enqueuedAt: formatDate(row.enqueuedAt),
     startedAt: dateOrNull(row.startedAt),

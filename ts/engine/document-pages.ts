@@ -1,18 +1,25 @@
 /** Here is an index: what are its documents as NDJSON, in pages of bounded size? */
-import { type Engine, encodeRequest } from '../engine/index.js'
-import type { IndexEntry } from '../tasks/index.js'
+import { encodeRequest } from './encoding.js'
+import type { Engine } from './engine.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
 
 /** Some documents as NDJSON. */
 export interface DocumentPage {
   readonly lines: Buffer
   readonly documents: number
-  /** The number of documents of the whole index. */
+  /** The number of documents of all pages. */
   readonly total: number
 }
 
-/** All documents of an index with their vectors, in the order in which the engine lists them. */
-export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGenerator<DocumentPage> {
+/**
+ * The documents of an index with their vectors, in the order in which the engine lists them.
+ * @param filter as in a request for documents; null: all documents
+ */
+export async function* documentPages(
+  engine: Engine,
+  index: { readonly id: string; readonly uid: string },
+  filter: unknown = null,
+): AsyncGenerator<DocumentPage> {
   let limit = FIRST_PAGE_DOCUMENTS
   for (let offset = 0; ; ) {
     const request = {
@@ -22,9 +29,9 @@ export async function* documentPages(engine: Engine, index: IndexEntry): AsyncGe
       fields: null,
       retrieveVectors: true,
       ids: null,
-      filter: null,
+      filter,
       sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
+      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
     }
     const listing = Buffer.from(await engine.documents(index.id, encodeRequest(request)))
     const page = pageOf(listing)
