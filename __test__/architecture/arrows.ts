@@ -21,6 +21,9 @@ export const tsModules: ModuleTable = {
   export: ['tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],
   backup: ['tasks', 'rules', 'engine', 'auth', 'settings', 'parse', 'errors'],
   instance: ['backup', 'tasks', 'embedders', 'engine', 'telemetry', 'settings', 'parse', 'errors'],
+  peer: ['outbound', 'settings', 'parse', 'errors'],
+  migrate: ['peer', 'outbound', 'settings', 'parse', 'errors'],
+  compare: ['peer', 'outbound', 'settings', 'parse', 'errors'],
   requests: ['instance', 'tasks', 'rules', 'engine', 'settings', 'parse', 'errors'],
   http: [
     'requests',
@@ -39,6 +42,9 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   cli: [
+    'migrate',
+    'compare',
+    'peer',
     'instance',
     'export',
     'http',

@@ -3,6 +3,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { machine, packageVersion, userDirectory } from '../instance/index.js'
 import { LaunchError, parseLaunchOptions } from '../settings/index.js'
 import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
+import { commands, runCommand } from './commands.js'
 import { lastLineOf } from './last-line.js'
 import { serve } from './serve.js'
 
@@ -17,11 +18,19 @@ try {
 }
 
 async function main(): Promise<void> {
+  const [name, ...rest] = process.argv.slice(2)
+  const command = commands.find((one) => one.name === name)
+  if (command !== undefined) {
+    // Exiting here could cut what a pipe has not taken yet.
+    process.exitCode = await runCommand(command, rest)
+    return
+  }
   const launch = parseLaunchOptions({
     args: process.argv.slice(2),
     env: process.env,
     readFile: textOf,
     machine: machine(),
+    commands,
   })
   if (launch.kind === 'help') return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)

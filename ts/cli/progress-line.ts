@@ -1,11 +1,14 @@
-import type { Logger } from '../telemetry/index.js'
-
 /** Milliseconds between two updates of the line on a terminal. */
 const TERMINAL_MS = 100
 /** Milliseconds between two lines of the log. */
 const LOG_MS = 10_000
 
-/** Shows the progress of a long start. */
+/** Where lines go if there is no terminal: a log, or anything that writes them. */
+export interface ProgressLog {
+  info(facts: object, doing: string): void
+}
+
+/** Shows the progress of a long start or command. */
 export interface ProgressLine {
   show(doing: string, finished: number, total: number): void
   /** Erases the line from the terminal. */
@@ -13,7 +16,7 @@ export interface ProgressLine {
 }
 
 /** A line that is overwritten on a terminal; without a terminal, a line of the log from time to time. */
-export function progressLine(terminal: NodeJS.WriteStream, log: Logger): ProgressLine {
+export function progressLine(terminal: NodeJS.WriteStream, log: ProgressLog): ProgressLine {
   let shownAt = Number.NEGATIVE_INFINITY
   const interval = terminal.isTTY ? TERMINAL_MS : LOG_MS
   return {

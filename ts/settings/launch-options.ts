@@ -111,7 +111,7 @@ export type LaunchOptions = {
   readonly [K in OptionName]: Table[K] extends LaunchOption<infer T> ? T : never
 }
 
-/** A reason why the process cannot start, as one line for the user. */
+/** A reason why the process cannot do what it was started for, as one line for the user. */
 export class LaunchError extends Error {
   override readonly name = 'LaunchError'
   /** 2 for a mistake on the command line or in the environment, 1 for any other reason. */
@@ -141,6 +141,8 @@ export interface LaunchSources {
   /** The text of a file; null if it does not exist. */
   readonly readFile: (path: string) => string | null
   readonly machine: Machine
+  /** What the program does beside serving, for the help. Default: nothing. */
+  readonly commands?: readonly { readonly name: string; readonly summary: string }[]
 }
 
 const specs: readonly (readonly [OptionName, LaunchOption<unknown>])[] = Object.entries(
@@ -163,8 +165,8 @@ type Given = Map<OptionName, unknown>
  * @throws LaunchError that names the option, the value and the accepted values
  */
 export function parseLaunchOptions(sources: LaunchSources): Launch {
-  const { args } = sources
-  if (args.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help', text: helpText() }
+  const { args, commands = [] } = sources
+  if (args.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help', text: helpText(commands) }
   if (args.some((arg) => arg === '--version' || arg === '-V')) return { kind: 'version' }
   const given: Given = new Map([...fromEnvironment(sources.env), ...fromArguments(args)])
   const path = (given.get('configFilePath') as string | undefined) ?? null
@@ -298,7 +300,7 @@ const examples = `Examples:
   SVC_MASTER_KEY=… siftd --env production           every route needs a key
   siftd --engine fallback                           without native code`
 
-function helpText(): string {
+function helpText(commands: NonNullable<LaunchSources['commands']>): string {
   const lines = specs.map(([name, { placeholder, help, bare }]) => {
     const value = placeholder === null ? '' : bare === undefined ? ` <${placeholder}>` : ` [<${placeholder}>]`
     return `  --${kebab(name)}${value}\n      ${help}${shownDefault(name)}`
@@ -306,9 +308,9 @@ function helpText(): string {
   return `siftd: a search engine that speaks the Meilisearch HTTP API
 
 Usage: siftd [options]
-
+${commands.map(({ name }) => `       siftd ${name} …\n`).join('')}
 ${examples}
-
+${commandsText(commands)}
 Options (each also as SVC_… or MEILI_… in the environment, in snake_case in the configuration file):
 ${lines.join('\n')}
   --version
@@ -316,6 +318,12 @@ ${lines.join('\n')}
   --help
       Prints this text
 `
+}
+
+function commandsText(commands: NonNullable<LaunchSources['commands']>): string {
+  if (commands.length === 0) return ''
+  const lines = commands.map(({ name, summary }) => `  siftd ${name} --help\n      ${summary}\n`)
+  return `\nCommands:\n${lines.join('')}`
 }
 
 function shownDefault(name: OptionName): string {

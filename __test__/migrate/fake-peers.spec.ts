@@ -1,0 +1,106 @@
+import test from 'ava'
+import { copyDocuments } from '../../ts/migrate/documents.js'
+import { copySettings } from '../../ts/migrate/settings.js'
+import { OutboundError } from '../../ts/outbound/index.js'
+import { type Peer, type PeerCall, PeerError } from '../../ts/peer/index.js'
+
+// Instances that refuse what real ones refuse only when they are large, or of another maker.
+
+type Answer = (method: string, path: string, body: unknown) => unknown
+
+/** @param answer a value for each call; it may throw */
+function fakePeer(answer: Answer): Peer {
+  const bytes: Peer['bytes'] = async (method, path, { body }: PeerCall = {}) =>
+    Buffer.from(JSON.stringify(answer(method, path, body)))
+  return {
+    flag: 'from',
+    origin: 'http://fake',
+    bytes,
+    json: async (...call) => JSON.parse((await bytes(...call)).toString()),
+    greet: async () => undefined,
+  }
+}
+
+const index = { uid: 'films', primaryKey: 'id', createdAt: '2024-01-01T00:00:00Z' }
+const DOCUMENTS = 1_000
+
+/** Lists documents, of which it sends at most `pageMax` at a time. */
+const listing = (pageMax: number, limits: number[]): Peer =>
+  fakePeer((_method, _path, body) => {
+    const { offset, limit } = body as { offset: number; limit: number }
+    limits.push(limit)
+    if (limit > pageMax) {
+      const cause = new OutboundError('too_large', 'too large')
+      throw new PeerError('too large', null, null, { cause })
+    }
+    const results = Array.from({ length: Math.min(limit, DOCUMENTS - offset) }, (_, at) => ({
+      id: offset + at,
+    }))
+    return { results, offset, limit, total: DOCUMENTS }
+  })
+
+test('pages and uploads that are too large are made smaller, and every document arrives once', async (t) => {
+  const limits: number[] = []
+  const got: string[] = []
+  const to = fakePeer((method, _path, body) => {
+    if (method === 'GET') return { status: 'succeeded' }
+    const lines = String(body).split('\n')
+    if (lines.length > 60) throw new PeerError('too large', 413, 'payload_too_large')
+    return { taskUid: got.push(...lines) }
+  })
+  const seen: number[] = []
+  const progress = async (documents: number): Promise<void> => void seen.push(documents)
+  const total = await copyDocuments({ from: listing(150, limits), to, index, copied: 0, progress })
+  t.is(total, DOCUMENTS)
+  t.deepEqual(
+    got,
+    Array.from({ length: DOCUMENTS }, (_, id) => JSON.stringify({ id })),
+  )
+  t.is(seen.at(-1), DOCUMENTS)
+  t.deepEqual(
+    seen,
+    [...seen].sort((a, b) => a - b),
+  )
+  t.true(limits.includes(400) && limits.includes(100), limits.join())
+})
+
+test('progress ends before the first upload that fails', async (t) => {
+  let uploads = 0
+  const to = fakePeer((method, path) => {
+    if (method !== 'GET') return { taskUid: ++uploads }
+    if (path !== '/tasks/2') return { status: 'succeeded' }
+    return { status: 'failed', error: { code: 'invalid_document_id', message: 'no id' } }
+  })
+  const seen: number[] = []
+  const progress = async (documents: number): Promise<void> => void seen.push(documents)
+  const copy = copyDocuments({ from: listing(100, []), to, index, copied: 0, progress })
+  await t.throwsAsync(copy, {
+    instanceOf: PeerError,
+    message: /^index `films`: copying documents 101 to 200 failed: invalid_document_id no id; correct them/,
+  })
+  t.deepEqual(seen, [100])
+})
+
+test('a stand-in is made once, and does not replace what was set in its place', async (t) => {
+  const vectors = { local: { embeddings: [[1, 2, 3]], regenerate: true } }
+  const from = fakePeer(() => ({ results: [{ _vectors: {} }, { _vectors: vectors }], total: 2 }))
+  const source = {
+    embedders: { local: { source: 'huggingFace', model: 'a/b' } },
+    newer: 1,
+    prefixSearch: 'disabled',
+  }
+  const sent: unknown[] = []
+  const to = fakePeer((method, _path, body) =>
+    method === 'GET' ? { status: 'succeeded' } : { taskUid: sent.push(body) },
+  )
+  const target = { embedders: {}, prefixSearch: 'disabled' }
+  const first = await copySettings('films', { from, source, to, target })
+  t.deepEqual(sent, [{ embedders: { local: { source: 'userProvided', dimensions: 3 } } }])
+  t.is(first.remarks.length, 2)
+  t.regex(first.remarks[0] ?? '', /the target does not know the setting `newer`/)
+  t.regex(first.remarks[1] ?? '', /embedder `local` runs a model inside the source/)
+
+  const set = { ...target, embedders: { local: { source: 'ollama', model: 'm' } } }
+  const second = await copySettings('films', { from, source, to, target: set })
+  t.deepEqual([sent.length, second.sent], [1, []])
+})

@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** What a command of the program printed, and how it ended. */
+export interface Outcome {
+  /** null: a signal ended it. */
+  readonly code: number | null
+  readonly lines: readonly string[]
+  readonly errors: readonly string[]
+}
+
+export interface RunningCommand {
+  readonly outcome: Promise<Outcome>
+  /** Ends it as if the power had gone. */
+  kill(): void
+}
+
+const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
+
+const linesOf = (chunks: readonly Buffer[]): readonly string[] =>
+  Buffer.concat(chunks)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+
+/** Starts `siftd` with arguments, in a process of its own. @param input for its standard input */
+export function startCommand(args: readonly string[], input = ''): RunningCommand {
+  const child: ChildProcess = spawn(process.execPath, [main, ...args], { stdio: 'pipe' })
+  const [out, errors]: [Buffer[], Buffer[]] = [[], []]
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk))
+  child.stdin?.end(input)
+  const outcome = new Promise<Outcome>((resolve) =>
+    child.once('close', (code) => resolve({ code, lines: linesOf(out), errors: linesOf(errors) })),
+  )
+  return { outcome, kill: () => void child.kill('SIGKILL') }
+}
+
+export const runCommand = (args: readonly string[], input?: string): Promise<Outcome> =>
+  startCommand(args, input).outcome

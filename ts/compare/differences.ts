@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util'
+import { SCORE_TOLERANCE } from './limits.js'
+
+/** In what two answers may differ, in the order of the summary. */
+export const kinds = ['refusal', 'ids', 'order', 'total', 'facets', 'scores'] as const
+export type Kind = (typeof kinds)[number]
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The answer of a side to a search. */
+export type Answer =
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'answered'; readonly body: Fields }
+
+export interface Difference {
+  readonly kind: Kind
+  /** The position of the query in a multi-search; null outside of one. */
+  readonly query: number | null
+  readonly left: unknown
+  readonly right: unknown
+}
+
+/** @param primaryKeyOf the primary key of an index; null if it is not known */
+export type PrimaryKeyOf = (indexUid: string) => string | null
+
+/**
+ * All differences between two answers to one search.
+ * @param indexUid of a single search; null for a multi-search, whose answers name their indexes
+ */
+export function differencesOf(
+  left: Answer,
+  right: Answer,
+  indexUid: string | null,
+  primaryKeyOf: PrimaryKeyOf,
+): readonly Difference[] {
+  if (left.kind === 'refused' || right.kind === 'refused') {
+    const [a, b] = [left, right].map((one) => (one.kind === 'refused' ? one.code : 'answered'))
+    return a === b ? [] : [{ kind: 'refusal', query: null, left: a, right: b }]
+  }
+  const [lefts, rights] = [left.body.results, right.body.results]
+  if (!Array.isArray(lefts) || !Array.isArray(rights))
+    return resultDifferences(left.body, right.body, { indexUid, query: null }, primaryKeyOf)
+  return lefts.flatMap((one: Fields, query) => {
+    const other = (rights[query] ?? {}) as Fields
+    return resultDifferences(one, other, { indexUid: String(one.indexUid), query }, primaryKeyOf)
+  })
+}
+
+const totals = ['estimatedTotalHits', 'totalHits', 'totalPages']
+const facets = ['facetDistribution', 'facetStats', 'facetsByIndex']
+
+function resultDifferences(
+  left: Fields,
+  right: Fields,
+  { indexUid, query }: { readonly indexUid: string | null; readonly query: number | null },
+  primaryKeyOf: PrimaryKeyOf,
+): readonly Difference[] {
+  const [hits, others] = [hitsOf(left), hitsOf(right)]
+  const ids = hits.map((hit) => idOf(hit, indexUid, primaryKeyOf))
+  const otherIds = others.map((hit) => idOf(hit, indexUid, primaryKeyOf))
+  const found: Difference[] = []
+  const add = (kind: Kind, a: unknown, b: unknown): void =>
+    void found.push({ kind, query, left: a, right: b })
+  const isSamePage = isDeepStrictEqual(ids, otherIds)
+  if (!isSamePage)
+    add(isDeepStrictEqual([...ids].sort(), [...otherIds].sort()) ? 'order' : 'ids', ids, otherIds)
+  const [counts, otherCounts] = [picked(left, totals), picked(right, totals)]
+  if (!isDeepStrictEqual(counts, otherCounts)) add('total', counts, otherCounts)
+  const [counted, otherCounted] = [picked(left, facets), picked(right, facets)]
+  if (!isDeepStrictEqual(counted, otherCounted)) add('facets', counted, otherCounted)
+  // Scores of different documents say nothing about each other.
+  const [scores, otherScores] = [hits.map(scoreOf), others.map(scoreOf)]
+  if (isSamePage && scores.some((score, at) => !isNear(score, otherScores[at] ?? null)))
+    add('scores', scores, otherScores)
+  return found
+}
+
+const hitsOf = ({ hits }: Fields): readonly Fields[] => (Array.isArray(hits) ? hits : [])
+
+const picked = (fields: Fields, names: readonly string[]): Fields =>
+  Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]))
+
+/** The id of a hit as JSON; the fields that the hit shows if its id is not among them. */
+function idOf(hit: Fields, indexUid: string | null, primaryKeyOf: PrimaryKeyOf): string {
+  const { _federation } = hit as { _federation?: { indexUid: string } }
+  const uid = _federation?.indexUid ?? indexUid
+  const primaryKey = uid === null ? null : primaryKeyOf(uid)
+  const id = primaryKey === null ? undefined : hit[primaryKey]
+  const prefix = _federation === undefined ? '' : `${_federation.indexUid}/`
+  if (id !== undefined) return `${prefix}${JSON.stringify(id)}`
+  const shown = Object.entries(hit).filter(([name]) => !name.startsWith('_'))
+  return `${prefix}${JSON.stringify(Object.fromEntries(shown.sort(([a], [b]) => (a < b ? -1 : 1))))}`
+}
+
+const scoreOf = ({ _rankingScore }: Fields): number | null =>
+  typeof _rankingScore === 'number' ? _rankingScore : null
+
+const isNear = (a: number | null, b: number | null): boolean =>
+  a === null || b === null ? a === b : Math.abs(a - b) <= SCORE_TOLERANCE

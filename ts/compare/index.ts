@@ -1,0 +1,194 @@
+/** Here are searches and two running instances: which of them do they answer differently, and in what? */
+import { readFileSync } from 'node:fs'
+import { openOutbound } from '../outbound/index.js'
+import {
+  type Command,
+  type CommandOutput,
+  listAll,
+  openPeer,
+  type Peer,
+  PeerError,
+  peerFlags,
+  peerOptions,
+  readFlags,
+} from '../peer/index.js'
+import { LaunchError } from '../settings/index.js'
+import { type Answer, type Difference, differencesOf, kinds, type PrimaryKeyOf } from './differences.js'
+import { ASKED_AT_A_TIME, IDS_SHOWN, SHOWN_DEFAULT } from './limits.js'
+import { type Query, readQueries, searchedIndex, withScores } from './queries.js'
+
+const help = `siftd compare: asks two running instances the same searches and prints where their answers differ
+
+Usage: siftd compare --left URL --right URL [options] FILE
+
+Examples:
+  siftd compare --left http://old:7700 --right http://localhost:7700 queries.ndjson
+  siftd compare --left http://old:7700 --left-key-file old.key --right http://localhost:7700 --scores log.ndjson
+
+FILE has one search on each line (- reads them from the standard input):
+  {"indexUid": "films", "q": "solaris", "facets": ["genre"], "limit": 5}
+  {"method": "POST", "path": "/multi-search", "body": {"queries": [{"indexUid": "films", "q": "alien"}]}}
+The second form is a recorded request; requests that are not searches are skipped.
+
+Compared are the ids of the page in their order, totals, facets, and the codes of refusals. The exit code is 0 if all
+answers are equal, 1 if some differ or an instance fails, 2 for wrong usage.
+
+Options:
+  --left URL, --right URL  The instances
+  --left-key KEY, --left-key-file FILE, --right-key KEY, --right-key-file FILE
+                           Their keys, which must allow searching and reading indexes
+  --scores                 Compares ranking scores too, within 0.000001
+  --limit N                Asks the first N searches only
+  --show N                 Prints N differing searches at most (default: ${SHOWN_DEFAULT})
+  --json                   Prints each differing search and the summary as a line of JSON
+  --help                   Prints this text
+`
+
+export const compare: Command = {
+  name: 'compare',
+  summary: 'asks two running instances the same searches and prints what differs',
+  help,
+  async run(args, output) {
+    const { values, positionals } = readFlags('compare', args, {
+      ...peerOptions('left'),
+      ...peerOptions('right'),
+      scores: { type: 'boolean' },
+      limit: { type: 'string' },
+      show: { type: 'string' },
+      json: { type: 'boolean' },
+    })
+    const [path, ...more] = positionals
+    if (path === undefined || more.length > 0)
+      throw new LaunchError('compare: expected one file of searches (see siftd compare --help)', 2)
+    const [left, right] = [peerFlags('left', values, null), peerFlags('right', values, null)]
+    const limit = countIn('--limit', values.limit) ?? Number.POSITIVE_INFINITY
+    const shown = countIn('--show', values.show) ?? SHOWN_DEFAULT
+    const { queries, skipped } = readQueries(textOf(path), limit)
+    const asked = values.scores ? queries.map(withScores) : queries
+    const outbound = openOutbound({ allowedNetworks: 'any' })
+    try {
+      const sides = { left: openPeer(outbound, left), right: openPeer(outbound, right) }
+      const report = new Report(output, { asJson: values.json === true, shown })
+      await compareAll(sides, asked, (query, found) => {
+        report.add(query, found)
+        output.progress('searches', report.asked, asked.length)
+      })
+      report.end(skipped)
+      return report.differing === 0 ? 0 : 1
+    } finally {
+      await outbound.close()
+    }
+  },
+}
+
+interface Sides {
+  readonly left: Peer
+  readonly right: Peer
+}
+
+/** Asks all searches, a few at a time. @param compared called for each in the order of the file */
+async function compareAll(
+  { left, right }: Sides,
+  queries: readonly Query[],
+  compared: (query: Query, found: readonly Difference[]) => void,
+): Promise<void> {
+  await left.greet()
+  await right.greet()
+  const indexes = await listAll<{ uid: string; primaryKey: string | null }>(left, '/indexes')
+  const primaryKeys = new Map(indexes.map(({ uid, primaryKey }) => [uid, primaryKey]))
+  const primaryKeyOf: PrimaryKeyOf = (uid) => primaryKeys.get(uid) ?? null
+  for (let at = 0; at < queries.length; at += ASKED_AT_A_TIME) {
+    const some = queries.slice(at, at + ASKED_AT_A_TIME)
+    const pairs = await Promise.all(
+      some.map((query) => Promise.all([answerOf(left, query), answerOf(right, query)])),
+    )
+    for (const [position, query] of some.entries()) {
+      const [a, b] = pairs[position]!
+      compared(query, differencesOf(a, b, searchedIndex(query.path), primaryKeyOf))
+    }
+  }
+}
+
+/** A search that is refused is an answer too: both sides may refuse it. A key that is refused is not. */
+async function answerOf(peer: Peer, { method, path, body }: Query): Promise<Answer> {
+  try {
+    const call = { isRepeatable: true, ...(body !== null && { body }) }
+    return { kind: 'answered', body: await peer.json(method, path, call) }
+  } catch (error) {
+    const isRefusal = error instanceof PeerError && (error.status === 400 || error.status === 404)
+    if (!isRefusal) throw error
+    return { kind: 'refused', code: error.code ?? String(error.status) }
+  }
+}
+
+/** Prints differences as they are found, and how many there were of each kind. */
+class Report {
+  readonly #output: CommandOutput
+  readonly #options: { readonly asJson: boolean; readonly shown: number }
+  readonly #counts = new Map<string, number>()
+  asked = 0
+  differing = 0
+
+  constructor(output: CommandOutput, options: { readonly asJson: boolean; readonly shown: number }) {
+    this.#output = output
+    this.#options = options
+  }
+
+  add({ line, path, body }: Query, found: readonly Difference[]): void {
+    this.asked += 1
+    if (found.length === 0) return
+    this.differing += 1
+    for (const kind of new Set(found.map((difference) => difference.kind)))
+      this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
+    if (this.differing > this.#options.shown) return
+    if (this.#options.asJson) {
+      this.#output.line(JSON.stringify({ line, path, body, differences: found }))
+      return
+    }
+    this.#output.line(`line ${line}: ${path} ${body === null ? '' : JSON.stringify(body)}`)
+    for (const { kind, query, left, right } of found) {
+      const where = query === null ? '' : ` of query ${query}`
+      this.#output.line(`  ${kind}${where}: ${shownValue(left)} and ${shownValue(right)}`)
+    }
+  }
+
+  end(skipped: number): void {
+    const counts = Object.fromEntries(
+      kinds.filter((kind) => this.#counts.has(kind)).map((kind) => [kind, this.#counts.get(kind)]),
+    )
+    const { asked, differing } = this
+    if (this.#options.asJson) {
+      this.#output.line(
+        JSON.stringify({ asked, equal: asked - differing, differing, skipped, kinds: counts }),
+      )
+      return
+    }
+    if (differing > this.#options.shown)
+      this.#output.line(`… and ${differing - this.#options.shown} more (--show prints more)`)
+    const byKind = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+    const others = skipped === 0 ? '' : `, ${skipped} requests skipped that are not searches`
+    this.#output.line(`${asked} searches, ${asked - differing} equal, ${differing} differ${others}`)
+    if (byKind.length > 0) this.#output.line(`by kind: ${byKind.join(', ')}`)
+  }
+}
+
+function shownValue(value: unknown): string {
+  if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
+  const more = value.length > IDS_SHOWN ? ', …' : ''
+  return `[${value.slice(0, IDS_SHOWN).join(', ')}${more}]`
+}
+
+function countIn(flag: string, text: string | undefined): number | null {
+  if (text === undefined) return null
+  if (!/^\d{1,9}$/.test(text))
+    throw new LaunchError(`${flag}: invalid value \`${text}\`, expected a number`, 2)
+  return Number(text)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path === '-' ? process.stdin.fd : path, 'utf8')
+  } catch (error) {
+    throw new LaunchError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`, 2)
+  }
+}

@@ -1,0 +1,95 @@
+import { finishedTask, type Peer, PeerError } from '../peer/index.js'
+import type { IndexFacts } from './inventory.js'
+import { PAGE_MS_MAX, UPLOADS_WAITING_MAX } from './limits.js'
+import { type Page, PageReader } from './pages.js'
+
+export interface DocumentsCopy {
+  readonly from: Peer
+  readonly to: Peer
+  readonly index: IndexFacts
+  /** Documents that an earlier run has copied. */
+  readonly copied: number
+  /** Called after each part that the target has indexed. */
+  progress(documents: number, total: number): Promise<void>
+}
+
+/** An upload that the target has accepted. */
+interface Upload {
+  readonly taskUid: number
+  /** The positions of its documents: from `offset` to before `end`. */
+  readonly offset: number
+  readonly end: number
+}
+
+/**
+ * Copies the documents of an index with their vectors. The next page is read while earlier ones are indexed.
+ * @returns documents of the source when the last page was read
+ * @throws PeerError that names the documents that were refused
+ */
+export async function copyDocuments(copy: DocumentsCopy): Promise<number> {
+  const { from, index, copied, progress } = copy
+  const reader = new PageReader(from, index.uid)
+  // Each resolves once its upload and all before it are indexed, so that progress never counts past a gap.
+  const waiting: Promise<void>[] = []
+  let indexed: Promise<void> = Promise.resolve()
+  let reading = reader.read(copied)
+  for (;;) {
+    const page = await reading
+    const end = page.offset + page.lines.length
+    const isLast = page.lines.length === 0 || end >= page.total
+    if (!isLast) reading = awaitedLater(reader.read(end))
+    if (waiting.length >= UPLOADS_WAITING_MAX) await waiting.shift()
+    for (const one of page.lines.length > 0 ? await upload(copy, page) : []) {
+      const before = indexed
+      const next = async (): Promise<void> => {
+        await before
+        await finished(copy, one)
+        await progress(one.end, page.total)
+      }
+      indexed = awaitedLater(next())
+      waiting.push(indexed)
+    }
+    if (isLast) {
+      await indexed
+      return page.total
+    }
+  }
+}
+
+/** The same promise. Its error is thrown where it is awaited, however much later that is. */
+function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
+
+/** Sends a page, in halves if the target refuses it as too large. */
+async function upload(copy: DocumentsCopy, page: Page): Promise<readonly Upload[]> {
+  const { to, index } = copy
+  const { lines, offset } = page
+  const query = index.primaryKey === null ? '' : `?primaryKey=${encodeURIComponent(index.primaryKey)}`
+  try {
+    const { taskUid } = await to.json<{ taskUid: number }>(
+      'POST',
+      `/indexes/${encodeURIComponent(index.uid)}/documents${query}`,
+      { body: lines.join('\n'), isRepeatable: true, timeoutMs: PAGE_MS_MAX },
+    )
+    return [{ taskUid, offset, end: offset + lines.length }]
+  } catch (error) {
+    if (!(error instanceof PeerError) || error.status !== 413 || lines.length === 1) throw error
+    const half = Math.ceil(lines.length / 2)
+    return [
+      ...(await upload(copy, { ...page, lines: lines.slice(0, half) })),
+      ...(await upload(copy, { ...page, lines: lines.slice(half), offset: offset + half })),
+    ]
+  }
+}
+
+function finished({ to, index }: DocumentsCopy, { taskUid, offset, end }: Upload): Promise<void> {
+  const doing = `index \`${index.uid}\`: copying documents ${offset + 1} to ${end}`
+  return finishedTask(
+    to,
+    { taskUid },
+    doing,
+    'correct them on the source and start again: the copy goes on here',
+  )
+}

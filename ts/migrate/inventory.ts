@@ -1,0 +1,92 @@
+import { listAll, type Peer, PeerError } from '../peer/index.js'
+
+export interface IndexFacts {
+  readonly uid: string
+  readonly primaryKey: string | null
+  readonly createdAt: string
+}
+
+/** Counts of an index. Older versions of the reference do not count embeddings. */
+export interface IndexCounts {
+  readonly numberOfDocuments: number
+  readonly numberOfEmbeddings?: number
+  readonly numberOfEmbeddedDocuments?: number
+}
+
+export interface KeyFacts {
+  readonly uid: string
+  readonly name: string | null
+  readonly description: string | null
+  /** The value. It is compared and never shown. */
+  readonly key: string
+  readonly actions: readonly string[]
+  readonly indexes: readonly string[]
+  readonly expiresAt: string | null
+}
+
+export interface WebhookFacts {
+  readonly uuid: string
+  /** False for the one that is set when the instance is launched. */
+  readonly isEditable: boolean
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Settings = Readonly<Record<string, unknown>>
+export type FeatureFlags = Readonly<Record<string, boolean>>
+
+/** Parts of an instance that belong to no index. */
+export const instanceParts = ['features', 'keys', 'webhooks'] as const
+export type InstancePart = (typeof instanceParts)[number]
+
+/** What of the source is to be copied. */
+export interface Selection {
+  /** Uids; null: all indexes. */
+  readonly indexes: readonly string[] | null
+  readonly skipped: ReadonlySet<InstancePart>
+}
+
+/** What an instance holds. */
+export interface Inventory {
+  readonly indexes: readonly IndexFacts[]
+  readonly features: FeatureFlags
+  /** null: the instance has no master key, and so no keys. */
+  readonly keys: readonly KeyFacts[] | null
+  readonly webhooks: readonly WebhookFacts[]
+}
+
+/** Reads everything of `peer` but settings and documents. Parts that are skipped are left empty. */
+export async function inventoryOf(peer: Peer, { indexes, skipped }: Selection): Promise<Inventory> {
+  const all = await listAll<IndexFacts>(peer, '/indexes')
+  return {
+    indexes: all.filter(({ uid }) => indexes === null || indexes.includes(uid)),
+    features: skipped.has('features') ? {} : await peer.json<FeatureFlags>('GET', '/experimental-features'),
+    keys: skipped.has('keys') ? [] : await keysOf(peer),
+    webhooks: skipped.has('webhooks') ? [] : await webhooksOf(peer),
+  }
+}
+
+async function keysOf(peer: Peer): Promise<readonly KeyFacts[] | null> {
+  try {
+    return await listAll<KeyFacts>(peer, '/keys')
+  } catch (error) {
+    if (error instanceof PeerError && error.code === 'missing_master_key') return null
+    throw error
+  }
+}
+
+async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
+  try {
+    return (await peer.json<{ results: readonly WebhookFacts[] }>('GET', '/webhooks')).results
+  } catch (error) {
+    // Versions of the reference before 1.17 have no webhooks but the one of their launch.
+    if (error instanceof PeerError && error.status === 404) return []
+    throw error
+  }
+}
+
+export const countsOf = (peer: Peer, uid: string): Promise<IndexCounts> =>
+  peer.json<IndexCounts>('GET', `/indexes/${encodeURIComponent(uid)}/stats`)
+
+export const settingsOf = (peer: Peer, uid: string): Promise<Settings> =>
+  peer.json<Settings>('GET', `/indexes/${encodeURIComponent(uid)}/settings`)

@@ -1,0 +1,149 @@
+import { type CommandOutput, finishedTask, type Peer, PeerError } from '../peer/index.js'
+import { copyDocuments } from './documents.js'
+import { copyFeatures, copyKeys, copyWebhooks, livingKeys, missingFeatures } from './instance-parts.js'
+import {
+  countsOf,
+  type IndexFacts,
+  type Inventory,
+  inventoryOf,
+  type Selection,
+  settingsOf,
+} from './inventory.js'
+import { copySettings } from './settings.js'
+import type { StateFile } from './state-file.js'
+
+export interface Migration {
+  readonly from: Peer
+  readonly to: Peer
+  readonly selection: Selection
+  readonly output: CommandOutput
+}
+
+/** What the instances hold. @throws PeerError if one of them cannot be read, or cannot hold what is to be copied */
+export async function surveyed({ from, to, selection }: Migration): Promise<{
+  readonly source: Inventory
+  readonly target: Inventory
+}> {
+  await from.greet()
+  const source = await inventoryOf(from, selection)
+  await to.greet()
+  const target = await inventoryOf(to, selection)
+  const missing = selection.indexes?.find((uid) => !source.indexes.some((index) => index.uid === uid))
+  if (missing !== undefined) throw new PeerError(`--index: the source has no index \`${missing}\``)
+  if (target.keys === null && livingKeys(source.keys, Date.now()).length > 0)
+    throw new PeerError(
+      `--to ${to.origin}: has no master key, so that it cannot hold keys: start it with one, or leave keys out by --skip keys`,
+    )
+  return { source, target }
+}
+
+/** Prints what would be copied. */
+export async function describe(
+  { from, output }: Migration,
+  source: Inventory,
+  target: Inventory,
+): Promise<void> {
+  const { off } = missingFeatures(source.features, target.features)
+  if (off.length > 0) output.line(`would switch on: ${off.join(', ')}`)
+  for (const { uid, primaryKey } of source.indexes) {
+    const exists = target.indexes.some((index) => index.uid === uid)
+    const { numberOfDocuments, numberOfEmbeddings = 0 } = await countsOf(from, uid)
+    const what = `${numberOfDocuments} documents, ${numberOfEmbeddings} embeddings, primary key ${primaryKey ?? 'not set'}`
+    output.line(`would copy index \`${uid}\`${exists ? ' into the one that is there' : ''}: ${what}`)
+  }
+  output.line(`would copy ${livingKeys(source.keys, Date.now()).length} keys`)
+  output.line(`would copy ${source.webhooks.length} webhooks`)
+}
+
+/**
+ * Copies everything.
+ *
+ * Indexes get their settings before their documents, so that each document is indexed once: a change of settings
+ * afterwards would read and index all of them again. All settings come before the first document, because they may be
+ * refused and take seconds, where documents may take hours. Webhooks come last: they would be told about the copying.
+ * @returns what the user has to know or do, each a line
+ */
+export async function copyAll(
+  migration: Migration,
+  source: Inventory,
+  target: Inventory,
+  state: StateFile,
+): Promise<readonly string[]> {
+  const { to, output } = migration
+  const remarks: string[] = []
+  const features = await copyFeatures(to, source, target)
+  remarks.push(...features.remarks)
+  if (features.copied.length > 0) output.line(`switched on: ${features.copied.join(', ')}`)
+  // Settings may name other indexes.
+  for (const index of source.indexes) await makeIndex(migration, index, target)
+  for (const { uid } of source.indexes) remarks.push(...(await settingsCopied(migration, uid)))
+  for (const index of source.indexes) remarks.push(...(await documentsCopied(migration, index, state)))
+  const keys = await copyKeys(to, source, target)
+  const webhooks = await copyWebhooks(to, source, target)
+  if (keys.copied.length > 0) output.line(`keys: ${keys.copied.length} created`)
+  if (webhooks.copied.length > 0) output.line(`webhooks: ${webhooks.copied.length} created`)
+  return [...remarks, ...keys.remarks, ...webhooks.remarks]
+}
+
+async function makeIndex(
+  { to, output }: Migration,
+  { uid, primaryKey }: IndexFacts,
+  target: Inventory,
+): Promise<void> {
+  const there = target.indexes.find((index) => index.uid === uid)
+  const doing = `index \`${uid}\`: giving it the primary key \`${primaryKey}\``
+  if (there === undefined) {
+    const task = await to.json<{ taskUid: number }>('POST', '/indexes', { body: { uid, primaryKey } })
+    await finishedTask(to, task, `index \`${uid}\`: creating it`, 'start again')
+    output.line(`index \`${uid}\`: created`)
+  } else if (primaryKey !== null && there.primaryKey !== primaryKey) {
+    const path = `/indexes/${encodeURIComponent(uid)}`
+    const task = await to.json<{ taskUid: number }>('PATCH', path, { body: { primaryKey } })
+    await finishedTask(to, task, doing, `delete the index on the target, or leave it out`)
+  }
+}
+
+async function settingsCopied({ from, to, output }: Migration, uid: string): Promise<readonly string[]> {
+  const [source, target] = await Promise.all([settingsOf(from, uid), settingsOf(to, uid)])
+  const { sent, remarks } = await copySettings(uid, { from, source, to, target })
+  if (sent.length > 0) output.line(`index \`${uid}\`: set ${sent.join(', ')}`)
+  return remarks
+}
+
+async function documentsCopied(
+  { from, to, output }: Migration,
+  index: IndexFacts,
+  state: StateFile,
+): Promise<readonly string[]> {
+  const { uid } = index
+  const path = `/indexes/${encodeURIComponent(uid)}`
+  const [{ createdAt }, there, here] = await Promise.all([
+    to.json<IndexFacts>('GET', path),
+    countsOf(from, uid),
+    countsOf(to, uid),
+  ])
+  const facts = { sourceCreatedAt: index.createdAt, targetCreatedAt: createdAt }
+  const known = state.of(uid)
+  const isSame =
+    known?.sourceCreatedAt === index.createdAt &&
+    known.targetCreatedAt === createdAt &&
+    known.documents <= here.numberOfDocuments
+  const copied = isSame ? known.documents : 0
+  if (copied > 0) output.line(`index \`${uid}\`: goes on after ${copied} documents`)
+  const total = await copyDocuments({
+    from,
+    to,
+    index,
+    copied,
+    async progress(documents, of) {
+      await state.set(uid, { ...facts, documents })
+      output.progress(`index \`${uid}\`: documents`, documents, of)
+    },
+  })
+  output.line(`index \`${uid}\`: ${total} documents copied`)
+  return total === there.numberOfDocuments
+    ? []
+    : [
+        `index \`${uid}\`: the source changed while it was copied, from ${there.numberOfDocuments} to ${total} documents: start again when it rests`,
+      ]
+}

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
+import { finishedTask, type Peer } from '../peer/index.js'
+import { type Embedders, isSameEmbedder, pushedEmbedder } from './embedders.js'
+import type { Settings } from './inventory.js'
+import { SAMPLE_DOCUMENTS } from './limits.js'
+
+export interface SettingsCopy {
+  /** Names of the settings that were sent. */
+  readonly sent: readonly string[]
+  /** What the user has to know or do, each a line. */
+  readonly remarks: readonly string[]
+}
+
+/** Names of the settings in which two instances differ. What only the target has of embedders does not count. */
+export function differingSettings(source: Settings, target: Settings): readonly string[] {
+  return Object.keys(source).filter((name) => {
+    if (name === 'embedders') return differingEmbedders(source, target).length > 0
+    return !isDeepStrictEqual(source[name], target[name])
+  })
+}
+
+export function differingEmbedders(source: Settings, target: Settings): readonly string[] {
+  const there = embeddersOf(target)
+  return Object.entries(embeddersOf(source))
+    .filter(([name, embedder]) => !isSameEmbedder(embedder, there[name]))
+    .map(([name]) => name)
+}
+
+const embeddersOf = (settings: Settings): Embedders => (settings.embedders ?? {}) as Embedders
+
+/** Sends those settings of an index in which the instances differ, as one task. */
+export async function copySettings(
+  uid: string,
+  { from, source, to, target }: { from: Peer; source: Settings; to: Peer; target: Settings },
+): Promise<SettingsCopy> {
+  const path = `/indexes/${encodeURIComponent(uid)}/settings`
+  const differing = differingSettings(source, target)
+  const known = differing.filter((name) => name in target)
+  const remarks = differing
+    .filter((name) => !(name in target))
+    .map((name) => `index \`${uid}\`: the target does not know the setting \`${name}\`: it is left out`)
+  const body: Record<string, unknown> = Object.fromEntries(known.map((name) => [name, source[name]]))
+  if (known.includes('embedders')) {
+    const names = differingEmbedders(source, target)
+    const lengths = await vectorLengths(from, uid)
+    const pushed = names
+      .map((name) => {
+        const embedder = embeddersOf(source)[name] ?? {}
+        return { name, ...pushedEmbedder({ path, embedder }, lengths.get(name) ?? null) }
+      })
+      .filter(({ name, isStandIn }) => !isStandIn || !(name in embeddersOf(target)))
+    remarks.push(
+      ...pushed.flatMap(({ name, remark }) =>
+        remark === null ? [] : [`index \`${uid}\`: embedder \`${name}\` ${remark}`],
+      ),
+    )
+    const settable = pushed.filter(({ embedder }) => embedder !== null)
+    if (settable.length === 0) delete body.embedders
+    else body.embedders = Object.fromEntries(settable.map(({ name, embedder }) => [name, embedder]))
+  }
+  const sent = Object.keys(body)
+  if (sent.length === 0) return { sent, remarks }
+  const task = await to.json<{ taskUid: number }>('PATCH', path, { body })
+  await finishedTask(
+    to,
+    task,
+    `index \`${uid}\`: setting ${sent.join(', ')}`,
+    'change it on the source, or leave the index out by naming the others with --index',
+  )
+  return { sent, remarks }
+}
+
+/** The length of vectors by embedder, as far as a few documents show it. */
+async function vectorLengths(from: Peer, uid: string): Promise<ReadonlyMap<string, number>> {
+  interface Page {
+    readonly results: readonly { readonly _vectors?: Readonly<Record<string, { embeddings?: unknown }>> }[]
+  }
+  const body = { limit: SAMPLE_DOCUMENTS, fields: [], retrieveVectors: true }
+  const path = `/indexes/${encodeURIComponent(uid)}/documents/fetch`
+  const { results } = await from.json<Page>('POST', path, { body, isRepeatable: true })
+  const lengths = new Map<string, number>()
+  for (const { _vectors = {} } of results)
+    for (const [name, { embeddings }] of Object.entries(_vectors)) {
+      const first = Array.isArray(embeddings) ? embeddings[0] : undefined
+      if (Array.isArray(first)) lengths.set(name, first.length)
+    }
+  return lengths
+}

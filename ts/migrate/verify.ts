@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Peer } from '../peer/index.js'
+import { livingKeys, missingFeatures, missingWebhooks, sameWebhook, webhookName } from './instance-parts.js'
+import {
+  countsOf,
+  type IndexCounts,
+  type IndexFacts,
+  type Inventory,
+  inventoryOf,
+  type KeyFacts,
+  type Selection,
+  settingsOf,
+} from './inventory.js'
+import { differingEmbedders, differingSettings } from './settings.js'
+
+/** Everything of the source that the target does not have in the same way, each a line. Empty: all is equal. */
+export async function differences(from: Peer, to: Peer, selection: Selection): Promise<readonly string[]> {
+  const [source, target] = await Promise.all([inventoryOf(from, selection), inventoryOf(to, selection)])
+  const found: string[] = []
+  for (const index of source.indexes) {
+    const other = target.indexes.find(({ uid }) => uid === index.uid)
+    if (other === undefined) found.push(`index \`${index.uid}\` is missing`)
+    else found.push(...(await indexDifferences(from, to, index, other)))
+  }
+  return [...found, ...partDifferences(source, target)]
+}
+
+async function indexDifferences(
+  from: Peer,
+  to: Peer,
+  index: IndexFacts,
+  other: IndexFacts,
+): Promise<readonly string[]> {
+  const { uid } = index
+  const of = `index \`${uid}\``
+  const found: string[] = []
+  if (index.primaryKey !== other.primaryKey)
+    found.push(`${of}: primary key ${index.primaryKey} there, ${other.primaryKey} here`)
+  const [counts, otherCounts, settings, otherSettings] = await Promise.all([
+    countsOf(from, uid),
+    countsOf(to, uid),
+    settingsOf(from, uid),
+    settingsOf(to, uid),
+  ])
+  const counted = [
+    ['documents', 'numberOfDocuments'],
+    ['embeddings', 'numberOfEmbeddings'],
+    ['documents with embeddings', 'numberOfEmbeddedDocuments'],
+  ] as const satisfies readonly (readonly [string, keyof IndexCounts])[]
+  for (const [what, name] of counted) {
+    const count = counts[name]
+    if (count !== undefined && count !== otherCounts[name])
+      found.push(`${of}: ${count} ${what} there, ${otherCounts[name] ?? 'not counted'} here`)
+  }
+  for (const name of differingSettings(settings, otherSettings)) {
+    if (name !== 'embedders') found.push(`${of}: the setting \`${name}\``)
+    else
+      found.push(
+        ...differingEmbedders(settings, otherSettings).map((embedder) => `${of}: embedder \`${embedder}\``),
+      )
+  }
+  return found
+}
+
+function partDifferences(source: Inventory, target: Inventory): readonly string[] {
+  const { off, unknown } = missingFeatures(source.features, target.features)
+  const pairs = livingKeys(source.keys, Date.now()).map((key) => ({
+    key,
+    other: target.keys?.find(({ uid }) => uid === key.uid),
+  }))
+  const values = pairs.filter(({ key, other }) => other !== undefined && other.key !== key.key)
+  return [
+    ...[...off, ...unknown].map((name) => `feature \`${name}\` is off`),
+    ...pairs.flatMap(({ key, other }) => {
+      if (other === undefined) return [`key ${key.uid} is missing`]
+      return isDeepStrictEqual(rightsOf(key), rightsOf(other)) ? [] : [`key ${key.uid} has other rights`]
+    }),
+    ...(values.length > 0
+      ? [
+          `${values.length} keys have other values, since the master keys differ: give clients the new ones, or start the target with the master key of the source`,
+        ]
+      : []),
+    ...missingWebhooks(source.webhooks, target.webhooks, sameWebhook).map(
+      (webhook) => `${webhookName(webhook)} is missing or has other headers`,
+    ),
+  ]
+}
+
+/** What a key allows, in a form that does not depend on the order of lists or the way a date is written. */
+const rightsOf = ({ actions, indexes, expiresAt }: KeyFacts): unknown => ({
+  actions: new Set(actions),
+  indexes: new Set(indexes),
+  expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
+})

@@ -1,0 +1,17 @@
+/** An instance that cannot be reached, or that refused a call. The message is one line and shows no key. */
+export class PeerError extends Error {
+  override readonly name = 'PeerError'
+
+  /**
+   * @param status of the answer; null if there was none
+   * @param code the API's code of the refusal; null if there was none
+   */
+  constructor(
+    message: string,
+    readonly status: number | null = null,
+    readonly code: string | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message.replaceAll(/\s+/g, ' '), options)
+  }
+}
