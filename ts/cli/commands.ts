@@ -2,9 +2,10 @@ import { compare } from '../compare/index.js'
 import { migrate } from '../migrate/index.js'
 import type { Command, CommandOutput } from '../peer/index.js'
 import { progressLine } from './progress-line.js'
+import { verify } from './verify.js'
 
 /** What the program does beside serving, by the first argument. */
-export const commands: readonly Command[] = [migrate, compare]
+export const commands: readonly Command[] = [migrate, compare, verify]
 
 /** Runs a command with the arguments after its name. @returns the exit code */
 export async function runCommand(command: Command, args: readonly string[]): Promise<0 | 1> {

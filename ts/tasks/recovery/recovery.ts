@@ -1,4 +1,4 @@
-import { type BatchReport, EngineError } from '../../engine/index.js'
+import { type BatchReport, type Engine, EngineError } from '../../engine/index.js'
 import { errorBody } from '../../errors/index.js'
 import { concluded } from '../conclusion.js'
 import type { BatchContext, Effects, Outcome } from '../execute/batch-context.js'
@@ -42,9 +42,7 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // The newest commit of an index is known only now that failed commits have been taken back.
-  for (const { id, lastBatch } of catalogue.rows()) {
-    engine.expect(id, (report) => missing(report, lastBatch, start.nextBatchUid))
-  }
+  expectCommits(engine, catalogue.rows(), start.nextBatchUid)
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
@@ -98,6 +96,16 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
       return null
     }
   }
+}
+
+/** Tells the engine which commit each index must hold at least. @param nextBatchUid as for `missing` */
+export function expectCommits(
+  engine: Pick<Engine, 'expect'>,
+  rows: readonly Pick<CatalogueRow, 'id' | 'lastBatch'>[],
+  nextBatchUid: number,
+): void {
+  for (const { id, lastBatch } of rows)
+    engine.expect(id, (report) => missing(report, lastBatch, nextBatchUid))
 }
 
 /**

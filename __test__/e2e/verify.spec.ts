@@ -1,0 +1,115 @@
+/** `siftd verify` names each damage of a data directory that could change an answer, and changes nothing. */
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { markDataDirectory, packageVersion } from '../../ts/instance/index.js'
+import { tempDir } from '../backup/archives.js'
+import { runCommand } from '../support/command.js'
+import { startServer, testEngine } from '../support/server.js'
+
+const films = Array.from({ length: 300 }, (_, id) => ({ id, title: `film ${id} ${'of words '.repeat(8)}` }))
+
+/** A data directory with an index of two commits, one of its directory's id, and an upload that waits. */
+async function made(t: ExecutionContext): Promise<{ directory: string; index: string }> {
+  const directory = await tempDir(t)
+  const server = await startServer(t, { directory })
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  await server.settle(t, server.post('/indexes/films/documents', films.slice(0, 100)))
+  await server.stop()
+  const waiting = await startServer(t, { directory, limits: { tasksMax: 0 } })
+  await waiting.post('/indexes/films/documents', [...films, ...films, ...films])
+  await waiting.stop()
+  await markDataDirectory(directory, packageVersion(), null)
+  const names = await readdir(join(directory, 'indexes'), { withFileTypes: true })
+  const index = names.find((entry) => entry.isDirectory())?.name ?? ''
+  return { directory, index: join(directory, 'indexes', index) }
+}
+
+type Place = Awaited<ReturnType<typeof made>>
+
+async function flip(path: string, at: (length: number) => number): Promise<void> {
+  const bytes = await readFile(path)
+  const position = at(bytes.length)
+  bytes[position] = bytes[position]! ^ 4
+  await writeFile(path, bytes)
+}
+
+const fileIn = async (directory: string, pattern: RegExp): Promise<string> =>
+  join(
+    directory,
+    (await readdir(directory))
+      .filter((name) => pattern.test(name))
+      .sort()
+      .at(-1) ?? '',
+  )
+
+const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp])[] = [
+  [
+    'a flipped bit in an index',
+    async ({ index }) => flip(await fileIn(index, /\.store$|^commits\.log$|^commit-/), (n) => n >> 1),
+    /index films: /,
+  ],
+  ['an index directory that is gone', ({ index }) => rm(index, { recursive: true }), /index films: /],
+  [
+    'the newest commit that is lost',
+    async ({ index }) => {
+      const newest = await fileIn(index, /^commits\.log$|^commit-/)
+      if (newest.endsWith('.log')) return truncate(newest, (await readFile(newest)).length - 10)
+      return rm(newest)
+    },
+    /index films: .*(what came after is lost|is damaged|could not)/,
+  ],
+  [
+    'a flipped bit in the task store',
+    ({ directory }) => flip(join(directory, 'tasks', 'tasks.db'), (n) => n - 300),
+    /tasks\.db/,
+  ],
+  [
+    'a task store that is gone',
+    ({ directory }) => rm(join(directory, 'tasks'), { recursive: true }),
+    /tasks\.db .*missing/,
+  ],
+  [
+    'a flipped bit in an upload',
+    async ({ directory }) => flip(await fileIn(join(directory, 'update_files'), /./), (n) => n >> 1),
+    /task 2 will fail with `upload_damaged`/,
+  ],
+  [
+    'a version of the future',
+    ({ directory }) => writeFile(join(directory, 'VERSION'), '99.0.0\n'),
+    /written by version 99\.0\.0/,
+  ],
+]
+
+for (const [what, harm, message] of harms)
+  test(`${testEngine}: ${what} is named with its cost and the exit code 1`, async (t) => {
+    const place = await made(t)
+    await harm(place)
+    const { code, lines, errors } = await runCommand(['verify', '--db-path', place.directory])
+    t.is(code, 1, errors.join('\n'))
+    t.true(
+      lines.some((line) => line.startsWith('damaged: ') && message.test(line)),
+      lines.join('\n'),
+    )
+    t.regex(lines.at(-1) ?? '', /^\d+ damages in /)
+  })
+
+test(`${testEngine}: a sound directory is found sound and stays as it was, byte for byte`, async (t) => {
+  const { directory } = await made(t)
+  const copy = join(await tempDir(t), 'copy')
+  await cp(directory, copy, { recursive: true })
+  const { code, lines } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines], [0, [`${directory} is sound`]])
+  for (const entry of await readdir(copy, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    t.deepEqual(await readFile(path.replace(copy, directory)), await readFile(path), path)
+  }
+})
+
+test('wrong usage and a directory without data end with one line', async (t) => {
+  const nowhere = await runCommand(['verify', '--db-path', join(await tempDir(t), 'none')])
+  t.deepEqual([nowhere.code, nowhere.errors.length], [1, 1])
+  const wrong = await runCommand(['verify', '--databas'])
+  t.deepEqual([wrong.code, wrong.errors.length], [2, 1])
+})

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { entriesOf, machine, openEngineIn, packageVersion, requireVersion } from '../instance/index.js'
+import { type Command, readFlags } from '../peer/index.js'
+import { LaunchError } from '../settings/index.js'
+import { type Finding, verifyDirectory } from '../tasks/index.js'
+import { openLog } from '../telemetry/index.js'
+
+const help = `siftd verify: reads every file of a data directory and names those that are damaged
+
+Usage: siftd verify [--db-path DIRECTORY] [--json]
+
+Examples:
+  siftd verify --db-path /var/lib/siftd/data.ms
+  siftd verify --json > findings.json
+  curl -H "Authorization: Bearer $MASTER_KEY" http://localhost:7700/verify     the same, while the server runs
+
+Checks the version, the task store and its checksums, uploads that wait, every file of every index, and whether they
+name each other. Changes nothing. The server must not be running. The exit code is 0 if all is sound, 1 if a damage
+could change an answer, 2 for wrong usage.
+
+Options:
+  --db-path DIRECTORY      The data directory (default: SVC_DB_PATH, or ./data.ms)
+  --json                   Prints one JSON object a line
+  --help                   Prints this text
+`
+
+export const verify: Command = {
+  name: 'verify',
+  summary: 'names every damaged file of a data directory, and what it costs',
+  help,
+  async run(args, output) {
+    const { values, positionals } = readFlags('verify', args, {
+      'db-path': { type: 'string' },
+      json: { type: 'boolean' },
+    })
+    if (positionals.length > 0)
+      throw new LaunchError(`verify: unknown argument \`${positionals[0]}\` (see siftd verify --help)`, 2)
+    const directory = resolve(values['db-path'] ?? process.env.SVC_DB_PATH ?? './data.ms')
+    const findings = await findingsIn(directory, output.progress)
+    for (const finding of findings)
+      output.line(values.json === true ? JSON.stringify(finding) : lineOf(finding))
+    const harmful = findings.filter(({ isHarmful }) => isHarmful).length
+    if (values.json !== true)
+      output.line(harmful === 0 ? `${directory} is sound` : `${harmful} damages in ${directory}`)
+    return harmful === 0 ? 0 : 1
+  },
+}
+
+async function findingsIn(
+  directory: string,
+  progress: (doing: string, finished: number, total: number) => void,
+): Promise<readonly Finding[]> {
+  if ((await entriesOf(directory)).length === 0)
+    throw new LaunchError(`verify: ${directory} holds no data; --db-path names another directory`, 1)
+  const { cores } = machine()
+  const { engine } = await openEngineIn(directory, {
+    engine: 'auto',
+    indexingMemoryBytes: 64 * 2 ** 20,
+    indexingThreads: cores,
+    log: openLog({ level: 'OFF', mode: 'HUMAN' }),
+  })
+  try {
+    const checked = (finished: number, total: number): void => progress('verifying indexes', finished, total)
+    return [...(await wrongVersion(directory)), ...(await verifyDirectory(directory, engine, checked))]
+  } finally {
+    await engine.close()
+  }
+}
+
+async function wrongVersion(directory: string): Promise<readonly Finding[]> {
+  const file = join(directory, 'VERSION')
+  const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  try {
+    requireVersion(found.trim(), { version: packageVersion(), upgrade: true }, directory)
+    return []
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    const cost = 'the server does not start; no index is touched by it'
+    return [{ indexUid: null, file, problem: error.message, cost, isHarmful: true }]
+  }
+}
+
+const lineOf = ({ indexUid, file, problem, cost, isHarmful }: Finding): string =>
+  `${isHarmful ? 'damaged' : 'harmless'}: ${indexUid === null ? '' : `index ${indexUid}: `}${file}: ${problem} (${cost})`
