@@ -31,7 +31,7 @@ function filled(): { store: Store; connection: Connection } {
     identity: null,
     reached: () => undefined,
     settle: () => true,
-    open: (path) => loadDriver().driver.open(path),
+    openCopy: (path) => loadDriver().driver.open(path),
     clock: () => day,
   })
   const random = fc.sample(fc.nat(1_000_000), { seed: 7, numRuns: TASKS * 2 })

@@ -50,7 +50,7 @@ test('a page holds 10,000 rows, however many were asked for', (t) => {
     identity: null,
     reached: () => undefined,
     settle: () => true,
-    open: (path) => loadDriver().driver.open(path),
+    openCopy: (path) => loadDriver().driver.open(path),
     clock: () => 0,
   })
   connection.exec(`INSERT INTO tasks (uid, type, enqueued_at, status)

@@ -32,8 +32,8 @@ export function storeClient(
       disk.mark = { identity: store.identity, sequence }
     },
     settle: () => true,
-    open: (path) => {
-      throw new Error(`nothing in the simulation opens ${path}`)
+    openCopy: (path) => {
+      throw new Error(`nothing in the simulation is copied to ${path}`)
     },
     clock: () => world.now(),
   })

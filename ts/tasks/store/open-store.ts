@@ -1,5 +1,5 @@
 /** Opens the task store of a data directory, or refuses it unchanged. */
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, constants, copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
@@ -96,7 +96,11 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
       identity: typeof found === 'object' ? found.store : null,
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
-      open: (other) => driver.open(other),
+      openCopy: (target) => {
+        if (!made.settle()) throw new Error('the log of the task store could not be written into its file')
+        copyFileSync(path, target, constants.COPYFILE_FICLONE)
+        return driver.open(target)
+      },
     })
     mark = new MarkWriter(markPath(directory), { store: store.identity, sequence: store.sequence })
     if (header === 'none') for (const made of [dirname(path), directory]) syncNames(made)

@@ -22,8 +22,8 @@ export interface StoreSetup extends ExpectedStore {
   readonly reached: (sequence: number) => void
   /** See `Checkpoints.settle`. */
   readonly settle: () => boolean
-  /** Opens another store, which nobody else has open. */
-  readonly open: (path: string) => Connection
+  /** Copies the file of the store, which holds the whole log then, and opens the copy. */
+  readonly openCopy: (path: string) => Connection
   /** Dates the arrival of tasks. */
   readonly clock?: () => Micros
 }
@@ -55,7 +55,7 @@ export class Store implements StoreCalls {
   readonly #dumps: DumpTable
   readonly #pageBytes: number
   readonly #settle: () => boolean
-  readonly #open: (path: string) => Connection
+  readonly #openCopy: (path: string) => Connection
   readonly #firstBatchUid: number
   /** UUIDv4 that tells this store from every other one. */
   readonly identity: string
@@ -67,7 +67,7 @@ export class Store implements StoreCalls {
   constructor(connection: Connection, setup: StoreSetup) {
     this.#connection = connection
     this.#settle = setup.settle
-    this.#open = setup.open
+    this.#openCopy = setup.openCopy
     prepareTables(connection, setup)
     this.#sql = new Sql(connection)
     this.#sets = new UidSets(this.#sql)
@@ -154,18 +154,15 @@ export class Store implements StoreCalls {
   }
 
   copyTo(path: string, omitted: readonly number[]): void {
-    this.#connection.exec(`VACUUM INTO '${path.replaceAll("'", "''")}'`)
-    const connection = this.#open(path)
+    const connection = this.#openCopy(path)
     try {
-      // A store in this mode is opened without a write to its file, whose pages are compared with their checksums.
       connection.exec('PRAGMA locking_mode = EXCLUSIVE')
-      connection.exec('PRAGMA journal_mode = WAL')
       const copy = new Store(connection, {
         isCompared: true,
         identity: this.identity,
         reached: () => undefined,
         settle: () => true,
-        open: this.#open,
+        openCopy: this.#openCopy,
       })
       const change = () => {
         copy.start()
