@@ -5,7 +5,6 @@
  * its own, without cached answers, load generator on the same processors. The reference's figures were measured on a
  * quiet machine of this kind. Each answer to the films' recorded queries is first compared with the recording.
  */
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { client, pace, startDaemon, timesOf, untilFinished } from './daemon.js'
 import { bytesOnDisk, megabytes, percentiles, untilIdle, watchMemory, watchStolen } from './measure.js'
+import { million } from './million.js'
 import { type Figure, saveRun } from './results.js'
 
 const help = `npm run bench:aims -- [options]
@@ -42,8 +42,6 @@ if (values.help) {
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Files the million is sent as. */
-const PARTS = 10
 /** Times each search of the million is asked in a row. */
 const ROUNDS = 1_001
 /** Searches before those that are timed: the server answers twice as many a second once all of its code is compiled. */
@@ -238,17 +236,6 @@ async function films36k(): Promise<void> {
   })
 }
 
-/** The million as its generator prints it, cut into as many files. */
-async function million(): Promise<string[]> {
-  const child = spawn(process.execPath, [shared('make-million.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(films)
-  const chunks: Buffer[] = []
-  for await (const chunk of child.stdout) chunks.push(chunk as Buffer)
-  const lines = Buffer.concat(chunks).toString().trimEnd().split('\n')
-  const each = Math.ceil(lines.length / PARTS)
-  return Array.from({ length: PARTS }, (_, at) => lines.slice(at * each, (at + 1) * each).join('\n'))
-}
-
 /** Searches of the million, and what is aimed at for their median. */
 const searches: readonly { name: string; body: Body; aim: Aim }[] = [
   { name: '`love`', body: { q: 'love' }, aim: ['2 ms', '0.4 ms'] },
@@ -277,7 +264,7 @@ const searches: readonly { name: string; body: Body; aim: Aim }[] = [
 ]
 
 async function aMillion(): Promise<void> {
-  const files = await million()
+  const files = await million(join(values.shared, 'data'))
   head('a million documents')
   await withDaemon(async (daemon) => {
     await daemon.load('m', files, [

@@ -132,7 +132,7 @@ export async function startDaemon(engine: string, directory: string, options: re
 
 async function started(child: ChildProcess, port: number): Promise<void> {
   const call = client(port, 1)
-  for (let tries = 0; tries < 1500 && child.exitCode === null; tries++) {
+  for (let tries = 0; tries < 6000 && child.exitCode === null; tries++) {
     const reply = await call('GET', '/health').catch(() => null)
     if (reply?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 20))
