@@ -5,6 +5,7 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGzip } from 'node:zlib'
 import { Header, Pack, ReadEntry } from 'tar'
+import { gzipMembers } from './gzip-members.js'
 import { ENTRY_BYTES_IN_MEMORY_MAX } from './limits.js'
 
 /** The mode of archives and their entries, which only their owner may read, since they hold secrets. */
@@ -37,13 +38,17 @@ export class ArchiveWriter {
 
   /**
    * @param signal aborting it makes all methods reject
-   * @param level of the compression, 1 for the fastest; absent: that of zlib
+   * @param level of gzip members that are compressed at the same time; absent: one member, which every program reads
    */
   constructor(paths: ArchivePaths, signal: AbortSignal, level?: number) {
     this.#paths = paths
     const file = createWriteStream(paths.archive, { flags: 'wx', mode: PRIVATE })
     // Node's gzip runs in the thread pool; the one of the library `tar` would run on the main thread.
-    this.#written = pipeline(this.#pack as AsyncIterable<Buffer>, createGzip({ level }), file, { signal })
+    const tar = this.#pack as AsyncIterable<Buffer>
+    this.#written =
+      level === undefined
+        ? pipeline(tar, createGzip(), file, { signal })
+        : pipeline(tar, (chunks: AsyncIterable<Buffer>) => gzipMembers(chunks, level), file, { signal })
     this.#written.catch((error: unknown) => {
       this.#failure = { error }
     })
