@@ -1,0 +1,150 @@
+/**
+ * Here are several searches: what is the one list that they make?
+ *
+ * Source: search §15, operations §17.
+ *  1. Each query is ranked by itself; heads are compared entry by entry, scores times the query's weight.
+ *  2. A document that several queries find appears once, where it stands best.
+ *  3. Equal heads: the earlier query first.
+ */
+
+import type { SearchFacts } from '../../../engine.js'
+import { EngineError } from '../../../engine-error.js'
+import type { FederationRequest, Paging } from '../../../requests.js'
+import { renderValue } from '../../ranking/index.js'
+import { floatText } from '../../store/json.js'
+import { Bounds, checkStop, type Stop } from '../bounds.js'
+import { HitWriter } from '../hits.js'
+import { type Hydration, hydrationOf } from '../hydration.js'
+import { rankSearch } from '../search.js'
+import { vectorText } from '../semantic.js'
+import { Stages } from '../stages.js'
+import { candidatesByIndex, facetsText } from './facets.js'
+import { merged } from './merge.js'
+import { requireComparable } from './order.js'
+import type { Candidate, FederatedQuery, RankedQuery } from './query.js'
+
+export function federatedSearch(
+  queries: readonly FederatedQuery[],
+  federation: FederationRequest,
+  stop?: Stop,
+): { json: string; facts: SearchFacts } {
+  const started = performance.now()
+  const bounds = new Bounds(federation)
+  const { from, to } = windowOf(federation.paging)
+  const joining = queries.find(({ request }) => (request.foreignKeys?.length ?? 0) > 0)
+  // One for all queries: an id that one of them has met is replaced in the hits of the others.
+  const hydration = joining === undefined ? null : hydrationOf(joining.request, false, bounds)
+  const ranked = queries.map((query, position) => {
+    if (position > 0) checkStop(stop)
+    return rankQuery(query, position, { federation, wanted: to, bounds, hydration })
+  })
+  requireComparable(ranked)
+  const stages = new Stages()
+  for (const { found } of ranked) stages.include(found.stages)
+  const { page, dropped } = merged(ranked, federation, from, to)
+  for (const { query, ranked } of hydration === null ? [] : page) query.writer.collect(ranked.docid)
+  const byIndex = candidatesByIndex(ranked)
+  for (const { index, docid } of dropped) byIndex.get(index)!.documents.delete(docid)
+  stages.end('search > merge results')
+  const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
+  const semanticHits = ranked.every(({ found }) => found.byMeaning === null)
+    ? null
+    : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
+  const hits = page.map((candidate) => bounds.counted(hitText(candidate, federation))).join(',')
+  stages.end('search > format')
+  const facets = facetsText(byIndex, federation, bounds)
+  stages.end('search > facet distribution')
+  const json =
+    `{"hits":[${hits}],${queryVectorsText(ranked, federation)}` +
+    `"processingTimeMs":${Math.round(performance.now() - started)},` +
+    windowText(federation.paging, total) +
+    facets +
+    `,"requestUid":${JSON.stringify(federation.requestUid)}` +
+    (federation.metadata === null ? '' : `,"metadata":${JSON.stringify(federation.metadata)}`) +
+    (federation.showPerformanceDetails ? stages.text : '') +
+    (semanticHits === null ? '' : `,"semanticHitCount":${semanticHits}`) +
+    '}'
+  const parses = ranked.map(({ found }) => found.candidates.parsed)
+  return {
+    json,
+    facts: {
+      degraded: ranked.some(({ found }) => found.degraded),
+      usedNegativeOperator: parses.some(
+        ({ negativeWords, negativePhrases }) => negativeWords.length + negativePhrases.length > 0,
+      ),
+      terms: Math.max(0, ...parses.map(({ terms }) => terms.length)),
+      semanticHits,
+      hits: page.length,
+    },
+  }
+}
+
+/** The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7. */
+function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
+  const shown = queries.flatMap(({ position, request, found }) =>
+    found.comparedVectors && request.retrieveVectors
+      ? [`"${positions[position] ?? position}":${vectorText(request.vector!)}`]
+      : [],
+  )
+  return shown.length === 0 ? '' : `"queryVectors":{${shown.join(',')}},`
+}
+
+function windowOf(paging: Paging): { from: number; to: number } {
+  if (paging.kind === 'offset') return { from: paging.offset, to: paging.offset + paging.limit }
+  const from = Math.max(0, paging.page - 1) * paging.hitsPerPage
+  return { from, to: paging.page === 0 ? from : from + paging.hitsPerPage }
+}
+
+function windowText(paging: Paging, total: number): string {
+  if (paging.kind === 'offset')
+    return `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
+  const pages = paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)
+  return `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},"totalPages":${pages},"totalHits":${total}`
+}
+
+function rankQuery(
+  { index, request }: FederatedQuery,
+  position: number,
+  {
+    federation,
+    wanted,
+    bounds,
+    hydration,
+  }: { federation: FederationRequest; wanted: number; bounds: Bounds; hydration: Hydration | null },
+): RankedQuery {
+  const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
+  const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
+  try {
+    const found = rankSearch(index, asked, reachable)
+    const writer = new HitWriter(index, asked, found, { bounds, hydration })
+    const ranked = found.ranked.slice(0, reachable)
+    return {
+      index,
+      request: asked,
+      position,
+      weight: federation.weights[position] ?? 1,
+      found: { ...found, ranked },
+      writer,
+    }
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error
+    throw new EngineError(error.code, `inside \`.queries[${position}]\`: ${error.message}`)
+  }
+}
+
+function hitText(candidate: Candidate, federation: FederationRequest): string {
+  const { query, ranked, score, values, distinct } = candidate
+  const position = federation.positions[query.position] ?? query.position
+  const extra = [
+    `"indexUid":${JSON.stringify(query.request.indexUid)}`,
+    `"queriesPosition":${position}`,
+    `"weightedRankingScore":${floatText(score)}`,
+  ]
+  if (federation.origin !== null) extra.push(`"remote":${JSON.stringify(federation.origin.remote)}`)
+  if (federation.showScoreValues)
+    extra.push(
+      `"weightedScoreValues":${JSON.stringify(values.map(renderValue))}`,
+      `"distinctValues":${JSON.stringify(distinct)}`,
+    )
+  return query.writer.hit(ranked, `"_federation":{${extra.join(',')}}`)
+}
