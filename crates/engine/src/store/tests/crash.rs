@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::forgetful::{Forgetful, Luck};
 use super::{Batches, commit, content, noise, outline};
 use crate::indexing::layout;
-use crate::store::{Committed, IndexDirectory};
+use crate::store::{Committed, Effort, IndexDirectory};
 
 /// The commit that was acknowledged once the disk had executed so many steps.
 struct Promise {
@@ -46,7 +46,8 @@ fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
         newest = Some(committed);
     }
     let mut committed = newest.unwrap();
-    let merge = directory.merge(&committed, &Arc::default()).unwrap().expect("a third is deleted");
+    let merge =
+        directory.merge(&committed, Effort::Any, &Arc::default()).unwrap().expect("a third is deleted");
     let batch = batches.batch(json!({ "kind": "deleteByIds", "ids": ["150", "164"] }));
     committed = commit(&directory, Some(&committed), &batch);
     promises.push(Promise::new(disk, &committed));

@@ -10,7 +10,7 @@ use super::forgetful::{Forgetful, Luck};
 use super::{Batches, commit, content, noise, try_commit};
 use crate::background_fault::{BackgroundFaultKind, ReportedFaults};
 use crate::indexing::layout;
-use crate::store::{Committed, Disk, IndexDirectory};
+use crate::store::{Committed, Disk, Effort, IndexDirectory};
 
 /// A commit, and one after it that failed, with the uid of its batch.
 struct Failed {
@@ -104,7 +104,7 @@ fn a_merge_that_turns_up_though_it_failed_changes_no_document() {
     let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
     let operation = json!({ "kind": "deleteByIds", "ids": ids });
     let newest = commit(&directory, Some(&first), &batches.batch(operation));
-    let merge = directory.merge(&newest, &Arc::default()).unwrap().expect("a third is deleted");
+    let merge = directory.merge(&newest, Effort::Any, &Arc::default()).unwrap().expect("a third is deleted");
     disk.fail(true);
     assert!(directory.commit_merge(&newest, merge).is_err());
     disk.fail(false);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Batches, commit, content, noise};
 use crate::background_fault::FaultReporter;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
-use crate::store::{Committed, IndexDirectory};
+use crate::store::{Committed, Effort, IndexDirectory};
 
 fn files_in(path: &std::path::Path) -> usize {
     std::fs::read_dir(path).unwrap().count()
@@ -54,7 +54,10 @@ fn changes_made_during_a_merge_survive_it() {
     }
     let before = newest.unwrap();
     let old = content(&before);
-    let merge = directory.merge(&before, &Arc::default()).unwrap().expect("eight of a size are too many");
+    let merge = directory
+        .merge(&before, Effort::Any, &Arc::default())
+        .unwrap()
+        .expect("eight of a size are too many");
     // Docid 5 is deleted and used again for another document while the merge runs.
     let gone = batches.batch(json!({ "kind": "deleteByIds", "ids": ["5", "700"] }));
     let after = commit(&directory, Some(&before), &gone);
@@ -65,7 +68,7 @@ fn changes_made_during_a_merge_survive_it() {
     assert_eq!(content(&merged), expected);
     assert_eq!(merged.snapshot.segments().len(), 2);
     assert_eq!(content(&before), old, "who was reading goes on reading");
-    assert!(directory.merge(&merged, &Arc::default()).unwrap().is_none());
+    assert!(directory.merge(&merged, Effort::Any, &Arc::default()).unwrap().is_none());
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn a_merge_whose_segments_are_gone_changes_nothing() {
     let full = commit(&directory, None, &batches.batch(operation));
     let ids: Vec<String> = (0..200).map(|id| id.to_string()).collect();
     let thin = commit(&directory, Some(&full), &batches.batch(json!({ "kind": "deleteByIds", "ids": ids })));
-    let merge = directory.merge(&thin, &Arc::default()).unwrap().expect("most of it is deleted");
+    let merge = directory.merge(&thin, Effort::Any, &Arc::default()).unwrap().expect("most of it is deleted");
     let cleared = commit(&directory, Some(&thin), &batches.batch(json!({ "kind": "clear" })));
     assert!(directory.commit_merge(&cleared, merge).unwrap().is_none());
     drop((full, thin));
@@ -99,7 +102,7 @@ fn a_merge_that_is_stopped_leaves_nothing() {
     let thin = commit(&directory, Some(&full), &batches.batch(json!({ "kind": "deleteByIds", "ids": ids })));
     let files = files_in(&path);
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(true));
-    assert!(directory.merge(&thin, &stop).is_err());
+    assert!(directory.merge(&thin, Effort::Any, &stop).is_err());
     assert_eq!(files_in(&path), files);
 }
 
