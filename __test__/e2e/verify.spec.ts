@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava'
 import { markDataDirectory, packageVersion } from '../../ts/instance/index.js'
 import { tempDir } from '../backup/archives.js'
 import { runCommand } from '../support/command.js'
+import { startDaemon } from '../support/daemon.js'
 import { startServer, testEngine } from '../support/server.js'
 
 const films = Array.from({ length: 300 }, (_, id) => ({ id, title: `film ${id} ${'of words '.repeat(8)}` }))
@@ -112,4 +113,13 @@ test('wrong usage and a directory without data end with one line', async (t) => 
   t.deepEqual([nowhere.code, nowhere.errors.length], [1, 1])
   const wrong = await runCommand(['verify', '--databas'])
   t.deepEqual([wrong.code, wrong.errors.length], [2, 1])
+})
+
+test(`${testEngine}: a directory that a server has open is refused in one line`, async (t) => {
+  const { directory } = await made(t)
+  const server = await startDaemon(t, directory, [])
+  const { code, lines, errors } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines, errors.length], [1, [], 1])
+  t.regex(errors[0] ?? '', /in use by process \d+ .*stop it first, or ask GET \/verify/)
+  t.is((await server.call('GET', '/verify')).status, 200)
 })

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { entriesOf, machine, openEngineIn, packageVersion, requireVersion } from '../instance/index.js'
 import { type Command, readFlags } from '../peer/index.js'
 import { LaunchError } from '../settings/index.js'
-import { type Finding, verifyDirectory } from '../tasks/index.js'
+import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
 
 const help = `siftd verify: reads every file of a data directory and names those that are damaged
@@ -53,6 +53,21 @@ async function findingsIn(
 ): Promise<readonly Finding[]> {
   if ((await entriesOf(directory)).length === 0)
     throw new LaunchError(`verify: ${directory} holds no data; --db-path names another directory`, 1)
+  const release = await claimDirectory(directory).catch((error: unknown) => {
+    if (!(error instanceof DirectoryInUseError)) throw error
+    throw new LaunchError(`verify: ${error.message}, or ask GET /verify of the running server`, 1)
+  })
+  try {
+    return await openedAndVerified(directory, progress)
+  } finally {
+    release()
+  }
+}
+
+async function openedAndVerified(
+  directory: string,
+  progress: (doing: string, finished: number, total: number) => void,
+): Promise<readonly Finding[]> {
   const { cores } = machine()
   const { engine } = await openEngineIn(directory, {
     engine: 'auto',

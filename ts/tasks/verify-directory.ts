@@ -1,4 +1,5 @@
 /** Here is a data directory that no server has open: which of its files are damaged? */
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -6,30 +7,37 @@ import type { Engine } from '../engine/index.js'
 import { STORE_BYTES_MAX } from './limits.js'
 import { expectCommits } from './recovery/recovery.js'
 import { openSpool } from './spool.js'
-import { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
+import { inspectStore, objection, refusal } from './store/completeness.js'
+import { claim } from './store/lock.js'
 import { storePath } from './store/paths.js'
 import { openStoreClient } from './store/store-client.js'
 import type { Finding } from './tasks.js'
-import { type VerifiedParts, verifyQueue } from './verify.js'
+import { verifyIndexes, verifyQueue } from './verify.js'
+
+/**
+ * Keeps other processes from opening a data directory until the returned function is called.
+ * @throws DirectoryInUseError
+ */
+export async function claimDirectory(directory: string): Promise<() => void> {
+  const tasks = dirname(storePath(directory))
+  return existsSync(tasks) ? claim(join(tasks, 'lock')) : () => undefined
+}
 
 /**
  * Compares the task store with its checksums, and then everything that it names. Opens a copy of the store, so that the
  * directory stays as it is.
+ * @param directory claimed by the caller
  * @param engine of the directory
  * @param checked called after each index
- * @throws DirectoryInUseError
  */
 export async function verifyDirectory(
   directory: string,
   engine: Engine,
   checked: (finished: number, total: number) => void,
 ): Promise<readonly Finding[]> {
-  try {
-    await requireCompleteStore(directory)
-  } catch (error) {
-    if (!(error instanceof StoreUnusableError)) throw error
-    return [unusable(directory, error), ...(await withoutStore(directory, engine, checked))]
-  }
+  const reason = objection(inspectStore(directory))
+  if (reason !== null)
+    return [unusable(directory, refusal(directory, reason)), ...(await withoutStore(engine, checked))]
   const copy = await mkdtemp(join(tmpdir(), 'siftd-verify-'))
   try {
     await copyStore(directory, copy)
@@ -54,7 +62,7 @@ export async function verifyDirectory(
     }
   } catch (error) {
     if (!(error instanceof Error && error.name === 'StoreError')) throw error
-    return [unusable(directory, error), ...(await withoutStore(directory, engine, checked))]
+    return [unusable(directory, error), ...(await withoutStore(engine, checked))]
   } finally {
     await rm(copy, { recursive: true, force: true })
   }
@@ -69,24 +77,12 @@ const unusable = (directory: string, { message }: Error): Finding => ({
 })
 
 /** The indexes alone, by the names of their directories. */
-function withoutStore(
-  directory: string,
+async function withoutStore(
   engine: Engine,
   checked: (finished: number, total: number) => void,
 ): Promise<readonly Finding[]> {
-  const store: VerifiedParts['store'] = { call: () => Promise.resolve([] as never) }
-  return engine.list().then(async (ids) => {
-    const rows = ids.map((id) => ({
-      uid: id,
-      id,
-      primaryKey: null,
-      createdAt: 0,
-      updatedAt: 0,
-      lastBatch: null,
-    }))
-    const spool = await openSpool(join(directory, 'update_files'))
-    return verifyQueue({ engine, store, spool, rows }, checked)
-  })
+  const indexes = (await engine.list()).map((id) => ({ uid: id, id }))
+  return verifyIndexes(engine, indexes, checked)
 }
 
 /** Copies the file of the store and its log. */

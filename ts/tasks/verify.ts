@@ -26,11 +26,23 @@ export async function verifyQueue(
   { engine, store, spool, rows }: VerifiedParts,
   checked: (finished: number, total: number) => void = () => undefined,
 ): Promise<readonly Finding[]> {
+  return [...(await verifyIndexes(engine, rows, checked)), ...(await damagedUploads(store, spool))]
+}
+
+/**
+ * Reads every file of every index, and compares the directories with `indexes`.
+ * @param checked called after each index
+ */
+export async function verifyIndexes(
+  engine: Engine,
+  indexes: readonly Pick<CatalogueRow, 'uid' | 'id'>[],
+  checked: (finished: number, total: number) => void,
+): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  const known = new Set(rows.map(({ id }) => id))
-  for (const [position, { uid, id }] of rows.entries()) {
+  const known = new Set(indexes.map(({ id }) => id))
+  for (const [position, { uid, id }] of indexes.entries()) {
     findings.push(...(await findingsOf(engine, uid, id)))
-    checked(position + 1, rows.length)
+    checked(position + 1, indexes.length)
   }
   for (const id of await engine.list())
     if (!known.has(id))
@@ -41,7 +53,7 @@ export async function verifyQueue(
         cost: 'nothing: a start moves it to `lost/`, or removes it if it was dropped',
         isHarmful: false,
       })
-  return [...findings, ...(await damagedUploads(store, spool))]
+  return findings
 }
 
 async function findingsOf(engine: Engine, uid: string, id: string): Promise<readonly Finding[]> {
