@@ -213,7 +213,10 @@ const ofClient: Cases = {
     stranger((client) => Promise.resolve(client.createDump())),
     /^the provided API key is invalid$/,
   ],
-  createSnapshot: [(client) => settled(client.createSnapshot()), /snapshots/],
+  createSnapshot: [
+    stranger((client) => Promise.resolve(client.createSnapshot())),
+    /^the provided API key is invalid$/,
+  ],
   renderTemplate: [
     (client) => client.renderTemplate({ template: { kind: 'inlineDocumentTemplate', inline: '' } } as never),
     /`render route`/,
