@@ -117,8 +117,8 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   serve(app, services, readVerification, async ({ reply, access }) => {
     // The findings name files and indexes of the whole instance.
-    if (access.holder !== 'master' && access.holder !== 'anyone')
-      throw new ApiError('invalid_api_key', 'the files of the instance are verified for the master key alone')
+    if (access.visibleIndexes !== null)
+      throw new ApiError('invalid_api_key', 'the whole instance is verified for keys of all indexes alone')
     verifying ??= tasks.verify().finally(() => {
       verifying = null
     })
