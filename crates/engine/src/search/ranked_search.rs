@@ -93,7 +93,7 @@ pub(super) fn rank_search(
     scored: bool,
 ) -> Result<RankedSearch> {
     let embedding = request.embedding_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1e3).ok());
-    let mut stages = Stages::new(search_deadline.started, embedding);
+    let mut stages = Stages::new(request.show_performance_details, search_deadline.started, embedding);
     let settings = snapshot.settings();
     let kind = SearchKind::of(snapshot, request)?;
     let sort = match &request.sort {

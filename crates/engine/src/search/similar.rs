@@ -33,7 +33,7 @@ pub fn similar(
     indexes: &dyn Indexes,
 ) -> Result<Answer> {
     let request: SimilarRequest = decode(request)?;
-    let mut stages = Stages::new(started, None);
+    let mut stages = Stages::new(request.show_performance_details, started, None);
     let foreign = ForeignIndexes::new(indexes);
     let uid = &request.index_uid;
     let embedder = embedder_named(snapshot, &request.embedder, "invalid_similar_embedder", uid)?;

@@ -37,9 +37,10 @@ impl Display for Stage {
     }
 }
 
-/// The stages that a search has been through, in the order in which they first ended.
+/// The stages that a search has been through, in the order in which they first ended; none if nobody asks for them.
 #[derive(Debug)]
 pub(super) struct Stages {
+    is_asked: bool,
     started: Instant,
     /// The end of the latest stage.
     latest: Instant,
@@ -48,8 +49,8 @@ pub(super) struct Stages {
 
 impl Stages {
     /// The stages of a search that was asked for at `started` and has waited for a thread until now.
-    pub fn new(started: Instant, embedding: Option<Duration>) -> Self {
-        let mut stages = Self { started, latest: started, times: Vec::new() };
+    pub fn new(is_asked: bool, started: Instant, embedding: Option<Duration>) -> Self {
+        let mut stages = Self { is_asked, started, latest: started, times: Vec::new() };
         stages.end(Stage::Queue);
         if let Some(time) = embedding {
             stages.add(Stage::EmbedQuery, time);
@@ -59,6 +60,9 @@ impl Stages {
 
     /// Ends a stage, which began when the one before it ended.
     pub fn end(&mut self, stage: Stage) {
+        if !self.is_asked {
+            return;
+        }
         let now = Instant::now();
         self.add(stage, now - self.latest);
         self.latest = now;

@@ -52,8 +52,8 @@ pub fn federated_search(
 ) -> Result<Answer> {
     let foreign = ForeignIndexes::new(indexes);
     let started = Instant::now();
-    let mut stages = Stages::new(search_deadline.started, None);
     let federation: Federation = decode(federation)?;
+    let mut stages = Stages::new(federation.show_performance_details, search_deadline.started, None);
     let bounds = Bounds::new(federation.answer_bytes_max);
     let queries = searches.iter().enumerate();
     let queries: Vec<Query> = queries
@@ -125,6 +125,7 @@ fn rank<'s>(
     }
     let mut request: SearchRequest = decode(&search.request)?;
     request.paging = federation.paging;
+    request.show_performance_details = federation.show_performance_details;
     if federation.distinct.is_some() {
         request.distinct.clone_from(&federation.distinct);
     }
