@@ -1,4 +1,4 @@
-/** A dump that cannot be imported. The message is shown to the user who passed it. */
-export class DumpError extends Error {
-  override readonly name = 'DumpError'
+/** A dump or snapshot that cannot be imported. The message is shown to the user who passed it. */
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError'
 }

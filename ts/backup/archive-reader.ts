@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { Parser, type ReadEntry } from 'tar'
-import { DumpError } from './dump-error.js'
+import { ArchiveError } from './archive-error.js'
 import { DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 
 /** Path inside the archive → path of the file it was unpacked to. */
@@ -19,7 +19,7 @@ export type Unpacked = ReadonlyMap<string, string>
  * Unpacks the entries that are `wanted` into files of `directory`, which it creates.
  * @param file a tar compressed with gzip
  * @param signal aborting it makes the promise reject soon with the reason of the signal
- * @throws DumpError if the file is no such archive, ends early, does not fit on the disk, or holds anything but files
+ * @throws ArchiveError if the file is no such archive, ends early, does not fit on the disk, or holds anything but files
  * and directories below its root
  */
 export async function unpack(
@@ -35,10 +35,10 @@ export async function unpack(
   const ended = new AbortController()
   let entries = 0
   const failed = new Promise<never>((_, reject) => {
-    const refuse = (error: unknown): void => reject(asDumpError(error))
+    const refuse = (error: unknown): void => reject(asArchiveError(error))
     parser.on('error', refuse)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    parser.on('ignoredEntry', (entry: ReadEntry) => refuse(new DumpError(`it holds ${what(entry)}`)))
+    parser.on('ignoredEntry', (entry: ReadEntry) => refuse(new ArchiveError(`it holds ${what(entry)}`)))
     parser.on('entry', (entry: ReadEntry) => {
       taking.push(take(entry))
       taking.at(-1)?.catch(refuse)
@@ -63,16 +63,16 @@ export async function unpack(
     source.destroy()
     await Promise.allSettled([flowing, ...taking])
     signal.throwIfAborted()
-    throw asDumpError(error)
+    throw asArchiveError(error)
   }
   return unpacked
 
   async function take(entry: ReadEntry): Promise<void> {
-    if (++entries > ENTRIES_MAX) throw new DumpError(`it holds more than ${ENTRIES_MAX} entries`)
+    if (++entries > ENTRIES_MAX) throw new ArchiveError(`it holds more than ${ENTRIES_MAX} entries`)
     if (entry.type === 'Directory') return void entry.resume()
-    if (!fileTypes.has(entry.type)) throw new DumpError(`it holds ${what(entry)}`)
+    if (!fileTypes.has(entry.type)) throw new ArchiveError(`it holds ${what(entry)}`)
     const path = insidePath(entry.path)
-    if (unpacked.has(path)) throw new DumpError(`it holds \`${path}\` twice`)
+    if (unpacked.has(path)) throw new ArchiveError(`it holds \`${path}\` twice`)
     if (!wanted(path)) return void entry.resume()
     await requireDiskSpace(entry, directory)
     ended.signal.throwIfAborted()
@@ -87,12 +87,12 @@ const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFi
 const what = ({ type, path }: ReadEntry): string =>
   `\`${path.slice(0, PATH_BYTES_MAX)}\` of the kind ${type}; only files and directories are taken`
 
-/** The path from the root of the archive. @throws DumpError if it leads out of the archive */
+/** The path from the root of the archive. @throws ArchiveError if it leads out of the archive */
 function insidePath(path: string): string {
   const parts = path.replace(/^(\.\/)+/, '').split('/')
   const isInside = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\0\\]/.test(part))
   if (isInside && Buffer.byteLength(path) <= PATH_BYTES_MAX) return parts.join('/')
-  throw new DumpError(
+  throw new ArchiveError(
     `the name \`${path.slice(0, PATH_BYTES_MAX)}\` is none of a file below the archive's root`,
   )
 }
@@ -100,14 +100,14 @@ function insidePath(path: string): string {
 async function requireDiskSpace({ path, size }: ReadEntry, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory)
   if (size <= bavail * bsize - DISK_BYTES_LEFT) return
-  throw new DumpError(`\`${path}\` takes ${size} bytes, and the disk has ${bavail * bsize} left`)
+  throw new ArchiveError(`\`${path}\` takes ${size} bytes, and the disk has ${bavail * bsize} left`)
 }
 
 /**
- * Errors of the readers of tar and gzip as `DumpError`s, since the archive is at fault, and any other error as it is.
+ * Errors of the readers of tar and gzip as `ArchiveError`s, since the archive is at fault, and any other error as it is.
  */
-function asDumpError(error: unknown): unknown {
+function asArchiveError(error: unknown): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message: string }
   const isArchive = typeof code === 'string' && /^(TAR|Z)_/.test(code)
-  return isArchive ? new DumpError(`it is no whole tar archive compressed with gzip: ${message}`) : error
+  return isArchive ? new ArchiveError(`it is no whole tar archive compressed with gzip: ${message}`) : error
 }

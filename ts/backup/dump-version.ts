@@ -1,5 +1,5 @@
 /** Here is `metadata.json`: by which version was the dump written, and can this version read it? */
-import { DumpError } from './dump-error.js'
+import { ArchiveError } from './archive-error.js'
 import { type Fields, fieldsOf, textOf, unexpected } from './fields.js'
 
 /** The layout of archives that this version writes and reads. */
@@ -17,7 +17,7 @@ export interface DumpOrigin {
  * What wrote the dump, if this version can read it. The layout decides. Beyond that, the version of another service
  * tells nothing, since it counts otherwise, and only a newer version of this service is refused.
  * @param version of this build
- * @throws DumpError
+ * @throws ArchiveError
  */
 export function readableOrigin(metadata: unknown, version: string): DumpOrigin {
   const fields = fieldsOf(metadata, 'metadata.json')
@@ -27,7 +27,7 @@ export function readableOrigin(metadata: unknown, version: string): DumpOrigin {
   const writer = partsOf(dbVersion)
   if (writer === null) throw unexpected(dbVersion, at, 'a version such as `"1.53.0"`')
   if (isOurs(writer) && isNewer(writer, partsOf(version)))
-    throw new DumpError(
+    throw new ArchiveError(
       `it was made by the version ${dbVersion} of this service, which is newer than this one, ${version}: start that version or a newer one`,
     )
   return { dumpVersion, dbVersion }
@@ -39,11 +39,11 @@ function layoutOf({ dumpVersion }: Fields): string {
   const number = /^V(\d{1,9})$/.exec(found)?.[1]
   if (number === undefined) throw unexpected(found, at, `a layout such as \`"V${DUMP_VERSION}"\``)
   if (Number(number) > DUMP_VERSION)
-    throw new DumpError(
+    throw new ArchiveError(
       `it has the layout ${found}, and this version reads V${DUMP_VERSION}: import it with a newer version`,
     )
   if (Number(number) < DUMP_VERSION)
-    throw new DumpError(
+    throw new ArchiveError(
       `it has the layout ${found}, and this version reads V${DUMP_VERSION}: import it with a service that reads ${found} and writes V${DUMP_VERSION}, and dump it there again`,
     )
   return found

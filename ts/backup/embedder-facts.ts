@@ -34,7 +34,7 @@ export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<st
 /**
  * The settings, with the number of components of each embedder as far as the dump tells.
  * @param path `indexes/{folder}`
- * @throws DumpError
+ * @throws ArchiveError
  */
 export async function withLengths(
   settings: IndexSettings,

@@ -1,8 +1,8 @@
 /** Here is an unpacked archive: what is in one of its entries? */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { DumpError } from './dump-error.js'
 import { LINE_BYTES_MAX, WHOLE_ENTRY_BYTES_MAX } from './limits.js'
 
 /** The paths of the entries that an import reads. */
@@ -16,13 +16,15 @@ const known = [
 /** Whether an import reads the entry. */
 export const isKnown = (path: string): boolean => known.some((form) => form.test(path))
 
-/** The bytes of an entry; null if the archive has none. @throws DumpError if it is too long */
+/** The bytes of an entry; null if the archive has none. @throws ArchiveError if it is too long */
 export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer | null> {
   const file = unpacked.get(path)
   if (file === undefined) return null
   const { size } = await stat(file)
   if (size > WHOLE_ENTRY_BYTES_MAX)
-    throw new DumpError(`${path} has ${size} bytes, more than the ${WHOLE_ENTRY_BYTES_MAX} that are possible`)
+    throw new ArchiveError(
+      `${path} has ${size} bytes, more than the ${WHOLE_ENTRY_BYTES_MAX} that are possible`,
+    )
   return readFile(file)
 }
 
@@ -32,10 +34,10 @@ export async function jsonOf(unpacked: Unpacked, path: string): Promise<unknown>
   return bytes === null ? undefined : parsed(bytes.toString(), path)
 }
 
-/** A required entry as JSON. @throws DumpError if the archive has none */
+/** A required entry as JSON. @throws ArchiveError if the archive has none */
 export async function requiredJsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const value = await jsonOf(unpacked, path)
-  if (value === undefined) throw new DumpError(`it has no ${path}`)
+  if (value === undefined) throw new ArchiveError(`it has no ${path}`)
   return value
 }
 
@@ -60,7 +62,8 @@ export async function* linesOf(
     }
     parts.push(chunk.subarray(start))
     bytes += chunk.length - start
-    if (bytes > LINE_BYTES_MAX) throw new DumpError(`${path} has a line of more than ${LINE_BYTES_MAX} bytes`)
+    if (bytes > LINE_BYTES_MAX)
+      throw new ArchiveError(`${path} has a line of more than ${LINE_BYTES_MAX} bytes`)
   }
   yield* line()
 
@@ -78,6 +81,6 @@ function parsed(text: string, at: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new DumpError(`${at} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ArchiveError(`${at} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -1,12 +1,12 @@
 /** Here is JSON from an archive: does a value have the type that its position requires? */
-import { DumpError } from './dump-error.js'
+import { ArchiveError } from './archive-error.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 
 /** Uids of tasks and batches are unsigned 32-bit numbers. */
 const UID_MAX = 0xffff_ffff
 
-/** The fields of an object. @param at its position in the archive @throws DumpError that names the position */
+/** The fields of an object. @param at its position in the archive @throws ArchiveError that names the position */
 export function fieldsOf(value: unknown, at: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
   throw unexpected(value, at, 'an object')
@@ -72,7 +72,7 @@ export function mapOf<T>(
 
 const SHOWN_CHARS_MAX = 100
 
-export function unexpected(value: unknown, at: string, expected: string): DumpError {
+export function unexpected(value: unknown, at: string, expected: string): ArchiveError {
   const found = value === undefined ? 'nothing' : `\`${JSON.stringify(value).slice(0, SHOWN_CHARS_MAX)}\``
-  return new DumpError(`${at}: expected ${expected}, found ${found}`)
+  return new ArchiveError(`${at}: expected ${expected}, found ${found}`)
 }

@@ -20,7 +20,7 @@ import {
 export interface Form<T> {
   /** The value as JSON; undefined omits its field. */
   write(value: T): unknown
-  /** The value of JSON. @param at its position in the archive, for messages @throws DumpError */
+  /** The value of JSON. @param at its position in the archive, for messages @throws ArchiveError */
   read(value: unknown, at: string): T
 }
 

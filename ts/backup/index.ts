@@ -1,5 +1,5 @@
 /** Here is an instance: how is it written into one file, and how is another one made from it? */
-export { DumpError } from './dump-error.js'
+export { ArchiveError } from './archive-error.js'
 export { type Restored, restoreDump } from './restore-dump.js'
 export type { RestoreRequest } from './restore-request.js'
 export { restoreSnapshot, type SnapshotRequest } from './restore-snapshot.js'

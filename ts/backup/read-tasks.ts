@@ -8,7 +8,7 @@ import { contentOf, typeByVariant, type Upload } from './task-kinds.js'
 /**
  * The task of a line of `tasks/queue.jsonl`.
  * @param upload returns the upload of a waiting task by its uid
- * @throws DumpError
+ * @throws ArchiveError
  */
 export async function taskOf(
   value: unknown,
@@ -53,7 +53,7 @@ function newIndexUidOf(line: Fields, { type, status, details }: Task): string | 
   return typeof renamed === 'string' ? renamed : null
 }
 
-/** The batch of a line of `batches/queue.jsonl`. @throws DumpError */
+/** The batch of a line of `batches/queue.jsonl`. @throws ArchiveError */
 export function batchOf(value: unknown, at: string): DumpedBatch {
   const { enqueuedAt, stopReason, embedderStats, ...batch } = batchForm.read(value, at)
   const stats =

@@ -3,8 +3,8 @@ import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rule } from '../rules/index.js'
 import { checksumOf, openRestore, type Restore } from '../tasks/index.js'
+import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
-import { DumpError } from './dump-error.js'
 import { readableOrigin } from './dump-version.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
 import { unexpected } from './fields.js'
@@ -25,7 +25,7 @@ export interface Restored {
 
 /**
  * Fills a data directory from a dump. After an error the directory is incomplete and must be removed.
- * @throws DumpError if the archive is not a complete dump, or of a version that cannot be read
+ * @throws ArchiveError if the archive is not a complete dump, or of a version that cannot be read
  */
 export async function restoreDump(request: RestoreRequest): Promise<Restored> {
   const { archive, directory, version, signal, recognized, progress } = request
@@ -55,7 +55,7 @@ async function restoreIndexes(unpacked: Unpacked, queue: Restore, request: Resto
   for (const folder of indexesIn(unpacked)) {
     if (folder === RULES_INDEX) continue
     const uid = await indexUidIn(folder, unpacked)
-    if (known.has(uid)) throw new DumpError(`indexes/${folder}: the index ${uid} stands there twice`)
+    if (known.has(uid)) throw new ArchiveError(`indexes/${folder}: the index ${uid} stands there twice`)
     known.add(uid)
     await restoreIndex(folder, unpacked, queue, request)
   }
@@ -74,7 +74,7 @@ async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
   const known = new Set<string>()
   for await (const { value, at } of linesOf(unpacked, 'keys.jsonl')) {
     const key = keyForm.read(value, at)
-    if (known.has(key.uid)) throw new DumpError(`${at}: the key ${key.uid} stands there twice`)
+    if (known.has(key.uid)) throw new ArchiveError(`${at}: the key ${key.uid} stands there twice`)
     known.add(key.uid)
     await queue.key(key)
   }
@@ -148,7 +148,7 @@ async function restoreQueue(
 function rising(): (uid: number, at: string) => void {
   let last = -1
   return (uid, at) => {
-    if (uid <= last) throw new DumpError(`${at}: the uid ${uid} does not rise above ${last}`)
+    if (uid <= last) throw new ArchiveError(`${at}: the uid ${uid} does not rise above ${last}`)
     last = uid
   }
 }
@@ -157,7 +157,7 @@ function rising(): (uid: number, at: string) => void {
 async function uploadOf(uid: number, unpacked: Unpacked, queue: Restore): Promise<Upload> {
   const path = `tasks/update_files/${uid}.jsonl`
   const file = unpacked.get(path)
-  if (file === undefined) throw new DumpError(`it has no ${path}, which the task ${uid} waits for`)
+  if (file === undefined) throw new ArchiveError(`it has no ${path}, which the task ${uid} waits for`)
   const { size } = await stat(file)
   // An upload without any document is empty, and an empty NDJSON file would be refused.
   if (size === 0) return { payload: { format: 'json', text: '[]' }, bytes: 2 }

@@ -13,8 +13,8 @@ import {
   settingsChange,
 } from '../settings/index.js'
 import { RESTORED_BATCH_UIDS, type Restore } from '../tasks/index.js'
+import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { DumpError } from './dump-error.js'
 import { withLengths } from './embedder-facts.js'
 import { bytesOf, requiredJsonOf } from './entries.js'
 import { fieldsOf, indexUidOf } from './fields.js'
@@ -28,13 +28,13 @@ export function indexesIn(unpacked: Unpacked): readonly string[] {
   return [...new Set(folders)].sort()
 }
 
-/** The uid of the index in a folder. @throws DumpError */
+/** The uid of the index in a folder. @throws ArchiveError */
 export async function indexUidIn(folder: string, unpacked: Unpacked): Promise<string> {
   const at = `indexes/${folder}/metadata.json`
   return indexUidOf(fieldsOf(await requiredJsonOf(unpacked, at), at).uid, `${at}: uid`)
 }
 
-/** Creates an index from the entries in `indexes/{folder}`. @throws DumpError */
+/** Creates an index from the entries in `indexes/{folder}`. @throws ArchiveError */
 export async function restoreIndex(
   folder: string,
   unpacked: Unpacked,
@@ -45,7 +45,7 @@ export async function restoreIndex(
   const at = `${path}/metadata.json`
   const { uid, primaryKey, createdAt } = indexMetadataForm.read(await requiredJsonOf(unpacked, at), at)
   const documents = unpacked.get(`${path}/documents.jsonl`)
-  if (documents === undefined) throw new DumpError(`it has no ${path}/documents.jsonl`)
+  if (documents === undefined) throw new ArchiveError(`it has no ${path}/documents.jsonl`)
 
   const index = new NewIndex(engine, uid, path, signal)
   const settings = await withLengths(await settingsOf(unpacked, `${path}/settings.json`), unpacked, path)
@@ -89,7 +89,7 @@ class NewIndex {
     // The dump holds the vectors, so that no document is embedded again.
     const report = await this.#apply(batch)
     const failed = report.outcomes.find(({ error }) => error !== undefined)
-    if (failed?.error !== undefined) throw new DumpError(`${this.#path}: ${failed.error.message}`)
+    if (failed?.error !== undefined) throw new ArchiveError(`${this.#path}: ${failed.error.message}`)
     return report
   }
 
@@ -113,13 +113,13 @@ class NewIndex {
 
 async function settingsOf(unpacked: Unpacked, path: string): Promise<IndexSettings> {
   const bytes = await bytesOf(unpacked, path)
-  if (bytes === null) throw new DumpError(`it has no ${path}`)
+  if (bytes === null) throw new ArchiveError(`it has no ${path}`)
   const features = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
   try {
     const { patch } = settingsChange(readBody(bytes, settingsBody), features)
     return mergeSettings(defaultIndexSettings, patch)
   } catch (error) {
-    if (error instanceof ApiError) throw new DumpError(`${path}: ${error.message}`)
+    if (error instanceof ApiError) throw new ArchiveError(`${path}: ${error.message}`)
     throw error
   }
 }

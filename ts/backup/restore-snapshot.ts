@@ -2,8 +2,8 @@
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { checksumOf, openRestore } from '../tasks/index.js'
+import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
-import { DumpError } from './dump-error.js'
 import { requiredJsonOf } from './entries.js'
 import {
   CONTENTS_FILE,
@@ -29,7 +29,7 @@ export interface SnapshotRequest {
  * Fills a data directory from a snapshot, once each file is known to be what was written. After an error the directory
  * is incomplete and must be removed.
  * @returns the version of the build that wrote it
- * @throws DumpError if the archive is not a complete snapshot, or of a format that cannot be read
+ * @throws ArchiveError if the archive is not a complete snapshot, or of a format that cannot be read
  */
 export async function restoreSnapshot({
   archive,
@@ -41,7 +41,7 @@ export async function restoreSnapshot({
   progress('unpacking', 0, 0)
   const unpacked = await unpack(archive, workspace, isSnapshotFile, signal)
   if (!unpacked.has(CONTENTS_FILE))
-    throw new DumpError(`it has no ${CONTENTS_FILE}, so it is not a whole snapshot of siftd`)
+    throw new ArchiveError(`it has no ${CONTENTS_FILE}, so it is not a whole snapshot of siftd`)
   const contents = readContents(await requiredJsonOf(unpacked, CONTENTS_FILE))
   await requireWhole(unpacked, contents, (finished) => {
     signal.throwIfAborted()
@@ -58,23 +58,23 @@ export async function restoreSnapshot({
   return contents.version
 }
 
-/** @throws DumpError if a file is missing, too many, or not what was written */
+/** @throws ArchiveError if a file is missing, too many, or not what was written */
 async function requireWhole(
   unpacked: Unpacked,
   { files }: SnapshotContents,
   checked: (finished: number) => void,
 ): Promise<void> {
-  if (!files.has(STORE_FILE)) throw new DumpError(`it has no ${STORE_FILE}`)
+  if (!files.has(STORE_FILE)) throw new ArchiveError(`it has no ${STORE_FILE}`)
   for (const path of unpacked.keys())
     if (path !== CONTENTS_FILE && !files.has(path))
-      throw new DumpError(`it holds \`${path}\`, which ${CONTENTS_FILE} does not name`)
+      throw new ArchiveError(`it holds \`${path}\`, which ${CONTENTS_FILE} does not name`)
   let finished = 0
   for (const [path, { bytes, crc32 }] of files) {
     const file = unpacked.get(path)
-    if (file === undefined) throw new DumpError(`it has no \`${path}\`, which ${CONTENTS_FILE} names`)
+    if (file === undefined) throw new ArchiveError(`it has no \`${path}\`, which ${CONTENTS_FILE} names`)
     const { size } = await stat(file)
     if (size !== bytes || (await checksumOf(file)) !== crc32)
-      throw new DumpError(`\`${path}\` in it is not what was written`)
+      throw new ArchiveError(`\`${path}\` in it is not what was written`)
     await synced(file)
     checked(++finished)
   }

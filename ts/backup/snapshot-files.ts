@@ -1,6 +1,7 @@
 /** Which files of a data directory are in a snapshot, and what does its last entry tell of them? */
+
+import { ArchiveError } from './archive-error.js'
 import type { ArchivedFile } from './archive-writer.js'
-import { DumpError } from './dump-error.js'
 import { fieldsOf, unexpected } from './fields.js'
 
 export const STORE_FILE = 'tasks/tasks.db'
@@ -25,7 +26,7 @@ export interface SnapshotContents {
 export const contentsText = ({ version, files }: SnapshotContents): string =>
   JSON.stringify({ format: FORMAT, version, files: Object.fromEntries(files) })
 
-/** @throws DumpError if it does not list files, or is of another format */
+/** @throws ArchiveError if it does not list files, or is of another format */
 export function readContents(value: unknown): SnapshotContents {
   const { format, version, files } = fieldsOf(value, CONTENTS_FILE)
   if (format !== FORMAT)
@@ -34,7 +35,7 @@ export function readContents(value: unknown): SnapshotContents {
   const listed = Object.entries(fieldsOf(files, `${CONTENTS_FILE}: files`)).map(([path, facts]) => {
     const { bytes, crc32 } = fieldsOf(facts, `${CONTENTS_FILE}: files: ${path}`)
     if (typeof bytes === 'number' && typeof crc32 === 'number') return [path, { bytes, crc32 }] as const
-    throw new DumpError(`${CONTENTS_FILE} tells neither length nor checksum of ${path}`)
+    throw new ArchiveError(`${CONTENTS_FILE} tells neither length nor checksum of ${path}`)
   })
   return { version, files: new Map(listed) }
 }

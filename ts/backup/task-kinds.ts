@@ -8,7 +8,7 @@ import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'
 import { readBytes, settingsBody, settingsChange, updateOf } from '../settings/index.js'
 import type { DumpedTask, TaskContent, TaskType } from '../tasks/index.js'
-import { DumpError } from './dump-error.js'
+import { ArchiveError } from './archive-error.js'
 import { type Fields, unexpected } from './fields.js'
 import {
   anything,
@@ -68,7 +68,7 @@ const set: Form<readonly number[]> = {
     try {
       return decodeRoaring(Buffer.from(list(uid).read(value, at)))
     } catch (error) {
-      if (error instanceof RangeError) throw new DumpError(`${at}: ${error.message}`)
+      if (error instanceof RangeError) throw new ArchiveError(`${at}: ${error.message}`)
       throw error
     }
   },
@@ -228,7 +228,7 @@ export function kindLine({ task, content }: DumpedTask): unknown {
   return { [name]: known.kind === 'indexCompaction' ? { index_uid: task.indexUid, ...written } : written }
 }
 
-/** The content of a waiting task. @throws DumpError if this version cannot run tasks of the variant */
+/** The content of a waiting task. @throws ArchiveError if this version cannot run tasks of the variant */
 export async function contentOf(
   variant: string,
   fields: Fields,
@@ -237,7 +237,7 @@ export async function contentOf(
 ): Promise<TaskContent> {
   const kind = kindByName.get(variant)
   if (kind === undefined)
-    throw new DumpError(
+    throw new ArchiveError(
       `${line}: a waiting task of the type ${variant} cannot be carried out by this version; let it end or cancel it where the dump was made, and make another dump`,
     )
   const form = variants[kind].fields as Form<object> | null
@@ -350,7 +350,7 @@ function readOr<T>(form: Form<T>, value: unknown, otherwise: T): T {
   try {
     return form.read(value, 'details')
   } catch (error) {
-    if (error instanceof DumpError) return otherwise
+    if (error instanceof ArchiveError) return otherwise
     throw error
   }
 }

@@ -1,6 +1,12 @@
 import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DumpError, type RestoreRequest, restoreDump, restoreSnapshot, syncNames } from '../backup/index.js'
+import {
+  ArchiveError,
+  type RestoreRequest,
+  restoreDump,
+  restoreSnapshot,
+  syncNames,
+} from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
 import {
   type EngineRequest,
@@ -60,7 +66,7 @@ export async function startFromArchive(request: ArchiveStart): Promise<void> {
     log.info({ archive, directory: target }, `imported the ${kind}`)
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
-    if (error instanceof DumpError || error instanceof ApiError || isSystemError(error))
+    if (error instanceof ArchiveError || error instanceof ApiError || isSystemError(error))
       throw new LaunchError(`--import-${kind}: ${archive} cannot be imported: ${error.message}`, 1)
     throw error
   }

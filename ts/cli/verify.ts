@@ -30,12 +30,10 @@ export const verify: Command = {
   summary: 'names every damaged file of a data directory, and what it costs',
   help,
   async run(args, output) {
-    const { values, positionals } = readFlags('verify', args, {
+    const { values } = readFlags('verify', args, {
       'db-path': { type: 'string' },
       json: { type: 'boolean' },
     })
-    if (positionals.length > 0)
-      throw new LaunchError(`verify: unknown argument \`${positionals[0]}\` (see siftd verify --help)`, 2)
     const directory = resolve(values['db-path'] ?? process.env.SVC_DB_PATH ?? './data.ms')
     const findings = await findingsIn(directory, output.progress)
     for (const finding of findings)

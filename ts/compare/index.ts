@@ -49,14 +49,20 @@ export const compare: Command = {
   summary: 'asks two running instances the same searches and prints what differs',
   help,
   async run(args, output) {
-    const { values, positionals } = readFlags('compare', args, {
-      ...peerOptions('left'),
-      ...peerOptions('right'),
-      scores: { type: 'boolean' },
-      limit: { type: 'string' },
-      show: { type: 'string' },
-      json: { type: 'boolean' },
-    })
+    const { values, positionals } = readFlags(
+      'compare',
+      args,
+      {
+        ...peerOptions('left'),
+        ...peerOptions('right'),
+        scores: { type: 'boolean' },
+        limit: { type: 'string' },
+        show: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+      // How many there must be is told below.
+      Number.POSITIVE_INFINITY,
+    )
     const [path, ...more] = positionals
     if (path === undefined || more.length > 0)
       throw new LaunchError('compare: expected one file of searches (see siftd compare --help)', 2)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { HIDDEN_SECRET } from '../settings/index.js'
 
 /** An embedder as `GET /settings` shows it. */
 export type Embedder = Readonly<Record<string, unknown>>
@@ -19,7 +20,8 @@ export function maskedSecrets(embedder: Embedder): readonly string[] {
 }
 
 /** Whether a text is a mask and not a secret. Source: vectors §2.8. */
-export const isMasked = (value: unknown): boolean => typeof value === 'string' && value.endsWith('XXX...')
+export const isMasked = (value: unknown): boolean =>
+  typeof value === 'string' && value.endsWith(HIDDEN_SECRET)
 
 /** Whether two instances show the same embedder. `dimensions` count only if the source states them. */
 export function isSameEmbedder(source: Embedder, target: Embedder | undefined): boolean {

@@ -44,7 +44,7 @@ export const migrate: Command = {
   summary: 'copies a running Meilisearch or siftd into a running siftd',
   help,
   async run(args, output) {
-    const { values, positionals } = readFlags('migrate', args, {
+    const { values } = readFlags('migrate', args, {
       ...peerOptions('from'),
       ...peerOptions('to'),
       index: { type: 'string', multiple: true },
@@ -53,8 +53,6 @@ export const migrate: Command = {
       'dry-run': { type: 'boolean' },
       verify: { type: 'boolean' },
     })
-    if (positionals.length > 0)
-      throw new LaunchError(`migrate: unknown argument \`${positionals[0]}\` (see siftd migrate --help)`, 2)
     const from = peerFlags('from', values, null)
     const to = peerFlags('to', values, DEFAULT_TARGET)
     const selection = { indexes: values.index ?? null, skipped: skippedParts(values.skip ?? []) }

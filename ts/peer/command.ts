@@ -37,20 +37,27 @@ export type FlagValues<T extends FlagOptions> = {
       : boolean
 }
 
-/** The flags and other arguments of a command. @throws LaunchError with exit code 2 */
+/**
+ * The flags and other arguments of a command.
+ * @param argumentsMax number of arguments that are no flags
+ * @throws LaunchError with exit code 2
+ */
 export function readFlags<const T extends FlagOptions>(
   command: string,
   args: readonly string[],
   options: T,
+  argumentsMax = 0,
 ): { readonly values: FlagValues<T>; readonly positionals: readonly string[] } {
+  const { values, positionals } = parsed(command, args, options)
+  const more = positionals[argumentsMax]
+  if (more !== undefined)
+    throw new LaunchError(`${command}: unknown argument \`${more}\` (see siftd ${command} --help)`, 2)
+  return { values: values as FlagValues<T>, positionals }
+}
+
+function parsed(command: string, args: readonly string[], options: FlagOptions) {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options,
-      strict: true,
-      allowPositionals: true,
-    })
-    return { values: values as FlagValues<T>, positionals }
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
   } catch (error) {
     // The message may go on with advice about arguments that begin with a dash.
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)
