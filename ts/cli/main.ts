@@ -7,6 +7,12 @@ import { commands, runCommand } from './commands.js'
 import { lastLineOf } from './last-line.js'
 import { serve } from './serve.js'
 
+/**
+ * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
+ * whole process group, and npm passes the one it got on.
+ */
+const SAME_REQUEST_MS = 1_000
+
 const version = packageVersion()
 
 surviveLostOutput()
@@ -65,12 +71,6 @@ async function main(): Promise<void> {
   await console?.end()
   process.exit(0)
 }
-
-/**
- * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
- * whole process group, and npm passes the one it got on.
- */
-const SAME_REQUEST_MS = 1_000
 
 /** Aborts at the first signal to stop. A second request ends the process at once. */
 function stopOnSignals(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
