@@ -89,6 +89,7 @@ const ended = (type: TaskType, details: Task['details'], some: Partial<Task> = {
   },
   newIndexUid: null,
   content: null,
+  foreign: null,
 })
 
 const error = {

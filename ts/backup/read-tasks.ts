@@ -1,9 +1,10 @@
 /** Here is a line of an archive: which task or batch is it? The inverse of `task-lines.ts`. */
+import { isDeepStrictEqual } from 'node:util'
 import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
 import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
 import { RULES_INDEX } from './rules.js'
 import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
-import { contentOf, typeByVariant, type Upload } from './task-kinds.js'
+import { contentOf, isPrivate, kindLine, typeByVariant, type Upload } from './task-kinds.js'
 
 /**
  * The task of a line of `tasks/queue.jsonl`.
@@ -39,7 +40,9 @@ export async function taskOf(
     finishedAt: isWaiting ? null : dateOf(line.finishedAt, `${at}: finishedAt`),
     ...(typeof customMetadata === 'string' && { customMetadata }),
   }
-  return { task, newIndexUid: newIndexUidOf(line, task), content }
+  const dumped = { task, newIndexUid: newIndexUidOf(line, task), content, foreign: null }
+  const isKept = !isWaiting && isPrivate(type) && !isDeepStrictEqual(kindLine(dumped), line.type)
+  return isKept ? { ...dumped, foreign: fields } : dumped
 }
 
 /** The index uid of a task. Tasks about rules have a uid that is not a valid one. */

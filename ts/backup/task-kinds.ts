@@ -2,7 +2,8 @@
  * Here is the content of a task: how does an archive hold it?
  *
  * The content is a word, or an object with one key whose fields are in snake case. A finished task has no content any
- * more, so it is derived from the details of the task. Source: operations §9.2.
+ * more, so it is derived from the details of the task; the private object of another service is kept as it came.
+ * Source: operations §9.2.
  */
 import type { Payload } from '../engine/index.js'
 import { readJsonText, readNode } from '../parse/index.js'
@@ -218,8 +219,9 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
 const kindByName = new Map(Object.entries(variants).map(([kind, { name }]) => [name, kind as Kind]))
 
 /** The field `type` in the line of a task. */
-export function kindLine({ task, content }: DumpedTask): unknown {
+export function kindLine({ task, content, foreign }: DumpedTask): unknown {
   const { type, details = {} } = task
+  if (foreign !== null) return { [type]: foreign }
   if (isPastOnly(type)) return { [type]: pastOnly[type](details) }
   const known = content ?? pastContent(type, details)
   const { name, fields } = variants[known.kind] as Variant<Kind>
@@ -273,12 +275,18 @@ export const typeByVariant: Readonly<Record<string, TaskType>> = {
 
 /**
  * The fields of a finished task of a type that this service lists but never runs, as far as its details tell.
- * Source: operations §9.2. The object of a network change is private to the service that ran it.
+ * Source: operations §9.2. The object of a network change is private to the service that ran it, see `isPrivate`.
  */
 const pastOnly = {
   upgradeDatabase: ({ upgradeFrom = 'v0.0.0' }: Details): Fields => ({ from: version.write(upgradeFrom) }),
   networkTopologyChange: (): Fields => ({}),
 }
+
+/**
+ * Whether the object of a type is private to the service that wrote it, so that a finished task keeps what it came with.
+ * Their variants are named as the types are.
+ */
+export const isPrivate = (type: TaskType): boolean => type === 'networkTopologyChange' || type === 'dsrUpdate'
 
 const isPastOnly = (type: TaskType): type is keyof typeof pastOnly => Object.hasOwn(pastOnly, type)
 

@@ -13,6 +13,8 @@ export interface DumpedTask {
   readonly newIndexUid: string | null
   /** Content of a task that waits; null once it has ended. */
   readonly content: TaskContent | null
+  /** What a finished task of another service came with, which only that service reads; null for all others. */
+  readonly foreign: Readonly<Record<string, unknown>> | null
 }
 
 /** A finished batch as a dump holds it. Dates are RFC 3339, UTC. */

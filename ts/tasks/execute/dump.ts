@@ -6,7 +6,7 @@ import type { StoreClient } from '../store/store-client.js'
 import type { Task } from '../task.js'
 import { formatDate } from '../time.js'
 import type { BatchContext, Run } from './batch-context.js'
-import type { DumpedBatch, DumpSource } from './dump-source.js'
+import type { DumpedBatch, DumpedTask, DumpSource } from './dump-source.js'
 
 /** Tasks and batches read at a time. */
 const PAGE_ROWS = 200
@@ -30,10 +30,11 @@ export async function dumpSource(
     webhooks: () => store.call('webhooks', []),
     taskCount: newest.total,
     async *tasks() {
-      for await (const { row, newIndexUid, content } of dumpedTasks(store, lastUid)) {
+      for await (const { row, newIndexUid, content, foreign } of dumpedTasks(store, lastUid)) {
         const task = { ...taskView(row), ...wholeDetails(row) }
-        if (row.batchUid !== run.batchUid) yield { task, newIndexUid, content }
-        else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null }
+        if (row.batchUid !== run.batchUid)
+          yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
+        else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null, foreign: null }
       }
     },
     async *batches() {
@@ -59,6 +60,9 @@ function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'det
   const details = parsedDetails(row.details)
   return details === null ? {} : { details }
 }
+
+const objectOrNull = (text: string | null): DumpedTask['foreign'] =>
+  text === null ? null : (JSON.parse(text) as Readonly<Record<string, unknown>>)
 
 const ended = ({ startedAt }: Run) =>
   ({ status: 'succeeded', duration: 'PT0S', finishedAt: formatDate(startedAt) }) as const

@@ -72,7 +72,7 @@ export async function openRestore(directory: string): Promise<Restore> {
 }
 
 function rowOf(
-  { task, newIndexUid, content }: DumpedTask,
+  { task, newIndexUid, content, foreign }: DumpedTask,
   notBefore: Micros,
 ): { readonly dumped: DumpedTaskRow; readonly waiting: NewRow | null } {
   const { indexUid, type, customMetadata, details, error } = task
@@ -92,7 +92,10 @@ function rowOf(
     error: error === null ? null : JSON.stringify(error),
     customMetadata: customMetadata ?? null,
   }
-  return { dumped: { row, newIndexUid, content: named }, waiting }
+  return {
+    dumped: { row, newIndexUid, content: named, foreign: foreign === null ? null : JSON.stringify(foreign) },
+    waiting,
+  }
 }
 
 const dateOrNull = (text: string | null): Micros | null => (text === null ? null : parseDate(text).floor)

@@ -9,6 +9,9 @@ const columnsOf = (table: string, columns: string): string =>
     .map((column) => `${table}.${column}`)
     .join(', ')
 
+/** The `contents.kind` of a task that another service has carried out. No task that waits has it. */
+const FOREIGN = 'foreign'
+
 /** Reads tasks and batches page by page for a dump, and writes them into a new store. */
 export class DumpTable {
   readonly #sql: Sql
@@ -20,14 +23,16 @@ export class DumpTable {
   tasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[] {
     return this.#sql
       .all(
-        `SELECT ${columnsOf('t', taskColumns)}, t.new_index_uid, c.body FROM tasks t LEFT JOIN contents c ON c.uid = t.uid
+        `SELECT ${columnsOf('t', taskColumns)}, t.new_index_uid, c.body, c.kind FROM tasks t LEFT JOIN contents c ON c.uid = t.uid
          WHERE t.uid > ? AND t.uid <= ? ORDER BY t.uid LIMIT ?`,
         [afterUid, lastUid, limit],
       )
       .map((row) => ({
         row: taskRow(row),
         newIndexUid: orNull(text, row.new_index_uid),
-        content: row.body === null ? null : storedContent(text(row.body)),
+        ...(row.kind === FOREIGN
+          ? { content: null, foreign: text(row.body) }
+          : { content: row.body === null ? null : storedContent(text(row.body)), foreign: null }),
       }))
   }
 
@@ -47,7 +52,7 @@ export class DumpTable {
   }
 
   /** Writes a task of a dump. @param waiting what it needs to run, null if it has ended */
-  restoreTask({ row, newIndexUid }: DumpedTaskRow, waiting: NewRow | null): void {
+  restoreTask({ row, newIndexUid, foreign }: DumpedTaskRow, waiting: NewRow | null): void {
     this.#sql.run(
       `INSERT INTO tasks (uid, batch_uid, index_uid, new_index_uid, status, type, canceled_by, enqueued_at, started_at,
        finished_at, details, error, custom_metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -68,6 +73,11 @@ export class DumpTable {
       ],
     )
     if (waiting !== null) insertContent(this.#sql, row.uid, waiting)
+    if (foreign !== null)
+      this.#sql.run(
+        'INSERT INTO contents (uid, body, kind, payload_bytes, may_create) VALUES (?, ?, ?, 0, 0)',
+        [row.uid, foreign, FOREIGN],
+      )
   }
 
   /** Writes a finished batch of a dump. `alignBatches` fills in the columns that follow from its tasks. */

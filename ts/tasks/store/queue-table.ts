@@ -125,7 +125,7 @@ export class QueueTable {
           .split(', ')
           .map((column) => `t.${column}`)
           .join(', ')}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
-       WHERE c.uid IN (SELECT value FROM json_each(?)) ORDER BY c.uid`,
+       WHERE c.uid IN (SELECT value FROM json_each(?)) AND +t.status IN ('enqueued', 'processing') ORDER BY c.uid`,
         [JSON.stringify(uids)],
       )
       .map((columns) => {

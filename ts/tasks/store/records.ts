@@ -139,6 +139,8 @@ export interface DumpedTaskRow {
   /** Second name under which a finished rename is listed. */
   readonly newIndexUid: string | null
   readonly content: TaskContent | null
+  /** As `DumpedTask.foreign`, as JSON text. */
+  readonly foreign: string | null
 }
 
 /** A finished batch as a dump holds it: with the arrival of its oldest and its newest task. */

@@ -106,7 +106,8 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
 
 /**
  * Dates are microseconds since 1970. `tasks` holds what listings show; `contents` holds what is needed to run a task,
- * until it has ended. `new_index_uid` is the second name of a finished rename, under which it is listed as well. `sets`
+ * until it has ended, and, of the kind `foreign`, what an imported task came with that only another service reads.
+ * `new_index_uid` is the second name of a finished rename, under which it is listed as well. `sets`
  * holds the uids of tasks and batches by the properties that listings filter by; see `UidSets`.
  *
  * `webhooks.delivered` is the last batch that a webhook was told of; `body` is null for the webhook of the command
