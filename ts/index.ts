@@ -1,4 +1,5 @@
 /** Here is a directory, may I search it without a server? The same engine and queue, inside this process. */
+
 import { createWriteStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
@@ -6,18 +7,11 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { encodeRequest } from './engine/index.js'
 import { ApiError, clientMessages } from './errors/index.js'
-import {
-  type Features,
-  type Instance,
-  machine,
-  openFeatures,
-  openInstance,
-  packageVersion,
-  userDirectory,
-} from './instance/index.js'
+import { type Features, type Instance, openFeatures, openInstance } from './instance/index.js'
+import { machine, packageVersion, parseLaunchOptions, userDirectory } from './launch/index.js'
 import { defaultJsonLimits, JsonText } from './parse/index.js'
 import { followedKeys, isIndexUid, readSearch, type SearchRights } from './requests/index.js'
-import { parsedSettings, parseLaunchOptions, renderSettings } from './settings/index.js'
+import { parsedSettings, renderSettings } from './settings/index.js'
 import type { IndexEntry, Task, TaskContent, TaskSummary, TaskType } from './tasks/index.js'
 import { openLog } from './telemetry/index.js'
 

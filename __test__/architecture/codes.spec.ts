@@ -4,7 +4,7 @@ import test from 'ava'
 import { backgroundFaultKinds } from '../../ts/engine/background-faults.js'
 import { addonPlatforms } from '../../ts/engine/index.js'
 import { isErrorCode } from '../../ts/errors/index.js'
-import { parseLaunchOptions } from '../../ts/settings/index.js'
+import { parseLaunchOptions } from '../../ts/launch/index.js'
 import { filesBelow } from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)

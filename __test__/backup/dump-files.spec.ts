@@ -5,7 +5,7 @@ import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import test, { type ExecutionContext } from 'ava'
-import { LaunchError } from '../../ts/settings/index.js'
+import { LaunchError } from '../../ts/launch/index.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { startServer } from '../support/server.js'
 import { archiveOf, indexAt, type MadeEntry, metadata, task, tempDir } from './archives.js'

@@ -1,8 +1,10 @@
 /** `siftd verify` names each damage of a data directory that could change an answer, and changes nothing. */
+
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { markDataDirectory, packageVersion } from '../../ts/instance/index.js'
+import { markDataDirectory } from '../../ts/instance/index.js'
+import { packageVersion } from '../../ts/launch/index.js'
 import { tempDir } from '../backup/archives.js'
 import { runCommand } from '../support/command.js'
 import { startDaemon } from '../support/daemon.js'

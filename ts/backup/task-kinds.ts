@@ -6,8 +6,8 @@
  * Source: operations §9.2.
  */
 import type { Payload } from '../engine/index.js'
-import { readJsonText, readNode } from '../parse/index.js'
-import { readBytes, settingsBody, settingsChange, updateOf } from '../settings/index.js'
+import { readBytes, readJsonText, readNode } from '../parse/index.js'
+import { settingsBody, settingsChange, updateOf } from '../settings/index.js'
 import type { DumpedTask, TaskContent, TaskType } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { type Fields, unexpected } from './fields.js'

@@ -1,14 +1,36 @@
-import { compare } from '../compare/index.js'
-import { migrate } from '../migrate/index.js'
 import type { Command, CommandOutput } from '../peer/index.js'
 import { progressLine } from './progress-line.js'
-import { verify } from './verify.js'
 
-/** What the program does beside serving, by the first argument. */
-export const commands: readonly Command[] = [migrate, compare, verify]
+/** A command by the first argument of the program. Its code is loaded only when it runs. */
+export interface CommandEntry {
+  readonly name: string
+  /** One line for `siftd --help`. */
+  readonly summary: string
+  load(): Promise<Command>
+}
+
+/** The commands of the program beside serving. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'migrate',
+    summary: 'copies a running Meilisearch or siftd into a running siftd',
+    load: async () => (await import('../migrate/index.js')).migrate,
+  },
+  {
+    name: 'compare',
+    summary: 'asks two running instances the same searches and prints what differs',
+    load: async () => (await import('../compare/index.js')).compare,
+  },
+  {
+    name: 'verify',
+    summary: 'names every damaged file of a data directory, and what it costs',
+    load: async () => (await import('./verify.js')).verify,
+  },
+]
 
 /** Runs a command with the arguments after its name. @returns the exit code */
-export async function runCommand(command: Command, args: readonly string[]): Promise<0 | 1> {
+export async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<0 | 1> {
+  const command = await entry.load()
   if (args.some((arg) => arg === '--help' || arg === '-h')) {
     process.stdout.write(command.help)
     return 0

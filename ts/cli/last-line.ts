@@ -1,7 +1,5 @@
-import { EngineLoadError } from '../engine/index.js'
 import { ApiError, codes } from '../errors/index.js'
-import { PeerError } from '../peer/index.js'
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 
 /**
  * The text that says why the process ends: one line if the user or the operating system caused it, and the stack for
@@ -9,15 +7,11 @@ import { LaunchError } from '../settings/index.js'
  */
 export function lastLineOf(error: unknown): string {
   if (!(error instanceof Error)) return `siftd: ${String(error)}`
-  const isKnown = isForTheUser(error) || isOfTheSystem(error)
+  const isKnown = error instanceof LaunchError || isOfTheSystem(error)
   const text = isKnown ? error.message : (error.stack ?? error.message)
   // SQLite reports several damaged pages on several lines.
   return `siftd: ${isKnown ? text.split('\n').join('; ') : text}`
 }
-
-/** Whether the message says all that a user needs. */
-const isForTheUser = (error: Error): boolean =>
-  error instanceof LaunchError || error instanceof EngineLoadError || error instanceof PeerError
 
 /** Whether the operating system refused something, such as space on a disk or another open file. */
 function isOfTheSystem(error: Error): boolean {

@@ -1,11 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync, writeSync } from 'node:fs'
-import { machine, packageVersion, userDirectory } from '../instance/index.js'
-import { LaunchError, parseLaunchOptions } from '../settings/index.js'
-import { type Logger, openLogWithOutlets, surviveLostOutput } from '../telemetry/index.js'
+import { LaunchError, machine, packageVersion, parseLaunchOptions, userDirectory } from '../launch/index.js'
+import type { Logger } from '../telemetry/index.js'
 import { commands, runCommand } from './commands.js'
 import { lastLineOf } from './last-line.js'
-import { serve } from './serve.js'
 
 /**
  * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
@@ -41,6 +39,8 @@ async function main(): Promise<void> {
   if (launch.kind === 'help') return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
+  // Commands and mistakes on the command line load neither the server nor the engine.
+  const { openLogWithOutlets } = await import('../telemetry/index.js')
   const { log, outlets, console } = openLogWithOutlets({
     level: options.logLevel,
     mode: options.experimentalLogsMode,
@@ -49,6 +49,7 @@ async function main(): Promise<void> {
   process.once('exit', () => console?.writeNow())
   // The listeners are there before anything is opened, so that a signal during a long start is not lost.
   const stop = stopOnSignals(log)
+  const { serve } = await import('./serve.js')
   const serving = await serve({
     options,
     configFile,
@@ -70,6 +71,13 @@ async function main(): Promise<void> {
   log.info('stopped')
   await console?.end()
   process.exit(0)
+}
+
+/**
+ * Prevents failed writes to standard output and standard error, such as warnings of Node.js, from ending the process.
+ */
+function surviveLostOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
 /** Aborts at the first signal to stop. A second request ends the process at once. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { LaunchError, type LaunchOptions } from '../settings/index.js'
+import { LaunchError, type LaunchOptions } from '../launch/index.js'
 
 /** Bytes of a master key. A shorter one can be guessed. */
 export const MASTER_KEY_BYTES_MIN = 16

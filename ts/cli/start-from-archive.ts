@@ -15,7 +15,7 @@ import {
   openEngineIn,
   requireVersion,
 } from '../instance/index.js'
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 
 export interface ArchiveStart extends EngineRequest {
   readonly kind: 'dump' | 'snapshot'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { TlsOptions } from 'node:tls'
-import { LaunchError, type LaunchOptions } from '../settings/index.js'
+import { LaunchError, type LaunchOptions } from '../launch/index.js'
 
 type SslOptions = Pick<
   LaunchOptions,

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { entriesOf, machine, openEngineIn, packageVersion, requireVersion } from '../instance/index.js'
+import { entriesOf, openEngineIn, requireVersion } from '../instance/index.js'
+import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { type Command, readFlags } from '../peer/index.js'
-import { LaunchError } from '../settings/index.js'
 import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
 
@@ -26,8 +26,6 @@ Options:
 `
 
 export const verify: Command = {
-  name: 'verify',
-  summary: 'names every damaged file of a data directory, and what it costs',
   help,
   async run(args, output) {
     const { values } = readFlags('verify', args, {

@@ -1,5 +1,6 @@
 /** Here are searches and two running instances: which of them do they answer differently, and in what? */
 import { readFileSync } from 'node:fs'
+import { LaunchError } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
 import {
   type Command,
@@ -12,7 +13,6 @@ import {
   peerOptions,
   readFlags,
 } from '../peer/index.js'
-import { LaunchError } from '../settings/index.js'
 import { type Answer, type Difference, differencesOf, kinds, type PrimaryKeyOf } from './differences.js'
 import { ASKED_AT_A_TIME, IDS_SHOWN, SHOWN_DEFAULT } from './limits.js'
 import { type Query, readQueries, searchedIndex, withScores } from './queries.js'
@@ -45,8 +45,6 @@ Options:
 `
 
 export const compare: Command = {
-  name: 'compare',
-  summary: 'asks two running instances the same searches and prints what differs',
   help,
   async run(args, output) {
     const { values, positionals } = readFlags(

@@ -1,4 +1,4 @@
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 
 /** A search that both sides are asked. */
 export interface Query {

@@ -1,3 +1,4 @@
+import { LaunchError } from '../launch/index.js'
 import { loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
 import type { Engine } from './engine.js'
@@ -18,12 +19,12 @@ export interface OpenedEngine {
 }
 
 /** The native engine was asked for and cannot be had. */
-export class EngineLoadError extends Error {
+export class EngineLoadError extends LaunchError {
   override readonly name = 'EngineLoadError'
   readonly reasons: readonly string[]
 
   constructor(reasons: readonly string[]) {
-    super(`the native engine cannot be loaded: ${reasons.join('; ')}`)
+    super(`the native engine cannot be loaded: ${reasons.join('; ')}`, 1)
     this.reasons = reasons
   }
 }

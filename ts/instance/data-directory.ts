@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 
 /** A data directory whose version has been checked. */
 export interface DataDirectory {
@@ -21,10 +20,6 @@ export interface DataDirectoryRequest {
   /** Directory of per-user configuration, where a copy of the instance's uid is written. */
   readonly userDirectory: string
 }
-
-/** The directory of per-user configuration on this system. */
-export const userDirectory = (env: NodeJS.ProcessEnv): string =>
-  join(env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), '.config'), 'siftd')
 
 /**
  * Creates the directory, or checks that its data was written by this version.

@@ -10,4 +10,3 @@ export {
 } from './features.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
-export { machine, packageVersion } from './machine.js'

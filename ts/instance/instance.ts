@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import { dumperTo, snapshotterTo } from '../backup/index.js'
 import type { Embedders } from '../embedders/index.js'
 import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 import {
   DirectoryInUseError,
   type ExportIndex,

@@ -1,7 +1,8 @@
 /** Here are two running instances: how does everything of the one get into the other over HTTP, and is it all there? */
+
+import { LaunchError } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { type Command, openPeer, peerFlags, peerOptions, readFlags } from '../peer/index.js'
-import { LaunchError } from '../settings/index.js'
 import { type InstancePart, instanceParts } from './inventory.js'
 import { copyAll, describe, type Migration, surveyed } from './migration.js'
 import { StateFile } from './state-file.js'
@@ -40,8 +41,6 @@ Options:
 const DEFAULT_TARGET = 'http://127.0.0.1:7700'
 
 export const migrate: Command = {
-  name: 'migrate',
-  summary: 'copies a running Meilisearch or siftd into a running siftd',
   help,
   async run(args, output) {
     const { values } = readFlags('migrate', args, {

@@ -44,3 +44,24 @@ export function isUnsigned(text: string): boolean {
   const value = shortInteger(text)
   return value !== null && value <= U64_MAX
 }
+
+const unitBytes: Readonly<Record<string, number>> = {
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+}
+
+/** The bytes of a text such as `2048`, `20MB` or `1.5 GiB`; undefined for any other text. */
+export function readBytes(given: string): number | undefined {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(given.trim()) ?? []
+  const factor = unitBytes[(unit || 'b').toLowerCase()]
+  if (digits === undefined || factor === undefined) return undefined
+  const bytes = Math.floor(Number(digits) * factor)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}

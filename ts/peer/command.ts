@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util'
-import { LaunchError } from '../settings/index.js'
+import { LaunchError } from '../launch/index.js'
 
 /** A command of the program beside the server: `siftd NAME …`. */
 export interface Command {
-  readonly name: string
-  /** One line for `siftd --help`. */
-  readonly summary: string
   /** What `siftd NAME --help` prints. */
   readonly help: string
   /**

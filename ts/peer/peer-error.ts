@@ -1,5 +1,7 @@
+import { LaunchError } from '../launch/index.js'
+
 /** An instance that cannot be reached, or that refused a call. The message is one line and shows no key. */
-export class PeerError extends Error {
+export class PeerError extends LaunchError {
   override readonly name = 'PeerError'
 
   /**
@@ -12,6 +14,6 @@ export class PeerError extends Error {
     readonly code: string | null = null,
     options?: ErrorOptions,
   ) {
-    super(message.replaceAll(/\s+/g, ' '), options)
+    super(message.replaceAll(/\s+/g, ' '), 1, options)
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { LaunchError } from '../launch/index.js'
 import { isHttpUrl } from '../parse/index.js'
-import { LaunchError } from '../settings/index.js'
 
 /** The flag that names an instance, such as `from` of `--from`, `--from-key` and `--from-key-file`. */
 export type PeerFlag = 'from' | 'to' | 'left' | 'right'

@@ -1,4 +1,4 @@
-/** Here is an index or a launch: which settings can it have, and what are the defaults? */
+/** Here is an index: which settings can it have, and what are the defaults? */
 export {
   type EmbedderFields,
   indexingFields,
@@ -20,15 +20,6 @@ export {
   type IndexSettings,
   type LocalizedRule,
 } from './index-settings.js'
-export {
-  CACHE_BYTES_MIN,
-  type Launch,
-  LaunchError,
-  type LaunchOptions,
-  type LaunchSources,
-  parseLaunchOptions,
-} from './launch-options.js'
-export { type Address, type Machine, readBytes } from './launch-values.js'
 export { liquid, templatesOf } from './liquid.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
 export { mergeSettings, renderSetting, renderSettings } from './merge.js'

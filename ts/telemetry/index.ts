@@ -4,7 +4,6 @@
  */
 
 export { humanLine } from './human-line.js'
-export { surviveLostOutput } from './line-writer.js'
 export { type Logger, type LogOptions, type OpenedLog, openLog, openLogWithOutlets } from './log.js'
 export { type Facts, type MetricName, type UsageEvent, usageMetrics } from './metrics.js'
 export { type LogLevel, LogOutlets, type Outlet } from './outlets.js'

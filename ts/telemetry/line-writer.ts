@@ -121,10 +121,3 @@ export class LineWriter {
     this.#retry.unref()
   }
 }
-
-/**
- * Prevents failed writes to standard output and standard error, such as warnings of Node.js, from ending the process.
- */
-export function surviveLostOutput(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
-}

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino'
-import type { LaunchOptions } from '../settings/index.js'
+import type { LaunchOptions } from '../launch/index.js'
 import { humanLine } from './human-line.js'
 import { FACT_LEVELS_MAX } from './limits.js'
 import { LineWriter } from './line-writer.js'

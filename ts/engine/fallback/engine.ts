@@ -6,7 +6,7 @@
  */
 import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CACHE_BYTES_MIN } from '../../settings/index.js'
+import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { type BackgroundFaultKind, type ReportFault, reasonOf } from '../background-faults.js'
 import { decodeRequest } from '../encoding.js'
 import type {

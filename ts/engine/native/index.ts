@@ -1,6 +1,8 @@
 /** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
+
 import { codes, type ErrorCode } from '../../errors/index.js'
-import { CACHE_BYTES_MIN, defaultIndexSettings } from '../../settings/index.js'
+import { CACHE_BYTES_MIN } from '../../launch/index.js'
+import { defaultIndexSettings } from '../../settings/index.js'
 import { BackgroundFaults } from '../background-faults.js'
 import type {
   Answer,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { availableParallelism, totalmem } from 'node:os'
-import type { Machine } from '../settings/index.js'
+import { availableParallelism, homedir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import type { Machine } from './values.js'
 
 /** `major.minor.patch` of this package. */
 export function packageVersion(): string {
@@ -17,3 +18,7 @@ export function machine(): Machine {
     cores: availableParallelism(),
   }
 }
+
+/** The directory of per-user configuration on this system. */
+export const userDirectory = (env: NodeJS.ProcessEnv): string =>
+  join(env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), '.config'), 'siftd')

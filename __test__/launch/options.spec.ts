@@ -1,5 +1,5 @@
 import test from 'ava'
-import { LaunchError, type LaunchOptions, parseLaunchOptions } from '../../ts/settings/index.js'
+import { LaunchError, type LaunchOptions, parseLaunchOptions } from '../../ts/launch/index.js'
 
 interface Given {
   readonly args?: readonly string[]

@@ -1,5 +1,6 @@
 import { parse as parseToml } from 'smol-toml'
 import { choices } from '../parse/index.js'
+import { LaunchError } from './launch-error.js'
 import {
   address,
   bytes,
@@ -13,7 +14,7 @@ import {
   threads,
   toggle,
   url,
-} from './launch-values.js'
+} from './values.js'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
@@ -109,18 +110,6 @@ type OptionName = keyof Table
 /** All launch options with their values. */
 export type LaunchOptions = {
   readonly [K in OptionName]: Table[K] extends LaunchOption<infer T> ? T : never
-}
-
-/** A reason why the process cannot do what it was started for, as one line for the user. */
-export class LaunchError extends Error {
-  override readonly name = 'LaunchError'
-  /** 2 for a mistake on the command line or in the environment, 1 for any other reason. */
-  readonly exitCode: 1 | 2
-
-  constructor(message: string, exitCode: 1 | 2) {
-    super(message)
-    this.exitCode = exitCode
-  }
 }
 
 export type Launch =
