@@ -69,6 +69,25 @@ test('an export overwrites the settings of an existing index only if asked to', 
   t.is(await run({ indexes: { films: { overrideSettings: true } } }), '["a"]')
 })
 
+test('the key of an export is not shown, though its target repeats it in a refusal', async (t) => {
+  const apiKey = 'a-key-of-thirty-characters-or-so'
+  const echo = createServer(({ headers }, answer) => {
+    const body = { code: 'invalid_api_key', message: `no such key: ${headers.authorization}` }
+    answer.writeHead(403).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void echo.close())
+  const url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`
+  const server = await startServer(t, local)
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1 }]))
+  const accepted = await server.post('/export', { url, apiKey })
+  const { error } = await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))
+  t.is(
+    error?.message,
+    'GET /indexes/films: the other instance answered 403 invalid_api_key no such key: Bearer …',
+  )
+})
+
 test('an export that its target refuses, or to an address that is not allowed, fails by its code', async (t) => {
   const strict = createServer((_, answer) => void answer.writeHead(403).end('{}'))
   await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve))
@@ -193,5 +212,5 @@ test('an export of a document that its target finds too long fails and says what
   const accepted = await from.post('/export', { url: to.url, payloadSize: 900 })
   const task = await from.settle(t, Promise.resolve({ ...accepted, status: 202 }))
   t.like(task, { status: 'failed', error: { code: 'remote_bad_request' } })
-  t.regex(task.error.message, /answered 413: .*payload_too_large.*smaller `payloadSize`/)
+  t.regex(task.error.message, /answered 413 payload_too_large.*smaller `payloadSize`/)
 })

@@ -1,0 +1,117 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import {
+  type Backoff,
+  isTransientStatus,
+  type Outbound,
+  OutboundError,
+  type OutboundRequest,
+  retryAfterMs,
+  retrying,
+} from '../outbound/index.js'
+import { withoutTrailing } from '../parse/index.js'
+import { MESSAGE_CHARS_MAX } from './limits.js'
+import { RefusedError } from './refused-error.js'
+
+const compressed = promisify(gzip)
+
+/** Another instance, and how it is called. */
+export interface CallTarget {
+  /** Base URL. */
+  readonly url: string
+  /** Sent as bearer token; null: none is sent. */
+  readonly key: string | null
+  /** For calls that do no harm when repeated. */
+  readonly retries: Backoff & { readonly attemptsMax: number }
+  /** Ends calls and the pauses between them. */
+  readonly signal?: AbortSignal
+}
+
+export interface PeerCall {
+  /** A value goes as JSON; text and bytes as NDJSON. */
+  readonly body?: object | string | Uint8Array
+  /** Whether the body is sent gzipped. */
+  readonly isCompressed?: boolean
+  /** Whether repeating the call does no harm. Default: for GET and PATCH. */
+  readonly isRepeatable?: boolean
+  readonly timeoutMs?: number
+  readonly answerBytesMax?: number
+}
+
+/** A call with its limits. */
+export type BoundedCall = PeerCall & Required<Pick<PeerCall, 'timeoutMs' | 'answerBytesMax'>>
+
+/**
+ * Calls an instance, again if that may help; resolves to the body of an answer with a status of success.
+ * @throws RefusedError for any other status, OutboundError if there is no answer
+ */
+export type SendCall = (method: OutboundRequest['method'], path: string, call: BoundedCall) => Promise<Buffer>
+
+export function caller(outbound: Outbound, { url, key, retries, signal }: CallTarget): SendCall {
+  const attempt = async (request: OutboundRequest): Promise<Buffer> => {
+    const { status, headers, body } = await outbound.call(request)
+    if (status >= 200 && status <= 299) return body
+    const { code, message } = errorIn(body)
+    const reason = key === null ? message : message.replaceAll(key, '…')
+    throw new RefusedError(status, code, reason, retryAfterMs(headers))
+  }
+  return async (method, path, call) => {
+    const { isRepeatable = method === 'GET' || method === 'PATCH', timeoutMs, answerBytesMax } = call
+    const { headers, body } = await payloadOf(call)
+    const request: OutboundRequest = {
+      method,
+      url: `${withoutTrailing(url, '/')}${path}`,
+      headers: { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) },
+      ...(body !== undefined && { body }),
+      timeoutMs,
+      answerBytesMax,
+      ...(signal !== undefined && { signal }),
+    }
+    return retrying(() => attempt(request), {
+      ...retries,
+      attemptsMax: isRepeatable ? retries.attemptsMax : 1,
+      worthRetrying,
+      askedPauseMs: (error) => (error instanceof RefusedError ? error.retryAfter : null),
+      ...(signal !== undefined && { signal }),
+    })
+  }
+}
+
+interface Payload {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+async function payloadOf({ body, isCompressed = false }: PeerCall): Promise<Payload> {
+  if (body === undefined) return { headers: {} }
+  const isLines = typeof body === 'string' || body instanceof Uint8Array
+  const bytes = isLines ? body : JSON.stringify(body)
+  return {
+    headers: {
+      'content-type': isLines ? 'application/x-ndjson' : 'application/json',
+      ...(isCompressed && { 'content-encoding': 'gzip' }),
+    },
+    body: isCompressed ? await compressed(bytes) : bytes,
+  }
+}
+
+function worthRetrying(error: unknown): boolean {
+  if (error instanceof RefusedError) return isTransientStatus(error.status)
+  return error instanceof OutboundError && (error.fault === 'unreachable' || error.fault === 'timeout')
+}
+
+/** What the body of an error status says. */
+function errorIn(body: Buffer): { readonly code: string | null; readonly message: string } {
+  const text = body.toString()
+  let found: unknown
+  try {
+    found = JSON.parse(text)
+  } catch {
+    return { code: null, message: text.slice(0, MESSAGE_CHARS_MAX) }
+  }
+  const { code, message } = (found ?? {}) as { code?: unknown; message?: unknown }
+  return {
+    code: typeof code === 'string' ? code : null,
+    message: typeof message === 'string' ? message.slice(0, MESSAGE_CHARS_MAX) : '',
+  }
+}
