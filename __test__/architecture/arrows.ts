@@ -17,7 +17,7 @@ export const tsModules: ModuleTable = {
   outbound: ['settings', 'parse', 'errors'],
   embedders: ['outbound', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],
-  tasks: ['rules', 'engine', 'embedders', 'settings', 'parse', 'errors'],
+  tasks: ['rules', 'engine', 'embedders', 'launch', 'settings', 'parse', 'errors'],
   webhooks: ['tasks', 'outbound', 'settings', 'parse', 'errors'],
   peer: ['outbound', 'launch', 'settings', 'parse', 'errors'],
   export: ['peer', 'tasks', 'outbound', 'engine', 'settings', 'parse', 'errors'],

@@ -1,10 +1,18 @@
 import test from 'ava'
-import { LaunchError, type LaunchOptions, parseLaunchOptions } from '../../ts/launch/index.js'
+import {
+  LaunchError,
+  type LaunchOptions,
+  launchMistakes,
+  parseLaunchOptions,
+  withoutEffect,
+} from '../../ts/launch/index.js'
+import { flagsOf, variableOf } from '../../ts/launch/names.js'
+import { rows } from '../../ts/launch/table.js'
 
 interface Given {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Path → content of the only file there is. */
+  /** Path and content of the only file. */
   readonly file?: readonly [string, string]
 }
 
@@ -99,6 +107,59 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { experimentalAllowedIpNetworks: ['10.0.0.0/8', '::1/128'] },
   ],
   [
+    'the size of a batch comes from the memory that is given',
+    { args: ['--max-indexing-memory', '1GiB'] },
+    { maxIndexingMemory: 2 ** 30, experimentalLimitBatchedTasksTotalSize: 2 ** 29 },
+  ],
+  [
+    'more tasks of a batch than a commit holds count as those',
+    { args: ['--experimental-max-number-of-batched-tasks', '99999'] },
+    { experimentalMaxNumberOfBatchedTasks: 10_000 },
+  ],
+  [
+    'a time longer than the longest timer counts as that',
+    { args: ['--experimental-drop-search-after', '99999999999'] },
+    { experimentalDropSearchAfter: 2_147_483 },
+  ],
+  [
+    'a secret is read from its file, without the end of the line',
+    { args: ['--master-key-file', '/run/key'], file: ['/run/key', 'sixteen bytes and more\n'] },
+    { masterKey: 'sixteen bytes and more' },
+  ],
+  [
+    'a variable names the file of a secret',
+    { env: { MEILI_MASTER_KEY_FILE: '/run/key' }, file: ['/run/key', 'k\r\n'] },
+    { masterKey: 'k' },
+  ],
+  [
+    'a variable without a flag has a file too',
+    { env: { SVC_OPENAI_API_KEY_FILE: '/run/key' }, file: ['/run/key', 'k'] },
+    { openaiApiKey: 'k' },
+  ],
+  [
+    'a credential of systemd is a secret',
+    { env: { CREDENTIALS_DIRECTORY: '/run/credentials' }, file: ['/run/credentials/master-key', 'k\n'] },
+    { masterKey: 'k' },
+  ],
+  [
+    'a variable beats a credential',
+    {
+      env: { CREDENTIALS_DIRECTORY: '/run/credentials', MEILI_MASTER_KEY: 'v' },
+      file: ['/run/credentials/master-key', 'k'],
+    },
+    { masterKey: 'v' },
+  ],
+  [
+    'the key of OpenAI is read from its usual variable',
+    { env: { OPENAI_API_KEY: 'k' } },
+    { openaiApiKey: 'k' },
+  ],
+  [
+    'failure modes are a list',
+    { env: { SVC_EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES: 'ignore_embedder_failures, ' } },
+    { experimentalConfigEmbedderFailureModes: ['ignore_embedder_failures'] },
+  ],
+  [
     'a named file is read',
     { args: ['--config-file-path', 'x.toml'], file: ['x.toml', 'dump_dir = "d"'] },
     { dumpDir: 'd' },
@@ -135,6 +196,33 @@ const refused: readonly (readonly [Given, 1 | 2, RegExp])[] = [
   [toml('config_file_path = "x"'), 1, /unknown key `config_file_path`/],
   [toml('no_analytics = "yes"'), 1, /no_analytics/],
   [toml('= ='), 1, /not valid TOML/],
+  [toml('server_provider = "x"'), 1, /unknown key `server_provider`/],
+  [{ args: ['--server-provider', 'x'] }, 2, /unknown option `--server-provider`/],
+  [{ env: { MEILI_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS: '0' } }, 2, /MEILI_.*TIMEOUT_SECONDS: invalid/],
+  [{ env: { SVC_EXPERIMENTAL_CONFIG_EMBEDDER_FAILURE_MODES: 'ignore_all' } }, 2, /ignore_embedder_failures/],
+  [{ args: ['--master-key-file', '/gone'] }, 2, /--master-key-file: `\/gone` does not exist/],
+  [{ args: ['--master-key-file'] }, 2, /--master-key-file needs a value: the path of a file/],
+  [{ args: ['--db-path-file', 'x'] }, 2, /unknown option `--db-path-file`/],
+  [
+    { args: ['--master-key-file', '/run/key'], file: ['/run/key', '\n'] },
+    2,
+    /must hold one line, the secret/,
+  ],
+  [
+    { args: ['--master-key-file', '/run/key'], file: ['/run/key', 'a\nb'] },
+    2,
+    /must hold one line, the secret/,
+  ],
+  [
+    { args: ['--master-key', 'a', '--master-key-file', '/run/key'], file: ['/run/key', 'k'] },
+    2,
+    /--master-key and --master-key-file exclude each other/,
+  ],
+  [
+    { args: ['--master-key-file=/run/key', '--master-key=a'], file: ['/run/key', 'k'] },
+    2,
+    /--master-key-file and --master-key exclude each other/,
+  ],
 ]
 
 for (const [given, exitCode, message] of refused) {
@@ -145,12 +233,94 @@ for (const [given, exitCode, message] of refused) {
   })
 }
 
-test('help names every option and shows how to start', (t) => {
-  const result = launch({ args: ['--help'] })
-  if (result.kind !== 'help') return t.fail()
-  for (const flag of ['--db-path', '--engine', '--schedule-snapshot [<seconds>]', 'Examples:']) {
-    t.true(result.text.includes(flag), flag)
+const textOf = (args: readonly string[], more: Given = {}): string => {
+  const result = launch({ ...more, args })
+  if (!('text' in result)) throw new Error(`expected a text, got ${result.kind}`)
+  return result.text
+}
+
+test('help shows of every option its name, variable, default and an example that is accepted', (t) => {
+  const lines = textOf(['--help'])
+    .split('\n')
+    .map((line) => line.trim())
+  for (const [name, row] of rows) {
+    const [flag] = flagsOf(name, row)
+    t.true(
+      lines.some((line) => flag === undefined || line.split(' ', 1)[0] === `--${flag}`),
+      name,
+    )
+    t.true(
+      lines.some((line) => line.split('=', 1)[0] === variableOf(name, row)),
+      name,
+    )
+    if (row.placeholder === null) continue
+    const [start, example] = flag === undefined ? [variableOf(name, row), '='] : [`--${flag}`, ' ']
+    t.true(
+      lines.some((line) => line.startsWith(`example: ${start}${example}`)),
+      name,
+    )
+    t.not(row.fromText(row.example), undefined, name)
   }
+  t.true(lines.includes('Examples:'))
+})
+
+test('the configuration is printed as a file that starts the same server', (t) => {
+  const given = {
+    env: { SVC_ENV: 'production', MEILI_MASTER_KEY: 'a secret of the instance' },
+    ...toml('dump_dir = "d\\u0007\\"\\\\"\nschedule_snapshot = true'),
+  }
+  const args = ['--http-addr', '[::1]:0', '--experimental-allowed-ip-networks', '10.0.0.0/8,::1/128']
+  const text = textOf([...args, '--print-config'], given)
+  t.regex(text, /^http_addr = "\[::1\]:0" # from --http-addr$/m)
+  t.regex(text, /^env = "production" # from SVC_ENV$/m)
+  t.regex(text, /^db_path = ".\/data.ms" # default$/m)
+  t.deepEqual(options(toml(text)), { ...options({ ...given, args }), masterKey: null })
+})
+
+test('a printed configuration holds no secret', (t) => {
+  const env = {
+    SVC_MASTER_KEY: 'HIDDEN-1',
+    OPENAI_API_KEY: 'HIDDEN-2',
+    SVC_TASK_WEBHOOK_URL: 'https://user:HIDDEN-3@example.com/',
+    SVC_TASK_WEBHOOK_AUTHORIZATION_HEADER: 'HIDDEN-4',
+    SVC_EXPERIMENTAL_PERSONALIZATION_API_KEY: 'HIDDEN-5',
+    SVC_OLLAMA_URL: 'http://ollama/?key=HIDDEN-6',
+  }
+  t.notRegex(textOf(['--print-config'], { env }), /HIDDEN/)
+  t.regex(textOf(['--print-config'], { env }), /^# master_key is set and not shown \(from SVC_MASTER_KEY\)$/m)
+})
+
+test('a malformed secret is not quoted', (t) => {
+  const error = t.throws(() => launch(toml('master_key = 12345')))
+  t.notRegex(error.message, /12345/)
+})
+
+test('a misspelt variable is told, and a variable of another program is not', (t) => {
+  const result = launch({ env: { SVC_DB_PAHT: 'x', MEILI_PORT: '80', MASTER_KEY: 'k' } })
+  if (result.kind !== 'run') return t.fail()
+  t.deepEqual(result.remarks, ['the variable SVC_DB_PAHT sets no option; did you mean SVC_DB_PATH?'])
+})
+
+test('a validation names every mistake', (t) => {
+  const { mistakes } = launchMistakes({
+    args: [],
+    env: { SVC_HTTP_ADDR: 'nowhere' },
+    machine,
+    readFile: () => 'db_paht = "x"\nlog_level = 3\nignore_missing_dump = true',
+  })
+  t.deepEqual(
+    mistakes.map(({ message }) => /nowhere|db_paht|log_level|--ignore-missing-dump/.exec(message)?.[0]),
+    ['nowhere', 'db_paht', 'log_level', '--ignore-missing-dump'],
+  )
+})
+
+test('options without effect are told once they are given', (t) => {
+  const result = launch({
+    args: ['--max-indexing-threads', '1', '--experimental-no-edition-2024-for-settings'],
+  })
+  if (result.kind !== 'run') return t.fail()
+  t.is(withoutEffect(result.given, 'native').length, 1)
+  t.is(withoutEffect(result.given, 'fallback').length, 2)
 })
 
 test('--version shows the version', (t) => {

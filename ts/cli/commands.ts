@@ -26,6 +26,11 @@ export const commands: readonly CommandEntry[] = [
     summary: 'names every damaged file of a data directory, and what it costs',
     load: async () => (await import('./verify.js')).verify,
   },
+  {
+    name: 'config',
+    summary: 'names every mistake of a configuration file',
+    load: async () => (await import('./config.js')).config,
+  },
 ]
 
 /** Runs a command with the arguments after its name. @returns the exit code */

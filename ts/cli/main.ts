@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
 import { LaunchError, machine, packageVersion, parseLaunchOptions, userDirectory } from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { commands, runCommand } from './commands.js'
 import { lastLineOf } from './last-line.js'
+import { textOf } from './text-of.js'
 
 /**
  * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
     machine: machine(),
     commands,
   })
-  if (launch.kind === 'help') return void process.stdout.write(launch.text)
+  if ('text' in launch) return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
   // Commands and mistakes on the command line load neither the server nor the engine.
@@ -52,6 +53,7 @@ async function main(): Promise<void> {
   const { serve } = await import('./serve.js')
   const serving = await serve({
     options,
+    launch,
     configFile,
     machine: machine(),
     version,
@@ -105,15 +107,5 @@ function writeLastLine(text: string): void {
     writeSync(process.stderr.fd, text)
   } catch {
     // Standard error is closed or full. The exit code still tells that the process failed.
-  }
-}
-
-function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return null
-    throw new LaunchError(`configuration file \`${path}\` cannot be read: ${code}`, 1)
   }
 }

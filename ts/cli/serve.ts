@@ -3,9 +3,9 @@ import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
+import { buildServer, type HttpOptions, memoryBounds } from '../http/index.js'
 import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
-import { LaunchError, type LaunchOptions, type Machine } from '../launch/index.js'
+import { LaunchError, type LaunchOptions, type Machine, type Run, withoutEffect } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
@@ -28,6 +28,8 @@ const UNACCEPTED_MAX = 65_535
 
 export interface ServeRequest {
   readonly options: LaunchOptions
+  /** Which options are given, and what is odd about them. */
+  readonly launch: Pick<Run, 'given' | 'remarks'>
   readonly configFile: string | null
   readonly machine: Machine
   readonly version: string
@@ -66,7 +68,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   try {
     const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
     closers.push(() => outbound.close())
-    const embedders = openEmbedders({ outbound, ...embedderOptions(options, process.env) })
+    const embedders = openEmbedders({ outbound, ...embedderOptions(options) })
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: options.maxIndexingMemory,
@@ -94,6 +96,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       embedders,
     })
     closers.push(close)
+    for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
+      log.warn(remark)
     signal.throwIfAborted()
     const webhooks = await openWebhooks({
       store: queue.webhooks,
@@ -237,38 +241,17 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
-    remoteSearchMsMax: secondsOf(
-      process.env,
-      'SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS',
-      defaultHttpOptions.remoteSearchMsMax / 1000,
-    ),
+    remoteSearchMsMax: options.experimentalRemoteSearchTimeoutSeconds * 1000,
   }
 }
 
-/** Options of embedders from the command line and the environment. Source: vectors §2.3, §5.2. */
-function embedderOptions(
-  { experimentalEmbeddingCacheEntries }: LaunchOptions,
-  environment: NodeJS.ProcessEnv,
-): Omit<EmbeddersSetup, 'outbound'> {
-  const prefix = 'SVC_EXPERIMENTAL_REST_EMBEDDER'
-  return {
-    defaults: {
-      openAiKey: environment.SVC_OPENAI_API_KEY || environment.OPENAI_API_KEY || null,
-      ollamaUrl: environment.SVC_OLLAMA_URL || 'http://localhost:11434/api/embeddings',
-    },
-    timeoutMs: secondsOf(environment, `${prefix}_TIMEOUT_SECONDS`, 30),
-    pauseMsMax: secondsOf(environment, `${prefix}_MAX_RETRY_DURATION_SECONDS`, 60),
-    cachedQueries: experimentalEmbeddingCacheEntries,
-  }
-}
-
-/** Milliseconds, from an environment variable in whole seconds. @throws LaunchError */
-function secondsOf(environment: NodeJS.ProcessEnv, name: string, otherwise: number): number {
-  const seconds = environment[name]
-  if (seconds === undefined || seconds === '') return otherwise * 1000
-  if (/^[1-9]\d{0,5}$/.test(seconds)) return Number(seconds) * 1000
-  throw new LaunchError(`${name} is \`${seconds}\`; expected a number of seconds from 1`, 2)
-}
+/** Options of embedders. Source: vectors §2.3, §5.2. */
+const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound'> => ({
+  defaults: { openAiKey: options.openaiApiKey, ollamaUrl: options.ollamaUrl },
+  timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
+  pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
+  cachedQueries: options.experimentalEmbeddingCacheEntries,
+})
 
 function stapleOcsp(server: TlsServer, answer: Buffer): void {
   server.on('OCSPRequest', (_certificate, _issuer, reply: (error: Error | null, answer: Buffer) => void) =>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { entriesOf, openEngineIn, requireVersion } from '../instance/index.js'
-import { LaunchError, machine, packageVersion } from '../launch/index.js'
+import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
 import { type Command, readFlags } from '../peer/index.js'
 import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
@@ -32,7 +32,7 @@ export const verify: Command = {
       'db-path': { type: 'string' },
       json: { type: 'boolean' },
     })
-    const directory = resolve(values['db-path'] ?? process.env.SVC_DB_PATH ?? './data.ms')
+    const directory = resolve(values['db-path'] ?? optionOf('dbPath', process.env) ?? './data.ms')
     const findings = await findingsIn(directory, output.progress)
     for (const finding of findings)
       output.line(values.json === true ? JSON.stringify(finding) : lineOf(finding))

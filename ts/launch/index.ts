@@ -1,11 +1,17 @@
 /** Here are arguments, an environment and a file: with which options does the process run, on which machine? */
 export { LaunchError } from './launch-error.js'
 export { machine, packageVersion, userDirectory } from './machine.js'
+export { withoutEffect } from './no-effect.js'
+export type { Address, Machine } from './option.js'
 export {
-  CACHE_BYTES_MIN,
   type Launch,
-  type LaunchOptions,
   type LaunchSources,
+  launchMistakes,
+  optionOf,
   parseLaunchOptions,
-} from './options.js'
-export type { Address, Machine } from './values.js'
+  type Run,
+} from './parse.js'
+export type { Given } from './read.js'
+export { BATCHED_TASKS_MAX, CACHE_BYTES_MIN } from './rows/work.js'
+export type { LaunchOptions, OptionName } from './table.js'
+export { addressText } from './value-text.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import type { Machine } from './values.js'
+import type { Machine } from './option.js'
 
 /** `major.minor.patch` of this package. */
 export function packageVersion(): string {

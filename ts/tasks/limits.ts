@@ -1,5 +1,5 @@
-/** Tasks of one batch unless a launch option says less: a commit stores the outcome of each. */
-export const BATCHED_TASKS_MAX = 10_000
+/** Tasks of one batch unless a launch option says less. */
+export { BATCHED_TASKS_MAX } from '../launch/index.js'
 
 /** Uploaded bytes of one batch unless a launch option says otherwise. Source: the API's default ceiling. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Embedders, embeddingError } from '../embedders/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
 import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue/catalogue.js'
@@ -25,7 +26,7 @@ import { type Quarantine, quarantineIn } from './recovery/orphans.js'
 import { recover } from './recovery/recovery.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
-import { type DriverName, driverNames } from './store/driver.js'
+import type { DriverName } from './store/driver.js'
 import { storePath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
@@ -43,7 +44,7 @@ export interface TasksSetup {
   readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
   /** Number of stored tasks at which the oldest are deleted; absent: the default of `limits.ts`. */
   readonly storedTasksMax?: number
-  /** Forces one build of SQLite, as the environment variable SVC_TASK_STORE_DRIVER does. */
+  /** Forces one build of SQLite, as the launch option does. */
   readonly driver?: DriverName
   /** Whether `requireCompleteStore` has just compared the pages of the store with their checksums. */
   readonly isCompared?: boolean
@@ -82,8 +83,7 @@ export interface OpenedTasks {
 export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { directory, log } = setup
   await mkdir(directory, { recursive: true })
-  const driver =
-    setup.driver ?? driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
+  const driver = setup.driver ?? optionOf('taskStoreDriver', process.env)
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const { faults = new BackgroundFaults(log) } = setup
   const store = await openStoreClient(

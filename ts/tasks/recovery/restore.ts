@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { PayloadFormat } from '../../engine/index.js'
+import { optionOf } from '../../launch/index.js'
 import type { Rules } from '../../rules/index.js'
 import { RULES_STORED_AS } from '../catalogue/stored-rules.js'
 import type { DumpedBatch, DumpedTask } from '../execute/dump-source.js'
 import { STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'
-import { driverNames } from '../store/driver.js'
 import { newRow, withFileName } from '../store/new-row.js'
 import type { BatchRow, CatalogueRow, DumpedTaskRow, NewRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
@@ -37,7 +37,7 @@ export interface Restore {
 
 /** @param directory a data directory without tasks */
 export async function openRestore(directory: string): Promise<Restore> {
-  const driver = driverNames.find((name) => name === process.env.SVC_TASK_STORE_DRIVER) ?? null
+  const driver = optionOf('taskStoreDriver', process.env)
   const store = await openStoreClient(
     { directory, isNew: true, isCompared: false, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
     // Background work belongs to the end of a task, and a restore ends no task.

@@ -1,42 +1,7 @@
+/** The kinds of values that options have: how each is read, from text and from the configuration file. */
 import { isIP } from 'node:net'
 import { isHttpUrl, readBytes } from '../parse/index.js'
-
-/** The address to listen on. Port 0 stands for any free one. */
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** The resources that some defaults depend on. */
-export interface Machine {
-  /** Bytes of memory that this process may use, by the limit of its container. */
-  readonly memoryBytes: number
-  readonly cores: number
-}
-
-/** One launch option: how to read it, and its default. */
-export interface LaunchOption<T> {
-  /** The name of the value in the help; null for a switch, which has no value on the command line. */
-  readonly placeholder: string | null
-  /** The accepted values, for error messages. */
-  readonly accepts: string
-  readonly help: string
-  readonly fallback: (machine: Machine) => T
-  /** The value of a text; undefined: malformed. */
-  readonly fromText: (text: string) => T | undefined
-  /** A value of the configuration file; undefined: malformed. */
-  readonly fromToml: (value: unknown) => T | undefined
-  /** The value if the option is given without one. Absent: the option requires a value. */
-  readonly bare?: T
-  /** Further names on the command line, in the environment and in the file. */
-  readonly aliases?: readonly string[]
-  /** The name of the variable without its prefix. Default: derived from the name of the option. */
-  readonly envName?: string
-  /** Another option that must be given along with this one. */
-  readonly requires?: string
-  /** Another option that must not be given along with this one. */
-  readonly excludes?: string
-}
+import type { About, Address, Basis, LaunchOption } from './option.js'
 
 const textOr =
   <T>(fromText: (text: string) => T | undefined) =>
@@ -49,89 +14,110 @@ const numberOr =
     typeof value === 'string' || typeof value === 'number' ? fromText(String(value)) : undefined
 
 /** A switch. On the command line it is on if it is named; the environment and the file give it a value. */
-export function toggle(help: string, more: Partial<LaunchOption<boolean>> = {}): LaunchOption<boolean> {
+export function toggle(about: Omit<About, 'example'>): LaunchOption<boolean> {
   return {
+    example: '',
+    ...about,
     placeholder: null,
     accepts: '`true` or `false`',
-    help,
     fallback: () => false,
     fromText: (text) => !['', '0', 'false', 'f', 'no', 'n', 'off'].includes(text.trim().toLowerCase()),
     fromToml: (value) => (typeof value === 'boolean' ? value : undefined),
-    ...more,
   }
 }
 
-export function text(placeholder: string, fallback: string, help: string): LaunchOption<string>
-export function text(
+/** A text that is not empty. @param placeholder the name of the value in the help */
+export function text<T extends string | null>(
   placeholder: string,
-  fallback: null,
-  help: string,
-  more?: Partial<LaunchOption<string | null>>,
-): LaunchOption<string | null>
-export function text(
-  placeholder: string,
-  fallback: string | null,
-  help: string,
-  more: Partial<LaunchOption<string | null>> = {},
-): LaunchOption<string | null> {
+  fallback: T,
+  about: About,
+): LaunchOption<string | T> {
   const fromText = (given: string): string | undefined => (given === '' ? undefined : given)
   return {
+    ...about,
     placeholder,
     accepts: 'a non-empty text',
-    help,
     fallback: () => fallback,
     fromText,
     fromToml: textOr(fromText),
-    ...more,
   }
 }
 
 /** One of the texts `accepted`, in any case if `anyCase`. The value is spelled as in `accepted`. */
-export function choice<T extends string>(
+export function choice<T extends string, D extends T | null>(
   accepted: readonly T[],
-  fallback: T,
-  help: string,
-  more: { readonly anyCase?: boolean; readonly aliases?: readonly string[] } = {},
-): LaunchOption<T> {
-  const fold = (word: string): string => (more.anyCase ? word.toLowerCase() : word)
+  fallback: D,
+  { anyCase = false, ...about }: About & { readonly anyCase?: boolean },
+): LaunchOption<T | D> {
+  const fold = (word: string): string => (anyCase ? word.toLowerCase() : word)
   const fromText = (given: string): T | undefined => accepted.find((word) => fold(word) === fold(given))
   return {
+    ...about,
     placeholder: accepted.join('|'),
-    accepts: `one of ${accepted.map((word) => `\`${word}\``).join(', ')}`,
-    help,
+    accepts: `one of ${quoted(accepted)}`,
     fallback: () => fallback,
     fromText,
     fromToml: textOr(fromText),
-    ...(more.aliases ? { aliases: more.aliases } : {}),
   }
 }
 
-/** An integer of at least `min`. */
+/** Any of the texts `accepted`, separated by commas; a list in the file. */
+export function choices<T extends string>(accepted: readonly T[], about: About): LaunchOption<readonly T[]> {
+  const fromText = (given: string): readonly T[] | undefined => {
+    const words = partsOf(given)
+    return words.every((word): word is T => accepted.some((one) => one === word)) ? words : undefined
+  }
+  return {
+    ...about,
+    placeholder: 'list',
+    accepts: `any of ${quoted(accepted)}, separated by commas`,
+    fallback: () => [],
+    fromText,
+    fromToml: listOr(fromText),
+  }
+}
+
+/** The bounds of a number. A larger number than `countsAtMost` counts as that one. */
+interface Bounds {
+  readonly min: number
+  readonly countsAtMost?: number
+}
+
+/** A whole number. */
 export function count<T extends number | null>(
-  min: number,
+  { min, countsAtMost = Number.MAX_SAFE_INTEGER }: Bounds,
   fallback: T,
-  help: string,
+  about: About,
 ): LaunchOption<number | T> {
   const fromText = (given: string): number | undefined => {
     const number = /^\d+$/.test(given) ? Number(given) : Number.NaN
-    return Number.isSafeInteger(number) && number >= min ? number : undefined
+    return number >= min ? Math.min(number, countsAtMost) : undefined
   }
   return {
+    ...about,
     placeholder: 'number',
     accepts: `a whole number of at least ${min}`,
-    help,
     fallback: () => fallback,
     fromText,
     fromToml: numberOr(fromText),
   }
 }
 
+/** Seconds of a timer. More than the longest timer of Node.js, 24 days, count as that. */
+export function seconds(fallback: number, about: About): LaunchOption<number> {
+  const option = count({ min: 1, countsAtMost: TIMER_SECONDS_MAX }, fallback, about)
+  return { ...option, placeholder: 'seconds', accepts: 'a whole number of seconds of at least 1' }
+}
+
+/** A longer timer of Node.js would fire at once. */
+const TIMER_SECONDS_MAX = Math.floor((2 ** 31 - 1) / 1000)
+
 /** An amount of memory or data, in bytes. */
-export function bytes(fallback: (machine: Machine) => number, help: string): LaunchOption<number> {
+export function bytes(fallback: (basis: Basis) => number, about: About): LaunchOption<number> {
   return {
+    ...about,
     placeholder: 'bytes',
     accepts: 'bytes as a whole number or with a unit, such as `20MB` or `1 GiB`',
-    help,
     fallback,
     fromText: readBytes,
     fromToml: numberOr(readBytes),
@@ -139,15 +125,15 @@ export function bytes(fallback: (machine: Machine) => number, help: string): Lau
 }
 
 /** A number of threads; null for an empty text or `unlimited`. The caller bounds it by the number of cores. */
-export function threads(fallback: (machine: Machine) => number, help: string): LaunchOption<number | null> {
+export function threads(fallback: (basis: Basis) => number, about: About): LaunchOption<number | null> {
   const fromText = (given: string): number | null | undefined => {
     if (given === '' || given === 'unlimited') return null
     return /^\d+$/.test(given) && Number(given) >= 1 ? Number(given) : undefined
   }
   return {
+    ...about,
     placeholder: 'number',
     accepts: 'a whole number of at least 1, or `unlimited`',
-    help,
     fallback,
     fromText,
     fromToml: numberOr(fromText),
@@ -155,7 +141,7 @@ export function threads(fallback: (machine: Machine) => number, help: string): L
 }
 
 /** An address `host:port`, with an IPv6 host in brackets. */
-export function address(fallback: Address, help: string): LaunchOption<Address> {
+export function address(fallback: Address, about: About): LaunchOption<Address> {
   const fromText = (given: string): Address | undefined => {
     const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(given) ?? []
     const host = bracketed ?? plain
@@ -163,38 +149,39 @@ export function address(fallback: Address, help: string): LaunchOption<Address> 
     return host === undefined || port > 65_535 ? undefined : { host, port }
   }
   return {
+    ...about,
     placeholder: 'host:port',
     accepts: '`host:port`, such as `localhost:7700` or `[::1]:7700`',
-    help,
     fallback: () => fallback,
     fromText,
     fromToml: textOr(fromText),
   }
 }
 
-export function url(help: string): LaunchOption<string | null> {
+/** An absolute URL of http or https. */
+export function url<T extends string | null>(fallback: T, about: About): LaunchOption<string | T> {
   const fromText = (given: string): string | undefined => (isHttpUrl(given) ? given : undefined)
   return {
+    ...about,
     placeholder: 'url',
     accepts: 'an absolute http or https URL',
-    help,
-    fallback: () => null,
+    fallback: () => fallback,
     fromText,
     fromToml: textOr(fromText),
   }
 }
 
 /** Seconds between two snapshots; a day if the option has no value; null: no snapshots. */
-export function schedule(help: string): LaunchOption<number | null> {
+export function schedule(about: About): LaunchOption<number | null> {
   const day = 86_400
   const fromText = (given: string): number | undefined =>
     /^\d+$/.test(given) && Number(given) >= 1 && Number.isSafeInteger(Number(given))
       ? Number(given)
       : undefined
   return {
+    ...about,
     placeholder: 'seconds',
     accepts: 'a whole number of seconds of at least 1',
-    help,
     fallback: () => null,
     fromText,
     fromToml: (value) => {
@@ -206,27 +193,36 @@ export function schedule(help: string): LaunchOption<number | null> {
 }
 
 /** Networks that outgoing calls may reach in addition to public ones. `any` allows all addresses. */
-export function networks(help: string): LaunchOption<'any' | readonly string[]> {
+export function networks(about: About): LaunchOption<'any' | readonly string[]> {
   const fromText = (given: string): 'any' | readonly string[] | undefined => {
-    const parts = given
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
+    const parts = partsOf(given)
     if (parts.length === 1 && parts[0] === 'any') return 'any'
     return parts.every(isNetwork) ? parts : undefined
   }
   return {
+    ...about,
     placeholder: 'list',
     accepts: '`any`, or networks such as `10.0.0.0/8` separated by commas',
-    help,
     fallback: () => [],
     fromText,
-    fromToml: (value) => {
-      if (!Array.isArray(value)) return textOr(fromText)(value)
-      return value.every((item) => typeof item === 'string') ? fromText(value.join(',')) : undefined
-    },
+    fromToml: listOr(fromText),
   }
 }
+
+const partsOf = (given: string): readonly string[] =>
+  given
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
+const listOr =
+  <T>(fromText: (text: string) => T | undefined) =>
+  (value: unknown): T | undefined => {
+    if (!Array.isArray(value)) return textOr(fromText)(value)
+    return value.every((item) => typeof item === 'string') ? fromText(value.join(',')) : undefined
+  }
+
+const quoted = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
 
 function isNetwork(part: string): boolean {
   const [ip = '', prefix, ...rest] = part.split('/')

@@ -1,0 +1,83 @@
+import { flagsOf, kebab, variableOf } from './names.js'
+import type { LaunchOption, NoEffect } from './option.js'
+import { subjects } from './table.js'
+import { shown } from './value-text.js'
+
+/** A command of the program beside serving, as the help lists it. */
+export interface CommandLine {
+  readonly name: string
+  readonly summary: string
+}
+
+const examples = `Examples:
+  siftd                                             serve ./data.ms on localhost:7700
+  siftd --db-path /var/lib/siftd --http-addr 0.0.0.0:7700
+  SVC_MASTER_KEY=… siftd --env production           every route needs a key
+  siftd --master-key-file /run/secrets/key          a key that no list of processes shows
+  siftd --engine fallback                           without native code`
+
+const sources = `Arguments win over variables, these over the configuration file. Every variable may begin with MEILI_ instead of SVC_.
+An option --db-path is db_path in the file. A secret may lie in a file of its own, which --…-file, SVC_…_FILE or …_file
+names, or in a credential of systemd of its name, such as LoadCredential=master-key:/etc/siftd/master-key.`
+
+const own = `  --print-config
+      Prints the options as a start would take them, as a configuration file without secrets
+  --version
+      Prints the version
+  --help
+      Prints this text
+`
+
+/** The text of `--help`. */
+export function helpText(commands: readonly CommandLine[]): string {
+  const groups = subjects.map(([title, rows]) => {
+    const lines = Object.entries(rows).map(([name, row]) => rowText(name, row))
+    return `${title}\n${lines.join('')}`
+  })
+  return `siftd: a search engine that speaks the Meilisearch HTTP API
+
+Usage: siftd [options]
+${commands.map(({ name }) => `       siftd ${name} …\n`).join('')}
+${examples}
+${commandsText(commands)}
+${sources}
+
+${groups.join('\n')}${own}`
+}
+
+/** An option of the help: its name, what it is for, and its variable, default and example. */
+function rowText(name: string, row: LaunchOption<unknown>): string {
+  const variable = variableOf(name, row)
+  const effect = row.noEffect === undefined ? '' : `; ${effectText(row.noEffect)}`
+  const facts = [
+    ...(row.isVariable ? [] : [variable]),
+    ...(row.placeholder === null ? [] : [`default: ${defaultText(row)}`, exampleText(name, row)]),
+  ]
+  const head = row.isVariable ? `${variable}=<${row.placeholder}>` : `--${kebab(name)}${placeholderText(row)}`
+  return `${[`  ${head}`, `${row.help}${effect}`, ...facts].join('\n      ')}\n`
+}
+
+const placeholderText = ({ placeholder, bare }: LaunchOption<unknown>): string =>
+  placeholder === null ? '' : bare === undefined ? ` <${placeholder}>` : ` [<${placeholder}>]`
+
+const effectText = ({ on, why }: NoEffect): string =>
+  on === undefined ? why : `without effect on the ${on} engine`
+
+const exampleText = (name: string, row: LaunchOption<unknown>): string => {
+  const value = /[\s…]/.test(row.example) ? `'${row.example}'` : row.example
+  const [flag] = flagsOf(name, row)
+  return `example: ${flag === undefined ? `${variableOf(name, row)}=${value}` : `--${flag} ${value}`}`
+}
+
+function defaultText(row: LaunchOption<unknown>): string {
+  if (row.defaultInWords !== undefined) return row.defaultInWords
+  // Defaults that depend on the machine are told in words.
+  const value = row.fallback({ memoryBytes: 0, cores: 1, indexingMemoryBytes: 0 })
+  return value === null || (Array.isArray(value) && value.length === 0) ? 'none' : shown(value)
+}
+
+function commandsText(commands: readonly CommandLine[]): string {
+  if (commands.length === 0) return ''
+  const lines = commands.map(({ name, summary }) => `  siftd ${name} --help\n      ${summary}\n`)
+  return `\nCommands:\n${lines.join('')}`
+}

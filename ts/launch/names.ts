@@ -1,0 +1,30 @@
+import type { LaunchOption } from './option.js'
+
+/** Prefixes of variables; the first wins. */
+export const prefixes = ['SVC_', 'MEILI_'] as const
+
+/** `httpAddr` → `http-addr`: the flag without its dashes, and the name of a credential. */
+export const kebab = (name: string): string =>
+  name.replace(/[A-Z]|(?<=[a-z])\d+/g, (part) => `-${part.toLowerCase()}`)
+
+/** `httpAddr` → `http_addr`: the key in the configuration file. */
+export const snake = (name: string): string => kebab(name).replaceAll('-', '_')
+
+const upper = (name: string): string => snake(name).toUpperCase()
+
+/** Flags of an option without their dashes, the usual one first; none for a variable. */
+export const flagsOf = (
+  name: string,
+  { aliases = [], isVariable }: LaunchOption<unknown>,
+): readonly string[] => (isVariable ? [] : [kebab(name), ...aliases])
+
+/** The variable that the help shows. */
+export const variableOf = (name: string, { envName }: LaunchOption<unknown>): string =>
+  prefixes[0] + (envName ?? upper(name))
+
+/** Variables that set an option, in the order in which they count. */
+export function variablesOf(name: string, option: LaunchOption<unknown>): readonly string[] {
+  const words = [option.envName ?? upper(name), ...(option.aliases ?? []).map(upper)]
+  const prefixed = prefixes.flatMap((prefix) => words.map((word) => prefix + word))
+  return option.foreignVariable === undefined ? prefixed : [...prefixed, option.foreignVariable]
+}

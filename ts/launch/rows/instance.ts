@@ -1,0 +1,80 @@
+/** Options of the instance itself: its data, who may use it, where it listens. */
+import { address, bytes, choice, text, toggle } from '../kinds.js'
+
+export const data = {
+  dbPath: text('path', './data.ms', {
+    help: 'Directory of the data, created when absent',
+    example: '/var/lib/siftd/data.ms',
+  }),
+  engine: choice(['auto', 'native', 'fallback'], 'auto', {
+    help: 'Search engine; auto takes native where its binary loads',
+    example: 'fallback',
+  }),
+  upgradeDb: toggle({
+    help: 'Upgrades the data directory of an older version',
+    aliases: ['experimental-dumpless-upgrade'],
+  }),
+  rebuildTaskStore: toggle({
+    help: 'Makes a new task store from the indexes if the old one is damaged or incomplete',
+  }),
+  taskStoreDriver: choice(['libsql', 'node:sqlite', 'node-sqlite3-wasm'], null, {
+    help: 'Build of SQLite for the task store',
+    example: 'node-sqlite3-wasm',
+    defaultInWords: 'the first of these that loads',
+    isVariable: true,
+  }),
+} as const
+
+export const protection = {
+  masterKey: text('key', null, {
+    help: 'Protects the instance; at least 16 bytes, mandatory in production',
+    example: 'a-key-of-at-least-16-bytes',
+    isSecret: true,
+  }),
+  env: choice(['development', 'production'], 'development', {
+    help: 'Kind of instance; production refuses to start without a master key and shows no search page',
+    example: 'production',
+  }),
+} as const
+
+export const listening = {
+  httpAddr: address(
+    { host: 'localhost', port: 7700 },
+    { help: 'Address to listen on; port 0 takes any free one', example: '0.0.0.0:7700' },
+  ),
+  httpPayloadSizeLimit: bytes(() => 100_000_000, {
+    help: 'Largest body of a request, after decompression',
+    example: '250MB',
+    defaultInWords: '100 MB',
+  }),
+} as const
+
+export const tls = {
+  sslCertPath: text('path', null, {
+    help: 'PEM certificate chain; TLS is on when the key is given too',
+    example: '/etc/siftd/cert.pem',
+  }),
+  sslKeyPath: text('path', null, {
+    help: 'PEM private key; TLS is on when the certificate is given too',
+    example: '/etc/siftd/key.pem',
+  }),
+  sslAuthPath: text('path', null, {
+    help: 'PEM authorities whose client certificates are accepted',
+    example: '/etc/siftd/clients.pem',
+  }),
+  sslOcspPath: text('path', null, {
+    help: 'DER OCSP response to staple',
+    example: '/etc/siftd/ocsp.der',
+  }),
+  sslRequireAuth: toggle({ help: 'Refuses clients without a certificate' }),
+  sslResumption: toggle({ help: 'Resumes TLS sessions' }),
+  sslTickets: toggle({ help: 'Resumes TLS sessions by tickets' }),
+} as const
+
+export const configuration = {
+  configFilePath: text('path', null, {
+    help: 'Configuration file in TOML, with the names of options in snake_case',
+    example: '/etc/siftd/config.toml',
+    defaultInWords: './config.toml if there is one',
+  }),
+} as const

@@ -1,0 +1,96 @@
+/** Options of what runs beside searches and tasks: backups, calls to others, logs, metrics, telemetry, features. */
+import { choice, count, networks, schedule, text, toggle, url } from '../kinds.js'
+
+export const backups = {
+  dumpDir: text('path', 'dumps/', {
+    help: 'Directory of dumps, created when absent',
+    example: '/var/backups/siftd/dumps',
+  }),
+  importDump: text('path', null, {
+    help: 'Dump to start a new data directory from',
+    example: 'dumps/20260101-120000000.dump',
+    excludes: 'importSnapshot',
+  }),
+  ignoreMissingDump: toggle({
+    help: 'Starts although the dump does not exist',
+    requires: 'importDump',
+  }),
+  ignoreDumpIfDbExists: toggle({
+    help: 'Starts with the data that exists, if any',
+    requires: 'importDump',
+  }),
+  snapshotDir: text('path', 'snapshots/', {
+    help: 'Directory of snapshots, created when absent',
+    example: '/var/backups/siftd/snapshots',
+  }),
+  snapshotsKept: count({ min: 1 }, 1, {
+    help: 'Snapshots kept; older ones have their date in their name',
+    example: '7',
+  }),
+  scheduleSnapshot: schedule({
+    help: 'Takes snapshots; every day, or every so many seconds',
+    example: '3600',
+  }),
+  importSnapshot: text('path', null, {
+    help: 'Snapshot to start a new data directory from',
+    example: 'snapshots/data.ms.snapshot',
+    excludes: 'importDump',
+  }),
+  ignoreMissingSnapshot: toggle({
+    help: 'Starts although the snapshot does not exist',
+    requires: 'importSnapshot',
+  }),
+  ignoreSnapshotIfDbExists: toggle({
+    help: 'Starts with the data that exists, if any',
+    requires: 'importSnapshot',
+  }),
+} as const
+
+export const outgoing = {
+  taskWebhookUrl: url(null, {
+    help: 'Told about every finished task',
+    example: 'https://hooks.example.com/tasks',
+  }),
+  taskWebhookAuthorizationHeader: text('header', null, {
+    help: 'Authorization header sent to that webhook',
+    example: 'Bearer secret',
+    isSecret: true,
+  }),
+  experimentalAllowedIpNetworks: networks({
+    help: 'Networks that webhooks, embedders, exports and remotes may reach beside public ones, or any',
+    example: '127.0.0.0/8,10.0.0.0/8',
+  }),
+} as const
+
+export const observation = {
+  logLevel: choice(['OFF', 'ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'], 'INFO', {
+    help: 'Least severe line to log',
+    example: 'WARN',
+    anyCase: true,
+  }),
+  experimentalLogsMode: choice(['HUMAN', 'JSON'], 'HUMAN', {
+    help: 'Shape of log lines; --log-format is the same',
+    example: 'JSON',
+    anyCase: true,
+    aliases: ['log-format'],
+  }),
+  experimentalEnableLogsRoute: toggle({ help: 'Switches feature logsRoute on' }),
+  experimentalEnableMetrics: toggle({ help: 'Switches feature metrics on' }),
+} as const
+
+export const telemetry = {
+  noAnalytics: toggle({ help: 'Never sends telemetry (nothing is sent by this version anyway)' }),
+  serverProvider: text('name', null, {
+    help: 'Name of the hosting provider, for telemetry',
+    example: 'our-cloud',
+    isVariable: true,
+  }),
+} as const
+
+export const features = {
+  experimentalContainsFilter: toggle({ help: 'Switches feature containsFilter on' }),
+  experimentalLegacySearchDefault: toggle({
+    help: 'Switches feature legacySearch on',
+    envName: 'EXPERIMENTAL_LEGACY_SEARCH',
+  }),
+} as const

@@ -1,0 +1,55 @@
+/** Every launch option, by subject. Help, parsing, printing and tests are derived from this table. */
+import type { LaunchOption, Rows } from './option.js'
+import { configuration, data, listening, protection, tls } from './rows/instance.js'
+import { backups, features, observation, outgoing, telemetry } from './rows/operation.js'
+import { embedding, memory, searches, tasks } from './rows/work.js'
+
+const table = {
+  ...data,
+  ...protection,
+  ...listening,
+  ...tls,
+  ...memory,
+  ...tasks,
+  ...searches,
+  ...embedding,
+  ...backups,
+  ...outgoing,
+  ...observation,
+  ...telemetry,
+  ...features,
+  ...configuration,
+} as const
+
+export type OptionName = keyof typeof table
+
+/** All launch options with their values. */
+export type LaunchOptions = {
+  readonly [K in OptionName]: (typeof table)[K] extends LaunchOption<infer T> ? T : never
+}
+
+/** Each option with its name, in the order of the help. */
+export const rows = Object.entries(table) as unknown as readonly (readonly [
+  OptionName,
+  LaunchOption<unknown>,
+])[]
+
+export const rowOf = (name: OptionName): LaunchOption<unknown> => table[name]
+
+/** Titles of the help, each with its options. */
+export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
+  ['Data and engine', data],
+  ['Protection', protection],
+  ['Listening', listening],
+  ['TLS', tls],
+  ['Memory and threads', memory],
+  ['Tasks', tasks],
+  ['Searches', searches],
+  ['Embedders', embedding],
+  ['Dumps and snapshots', backups],
+  ['Calls to others', outgoing],
+  ['Logs and metrics', observation],
+  ['Telemetry', telemetry],
+  ['Features', features],
+  ['Configuration', configuration],
+]

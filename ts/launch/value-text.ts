@@ -1,0 +1,14 @@
+import type { Address } from './option.js'
+
+/** The value of an option as it is written on a command line. */
+export function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',')
+  return isAddress(value) ? addressText(value) : String(value)
+}
+
+/** `host:port`, with an IPv6 host in brackets. */
+export const addressText = ({ host, port }: Address): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const isAddress = (value: unknown): value is Address =>
+  typeof value === 'object' && value !== null && 'host' in value
