@@ -15,7 +15,7 @@ runs('a fault of the native engine is a line of the log and counts in the metric
   const daemon = await startDaemon(t, data, [...options, '--experimental-enable-metrics'])
   const counted = async (): Promise<number> => {
     const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text()
-    return Number(/^meilisearch_background_faults_total\{kind="file_removal"\} (\d+)$/m.exec(metrics)?.[1])
+    return Number(/^siftd_background_faults_total\{kind="file_removal"\} (\d+)$/m.exec(metrics)?.[1])
   }
   const settle = async (documents: readonly object[]): Promise<void> => {
     const { body } = await daemon.call('POST', '/indexes/films/documents', documents)

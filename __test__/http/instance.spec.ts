@@ -1,9 +1,5 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import test from 'ava'
-import { INLINE_PAYLOAD_BYTES_MAX } from '../../ts/tasks/index.js'
-import { checkError, checkRefusals } from '../support/refusals.js'
+import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
 test('the service says that it runs, and which build it is', async (t) => {
@@ -27,50 +23,6 @@ test('features are switched one by one and stay off otherwise', async (t) => {
     { method: 'PATCH', path: '/experimental-features', body: { metrics: 42 }, code: 'bad_request' },
   ])
   t.deepEqual((await server.get('/experimental-features')).body, body)
-})
-
-test('metrics count answers by pattern of the route once they are switched on', async (t) => {
-  const server = await startServer(t)
-  checkError(t, await server.get('/metrics'), 400, 'feature_not_enabled')
-  await server.patch('/experimental-features', { metrics: true })
-  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1 }]))
-  await server.get('/indexes/films/documents/1')
-  const { headers, bytes } = await server.get('/metrics')
-  t.true(headers['content-type']?.startsWith('text/plain; version=0.0.4'))
-  const text = bytes.toString()
-  t.true(
-    text.includes(
-      'meilisearch_http_requests_total{method="GET",path="/indexes/{index_uid}/documents/{document_id}",status="200"} 1',
-    ),
-    text,
-  )
-  t.true(text.includes('meilisearch_index_docs_count{index="films"} 1'), text)
-  t.true(text.includes('meilisearch_nb_tasks{kind="statuses",value="succeeded"} 1'), text)
-  await server.settle(t, server.delete('/indexes/films'))
-  t.false(
-    (await server.get('/metrics')).bytes.toString().includes('index="films"'),
-    'what is gone is not shown',
-  )
-})
-
-test('metrics tell what is cached by kind, within the bound', async (t) => {
-  const server = await startServer(t, { features: ['metrics'] })
-  await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))
-  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'calm orbit' }]))
-  for (const limit of [1, 2, 2]) await server.post('/indexes/films/search', { q: 'calm', limit })
-  const text = (await server.get('/metrics')).bytes.toString()
-  const figure = (name: string, kind: string): number =>
-    Number(new RegExp(`^meilisearch_cache_${name}\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1])
-  t.is(figure('hits_total', 'splits'), 1)
-  t.is(figure('misses_total', 'splits'), 1)
-  t.is(figure('entries', 'splits'), 1)
-  t.is(figure('hits_total', 'answers'), 1)
-  t.is(figure('entries', 'answers'), 2)
-  const bytes = [...text.matchAll(/^meilisearch_cache_bytes\{kind="(\w+)"\} (\d+)$/gm)]
-  const cached = bytes.flatMap(([, kind, number]) => (kind === 'answers' ? [] : [Number(number)]))
-  const sum = cached.reduce((all, one) => all + one, 0)
-  const max = Number(/^meilisearch_cache_max_bytes (\d+)$/m.exec(text)?.[1])
-  t.true(sum > 0 && sum <= max, `${sum} of ${max}`)
 })
 
 test('a parameter of a feature that is off is validated first, then refused', async (t) => {
@@ -215,36 +167,4 @@ test('the log level changes while the service runs', async (t) => {
     { path: '/logs/stderr', body: { target: 'info', mode: 'json' }, code: 'bad_request' },
     { path: '/logs/stream', body: { profileMemory: true }, code: 'invalid_settings_typo_tolerance' },
   ])
-})
-
-test('metrics count an upload that could not be removed, and its task succeeds', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'siftd-uploads-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const uploads = join(directory, 'update_files')
-  const server = await startServer(t, {
-    directory,
-    features: ['metrics'],
-    // A directory in the place of an upload is not removed as a file is.
-    queueEngine: (engine) => ({
-      ...engine,
-      async commit(...batch) {
-        const report = await engine.commit(...batch)
-        for (const name of await readdir(uploads)) {
-          await rm(join(uploads, name))
-          await mkdir(join(uploads, name))
-        }
-        return report
-      },
-    }),
-  })
-  const counted = async (): Promise<string | undefined> =>
-    /^meilisearch_background_faults_total\{kind="upload_removal"\} (\d+)$/m.exec(
-      (await server.get('/metrics')).bytes.toString(),
-    )?.[1]
-  t.is(await counted(), '0')
-  // A shorter body would lie in the task store, not in a file.
-  const text = 'x'.repeat(INLINE_PAYLOAD_BYTES_MAX)
-  const task = await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, text }]))
-  t.is(task.status, 'succeeded')
-  t.is(await counted(), '1')
 })

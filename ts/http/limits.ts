@@ -79,3 +79,9 @@ export const UNREAD_MS_MAX = 60_000
 
 /** The share of the memory of the process that each bound of memory above may take, if that is less than the bound. */
 export const MEMORY_SHARE = 0.125
+
+/** Indexes whose waiting tasks `/metrics` shows, those with the most. The number of series must not grow with a queue. */
+export const WAITING_INDEXES_MAX = 50
+
+/** Batches of which `/metrics` shows steps and documents. */
+export const REPORTED_BATCHES_MAX = 10

@@ -122,7 +122,7 @@ export interface QueueResources {
 
 /** Builds the queue over an open store, and brings it in step with the engine. */
 export async function assemble(
-  setup: Omit<TasksSetup, 'directory' | 'capacity' | 'driver'>,
+  setup: Omit<TasksSetup, 'directory' | 'driver'>,
   { store, spool, path, clock, runScript, quarantine, names }: QueueResources,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
@@ -157,12 +157,13 @@ export async function assemble(
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
     payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
   }
+  const { storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const listeners = new Set<() => void>()
   const scheduler = new Scheduler(context, limits, nextBatchUid, () => {
     for (const listener of listeners) listener()
   })
   return {
-    tasks: queue({ engine, store, spool, catalogue, rules, scheduler, path, runScript }),
+    tasks: queue({ engine, store, spool, catalogue, rules, scheduler, path, storeBytesMax, runScript }),
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, listeners),

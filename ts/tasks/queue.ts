@@ -1,6 +1,7 @@
 import { documentLines, type Engine, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue/catalogue.js'
 import type { StoredRules } from './catalogue/stored-rules.js'
+import { STORE_SHARE_FOR_TASKS } from './limits.js'
 import { batchView, taskSummary, taskView } from './listing/view.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
@@ -22,12 +23,14 @@ export interface QueueParts {
   readonly scheduler: Scheduler
   /** The store's file. */
   readonly path: string
+  /** Largest size of that file. */
+  readonly storeBytesMax: number
   readonly runScript: RunScript
 }
 
 /** The durable queue and the catalogue, as routes use them. */
 export function queue(parts: QueueParts): Tasks {
-  const { engine, store, spool, catalogue, rules, scheduler, path, runScript } = parts
+  const { engine, store, spool, catalogue, rules, scheduler, path, storeBytesMax, runScript } = parts
   return {
     spool: async (format) => spool.slot(format),
 
@@ -120,6 +123,19 @@ export function queue(parts: QueueParts): Tasks {
     async bytes() {
       const sizes = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`), spool.bytes()])
       return sizes.reduce((sum, size) => sum + size, 0)
+    },
+
+    async load(indexesMax) {
+      const { bytesUsed, waiting } = await store.call('load', [indexesMax])
+      return {
+        storeBytesMax,
+        storeBytesUsed: bytesUsed,
+        storeBytesLeft: Math.max(0, Math.floor(storeBytesMax * STORE_SHARE_FOR_TASKS) - bytesUsed),
+        waiting: waiting.map(({ oldestEnqueuedAt, ...rest }) => ({
+          ...rest,
+          oldestEnqueuedAt: formatDate(oldestEnqueuedAt),
+        })),
+      }
     },
   }
 }

@@ -118,6 +118,29 @@ export interface Tasks {
   verify(): Promise<readonly Finding[]>
   /** Bytes of the task store and the spool. */
   bytes(): Promise<number>
+  /** What waits, and how full the task store is. @param indexesMax the most indexes to name in `waiting` */
+  load(indexesMax: number): Promise<QueueLoad>
+}
+
+/** How much the queue holds, for monitoring. */
+export interface QueueLoad {
+  /** Largest size of the task store, in bytes. */
+  readonly storeBytesMax: number
+  /** Bytes of the task store that are in use. */
+  readonly storeBytesUsed: number
+  /** Bytes that tasks may still take in the store before new ones are refused; 0 while they are. */
+  readonly storeBytesLeft: number
+  /** The indexes with the most waiting tasks, most first. */
+  readonly waiting: readonly WaitingTasks[]
+}
+
+/** Tasks of one index that have not begun. */
+export interface WaitingTasks {
+  /** null: tasks that concern no index, or several. */
+  readonly indexUid: string | null
+  readonly tasks: number
+  /** When the oldest of them arrived, RFC 3339. */
+  readonly oldestEnqueuedAt: string
 }
 
 /** An API key as stored; its value is computed from the master key. Dates are RFC 3339. */

@@ -159,6 +159,15 @@ export interface RowPage {
   readonly total: number
 }
 
+/** The waiting tasks of one index. */
+export interface WaitingRow {
+  /** null: tasks that concern no index, or several. */
+  readonly indexUid: string | null
+  readonly tasks: number
+  /** When the oldest of them arrived. */
+  readonly oldestEnqueuedAt: Micros
+}
+
 /** The calls that cross into the worker: arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
@@ -200,6 +209,8 @@ export interface StoreCalls {
   match(filter: TaskFilter): readonly number[]
   batch(uid: number, visible: readonly string[] | null): BatchRow | null
   batches(filter: TaskFilter, paging: TaskPaging): RowPage
+  /** @param indexesMax the most indexes to name among those with waiting tasks */
+  load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
   keys(): readonly StoredKey[]
   putKey(key: StoredKey): void
   deleteKey(uid: string): void

@@ -8,6 +8,7 @@ import { CatalogueTable } from './catalogue-table.js'
 import type { Connection } from './driver.js'
 import { DumpTable } from './dump-table.js'
 import { InstanceTable } from './instance-table.js'
+import { waitingByIndex } from './queue-load.js'
 import { QueueTable } from './queue-table.js'
 import type { StoreCalls } from './records.js'
 import { number } from './rows.js'
@@ -185,6 +186,10 @@ export class Store implements StoreCalls {
     return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }
 
+  load: StoreCalls['load'] = (indexesMax) => ({
+    bytesUsed: this.bytesUsed(),
+    waiting: waitingByIndex(this.#sql, indexesMax),
+  })
   announce: StoreCalls['announce'] = (id) => this.#catalogue.announce(id)
   removed: StoreCalls['removed'] = (ids) => this.#catalogue.removed(ids)
   undone: StoreCalls['undone'] = (index) => this.#catalogue.undone(index)

@@ -1,0 +1,103 @@
+import type { IndexStats } from '../../engine/index.js'
+import { type IndexEntry, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { WAITING_INDEXES_MAX } from '../limits.js'
+import type { Measured, Report } from './report.js'
+
+/** Sizes of the data, and searches under way. */
+export async function reportInstance(services: Measured, report: Report): Promise<void> {
+  const { engine, tasks, searches, options } = services
+  const indexes = tasks.indexes()
+  const stats = (await Promise.all(indexes.map((entry) => statsOf(services, entry)))).filter(
+    (found) => found !== null,
+  )
+  const bytes = stats.reduce((sum, [, one]) => sum + one.indexSize, await tasks.bytes())
+  report.gauge('meilisearch_db_size_bytes', 'bytes on disk', bytes)
+  report.gauge('meilisearch_used_db_size_bytes', 'bytes on disk in use', bytes)
+  report.gauge('meilisearch_index_count', 'indexes', indexes.length)
+  report.gauge(
+    'siftd_damaged_index_count',
+    'indexes that are known to be damaged',
+    indexes.filter(({ id }) => engine.damage(id) !== null).length,
+  )
+  const documents = report.gauges('meilisearch_index_docs_count', 'documents per index', ['index'])
+  for (const [index, one] of stats) documents.set({ index }, one.numberOfDocuments)
+  const updated = tasks.lastUpdate()
+  report.gauge(
+    'meilisearch_last_update',
+    'when an index last changed, in Unix seconds',
+    updated === null ? 0 : Date.parse(updated) / 1000,
+  )
+  report.gauge('meilisearch_search_queue_size', 'searches that may wait', options.searchesWaitingMax)
+  report.gauge('meilisearch_searches_running', 'searches running', searches.running)
+  report.gauge(
+    'meilisearch_searches_waiting_to_be_processed',
+    'searches waiting for their turn',
+    searches.waiting,
+  )
+}
+
+/** null for an index that is damaged, or was deleted meanwhile. */
+async function statsOf(
+  { engine, tasks }: Measured,
+  { uid, id }: IndexEntry,
+): Promise<readonly [string, IndexStats] | null> {
+  try {
+    return [uid, await engine.stats(id)]
+  } catch (error) {
+    if (engine.damage(id) !== null || tasks.index(uid)?.id !== id) return null
+    throw error
+  }
+}
+
+/** Numbers of tasks by status, type and index. */
+export async function reportTasks({ tasks }: Measured, report: Report): Promise<void> {
+  const count = async (filter: Parameters<typeof tasks.list>[0]): Promise<number> =>
+    (await tasks.list(filter, { limit: 0, from: null, reverse: false })).total
+  const counts = report.gauges('meilisearch_nb_tasks', 'tasks by kind', ['kind', 'value'])
+  const processing = await count({ statuses: ['processing'] })
+  report.gauge('meilisearch_is_indexing', 'whether a task is being processed', processing > 0 ? 1 : 0)
+  for (const status of taskStatuses) {
+    counts.set({ kind: 'statuses', value: status }, await count({ statuses: [status] }))
+  }
+  for (const type of taskTypes) counts.set({ kind: 'types', value: type }, await count({ types: [type] }))
+  for (const { uid } of tasks.indexes())
+    counts.set({ kind: 'indexes', value: uid }, await count({ indexUids: [uid] }))
+}
+
+/** How long tasks wait, how many, and how full the task store is. */
+export async function reportWaiting({ tasks }: Measured, report: Report): Promise<void> {
+  const unfinished = { statuses: ['enqueued', 'processing'] } as const
+  const { results } = await tasks.list(unfinished, { limit: 1, from: null, reverse: true })
+  report.gauge(
+    'meilisearch_task_queue_latency_seconds',
+    'age of the oldest unfinished task',
+    results[0] === undefined ? 0 : secondsSince(results[0].enqueuedAt),
+  )
+  const load = await tasks.load(WAITING_INDEXES_MAX)
+  report.gauge('meilisearch_task_queue_max_size', 'largest size of the task store, bytes', load.storeBytesMax)
+  report.gauge(
+    'meilisearch_task_queue_used_size',
+    'bytes of the task store in use, without uploads',
+    load.storeBytesUsed,
+  )
+  report.gauge(
+    'meilisearch_task_queue_size_until_stop_registering',
+    'bytes that the task store may grow by before new tasks are refused',
+    load.storeBytesLeft,
+  )
+  const labels = ['index']
+  const waiting = report.gauges('siftd_index_tasks_waiting', 'tasks of an index that have not begun', labels)
+  const oldest = report.gauges(
+    'siftd_index_queue_latency_seconds',
+    'age of the oldest task of an index that has not begun',
+    labels,
+  )
+  for (const { indexUid, tasks: count, oldestEnqueuedAt } of load.waiting) {
+    // No index has an empty name: it stands for tasks that concern no index, or several.
+    const index = indexUid ?? ''
+    waiting.set({ index }, count)
+    oldest.set({ index }, secondsSince(oldestEnqueuedAt))
+  }
+}
+
+const secondsSince = (date: string): number => Math.max(0, (Date.now() - Date.parse(date)) / 1000)

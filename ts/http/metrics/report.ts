@@ -1,0 +1,33 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import type { SearchQueue } from '../searches/index.js'
+import type { Services } from '../services.js'
+
+/** The services whose figures are reported. */
+export type Measured = Services & { readonly searches: SearchQueue }
+
+/**
+ * The figures of one answer. Each answer has figures of its own, so that a deleted index leaves no series behind and
+ * answers that are made at the same time do not mix.
+ */
+export class Report {
+  readonly #registry = new Registry()
+
+  /** One number. */
+  gauge(name: string, help: string, value: number): void {
+    this.gauges(name, help, []).set(value)
+  }
+
+  /** Numbers by label. */
+  gauges(name: string, help: string, labelNames: readonly string[]): Gauge {
+    return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
+  }
+
+  /** Counts by label, each to be added once. */
+  counters(name: string, help: string, labelNames: readonly string[]): Counter {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+}
