@@ -157,6 +157,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     snapshot: unsupported,
     compact: unsupported,
     verify: unsupported,
+    rescue: unsupported,
   }
 }
 

@@ -1,5 +1,8 @@
 /** Here is an instance: how is it written into one file, and how is another one made from it? */
 export { ArchiveError } from './archive-error.js'
+export { settingsAsSet } from './embedder-facts.js'
+export { fragmentEmbedders, withoutRegeneration } from './fragments.js'
+export { NewIndex } from './new-index.js'
 export { type Restored, restoreDump } from './restore-dump.js'
 export type { RestoreRequest } from './restore-request.js'
 export { restoreSnapshot, type SnapshotRequest } from './restore-snapshot.js'

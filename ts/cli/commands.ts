@@ -27,6 +27,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./verify.js')).verify,
   },
   {
+    name: 'repair',
+    summary: 'makes damaged parts of a data directory anew, and rescues documents',
+    load: async () => (await import('./repair.js')).repair,
+  },
+  {
     name: 'config',
     summary: 'names every mistake of a configuration file',
     load: async () => (await import('./config.js')).config,

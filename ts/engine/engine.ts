@@ -247,6 +247,22 @@ export interface Damage {
   readonly isHarmless?: boolean
 }
 
+/** What could be read of an index that may be damaged. */
+export interface Rescued {
+  /** Documents that were written. */
+  readonly documents: number
+  /**
+   * What is lost or cannot be trusted, a line each for humans. None: documents, vectors and settings are all those of
+   * the newest commit.
+   */
+  readonly losses: readonly string[]
+  /** The newest settings that can be read, as JSON text of `IndexSettings`. */
+  readonly settings: string
+  readonly primaryKey: string | null
+  /** Of the newest commit that can be read; null: none. */
+  readonly report: BatchReport | null
+}
+
 /** Tells a search that its client has gone. An `AbortSignal` is one. */
 export interface StopSignal {
   readonly aborted: boolean
@@ -362,6 +378,13 @@ export interface BareEngine {
 
   /** Reads everything and reports what does not decode; empty if all is well. */
   verify(index: IndexId): Promise<readonly Damage[]>
+
+  /**
+   * Writes the documents of an index, which may be damaged, that can be read: NDJSON with vectors, ascending docids.
+   * Changes nothing of the index.
+   * @param path of the file, which must not exist
+   */
+  rescue(index: IndexId, path: string): Promise<Rescued>
 
   /** Closes the index and removes its directory; does nothing if there is none. */
   drop(index: IndexId): Promise<void>

@@ -184,6 +184,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     snapshot: (index, directory) => guarded([index], () => engine.snapshot(index, directory)),
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
     verify: (index) => engine.verify(index),
+    rescue: (index, path) => engine.rescue(index, path),
     async drop(index) {
       await engine.drop(index)
       damaged.delete(index)

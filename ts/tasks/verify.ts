@@ -56,7 +56,8 @@ export async function verifyIndexes(
   return findings
 }
 
-async function findingsOf(engine: Engine, uid: string, id: string): Promise<readonly Finding[]> {
+/** Reads every file of an index. */
+export async function findingsOf(engine: Engine, uid: string, id: string): Promise<readonly Finding[]> {
   const indexUid = uid
   // Damage that a look at the newest commit shows is noted by the engine.
   await engine.lastCommit(id).catch(() => null)
@@ -79,7 +80,11 @@ async function findingsOf(engine: Engine, uid: string, id: string): Promise<read
   return [{ indexUid, file: id, problem: damage, cost: LOST_INDEX, isHarmful: true }, ...findings]
 }
 
-async function damagedUploads(store: VerifiedParts['store'], spool: Spool): Promise<readonly Finding[]> {
+/** Compares the uploads that wait with what was received. */
+export async function damagedUploads(
+  store: VerifiedParts['store'],
+  spool: Spool,
+): Promise<readonly Finding[]> {
   const waiting = await store.call('match', [{ statuses: ['enqueued', 'processing'] }])
   const findings: Finding[] = []
   for (let from = 0; from < waiting.length; from += PENDING_TASKS_READ) {

@@ -277,5 +277,6 @@ export function engine(
     snapshot: unsupported,
     compact: unsupported,
     verify: unsupported,
+    rescue: unsupported,
   }
 }

@@ -23,6 +23,7 @@ import type {
   Payload,
   PayloadReport,
   Prepared,
+  Rescued,
   SearchFacts,
   Step,
   VectorPage,
@@ -47,6 +48,7 @@ import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
 import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
+import { rescueIndex } from './rescue.js'
 import { AnswerBytes } from './search/answer-bytes.js'
 import { checkStop, type Stop } from './search/bounds.js'
 import type { FilterContext } from './search/candidates.js'
@@ -392,6 +394,10 @@ export class LocalEngine implements BareEngine {
         isHarmless: true,
       })),
     ]
+  }
+
+  rescue(index: IndexId, path: string): Promise<Rescued> {
+    return rescueIndex(this.path(index), path)
   }
 
   private async closeIndex(index: IndexId): Promise<void> {

@@ -64,6 +64,7 @@ export function openFallback({
     snapshot: forward('snapshot'),
     compact: stoppable('compact'),
     verify: forward('verify'),
+    rescue: forward('rescue'),
     drop: forward('drop'),
     list: forward('list'),
     cacheFigures: forward('cacheFigures'),

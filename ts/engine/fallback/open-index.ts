@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
-import type { BatchReport } from '../engine.js'
 import { type Cache, OwnedCache } from './cache.js'
 import { builtOf } from './index-data/built.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data/index-data.js'
@@ -13,9 +12,10 @@ import { Progress } from './indexing/batch-monitor.js'
 import { Pacer, type Stop, StoppedError } from './indexing/pacer.js'
 import { planIndexes } from './indexing/plan.js'
 import type { PreparedPlan } from './indexing/prepare.js'
+import { Replayed } from './replayed.js'
 import { DamagedFileError, syncDirectory } from './store/frames.js'
-import { type Commit, CommitLog, type LogPosition } from './store/log.js'
-import { embeddersOf, VectorReplay } from './vector/index.js'
+import { CommitLog, type LogPosition } from './store/log.js'
+import { embeddersOf } from './vector/index.js'
 
 /** Names within an index's directory. */
 export const LOG_FILE = 'commits.log'
@@ -128,61 +128,6 @@ export class OpenIndex {
     this.ofVersion.cache.drop()
     await this.settled()
     await this.log.close()
-  }
-}
-
-/** Documents and records of a log, as far as it was read. */
-class Replayed {
-  readonly documents = new Map<number, StoredDocument>()
-  readonly vectors = new VectorReplay()
-  settings: IndexSettings | null = null
-  primaryKey: string | null = null
-  report: BatchReport | null = null
-  /** Changes since `mark`, null where nothing was marked. */
-  private since: { cleared: boolean; readonly docids: Set<number> } | null = null
-  /** The state when it was marked. */
-  marked: {
-    readonly documents: ReadonlyMap<number, StoredDocument>
-    readonly settings: IndexSettings
-  } | null = null
-
-  apply({ record, documents, vectors }: Commit): void {
-    if (record.cleared) {
-      this.documents.clear()
-      this.since?.docids.clear()
-      if (this.since !== null) this.since.cleared = true
-    }
-    for (const docid of record.deleted) {
-      this.documents.delete(docid)
-      this.since?.docids.add(docid)
-    }
-    this.vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
-    for (const payload of vectors) this.vectors.read(payload)
-    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
-    for (const { docid, id, source } of documents) {
-      this.documents.set(docid, { id, source: Buffer.from(source) })
-      this.since?.docids.add(docid)
-    }
-    this.settings = record.settings ?? this.settings
-    this.primaryKey = record.primaryKey
-    this.report = record.report
-  }
-
-  mark(): void {
-    this.marked = {
-      documents: new Map(this.documents),
-      settings: this.settings ?? defaultIndexSettings,
-    }
-    this.since = { cleared: false, docids: new Set() }
-  }
-
-  /** What happened since the mark, ascending by docid; everything, if nothing was marked. */
-  get changes(): { readonly cleared: boolean; readonly changes: Map<number, StoredDocument | null> } {
-    const docids = this.since === null ? this.documents.keys() : this.since.docids
-    const ascending = Uint32Array.from(docids).sort()
-    const changes = new Map<number, StoredDocument | null>()
-    for (const docid of ascending) changes.set(docid, this.documents.get(docid) ?? null)
-    return { cleared: this.since?.cleared ?? true, changes }
   }
 }
 

@@ -83,6 +83,7 @@ export interface EngineHandle {
   snapshot(index: string, directory: string): Promise<Reply>
   compact(index: string, ticket?: Ticket): Promise<Reply>
   verify(index: string): Promise<Reply>
+  rescue(index: string, path: string): Promise<Reply>
   drop(index: string): Promise<Reply>
   list(): Promise<Reply>
   cacheFigures(): Promise<Reply>

@@ -19,6 +19,7 @@ import type {
   Payload,
   PayloadReport,
   Prepared,
+  Rescued,
   Step,
   StopSignal,
   VectorPage,
@@ -193,6 +194,10 @@ class NativeEngine implements BareEngine {
 
   async verify(index: IndexId): Promise<readonly Damage[]> {
     return decoded(this.handle.verify(index))
+  }
+
+  async rescue(index: IndexId, path: string): Promise<Rescued> {
+    return decoded(this.handle.rescue(index, path))
   }
 
   async drop(index: IndexId): Promise<void> {

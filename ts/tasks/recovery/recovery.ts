@@ -21,6 +21,9 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
   'indexUpdate',
 ])
 
+/** The parts of the instance that are brought in step. */
+export type RecoveryContext = Pick<BatchContext, 'engine' | 'store' | 'spool' | 'catalogue' | 'log' | 'clock'>
+
 /** The system keeps an index with waiting tasks from being read, so that it is not known which of them are done. */
 export class UnreadableIndexError extends Error {
   override readonly name = 'UnreadableIndexError'
@@ -37,8 +40,12 @@ export class UnreadableIndexError extends Error {
  * @returns the uid for the next batch
  * @throws UnreadableIndexError
  */
-export async function recover(start: Start, context: BatchContext, quarantine: Quarantine): Promise<number> {
-  const { engine, spool, catalogue, store, log, clock } = context
+export async function recover(
+  start: Start,
+  context: RecoveryContext,
+  quarantine: Quarantine,
+): Promise<number> {
+  const { engine, spool, catalogue, store, log } = context
   let { nextBatchUid } = start
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // The newest commit of an index is known only now that failed commits have been taken back.
@@ -47,26 +54,8 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
     const report = await newestReport(row)
-    if (report === null || report.batchUid >= RESTORED_BATCH_UIDS) continue
-    // The outcome of this batch is recorded. In a rebuilt store, tasks that arrived later may have lower uids than its
-    // tasks.
-    if (report.batchUid < start.nextBatchUid) continue
+    if (report === null || !(await recordCommit(row, report, start, context))) continue
     nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
-    const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
-    // Batches take the tasks of an index in order, so waiting tasks up to the last uid of the commit belong to it.
-    const uids = waiting
-      .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
-      .map(({ uid }) => uid)
-    const tasks = await store.call('pending', [uids])
-    const done = recovered(row, report, tasks, clock.now())
-    if (done.outcomes.length === 0) continue
-    const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
-    const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
-    await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
-    log.info(
-      { indexUid: row.uid, batchUid: report.batchUid, tasks: done.outcomes.length },
-      'recorded the outcome of a batch that was committed just before the process ended',
-    )
   }
 
   await clearOrphans(start, { engine, store, spool, log, quarantine })
@@ -98,6 +87,38 @@ export async function recover(start: Start, context: BatchContext, quarantine: Q
   }
 }
 
+/**
+ * Records what the newest commit of an index did to tasks that wait, unless it is recorded already.
+ * @returns whether the commit is of a batch whose outcome was not recorded
+ */
+export async function recordCommit(
+  row: CatalogueRow,
+  report: BatchReport,
+  start: Pick<Start, 'nextBatchUid' | 'interrupted'>,
+  { catalogue, store, log, clock }: Pick<RecoveryContext, 'catalogue' | 'store' | 'log' | 'clock'>,
+): Promise<boolean> {
+  // The outcome of an older batch is recorded. In a rebuilt store, tasks that arrived later may have lower uids than its
+  // tasks.
+  if (report.batchUid >= RESTORED_BATCH_UIDS || report.batchUid < start.nextBatchUid) return false
+  const waiting = await store.call('waitingOf', [row.uid])
+  const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
+  // Batches take the tasks of an index in order, so waiting tasks up to the last uid of the commit belong to it.
+  const uids = waiting
+    .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
+    .map(({ uid }) => uid)
+  const tasks = await store.call('pending', [uids])
+  const done = recovered(row, report, tasks, clock.now())
+  if (done.outcomes.length === 0) return true
+  const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
+  const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
+  await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
+  log.info(
+    { indexUid: row.uid, batchUid: report.batchUid, tasks: done.outcomes.length },
+    'recorded the outcome of a batch that was committed just before the process ended',
+  )
+  return true
+}
+
 /** Tells the engine which commit each index must hold at least. @param nextBatchUid as for `missing` */
 export function expectCommits(
   engine: Pick<Engine, 'expect'>,
@@ -113,7 +134,11 @@ export function expectCommits(
  * one whose outcome was not recorded before the process ended.
  * @param nextBatchUid the first batch uid whose outcome is not recorded
  */
-function missing(report: BatchReport | null, lastBatch: number | null, nextBatchUid: number): string | null {
+export function missing(
+  report: BatchReport | null,
+  lastBatch: number | null,
+  nextBatchUid: number,
+): string | null {
   if (report === null) return 'it holds no commit, though tasks of it have succeeded'
   if (lastBatch === null || report.batchUid === lastBatch) return null
   const [found, recorded] = [report.batchUid, lastBatch].map(batchName)

@@ -1,7 +1,7 @@
 import type { Membership } from '../listing/membership.js'
 import { batchStats, mergedDetailsText } from '../listing/view.js'
 import type { CatalogueTable } from './catalogue-table.js'
-import type { BatchRow, Conclusion, Ending, NewBatch, Relabel, Start, TaskRow } from './records.js'
+import type { Amendment, BatchRow, Conclusion, Ending, NewBatch, Relabel, Start, TaskRow } from './records.js'
 import { number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 import type { WebhookTable } from './webhook-table.js'
@@ -94,6 +94,11 @@ export class BatchTable {
     this.#catalogue.write(conclusion)
     this.#catalogue.noteFailed(uid, conclusion.failedCommits)
     return givenUp
+  }
+
+  amend({ removed, written, relabels }: Amendment): void {
+    for (const relabel of relabels) this.#relabel(relabel)
+    this.#catalogue.write({ removed, written, dropped: [] })
   }
 
   #end(ending: Ending, batch: Pick<BatchRow, 'uid' | 'startedAt' | 'finishedAt'>): void {

@@ -109,6 +109,9 @@ export interface Conclusion {
   readonly uploads: readonly string[]
 }
 
+/** Changes of the catalogue that no batch makes. */
+export type Amendment = Pick<Conclusion, 'removed' | 'written' | 'relabels'>
+
 /** Finished tasks to delete. `before` is later than the arrival of each. */
 export interface Surplus {
   readonly uids: readonly number[]
@@ -194,6 +197,8 @@ export interface StoreCalls {
   ended(uids: readonly number[]): readonly number[]
   /** @returns number of deleted tasks that a webhook will never be told of */
   conclude(conclusion: Conclusion): number
+  /** Changes the catalogue of a directory that is being repaired. */
+  amend(amendment: Amendment): void
   /** The oldest finished tasks, at most `limit`, if at least `storedMin` tasks are stored. */
   surplus(storedMin: number, limit: number): Surplus | null
   /** Rewrites the file without its gaps. */
@@ -252,6 +257,7 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   // If it is lost, the next start takes the commits back once more.
   undone: 'relaxed',
   conclude: 'durable',
+  amend: 'durable',
   putKey: 'durable',
   deleteKey: 'durable',
   putValue: 'durable',

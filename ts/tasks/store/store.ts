@@ -202,6 +202,7 @@ export class Store implements StoreCalls {
   begin: StoreCalls['begin'] = (batch, uids) => this.#batches.begin(batch, uids)
   revert: StoreCalls['revert'] = (batchUid, failed) => this.#batches.revert(batchUid, failed)
   conclude: StoreCalls['conclude'] = (conclusion) => this.#batches.conclude(conclusion)
+  amend: StoreCalls['amend'] = (amendment) => this.#batches.amend(amendment)
   task: StoreCalls['task'] = (...given) => this.#listing.task(...given)
   tasks: StoreCalls['tasks'] = (...given) => this.#listing.tasks(...given)
   match: StoreCalls['match'] = (filter) => this.#listing.match(filter).uids()

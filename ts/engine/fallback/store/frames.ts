@@ -48,6 +48,13 @@ interface FrameHead {
   readonly check: number
 }
 
+/** A frame of which only the head is known to be what was written. */
+export interface DamagedFrame {
+  readonly kind: number
+  /** Offset past it. */
+  readonly end: number
+}
+
 function headOf(bytes: Buffer, at: number): FrameHead | null {
   if (crc32(bytes.subarray(at, at + 9)) !== bytes.readUInt32LE(at + 9)) return null
   return { kind: bytes[at]!, length: bytes.readUInt32LE(at + 1), check: bytes.readUInt32LE(at + 5) }
@@ -91,13 +98,22 @@ export class FrameReader {
     return crc32(payload) === head.check ? { kind: head.kind, payload, end, check: head.check } : null
   }
 
-  /** Offset of the first whole frame of `kind` that starts at or after `from`; null if there is none. */
-  async find(kind: number, from: number): Promise<number | null> {
+  /** The frame that starts at `at`, by its head alone; null if that does not check out, or tells a longer file. */
+  async damagedFrame(at: number): Promise<DamagedFrame | null> {
+    if (at + FRAME_HEAD_BYTES > this.size) return null
+    const head = headOf(await this.bytes(at, FRAME_HEAD_BYTES), 0)
+    if (head === null) return null
+    const end = at + FRAME_HEAD_BYTES + head.length
+    return end > this.size ? null : { kind: head.kind, end }
+  }
+
+  /** Offset of the first whole frame of one of `kinds` that starts at or after `from`; null if there is none. */
+  async find(kinds: readonly number[], from: number): Promise<number | null> {
     for (let at = from; at + FRAME_HEAD_BYTES <= this.size; ) {
       const bytes = await this.bytes(at, WINDOW_BYTES)
       const last = bytes.length - FRAME_HEAD_BYTES
       for (let within = 0; within <= last; within++) {
-        if (bytes[within] !== kind || headOf(bytes, within) === null) continue
+        if (!kinds.includes(bytes[within]!) || headOf(bytes, within) === null) continue
         if ((await this.frame(at + within)) !== null) return at + within
       }
       at += last + 1

@@ -21,10 +21,11 @@ import type { BatchReport } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'
 
-const HEADER = Buffer.from('SIFTLOG2')
-const DOCUMENTS = 1
-const COMMIT = 2
-const VECTORS = 3
+export const HEADER = Buffer.from('SIFTLOG2')
+/** Kinds of frames. */
+export const DOCUMENTS = 1
+export const COMMIT = 2
+export const VECTORS = 3
 const FRAME_BYTES = 4 * 1024 * 1024
 
 /** A document as a commit writes it. */
@@ -282,7 +283,7 @@ async function readCommits(path: string, file: FileHandle, replay: Replay): Prom
   for (let at = HEADER.length; ; ) {
     const found = await reader.frame(at)
     if (found === null) {
-      const later = await reader.find(COMMIT, at + 1)
+      const later = await reader.find([COMMIT], at + 1)
       if (later === null) return last
       throw new DamagedFileError(path, `the frame at byte ${at} does not match its checksum`)
     }
@@ -299,7 +300,8 @@ async function readCommits(path: string, file: FileHandle, replay: Replay): Prom
   }
 }
 
-function* documentsOfFrames(frames: readonly Buffer[]): Generator<LoggedDocument> {
+/** The documents in the payloads of their frames. */
+export function* documentsOfFrames(frames: readonly Buffer[]): Generator<LoggedDocument> {
   for (const payload of frames) yield* documentsIn(payload)
 }
 

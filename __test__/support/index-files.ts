@@ -1,0 +1,55 @@
+/** Helps tests to damage a known part of an index of either engine. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+interface Blob {
+  readonly file: string
+  readonly offset: number
+  readonly length: number
+}
+
+interface Manifest {
+  readonly settings: Blob | null
+  readonly segments: readonly { readonly pieces: Readonly<Record<string, Blob>> }[]
+}
+
+/** The manifest of the newest commit of a native index; the grammar is in docs/index-format.md. */
+export async function manifestOf(directory: string): Promise<Manifest> {
+  const names = (await readdir(directory)).filter((name) => name.startsWith('commit-')).sort()
+  const bytes = await readFile(join(directory, names.at(-1) ?? ''))
+  const trailer = bytes.subarray(-28)
+  const from = Number(trailer.readBigUInt64LE(0))
+  return JSON.parse(bytes.toString('utf8', from, from + Number(trailer.readBigUInt64LE(8)))) as Manifest
+}
+
+export async function flipBit(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path)
+  bytes[at] = bytes[at]! ^ 4
+  await writeFile(path, bytes)
+}
+
+/** Flips a bit in the middle of a part of the oldest segment: `store` holds its documents, `term` its words. */
+export async function damagePart(directory: string, part: string): Promise<void> {
+  const { segments } = await manifestOf(directory)
+  const blob = segments[0]?.pieces[part]
+  if (blob === undefined) throw new Error(`no segment has a part ${part}`)
+  await flipBit(join(directory, blob.file), blob.offset + (blob.length >> 1))
+}
+
+/** Makes some documents of an index of three commits unreadable. */
+export async function damageDocuments(directory: string): Promise<void> {
+  const names = await readdir(directory)
+  if (!names.includes('commits.log')) return damagePart(directory, 'store')
+  const log = join(directory, 'commits.log')
+  await flipBit(log, (await readFile(log)).length >> 1)
+}
+
+/** The directory of an index, by the list beside the indexes. */
+export async function directoryOf(data: string, uid: string): Promise<string> {
+  const listed = JSON.parse(await readFile(join(data, 'indexes', 'catalogue.json'), 'utf8')) as {
+    readonly indexes: readonly { readonly uid: string; readonly id: string }[]
+  }
+  const found = listed.indexes.find((index) => index.uid === uid)
+  if (found === undefined) throw new Error(`no index ${uid}`)
+  return join(data, 'indexes', found.id)
+}

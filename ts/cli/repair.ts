@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { entriesOf, markDataDirectory, openEngineIn, requireVersion } from '../instance/index.js'
+import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
+import { type Command, type CommandOutput, readFlags } from '../peer/index.js'
+import { type Repair, repairDirectory } from '../repair/index.js'
+import {
+  claimDirectory,
+  DirectoryInUseError,
+  StoreError,
+  StoreUnusableError,
+  UnreadableIndexError,
+} from '../tasks/index.js'
+import { openLog } from '../telemetry/index.js'
+
+const help = `siftd repair: makes damaged parts of a data directory anew, and rescues the documents of damaged indexes
+
+Usage: siftd repair [--db-path DIRECTORY] [--accept-loss] [--json]
+
+Examples:
+  siftd verify --db-path /var/lib/siftd/data.ms     what is damaged; changes nothing
+  siftd repair --db-path /var/lib/siftd/data.ms
+  siftd repair --db-path /var/lib/siftd/data.ms --accept-loss
+
+A damaged index is built anew under its name if its documents, vectors and settings can all be read. If not, it is
+renamed to NAME-damaged, and what can be read of it is written to rescued/NAME.ndjson and NAME.settings.json of the
+data directory; with --accept-loss it is built anew of that instead. A task store that no start accepts is replaced by a
+new one made of the indexes, without the history of tasks. Damaged files are moved to lost/, never deleted; sound
+indexes are not touched. The server must not be running. The exit code is 0 if nothing is lost, 1 if something is lost
+or has to be done by hand, 2 for wrong usage.
+
+Options:
+  --db-path DIRECTORY      The data directory (default: SVC_DB_PATH, or ./data.ms)
+  --accept-loss            Builds damaged indexes of what can be read of them
+  --json                   Prints one JSON object a line
+  --help                   Prints this text
+`
+
+export const repair: Command = {
+  help,
+  async run(args, output) {
+    const { values } = readFlags('repair', args, {
+      'db-path': { type: 'string' },
+      'accept-loss': { type: 'boolean' },
+      json: { type: 'boolean' },
+    })
+    const directory = resolve(values['db-path'] ?? optionOf('dbPath', process.env) ?? './data.ms')
+    const repairs: Repair[] = []
+    const told = (repair: Repair): void => {
+      repairs.push(repair)
+      if (values.json === true) output.line(JSON.stringify(repair))
+      else for (const line of linesOf(repair)) output.line(line)
+    }
+    await repaired(directory, { acceptLoss: values['accept-loss'] === true, told }, output)
+    const losing = repairs.filter(({ losses }) => losses.length > 0).length
+    if (values.json !== true) output.line(summaryOf(directory, repairs.length, losing))
+    return losing === 0 ? 0 : 1
+  },
+}
+
+interface Wishes {
+  readonly acceptLoss: boolean
+  told(repair: Repair): void
+}
+
+async function repaired(directory: string, wishes: Wishes, { progress }: CommandOutput): Promise<void> {
+  const entries = await entriesOf(directory)
+  if (!entries.includes('tasks') && !entries.includes('indexes'))
+    throw new LaunchError(`repair: ${directory} holds no data; --db-path names another directory`, 1)
+  const isVersionLost = !(await hasVersion(directory))
+  await requireUnused(directory)
+  const log = openLog({ level: 'WARN', mode: 'HUMAN' })
+  const { engine } = await openEngineIn(directory, {
+    engine: 'auto',
+    indexingMemoryBytes: 256 * 2 ** 20,
+    indexingThreads: machine().cores,
+    // What the engine finds is told by the repair itself.
+    log: openLog({ level: 'OFF', mode: 'HUMAN' }),
+  })
+  try {
+    await repairDirectory({ ...wishes, directory, engine, log, progress })
+  } catch (error) {
+    const known = [DirectoryInUseError, StoreError, StoreUnusableError, UnreadableIndexError]
+    if (!known.some((kind) => error instanceof kind)) throw error
+    throw new LaunchError(`repair: ${(error as Error).message}`, 1)
+  } finally {
+    await engine.close()
+  }
+  if (!isVersionLost) return
+  // Only now it is known that this version reads the task store.
+  await markDataDirectory(directory, packageVersion(), null)
+  const file = join(directory, 'VERSION')
+  wishes.told({
+    indexUid: null,
+    damages: [`${file} names no version`],
+    done: [`wrote ${packageVersion()} to it`],
+    losses: [],
+  })
+}
+
+/**
+ * Whether the directory names its version.
+ * @throws LaunchError if another version wrote it
+ */
+async function hasVersion(directory: string): Promise<boolean> {
+  const text = await readFile(join(directory, 'VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  const found = text.trim()
+  if (!/^\d+\.\d+\.\d+$/.test(found)) return false
+  requireVersion(found, { version: packageVersion(), upgrade: false }, directory)
+  return true
+}
+
+/** @throws LaunchError */
+async function requireUnused(directory: string): Promise<void> {
+  const release = await claimDirectory(directory).catch((error: unknown) => {
+    if (!(error instanceof DirectoryInUseError)) throw error
+    throw new LaunchError(`repair: ${error.message}`, 1)
+  })
+  // Opening the queue claims it again, before any index is touched.
+  release()
+}
+
+function linesOf({ indexUid, damages, done, losses }: Repair): readonly string[] {
+  const subject = indexUid === null ? '' : `index ${indexUid}: `
+  return [
+    ...damages.map((damage) => `damaged: ${subject}${damage}`),
+    ...done.map((what) => `  done: ${what}`),
+    ...losses.map((loss) => `  lost: ${loss}`),
+  ]
+}
+
+function summaryOf(directory: string, repairs: number, losing: number): string {
+  if (repairs === 0) return `${directory} is sound`
+  return `${repairs} repairs in ${directory}, ${losing} of them with losses`
+}

@@ -1,0 +1,61 @@
+/** Here are the commits of a log, one after another: which documents, vectors and settings do they leave? */
+import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import type { BatchReport } from '../engine.js'
+import type { StoredDocument } from './index-data/index-data.js'
+import type { Commit } from './store/log.js'
+import { VectorReplay } from './vector/index.js'
+
+/** Documents and records of a log, as far as it was read. */
+export class Replayed {
+  readonly documents = new Map<number, StoredDocument>()
+  readonly vectors = new VectorReplay()
+  settings: IndexSettings | null = null
+  primaryKey: string | null = null
+  report: BatchReport | null = null
+  /** Changes since `mark`, null where nothing was marked. */
+  private since: { cleared: boolean; readonly docids: Set<number> } | null = null
+  /** The state when it was marked. */
+  marked: {
+    readonly documents: ReadonlyMap<number, StoredDocument>
+    readonly settings: IndexSettings
+  } | null = null
+
+  apply({ record, documents, vectors }: Commit): void {
+    if (record.cleared) {
+      this.documents.clear()
+      this.since?.docids.clear()
+      if (this.since !== null) this.since.cleared = true
+    }
+    for (const docid of record.deleted) {
+      this.documents.delete(docid)
+      this.since?.docids.add(docid)
+    }
+    this.vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
+    for (const payload of vectors) this.vectors.read(payload)
+    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
+    for (const { docid, id, source } of documents) {
+      this.documents.set(docid, { id, source: Buffer.from(source) })
+      this.since?.docids.add(docid)
+    }
+    this.settings = record.settings ?? this.settings
+    this.primaryKey = record.primaryKey
+    this.report = record.report
+  }
+
+  mark(): void {
+    this.marked = {
+      documents: new Map(this.documents),
+      settings: this.settings ?? defaultIndexSettings,
+    }
+    this.since = { cleared: false, docids: new Set() }
+  }
+
+  /** What happened since the mark, ascending by docid; everything, if nothing was marked. */
+  get changes(): { readonly cleared: boolean; readonly changes: Map<number, StoredDocument | null> } {
+    const docids = this.since === null ? this.documents.keys() : this.since.docids
+    const ascending = Uint32Array.from(docids).sort()
+    const changes = new Map<number, StoredDocument | null>()
+    for (const docid of ascending) changes.set(docid, this.documents.get(docid) ?? null)
+    return { cleared: this.since?.cleared ?? true, changes }
+  }
+}

@@ -1,0 +1,146 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type Finding,
+  openRepair,
+  type Rebuilt,
+  type RepairedIndex,
+  type RepairQueue,
+  rebuildTaskStore,
+  storeObjection,
+} from '../tasks/index.js'
+import { RebuildError, rebuildIndex } from './rebuild-index.js'
+import type { Repair, RepairRequest } from './request.js'
+import { keep, REMAINDER, RESCUED_DIRECTORY } from './rescued-files.js'
+
+/**
+ * Repairs a data directory: first its task store, then one index after another.
+ *
+ * 1. A task store that no start accepts is set aside, and a new one is made of the indexes.
+ * 2. Files that only save time are removed where they are damaged; the engine makes them again.
+ * 3. An index whose documents, vectors and settings can all be read is built anew of these, under its name.
+ * 4. Any other damaged index gets another name, and what can be read of it is written to files.
+ *
+ * Damaged files are moved, never deleted. A crash at any moment leaves each index either as it was or repaired.
+ * @throws DirectoryInUseError, StoreError, UnreadableIndexError
+ */
+export async function repairDirectory(request: RepairRequest): Promise<void> {
+  const { directory, engine, log } = request
+  const reason = storeObjection(directory)
+  if (reason !== null) {
+    request.progress('making a new task store', 0, 0)
+    request.told(storeRepair(reason, await rebuildTaskStore(directory, engine)))
+  }
+  await removeRemainders(directory)
+  const queue = await openRepair(directory, engine, log)
+  try {
+    const indexes = queue.indexes()
+    for (const [position, index] of indexes.entries()) {
+      request.progress('verifying indexes', position, indexes.length)
+      const repair = await repairIndex(index, queue, request)
+      if (repair !== null) request.told(repair)
+    }
+    request.progress('verifying indexes', indexes.length, indexes.length)
+    for (const upload of await queue.uploads())
+      request.told({ indexUid: null, damages: [textOf(upload)], done: [], losses: [upload.cost] })
+  } finally {
+    await queue.close()
+  }
+}
+
+/** Files that a killed repair has left. */
+async function removeRemainders(directory: string): Promise<void> {
+  const rescued = join(directory, RESCUED_DIRECTORY)
+  const names = await readdir(rescued).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  for (const name of names) if (name.startsWith(REMAINDER)) await rm(join(rescued, name), { force: true })
+}
+
+/** @returns null for a sound index */
+async function repairIndex(
+  index: RepairedIndex,
+  queue: RepairQueue,
+  request: RepairRequest,
+): Promise<Repair | null> {
+  const findings = await queue.findings(index)
+  if (findings.length === 0) return null
+  if (findings.some(({ isHarmful }) => isHarmful)) return rescueIndex(index, findings, queue, request)
+  for (const { file } of findings) await rm(file, { force: true })
+  return {
+    indexUid: index.uid,
+    damages: findings.map(textOf),
+    done: findings.map(({ file }) => `removed ${file}, which is made again when the index is used`),
+    losses: [],
+  }
+}
+
+async function rescueIndex(
+  index: RepairedIndex,
+  findings: readonly Finding[],
+  queue: RepairQueue,
+  request: RepairRequest,
+): Promise<Repair> {
+  const { directory, engine, acceptLoss, progress } = request
+  const { uid, id } = index
+  const damages = findings.map(textOf)
+  progress(`rescuing the documents of ${uid}`, 0, 0)
+  await mkdir(join(directory, RESCUED_DIRECTORY), { recursive: true, mode: 0o700 })
+  const documents = join(directory, RESCUED_DIRECTORY, `${REMAINDER}${id}.ndjson`)
+  const rescued = await engine.rescue(id, documents)
+  const lack = queue.lacks(uid, rescued.report)
+  const losses = [...rescued.losses, ...(lack === null ? [] : [lack])]
+  try {
+    if (losses.length > 0 && !acceptLoss) throw new RebuildError('')
+    const built = await rebuildIndex({ index, rescued, documents, queue, request })
+    const aside = await queue.replace(uid, rescued.report, built.id, built.report)
+    await rm(documents, { force: true })
+    const where =
+      aside === null ? `the next start moves the damaged files to lost/` : `the damaged files lie in ${aside}`
+    return {
+      indexUid: uid,
+      damages,
+      done: [`built anew of ${rescued.documents} documents; ${where}`],
+      losses: [...losses, ...built.losses],
+    }
+  } catch (error) {
+    if (!(error instanceof RebuildError)) throw error
+    if (error.message !== '') losses.push(`the index could not be built anew: ${error.message}`)
+    const kept = await keep(uid, rescued, documents, directory)
+    const waiting = await queue.waiting(uid)
+    const name = await queue.setAside(uid)
+    if (waiting > 0) losses.push(`${waiting} tasks that wait for it will fail with \`index_damaged\``)
+    return {
+      indexUid: uid,
+      damages,
+      done: [
+        `renamed to \`${name}\`, which can be deleted`,
+        `wrote ${rescued.documents} documents to ${kept.documents} and the settings to ${kept.settings}`,
+      ],
+      losses,
+    }
+  }
+}
+
+const textOf = ({ file, problem }: Finding): string =>
+  problem.includes(file) ? problem : `${file}: ${problem}`
+
+function storeRepair(reason: string, { aside, indexes, missing, salvaged }: Rebuilt): Repair {
+  const kept =
+    salvaged === null
+      ? 'keys, webhooks and features could not be read'
+      : `it has ${salvaged.keys} keys and ${salvaged.webhooks} webhooks of the old one`
+  const damaged = salvaged?.damaged ?? 0
+  return {
+    indexUid: null,
+    damages: [`the task store ${reason}`],
+    done: [`made a new task store of ${indexes.length} indexes; ${kept}; the old one lies in ${aside}`],
+    losses: [
+      'the history of tasks, and tasks that waited',
+      ...(salvaged === null ? ['keys, webhooks and features'] : []),
+      ...(damaged === 0 ? [] : [`${damaged} damaged rows of keys, webhooks and features`]),
+      ...missing.map((uid) => `the index ${uid}, which has no directory any more`),
+    ],
+  }
+}

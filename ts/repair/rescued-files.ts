@@ -1,0 +1,54 @@
+/** Here is what could be read of an index: where is it written for a user? */
+import { existsSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { settingsAsSet, syncNames } from '../backup/index.js'
+import type { Rescued } from '../engine/index.js'
+import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../settings/index.js'
+
+/** The directory of rescued documents, below the data directory. */
+export const RESCUED_DIRECTORY = 'rescued'
+
+/** Names of files that are not finished begin so. */
+export const REMAINDER = '.repair-'
+
+export interface RescuedFiles {
+  /** Path of NDJSON. */
+  readonly documents: string
+  /** Path of the settings that were changed, as the API takes them, with secrets. */
+  readonly settings: string
+}
+
+/** Gives rescued documents their name, which no other file has, and writes the settings beside them. */
+export async function keep(
+  uid: string,
+  rescued: Rescued,
+  documents: string,
+  directory: string,
+): Promise<RescuedFiles> {
+  const folder = join(directory, RESCUED_DIRECTORY)
+  const pathsOf = (name: string): RescuedFiles => ({
+    documents: join(folder, `${name}.ndjson`),
+    settings: join(folder, `${name}.settings.json`),
+  })
+  let paths = pathsOf(uid)
+  for (let number = 2; existsSync(paths.documents) || existsSync(paths.settings); number++)
+    paths = pathsOf(`${uid}-${number}`)
+  const settings = changedSettings(parsedSettings(rescued.settings))
+  const unfinished = `${documents}.settings`
+  await writeFile(unfinished, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true })
+  await rename(unfinished, paths.settings)
+  await rename(documents, paths.documents)
+  await syncNames(folder)
+  return paths
+}
+
+/** The settings that are not those of a new index: some of the others are refused where their feature is off. */
+function changedSettings(settings: IndexSettings): object {
+  const defaults = new Map(Object.entries(settingsAsSet(defaultIndexSettings)))
+  return Object.fromEntries(
+    Object.entries(settingsAsSet(settings)).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults.get(name)),
+    ),
+  )
+}
