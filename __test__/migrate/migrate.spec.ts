@@ -3,12 +3,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../support/command.js'
 import { testedEngines } from '../support/engines.js'
+import type { TestBody } from '../support/server.js'
 import { testNeeding } from '../support/test-needing.js'
 import { embedderSecret, FILMS, hookSecret, masterKey, migration, startSource, startTarget } from './world.js'
 
 // Rules held here, for targets of both engines:
-// 1. A migration brings features, indexes, settings, documents as they were written, vectors with their flags, keys and
-//    webhooks; it calls no embedder.
+// 1. A migration brings features, indexes, settings, documents as they were written, vectors with their flags, rules,
+//    keys and webhooks; it calls no embedder. What it cannot copy is listed.
 // 2. What the source masks is named and left out. It counts as a difference until it is set.
 // 3. Both instances then answer searches alike.
 // 4. No output shows a key or secret.
@@ -42,6 +43,18 @@ const searches = [
   { path: '/indexes/films/documents', method: 'POST', body: [] },
 ]
 
+const uncopied = [
+  'the history of 9 tasks and their batches: a dump brings it',
+  'the network with east: name them by PATCH /network if the target shall ask them too',
+]
+
+async function rulesOf(call: (method: string, path: string, body: object) => Promise<TestBody>) {
+  const { results } = await call('POST', '/dynamic-search-rules', {})
+  return results
+    .map(({ lastUpdatedAt: _date, ...rule }) => rule)
+    .toSorted((a, b) => (String(a.uid) < String(b.uid) ? -1 : 1))
+}
+
 for (const { name, needs } of testedEngines) {
   testNeeding(needs)(`${name}: a migration copies an instance, and both answer alike`, async (t) => {
     const [{ server, provider }, target] = await Promise.all([startSource(t), startTarget(t, name)])
@@ -50,6 +63,11 @@ for (const { name, needs } of testedEngines) {
     const dry = await runCommand([...args, '--dry-run'])
     t.is(dry.code, 0)
     t.true(dry.lines.some((line) => line.includes(`\`films\`: ${FILMS + 1} documents, 0 embeddings`)))
+    t.true(dry.lines.includes('would copy 3 dynamic search rules'))
+    t.deepEqual(
+      dry.lines.filter((line) => line.startsWith('would not copy')),
+      uncopied.map((what) => `would not copy ${what}`),
+    )
     t.is((await target.call('GET', '/indexes')).total, 0)
 
     const first = await runCommand(args)
@@ -65,6 +83,10 @@ for (const { name, needs } of testedEngines) {
     t.is(notes.length, 2)
     t.regex(notes[0] ?? '', /`texts`: embedder `made` needs apiKey again.*PATCH \/indexes\/texts\/settings/)
     t.regex(notes[1] ?? '', /webhook of masked\.example\.org needs its header authorization again/)
+    t.deepEqual(
+      first.lines.filter((line) => line.startsWith('not copied')),
+      uncopied.map((what) => `not copied: ${what}`),
+    )
     t.false(existsSync(join(target.directory, 'state.json')))
 
     await target.settle(t, 'PATCH', '/indexes/texts/settings', {
@@ -74,12 +96,19 @@ for (const { name, needs } of testedEngines) {
     const masked = results.find(({ url }) => url === 'https://masked.example.org/')
     await target.call('PATCH', `/webhooks/${masked?.uuid}`, { headers: { authorization: hookSecret } })
 
+    await target.settle(t, 'PATCH', '/dynamic-search-rules/beacons', { precedence: 9, active: false })
+    await target.settle(t, 'PATCH', '/dynamic-search-rules/everywhere', { description: 'of the target' })
+
     // Running it again repeats no work that would undo what was set.
     const second = await runCommand(args)
     t.deepEqual([second.code, second.lines.at(-1)], [0, 'all is equal'], second.lines.join('\n'))
     const verified = await runCommand([...args, '--verify'])
     t.deepEqual([verified.code, verified.lines], [0, ['all is equal']])
     t.is(provider.calls.length, calls, 'no embedder was called')
+    t.deepEqual(
+      await rulesOf(target.call),
+      await rulesOf(async (...call) => (await server.post(call[1], {})).body),
+    )
 
     for (const path of [
       '/indexes/films/documents/9007199254740993',

@@ -45,23 +45,45 @@ const filmSettings = {
   searchCutoffMs: 700,
 }
 
+/** Rules that change answers to the searches below, and one that is off. */
+const rules = {
+  beacons: {
+    description: 'keepers first',
+    precedence: 2,
+    conditions: { query: { words: 'beacon' } },
+    actions: [{ selector: { indexUid: 'films', id: '7' }, action: { type: 'pin', position: 1 } }],
+  },
+  everywhere: {
+    conditions: { time: { start: '2020-01-01T00:00:00Z' }, filter: { values: { genres: 'nothing' } } },
+    actions: [{ selector: { id: '3' }, action: { type: 'pin', position: 0 } }],
+  },
+  off: { active: false },
+}
+
 export interface Source {
   readonly server: TestServer
   readonly provider: TestProvider
 }
 
-/** A source with three indexes, a key, two webhooks and a feature. */
+/** A source with three indexes, three rules, a key, two webhooks, a remote and features. */
 export async function startSource(t: ExecutionContext): Promise<Source> {
   const provider = await startProvider(t, ({ body }) => ({
     data: (body as { input: readonly unknown[] }).input.map((text) => ({ embedding: vectorOf(text) })),
   }))
   const server = await startServer(t, { masterKey, allowedNetworks: ['127.0.0.0/8'] })
-  await server.patch('/experimental-features', { containsFilter: true })
+  await server.patch('/experimental-features', {
+    containsFilter: true,
+    dynamicSearchRules: true,
+    network: true,
+  })
+  await server.patch('/network', { remotes: { east: { url: 'https://east.example.org' } } })
   const ndjson = { headers: { 'content-type': 'application/x-ndjson' } }
   await server.settle(t, server.patch('/indexes/films/settings', filmSettings))
   await server.settle(t, server.post('/indexes/films/documents?primaryKey=id', films.join('\n'), ndjson))
   await fillPlaces(t, server)
   await fillTexts(t, server, provider)
+  for (const [uid, rule] of Object.entries(rules))
+    await server.settle(t, server.patch(`/dynamic-search-rules/${uid}`, rule))
   await server.post('/keys', {
     uid: keyUid,
     name: 'films only',

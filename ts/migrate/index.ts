@@ -4,6 +4,7 @@ import { LaunchError } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { type Command, openPeer, peerFlags, peerOptions, readFlags } from '../peer/index.js'
 import { type InstancePart, instanceParts } from './inventory.js'
+import { leftOut } from './left-out.js'
 import { copyAll, describe, type Migration, surveyed } from './migration.js'
 import { StateFile } from './state-file.js'
 import { differences } from './verify.js'
@@ -18,7 +19,8 @@ Examples:
   siftd migrate --from http://old:7700 --dry-run       what would be copied
   siftd migrate --from http://old:7700 --verify        what differs; copies nothing
 
-Copies experimental features, indexes with settings, documents and vectors, keys and webhooks. A run that was stopped
+Copies experimental features, indexes with settings, documents and vectors, dynamic search rules, keys and webhooks, and
+lists what it cannot copy. A run that was stopped
 goes on where it was when it is started again. The exit code is 0 if all is equal in the end, 1 if something differs or
 failed, 2 for wrong usage.
 
@@ -65,13 +67,16 @@ export const migrate: Command = {
         output,
       }
       const { source, target } = await surveyed(migration)
+      const uncopied = values.verify ? [] : await leftOut(migration.from, source, selection)
       if (values['dry-run']) {
         await describe(migration, source, target)
+        for (const line of uncopied) output.line(`would not copy ${line}`)
         return 0
       }
       if (!values.verify) {
         const state = await StateFile.open(values.state ?? null, from.url, to.url)
         for (const remark of await copyAll(migration, source, target, state)) output.line(`note: ${remark}`)
+        for (const line of uncopied) output.line(`not copied: ${line}`)
         await state.remove()
       }
       const found = await differences(migration.from, migration.to, selection)

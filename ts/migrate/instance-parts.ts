@@ -103,7 +103,5 @@ export async function copyWebhooks(to: Peer, source: Inventory, target: Inventor
         `${webhookName(webhook)} needs its header ${masked.join(', ')} again, which the source masks: PATCH /webhooks/${uuid}`,
       )
   }
-  if (source.webhooks.length > editableWebhooks(source.webhooks).length)
-    remarks.push('the webhook of the command line is not copied: launch the target with --task-webhook-url')
   return { copied: missing.map(webhookName), remarks }
 }

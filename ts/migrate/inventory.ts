@@ -32,11 +32,17 @@ export interface WebhookFacts {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** A dynamic search rule. Members that have no value are absent. */
+export interface RuleFacts {
+  readonly uid: string
+  readonly lastUpdatedAt: string
+}
+
 export type Settings = Readonly<Record<string, unknown>>
 export type FeatureFlags = Readonly<Record<string, boolean>>
 
 /** Parts of an instance that belong to no index. */
-export const instanceParts = ['features', 'keys', 'webhooks'] as const
+export const instanceParts = ['features', 'rules', 'keys', 'webhooks'] as const
 export type InstancePart = (typeof instanceParts)[number]
 
 /** What of the source is to be copied. */
@@ -52,6 +58,8 @@ export interface Inventory {
   readonly features: FeatureFlags
   /** null: the instance has no master key, and so no keys. */
   readonly keys: readonly KeyFacts[] | null
+  /** null: they cannot be listed, since their feature is off or the version has none. */
+  readonly rules: readonly RuleFacts[] | null
   readonly webhooks: readonly WebhookFacts[]
 }
 
@@ -62,6 +70,7 @@ export async function inventoryOf(peer: Peer, { indexes, skipped }: Selection): 
     indexes: all.filter(({ uid }) => indexes === null || indexes.includes(uid)),
     features: skipped.has('features') ? {} : await peer.json<FeatureFlags>('GET', '/experimental-features'),
     keys: skipped.has('keys') ? [] : await keysOf(peer),
+    rules: skipped.has('rules') ? [] : await rulesOf(peer),
     webhooks: skipped.has('webhooks') ? [] : await webhooksOf(peer),
   }
 }
@@ -81,6 +90,17 @@ async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
   } catch (error) {
     // Versions of the reference before 1.17 have no webhooks but the one of their launch.
     if (error instanceof PeerError && error.status === 404) return []
+    throw error
+  }
+}
+
+/** The dynamic search rules of an instance; null if its feature is off, or its version has none. */
+export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> {
+  try {
+    return await listAll<RuleFacts>(peer, '/dynamic-search-rules', 'POST')
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error
+    if (error.code === 'feature_not_enabled' || error.status === 404 || error.status === 405) return null
     throw error
   }
 }

@@ -9,6 +9,7 @@ import {
   type Selection,
   settingsOf,
 } from './inventory.js'
+import { copyRules } from './rules.js'
 import { copySettings } from './settings.js'
 import type { StateFile } from './state-file.js'
 
@@ -51,6 +52,7 @@ export async function describe(
     const what = `${numberOfDocuments} documents, ${numberOfEmbeddings} embeddings, primary key ${primaryKey ?? 'not set'}`
     output.line(`would copy index \`${uid}\`${exists ? ' into the one that is there' : ''}: ${what}`)
   }
+  output.line(`would copy ${source.rules?.length ?? 0} dynamic search rules`)
   output.line(`would copy ${livingKeys(source.keys, Date.now()).length} keys`)
   output.line(`would copy ${source.webhooks.length} webhooks`)
 }
@@ -78,11 +80,13 @@ export async function copyAll(
   for (const index of source.indexes) await makeIndex(migration, index, target)
   for (const { uid } of source.indexes) remarks.push(...(await settingsCopied(migration, uid)))
   for (const index of source.indexes) remarks.push(...(await documentsCopied(migration, index, state)))
+  const rules = await copyRules(to, source.rules)
   const keys = await copyKeys(to, source, target)
   const webhooks = await copyWebhooks(to, source, target)
+  if (rules.copied.length > 0) output.line(`dynamic search rules: ${rules.copied.length} written`)
   if (keys.copied.length > 0) output.line(`keys: ${keys.copied.length} created`)
   if (webhooks.copied.length > 0) output.line(`webhooks: ${webhooks.copied.length} created`)
-  return [...remarks, ...keys.remarks, ...webhooks.remarks]
+  return [...remarks, ...rules.remarks, ...keys.remarks, ...webhooks.remarks]
 }
 
 async function makeIndex(

@@ -11,6 +11,7 @@ import {
   type Selection,
   settingsOf,
 } from './inventory.js'
+import { missingRules } from './rules.js'
 import { differingEmbedders, differingSettings } from './settings.js'
 
 /** Everything of the source that the target does not have in the same way, each a line. Empty: all is equal. */
@@ -80,6 +81,9 @@ function partDifferences(source: Inventory, target: Inventory): readonly string[
           `${values.length} keys have other values, since the master keys differ: give clients the new ones, or start the target with the master key of the source`,
         ]
       : []),
+    ...missingRules(source.rules, target.rules).map(
+      ({ uid }) => `dynamic search rule \`${uid}\` is missing or another`,
+    ),
     ...missingWebhooks(source.webhooks, target.webhooks, sameWebhook).map(
       (webhook) => `${webhookName(webhook)} is missing or has other headers`,
     ),

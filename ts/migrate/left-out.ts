@@ -1,0 +1,63 @@
+import { type Peer, PeerError } from '../peer/index.js'
+import { editableWebhooks, livingKeys } from './instance-parts.js'
+import type { Inventory, Selection } from './inventory.js'
+
+/** A part of an instance that no API can write, or that this service does not have. */
+interface Part {
+  readonly path: string
+  /** What is left out, judged by the answer to a GET of `path`; null: nothing. */
+  describe(answer: Readonly<Record<string, unknown>>): string | null
+}
+
+const parts: readonly Part[] = [
+  {
+    path: '/tasks?limit=1',
+    describe: ({ total }) =>
+      isCount(total) ? `the history of ${total} tasks and their batches: a dump brings it` : null,
+  },
+  {
+    path: '/chats?limit=1',
+    describe: ({ total }) =>
+      isCount(total) ? `${total} chat workspaces: chats are not part of this service` : null,
+  },
+  {
+    path: '/network',
+    describe: ({ remotes }) => {
+      const names = Object.keys((remotes ?? {}) as object)
+      return names.length > 0
+        ? `the network with ${names.join(', ')}: name them by PATCH /network if the target shall ask them too`
+        : null
+    },
+  },
+]
+
+const isCount = (value: unknown): boolean => typeof value === 'number' && value > 0
+
+/** What the source has and a migration does not copy, each a line. */
+export async function leftOut(
+  from: Peer,
+  source: Inventory,
+  { skipped }: Selection,
+): Promise<readonly string[]> {
+  const found: (string | null)[] = []
+  for (const { path, describe } of parts) found.push(describe(await answerOf(from, path)))
+  const expired = (source.keys?.length ?? 0) - livingKeys(source.keys, Date.now()).length
+  if (expired > 0) found.push(`${expired} keys that have expired`)
+  if (source.webhooks.length > editableWebhooks(source.webhooks).length)
+    found.push('the webhook of the command line: launch the target with --task-webhook-url')
+  if (source.rules === null && !skipped.has('rules') && source.features.dynamicSearchRules === false)
+    found.push(
+      'dynamic search rules, if the source has any: they are shown only while its feature `dynamicSearchRules` is on',
+    )
+  return found.filter((line) => line !== null)
+}
+
+/** The answer to a GET; empty if the source refuses it, as versions and features do that do not have the part. */
+async function answerOf(from: Peer, path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await from.json<Readonly<Record<string, unknown>>>('GET', path)
+  } catch (error) {
+    if (error instanceof PeerError && error.status !== null && error.status < 500) return {}
+    throw error
+  }
+}
