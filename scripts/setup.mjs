@@ -16,6 +16,7 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeBuildInfo } from './build-info.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const inRoot = (...parts) => join(root, ...parts)
@@ -96,6 +97,8 @@ export function compileTypeScript() {
   ]
   const stamp = inRoot('dist', '.compiled')
   const wanted = hashOf(inputs)
+  // The commit may be another one although no source of the program is.
+  writeBuildInfo()
   if (textOf(stamp) === wanted) return true
   say('compiling TypeScript …')
   for (const path of filesBelow(inRoot('dist'))) if (isOrphan(path)) rmSync(path)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -98,6 +98,27 @@ for (const [name, args] of [
   })
 }
 
+test('a build names its commit: that of the environment, else the one that is checked out', async (t) => {
+  const file = join(await tempDir(t), 'folder', 'build-info.json')
+  const write = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
+    execFileSync(process.execPath, ['scripts/build-info.mjs', file], {
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      env: { ...process.env, COMMIT_SHA: '', COMMIT_DATE: '', ...env },
+    })
+    return JSON.parse(await readFile(file, 'utf8'))
+  }
+  const given = { COMMIT_SHA: 'abc', COMMIT_DATE: '2026-01-01T00:00:00Z' }
+  t.deepEqual(await write(given), { commitSha: 'abc', commitDate: '2026-01-01T00:00:00Z' })
+  t.deepEqual(await write({ COMMIT_SHA: 'abc' }), { commitSha: 'abc', commitDate: 'unknown' })
+  // An archive of the sources is no checkout.
+  const { commitSha, commitDate } = (await write({})) as Record<string, string>
+  if (commitSha === 'unknown') t.is(commitDate, 'unknown')
+  else {
+    t.regex(commitSha ?? '', /^[0-9a-f]{40,64}$/)
+    t.false(Number.isNaN(Date.parse(commitDate ?? '')))
+  }
+})
+
 test('a data directory of another version is refused untouched', async (t) => {
   const cwd = await tempDir(t)
   await writeFile(join(cwd, 'VERSION'), '9.9.9')
@@ -119,6 +140,12 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
   const first = daemon(t, cwd, served)
   const screen = await first.screen
   t.is(fact(screen, 'Package version'), version)
+  const build = await fetch(`${fact(screen, 'Server listening on')}/version`)
+  t.deepEqual(await build.json(), {
+    commitSha: fact(screen, 'Commit SHA'),
+    commitDate: fact(screen, 'Commit date'),
+    pkgVersion: version,
+  })
   t.regex(fact(screen, 'Engine'), /^fallback \(asked for\)$/)
   t.is(fact(screen, 'Telemetry'), 'Disabled')
   t.regex(screen, /WARNING: No master key is set/)

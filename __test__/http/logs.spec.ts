@@ -51,12 +51,59 @@ test('the log can be followed by one reader at a time, from its level on', async
   quiet.close()
   await quiet.ended
   t.is(quiet.text(), '')
-  // A reader that left makes room for the next.
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  const human = await open(server.url, { target: 'siftd=debug' })
+  // A reader that left makes room for the next, once the server knows.
+  let human = await open(server.url, { target: 'siftd=debug' })
+  while (!('x-accel-buffering' in human.headers)) human = await open(server.url, { target: 'siftd=debug' })
   await server.get('/version')
   await until(() => human.text().includes('/version'))
-  t.regex(human.text(), /^\S+ INFO {2}HTTP request /m)
+  t.regex(human.text(), /^\S+ INFO {2}http: HTTP request /m)
+})
+
+test('a line of a request has the code of its error, and no code without one', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'] })
+  const stream = await open(server.url, { mode: 'json' })
+  await server.get('/indexes/ghost')
+  await server.post('/indexes/films/search', 'no json')
+  await server.get('/health')
+  await until(() => stream.text().includes('/health'))
+  const lines = stream
+    .text()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  const shown = (route: string): unknown => lines.find((line) => 'route' in line && line.route === route)
+  t.like(shown('/indexes/ghost'), { status_code: 404, error: 'index_not_found' })
+  t.like(shown('/indexes/films/search'), { status_code: 400, error: 'malformed_payload' })
+  t.false('error' in (shown('/health') as object))
+})
+
+test('a stream shows the lines of modules that its target names, from their levels on', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'] })
+  const expected = {
+    'http=info': true,
+    'HTTP=DEBUG': true,
+    'siftd::http=info': true,
+    'siftd=debug': true,
+    'meilisearch=info': true,
+    'info,tasks=off': true,
+    'warn,http=info': true,
+    'tasks=trace': false,
+    'tasks=trace,warn': false,
+    'info,http=warn': false,
+    'siftd=info,http=off': false,
+    'tantivy=info': false,
+    off: false,
+  }
+  const shown: Record<string, boolean> = {}
+  for (const target of Object.keys(expected)) {
+    const stream = await open(server.url, { mode: 'json', target })
+    await server.get('/health')
+    // The line of a request is written before that of a later one, and this one ends the stream.
+    await server.delete('/logs/stream')
+    await stream.ended
+    shown[target] = stream.text().includes('/health')
+  }
+  t.deepEqual(shown, expected)
 })
 
 test('a log request with a wrong target, mode or member is refused by its code', async (t) => {

@@ -72,6 +72,11 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
   ['a switch is off for off', { env: { SVC_NO_ANALYTICS: 'Off' } }, { noAnalytics: false }],
   ['a switch is on for anything else', { env: { SVC_NO_ANALYTICS: 'yes' } }, { noAnalytics: true }],
   ['words of any case name a log level', { args: ['--log-level', 'debug'] }, { logLevel: 'DEBUG' }],
+  [
+    'modules of the log have levels of their own',
+    { args: ['--log-level', 'warn,tasks=Debug, siftd::http=off'] },
+    { logLevel: 'WARN,tasks=DEBUG, siftd::http=OFF' },
+  ],
   ['--log-format is an alias', { args: ['--log-format', 'json'] }, { experimentalLogsMode: 'JSON' }],
   [
     'a schedule alone is daily',

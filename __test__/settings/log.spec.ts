@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import test from 'ava'
-import { openLog } from '../../ts/telemetry/index.js'
+import { moduleLog, openLog, openLogWithOutlets } from '../../ts/telemetry/index.js'
 
 /** Keeps what is written, line by line. */
 function sink(): { stream: Writable; lines: () => string[] } {
@@ -54,4 +54,49 @@ test('a log that is off writes nothing', (t) => {
   const log = openLog({ level: 'OFF', mode: 'JSON', destination: stream })
   log.error('this line is dropped')
   t.deepEqual(lines(), [])
+})
+
+test('each module logs from its own level on, and its lines name it', (t) => {
+  const { stream, lines } = sink()
+  const log = openLog({ level: 'warn,tasks=debug,engine=off', mode: 'JSON', destination: stream })
+  for (const module of ['tasks', 'engine', 'http'] as const)
+    for (const level of ['debug', 'warn', 'error'] as const) moduleLog(log, module)[level](level)
+  log.info('info')
+  log.warn('warn')
+  const shown = lines().map((line) => JSON.parse(line) as { target?: string; msg: string })
+  t.deepEqual(
+    shown.map(({ target, msg }) => [target, msg]),
+    [
+      ['tasks', 'debug'],
+      ['tasks', 'warn'],
+      ['tasks', 'error'],
+      ['http', 'warn'],
+      ['http', 'error'],
+      [undefined, 'warn'],
+    ],
+  )
+})
+
+test('levels change for loggers of modules that are in use, and for those made of them', (t) => {
+  const { stream, lines } = sink()
+  const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: stream })
+  const request = moduleLog(log, 'http').child({ reqId: 1 })
+  request.error('off')
+  outlets.setConsoleTarget({ others: 'off', modules: { http: 'info' } })
+  request.info('on')
+  request.debug('too quiet')
+  moduleLog(request, 'tasks').error('another module')
+  const followed: string[] = []
+  const stop = outlets.follow({
+    target: { others: 'debug', modules: {} },
+    write: (line) => void followed.push(line),
+  })
+  request.debug('followed')
+  stop()
+  request.debug('no more')
+  t.deepEqual(
+    lines().map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['on'],
+  )
+  t.is(followed.length, 1)
 })

@@ -15,7 +15,7 @@ import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http
 import { type Feature, openFeatures } from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type TasksSetup } from '../../ts/tasks/index.js'
-import { openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
+import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {
@@ -179,7 +179,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
     features: await openFeatures(queue.instance, features),
     options: { ...defaultHttpOptions, ...httpOptions },
-    log,
+    log: moduleLog(log, 'http'),
     faults,
     usage,
     outlets,

@@ -1,6 +1,13 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs'
-import { LaunchError, machine, packageVersion, parseLaunchOptions, userDirectory } from '../launch/index.js'
+import {
+  build,
+  LaunchError,
+  machine,
+  packageVersion,
+  parseLaunchOptions,
+  userDirectory,
+} from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { commands, runCommand } from './commands.js'
 import { lastLineOf } from './last-line.js'
@@ -41,11 +48,12 @@ async function main(): Promise<void> {
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
   // Commands and mistakes on the command line load neither the server nor the engine.
-  const { openLogWithOutlets } = await import('../telemetry/index.js')
-  const { log, outlets, console } = openLogWithOutlets({
+  const { moduleLog, openLogWithOutlets } = await import('../telemetry/index.js')
+  const { outlets, console, ...opened } = openLogWithOutlets({
     level: options.logLevel,
     mode: options.experimentalLogsMode,
   })
+  const log = moduleLog(opened.log, 'cli')
   // `exit` is emitted after an uncaught exception too.
   process.once('exit', () => console?.writeNow())
   // The listeners are there before anything is opened, so that a signal during a long start is not lost.
@@ -57,6 +65,7 @@ async function main(): Promise<void> {
     configFile,
     machine: machine(),
     version,
+    build: build(),
     userDirectory: userDirectory(process.env),
     log,
     outlets,

@@ -5,9 +5,16 @@ import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, type HttpOptions, memoryBounds } from '../http/index.js'
 import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
-import { LaunchError, type LaunchOptions, type Machine, type Run, withoutEffect } from '../launch/index.js'
+import {
+  type Build,
+  LaunchError,
+  type LaunchOptions,
+  type Machine,
+  type Run,
+  withoutEffect,
+} from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
-import { closedUsage, type Logger, type LogOutlets } from '../telemetry/index.js'
+import { closedUsage, type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { judgeMasterKey } from './master-key.js'
 import { progressLine } from './progress-line.js'
@@ -33,6 +40,7 @@ export interface ServeRequest {
   readonly configFile: string | null
   readonly machine: Machine
   readonly version: string
+  readonly build: Build
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
@@ -103,7 +111,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       store: queue.webhooks,
       outbound,
       launch: launchWebhook(options),
-      log,
+      log: moduleLog(log, 'webhooks'),
     })
     closers.push(() => webhooks.close())
     const app = buildServer({
@@ -118,12 +126,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
       features: await openFeatures(queue.instance, forcedFeatures(options)),
       options: httpOptions(options, request.machine),
-      log,
+      log: moduleLog(log, 'http'),
       faults,
       // Usage is not reported to anyone yet, so it is not counted.
       usage: closedUsage,
       outlets: request.outlets,
-      version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
+      version: { ...request.build, pkgVersion: version },
       tls: tls?.server ?? null,
     })
     if (tls?.ocsp) stapleOcsp(app.server as unknown as TlsServer, tls.ocsp)
@@ -147,6 +155,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const url = `${tls === null ? 'http' : 'https'}://${shownHost}:${bound}`
     const screen = startScreen({
       version,
+      build: request.build,
       configFile: request.configFile,
       directory: data.path,
       url,

@@ -1,8 +1,10 @@
+import type { Build } from '../launch/index.js'
 import type { Rebuilt } from '../tasks/index.js'
 import type { KeyState } from './master-key.js'
 
 export interface StartFacts {
   readonly version: string
+  readonly build: Build
   readonly configFile: string | null
   readonly directory: string
   readonly url: string
@@ -24,8 +26,8 @@ export function startScreen(facts: StartFacts): string {
     ['Database path', facts.directory],
     ['Server listening on', facts.url],
     ['Environment', facts.environment],
-    ['Commit SHA', 'unknown'],
-    ['Commit date', 'unknown'],
+    ['Commit SHA', facts.build.commitSha],
+    ['Commit date', facts.build.commitDate],
     ['Package version', facts.version],
     ['Engine', `${facts.engine.kind} (${facts.engine.why})`],
     ['Cache size', `${Math.floor(facts.cacheBytes / 2 ** 20)} MiB`],

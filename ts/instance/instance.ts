@@ -19,7 +19,7 @@ import {
   type TasksSetup,
   UnreadableIndexError,
 } from '../tasks/index.js'
-import type { Logger } from '../telemetry/index.js'
+import { type Logger, moduleLog } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 
 /** The engine to open a data directory with, and its resources. */
@@ -78,7 +78,7 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     return await openOnce(request)
   } catch (error) {
     if (!isDiskFull(error) || !giveUpReserve(resolve(request.directory))) throw error
-    request.log.warn(
+    moduleLog(request.log, 'instance').warn(
       { err: error },
       'the disk is full: its reserve is given up, so that the server can start',
     )
@@ -93,7 +93,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     (error: unknown) => (request.rebuildTaskStore && isUnusable(error) ? false : asLaunchError(error)),
   )
   const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
-  const { faults = new BackgroundFaults(log) } = request
+  const { faults = new BackgroundFaults(moduleLog(log, 'instance')) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
   try {
     const { engine } = opened
@@ -103,7 +103,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       directory: data.path,
       isCompared,
       engine,
-      log,
+      log: moduleLog(log, 'tasks'),
       faults,
       limits: request.batch,
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
@@ -168,13 +168,13 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
   const noted = await engineOf(path)
   const written = noted ?? (await engineInFiles(path, request.engine))
   if (noted === null && written !== null)
-    request.log.warn(
+    moduleLog(request.log, 'instance').warn(
       { engine: written },
       'the file `engine` is missing or damaged; the indexes tell who wrote them',
     )
   const setup = {
     directory: join(path, INDEXES_DIRECTORY),
-    log: request.log,
+    log: moduleLog(request.log, 'engine'),
     faults: request.faults,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,

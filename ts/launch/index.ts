@@ -1,6 +1,7 @@
 /** Here are arguments, an environment and a file: with which options does the process run, on which machine? */
 export { LaunchError } from './launch-error.js'
-export { machine, packageVersion, userDirectory } from './machine.js'
+export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
+export { type Build, build, machine, packageVersion, userDirectory } from './machine.js'
 export { withoutEffect } from './no-effect.js'
 export type { Address, Machine } from './option.js'
 export {

@@ -1,6 +1,7 @@
 /** The kinds of values that options have: how each is read, from text and from the configuration file. */
 import { isIP } from 'node:net'
 import { isHttpUrl, readBytes } from '../parse/index.js'
+import { logLevels, logModules, readLogTarget } from './log-target.js'
 import type { About, Address, Basis, LaunchOption } from './option.js'
 
 const textOr =
@@ -55,6 +56,26 @@ export function choice<T extends string, D extends T | null>(
     ...about,
     placeholder: accepted.join('|'),
     accepts: `one of ${quoted(accepted)}`,
+    fallback: () => fallback,
+    fromText,
+    fromToml: textOr(fromText),
+  }
+}
+
+/** Levels of the log, of all modules and of single ones, as `readLogTarget` reads them. The value has them in capitals. */
+export function logTarget(fallback: string, about: About): LaunchOption<string> {
+  const fromText = (given: string): string | undefined => {
+    const target = readLogTarget(given, 'info')
+    if (target === null || target.unknown.length > 0) return undefined
+    return given
+      .split(',')
+      .map((part) => part.slice(0, part.indexOf('=') + 1) + part.slice(part.indexOf('=') + 1).toUpperCase())
+      .join()
+  }
+  return {
+    ...about,
+    placeholder: 'level',
+    accepts: `a level (${quoted(logLevels)}), or a list with \`module=level\` of the modules ${quoted(logModules)}`,
     fallback: () => fallback,
     fromText,
     fromToml: textOr(fromText),

@@ -9,6 +9,24 @@ export function packageVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
+/** The commit that was built. An unknown part is the text `unknown`. */
+export interface Build {
+  readonly commitSha: string
+  /** RFC 3339. */
+  readonly commitDate: string
+}
+
+/** What `scripts/build-info.mjs` wrote beside the compiled files; all unknown if they were compiled without it. */
+export function build(): Build {
+  const unknown = { commitSha: 'unknown', commitDate: 'unknown' }
+  try {
+    const text = readFileSync(new URL('../build-info.json', import.meta.url), 'utf8')
+    return { ...unknown, ...(JSON.parse(text) as Partial<Build>) }
+  } catch {
+    return unknown
+  }
+}
+
 /** The cores and the memory that this process may use, by the limits of its container. */
 export function machine(): Machine {
   const limit = process.constrainedMemory()

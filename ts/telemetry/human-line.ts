@@ -7,15 +7,23 @@ const colours: Readonly<Record<string, string>> = {
 }
 
 /**
- * A JSON log line as text: time, level, message, and then `name=value` for each fact. The stack of an error follows on
+ * A JSON log line as text: time, level, module, message, and then `name=value` for each fact. The stack of an error follows on
  * separate lines.
  */
 export function humanLine(json: string, coloured: boolean): string {
-  const { time, level, msg = '', err, ...facts } = JSON.parse(json) as Readonly<Record<string, unknown>>
+  const {
+    time,
+    level,
+    target,
+    msg = '',
+    err,
+    ...facts
+  } = JSON.parse(json) as Readonly<Record<string, unknown>>
   const word = String(level).padEnd(5)
   const shown = coloured ? `${colours[String(level)] ?? ''}${word}\x1b[0m` : word
   const rest = Object.entries(facts).map(([name, value]) => ` ${name}=${factText(value)}`)
-  return `${time} ${shown} ${oneLine(String(msg))}${rest.join('')}${errorText(err)}\n`
+  const module = target === undefined ? '' : `${target}: `
+  return `${time} ${shown} ${module}${oneLine(String(msg))}${rest.join('')}${errorText(err)}\n`
 }
 
 const factText = (value: unknown): string =>

@@ -6,5 +6,5 @@
 export { humanLine } from './human-line.js'
 export { type Logger, type LogOptions, type OpenedLog, openLog, openLogWithOutlets } from './log.js'
 export { type Facts, type MetricName, type UsageEvent, usageMetrics } from './metrics.js'
-export { type LogLevel, LogOutlets, type Outlet } from './outlets.js'
+export { LogOutlets, moduleLog, type Outlet } from './outlets.js'
 export { closedUsage, type Figure, openUsage, type Usage, type UsageReport } from './usage.js'

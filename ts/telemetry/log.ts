@@ -1,20 +1,11 @@
 import { type Logger, pino } from 'pino'
-import type { LaunchOptions } from '../launch/index.js'
+import { type LaunchOptions, readLogTarget } from '../launch/index.js'
 import { humanLine } from './human-line.js'
 import { FACT_LEVELS_MAX } from './limits.js'
 import { LineWriter } from './line-writer.js'
 import { LogOutlets } from './outlets.js'
 
 export type { Logger } from 'pino'
-
-const levels = {
-  OFF: 'silent',
-  ERROR: 'error',
-  WARN: 'warn',
-  INFO: 'info',
-  DEBUG: 'debug',
-  TRACE: 'trace',
-} as const
 
 /** Names of facts that hold secrets, at any level of a line. */
 const secretNames: ReadonlySet<string> = new Set([
@@ -30,6 +21,7 @@ const secretNames: ReadonlySet<string> = new Set([
 
 /** Options of a logger. */
 export interface LogOptions {
+  /** A level such as `INFO`, or a list such as `warn,tasks=debug`; modules that it does not name log at INFO. */
   readonly level: LaunchOptions['logLevel']
   readonly mode: LaunchOptions['experimentalLogsMode']
   /** The stream that lines are written to. Default: stderr. */
@@ -49,7 +41,7 @@ export const openLog = (options: LogOptions): Logger => openLogWithOutlets(optio
 
 /**
  * Opens a logger. In the mode HUMAN it writes one line of text per event, coloured on a terminal; in the mode JSON, one
- * object per line with `time` (RFC 3339), `level` (a word), `msg` and the facts. Facts with a name of `secretNames` are
+ * object per line with `time` (RFC 3339), `level` (a word), `target` (the module), `msg` and the facts. Facts with a name of `secretNames` are
  * masked. Lines to stderr are written in the background, and may be lost while stderr cannot be written to.
  */
 export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
@@ -59,10 +51,11 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
     destination === undefined ? new LineWriter(process.stderr, (lost) => shown(lossLine(lost))) : null
   const lines = console ?? destination
   const write = (line: string): void => void lines?.write(shown(line))
-  const outlets = new LogOutlets({ level: levels[level], write })
+  const target = readLogTarget(level, 'info')
+  if (target === null) throw new TypeError(`\`${level}\` is not a level of the log`)
+  const outlets = new LogOutlets({ target, write })
   const log = pino(
     {
-      level: levels[level],
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
@@ -73,9 +66,7 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
     },
     outlets,
   )
-  outlets.onLevel((wanted) => {
-    log.level = wanted
-  })
+  outlets.attach(log)
   return { log, outlets, console }
 }
 

@@ -1,69 +1,108 @@
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
+import type { LogLevel, LogModule, LogTarget } from '../launch/index.js'
 
-/** The property by which a destination asks pino to set `lastLevel` before each line. */
+/** The property by which a destination asks pino to set `lastLevel` and `lastLogger` before each line. */
 const metadata: unique symbol = Symbol.for('pino.metadata')
 
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace'
+/** The property of a logger that names its module. Loggers made from that logger inherit it. */
+const moduleOf: unique symbol = Symbol('module')
+/** The property of a logger that holds the destinations of its lines. */
+const outletsOf: unique symbol = Symbol('outlets')
+
+type Marked = Logger & { [moduleOf]?: LogModule; [outletsOf]?: LogOutlets }
 
 /** A destination of log lines. */
 export interface Outlet {
-  /** The lowest level of the lines that it gets. */
-  readonly level: LogLevel
+  /** The lines that it gets. */
+  readonly target: LogTarget
   /** @param line JSON with its line end */
   write(line: string): void
 }
 
-const numberOf = (level: LogLevel): number =>
-  level === 'silent' ? Number.POSITIVE_INFINITY : (pino.levels.values[level] ?? Number.POSITIVE_INFINITY)
+/** Levels as pino names them. */
+const pinoLevel = (level: LogLevel): string => (level === 'off' ? 'silent' : level)
+
+const numberOf = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
+
+const levelIn = ({ others, modules }: LogTarget, module: LogModule | undefined): LogLevel =>
+  (module === undefined ? undefined : modules[module]) ?? others
 
 /**
  * The destinations of one logger: the console, and clients that follow the log for a while. Each gets the lines from
- * its own level on.
+ * its own level on, which may differ from module to module.
  */
 export class LogOutlets {
   readonly [metadata] = true
   /** The level of the next line. pino sets it before each write. */
   lastLevel = 0
+  /** The logger of the next line. pino sets it before each write. */
+  lastLogger: Marked | null = null
   readonly #followers = new Set<Outlet>()
+  /** The loggers of modules. */
+  readonly #loggers = new Map<LogModule, Marked>()
+  #root: Marked | null = null
   #console: Outlet
-  #levelChanged: (level: LogLevel) => void = () => undefined
 
   constructor(console: Outlet) {
     this.#console = console
   }
 
-  /**
-   * @param listener called with the lowest level of all destinations when it changes, so that the logger makes no other
-   * lines
-   */
-  onLevel(listener: (level: LogLevel) => void): void {
-    this.#levelChanged = listener
+  /** Makes a logger write no more lines than its destinations want. @param log writes to this object */
+  attach(log: Logger): void {
+    this.#root = log
+    this.#root[outletsOf] = this
+    this.#setLevels()
+  }
+
+  /** The logger of a module. */
+  module(module: LogModule): Logger {
+    const known = this.#loggers.get(module)
+    if (known !== undefined) return known
+    if (this.#root === null) throw new TypeError('no logger writes to these destinations')
+    const log: Marked = this.#root.child({ target: module })
+    log[moduleOf] = module
+    this.#loggers.set(module, log)
+    this.#setLevels()
+    return log
   }
 
   write(line: string): void {
+    const module = this.lastLogger?.[moduleOf]
     for (const outlet of [this.#console, ...this.#followers])
-      if (this.lastLevel >= numberOf(outlet.level)) outlet.write(line)
+      if (this.lastLevel >= numberOf(levelIn(outlet.target, module))) outlet.write(line)
   }
 
-  /** Changes the lowest level that the console shows. */
-  setConsoleLevel(level: LogLevel): void {
+  /** Changes which lines the console shows. */
+  setConsoleTarget(target: LogTarget): void {
     const { write } = this.#console
-    this.#console = { level, write }
-    this.#tellLevel()
+    this.#console = { target, write }
+    this.#setLevels()
   }
 
   /** Writes lines to `outlet` too, until the returned function is called. */
   follow(outlet: Outlet): () => void {
     this.#followers.add(outlet)
-    this.#tellLevel()
+    this.#setLevels()
     return () => {
       this.#followers.delete(outlet)
-      this.#tellLevel()
+      this.#setLevels()
     }
   }
 
-  #tellLevel(): void {
-    const levels = [this.#console, ...this.#followers].map(({ level }) => level)
-    this.#levelChanged(levels.reduce((a, b) => (numberOf(b) < numberOf(a) ? b : a)))
+  /** Gives each logger the lowest level that a destination wants of its module, so that it makes no other lines. */
+  #setLevels(): void {
+    const targets = [this.#console, ...this.#followers].map(({ target }) => target)
+    for (const log of [this.#root, ...this.#loggers.values()]) {
+      if (log === null) continue
+      const levels = targets.map((target) => levelIn(target, log[moduleOf]))
+      log.level = pinoLevel(levels.reduce((a, b) => (numberOf(b) < numberOf(a) ? b : a)))
+    }
   }
 }
+
+/**
+ * The logger of one module: its lines name the module, and have the level of that module.
+ * @param log any logger with the same destinations, such as that of another module
+ */
+export const moduleLog = (log: Logger, module: LogModule): Logger =>
+  (log as Marked)[outletsOf]?.module(module) ?? log.child({ target: module })

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
+import { type LogTarget, readLogTarget } from '../../launch/index.js'
 import {
   badValue,
   boolean,
@@ -11,22 +12,22 @@ import {
   string,
   type Type,
 } from '../../requests/index.js'
-import { humanLine, type LogLevel } from '../../telemetry/index.js'
+import { humanLine } from '../../telemetry/index.js'
 import { text } from '../answers/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 /** Log levels: `level` or `module=level`, comma-separated. */
-const target: Type<string> = refined(string, (text, at) => {
-  const level = /^([\w:-]+=)?(off|error|warn|info|debug|trace)$/i
-  if (!text.split(',').every((part) => level.test(part.trim()))) {
-    throw badValue(`\`${text}\` is not a list of \`level\` or \`module=level\``, at)
-  }
-  return text
+const target: Type<LogTarget> = refined(string, (text, at) => {
+  // As in the reference, modules that the list does not name are off, and names of other programs mean nothing.
+  const target = readLogTarget(text, 'off')
+  if (target === null) throw badValue(`\`${text}\` is not a list of \`level\` or \`module=level\``, at)
+  return target
 })
+const allAtInfo: LogTarget = { others: 'info', modules: {} }
 const streamBody = refined(
   shape({
-    target: defaulted(target, 'info', 'bad_request'),
+    target: defaulted(target, allAtInfo, 'bad_request'),
     mode: defaulted(oneOf(['human', 'json', 'profile']), 'human', 'bad_request'),
     profileMemory: defaulted(boolean, false, 'bad_request'),
   }),
@@ -38,7 +39,7 @@ const streamBody = refined(
     return body
   },
 )
-const stderrBody = shape({ target: defaulted(target, 'info', 'bad_request') })
+const stderrBody = shape({ target: defaulted(target, allAtInfo, 'bad_request') })
 
 /** Bytes of log lines buffered for a slow reader. Lines that come while the buffer is full are dropped. */
 const WAITING_BYTES_MAX = 1_000_000
@@ -73,7 +74,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       }
       const stream = new PassThrough()
       const stopFollowing = outlets.follow({
-        level: levelOf(wanted),
+        target: wanted,
         write(line) {
           if (stream.writableLength < WAITING_BYTES_MAX)
             stream.write(mode === 'json' ? line : humanLine(line, false))
@@ -124,30 +125,11 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
     },
     ({ reply, body: { target: wanted } }) => {
       features.require('logsRoute', 'changing the log level')
-      outlets.setConsoleLevel(levelOf(wanted))
+      outlets.setConsoleTarget(wanted)
       return reply.code(204).send()
     },
   )
 
   // An open stream would keep the server from closing.
   app.addHook('preClose', async () => endStream?.())
-}
-
-const verbosity: readonly LogLevel[] = ['silent', 'error', 'warn', 'info', 'debug', 'trace']
-
-/**
- * The level that a target means: the last one without a module, else the most verbose of all. This service has no
- * modules with levels of their own.
- */
-function levelOf(wanted: string): LogLevel {
-  const parts = wanted.split(',').map((part) =>
-    part
-      .trim()
-      .toLowerCase()
-      .replace(/^off$|=off$/, '=silent'),
-  )
-  const bare = parts.findLast((part) => !part.includes('=') || part === '=silent')
-  const named = parts.map((part) => verbosity.indexOf(part.slice(part.indexOf('=') + 1) as LogLevel))
-  const level = bare?.replace('=', '') as LogLevel | undefined
-  return level ?? verbosity[Math.max(...named)] ?? 'info'
 }

@@ -12,6 +12,10 @@ declare module 'fastify' {
     /** The content type as sent, empty if the header is missing. */
     contentType: string
   }
+  interface FastifyReply {
+    /** The code of the error that is answered; null: no error with a code is. */
+    errorCode: string | null
+  }
 }
 
 /** The methods of each path pattern, for 404 and 405. */
@@ -25,6 +29,7 @@ export function setUpTransport(app: FastifyInstance): void {
   // fastify would refuse a content type it does not know before the route has checked the key. So it sees none: the
   // header moves to a property, and the routes read it along with the body.
   app.decorateRequest('contentType', '')
+  app.decorateReply('errorCode', null)
   // Node.js reads no further request from a connection after one with `Upgrade`, so the answer closes it.
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close')
@@ -42,10 +47,12 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   if (theirs === null || theirs.code === 'internal') request.log.error({ err: error }, 'a request failed')
   const status = known?.status ?? 500
   if (status === 503) void reply.header('retry-after', String(RETRY_AFTER_S))
+  const body = toErrorBody(known ?? error)
+  reply.errorCode = body.code
   void reply
     .code(status)
     .type('application/json')
-    .send(Buffer.from(JSON.stringify(toErrorBody(known ?? error))))
+    .send(Buffer.from(JSON.stringify(body)))
 }
 
 /** Answers bytes that are not an HTTP request, if the connection can still be written to. */

@@ -1,5 +1,5 @@
 /** Options of what runs beside searches and tasks: backups, calls to others, logs, metrics, telemetry, features. */
-import { choice, count, networks, schedule, text, toggle, url } from '../kinds.js'
+import { choice, count, logTarget, networks, schedule, text, toggle, url } from '../kinds.js'
 
 export const backups = {
   dumpDir: text('path', 'dumps/', {
@@ -63,10 +63,9 @@ export const outgoing = {
 } as const
 
 export const observation = {
-  logLevel: choice(['OFF', 'ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'], 'INFO', {
-    help: 'Least severe line to log',
-    example: 'WARN',
-    anyCase: true,
+  logLevel: logTarget('INFO', {
+    help: 'Least severe line to log, of all modules or of some; modules that are not named log at INFO',
+    example: 'warn,tasks=debug',
   }),
   experimentalLogsMode: choice(['HUMAN', 'JSON'], 'HUMAN', {
     help: 'Shape of log lines; --log-format is the same',
