@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava'
 import { isCi, type Requirement } from './requirements.js'
 
 /** Runs a command as root: as it is, or by a `sudo` that asks for no password. @returns why it failed, null if not */
-function failureAsRoot(command: string, args: readonly string[]): string | null {
+export function failureAsRoot(command: string, args: readonly string[]): string | null {
   const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' })
   if (status === 0 || spawnSync('sudo', ['-n', command, ...args]).status === 0) return null
   return error?.message ?? stderr.trim()

@@ -6,8 +6,8 @@ import { exporterOver } from '../export/index.js'
 import { buildServer, type HttpOptions, memoryBounds } from '../http/index.js'
 import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
 import {
+  addressText,
   type Build,
-  LaunchError,
   type LaunchOptions,
   type Machine,
   type Run,
@@ -16,6 +16,7 @@ import {
 import { openOutbound } from '../outbound/index.js'
 import { closedUsage, type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
+import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { progressLine } from './progress-line.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -69,6 +70,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   const { options, log, version, signal } = request
   const key = judgeMasterKey(options)
   const tls = await readTls(options)
+  await requireFreeAddress(options.httpAddr)
   const closers: (() => Promise<void>)[] = []
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
@@ -146,13 +148,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
       closers.push(() => Promise.resolve(end()))
     }
-    const { host, port } = options.httpAddr
-    await app.listen({ host, port, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
-      throw new LaunchError(`cannot listen on ${host}:${port}: ${error.code ?? error.message}`, 1)
+    const { httpAddr } = options
+    await app.listen({ ...httpAddr, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
+      throw cannotListen(httpAddr, error)
     })
-    const bound = (app.server.address() as AddressInfo).port
-    const shownHost = host.includes(':') ? `[${host}]` : host
-    const url = `${tls === null ? 'http' : 'https'}://${shownHost}:${bound}`
+    const { port } = app.server.address() as AddressInfo
+    const url = `${tls === null ? 'http' : 'https'}://${addressText({ ...httpAddr, port })}`
     const screen = startScreen({
       version,
       build: request.build,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { LaunchError } from '../launch/index.js'
 
@@ -22,13 +22,12 @@ export interface DataDirectoryRequest {
 }
 
 /**
- * Creates the directory, or checks that its data was written by this version.
+ * Marks an empty directory as one of this version, or checks that this version wrote its data.
  * @throws LaunchError that names both versions and a remedy; then nothing was changed
  */
 export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
   const path = resolve(request.path)
   if ((await entriesOf(path)).length > 0) await checkVersion(path, request)
-  await mkdir(path, { recursive: true })
   await replaceFile(join(path, 'VERSION'), `${request.version}\n`)
   return { path, instanceUid: await instanceUid(path, request.userDirectory) }
 }
@@ -127,6 +126,11 @@ async function textOf(path: string): Promise<string | null> {
 /** Writes a file by renaming, so that it is never empty: with an empty VERSION the data could not be opened. */
 async function replaceFile(path: string, content: string): Promise<void> {
   if ((await textOf(path)) === content) return
-  await writeFile(`${path}.new`, content, { flush: true })
-  await rename(`${path}.new`, path)
+  try {
+    await writeFile(`${path}.new`, content, { flush: true })
+    await rename(`${path}.new`, path)
+  } catch (error) {
+    await rm(`${path}.new`, { force: true })
+    throw error
+  }
 }

@@ -21,6 +21,7 @@ import {
 } from '../tasks/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
+import { prepareDirectory } from './new-directory.js'
 
 /** The engine to open a data directory with, and its resources. */
 export interface EngineRequest {
@@ -74,6 +75,21 @@ export interface Instance {
  * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was changed
  */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
+  const path = resolve(request.directory)
+  try {
+    const prepared = await prepareDirectory(path)
+    try {
+      return await openWithReserve(request)
+    } catch (error) {
+      await prepared.undo()
+      throw error
+    }
+  } catch (error) {
+    throw refusalOf(error, path)
+  }
+}
+
+async function openWithReserve(request: InstanceRequest): Promise<Instance> {
   try {
     return await openOnce(request)
   } catch (error) {
@@ -84,6 +100,29 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
     )
     return openOnce(request)
   }
+}
+
+/** A refusal by the operating system as a `LaunchError` that names a way out, and any other error as it is. */
+function refusalOf(error: unknown, path: string): unknown {
+  if (!(error instanceof Error)) return error
+  const isKnown = error instanceof LaunchError
+  if (!isKnown && (error as NodeJS.ErrnoException).syscall === undefined) return error
+  const [code = ''] = /\bE[A-Z]{3,}\b/.exec(error.message) ?? []
+  const advice = adviceByCode[code]
+  if (isKnown && advice === undefined) return error
+  const fault = isKnown ? error.message : `the data directory ${path} cannot be opened: ${error.message}`
+  return new LaunchError(advice === undefined ? fault : `${fault}; ${advice}`, 1)
+}
+
+const adviceByCode: Readonly<Record<string, string>> = {
+  EACCES: 'the user that runs siftd needs to read and write it',
+  EPERM: 'the user that runs siftd needs to read and write it',
+  EROFS: 'choose a --db-path on a file system that can be written to',
+  ENOSPC: 'free some space on its file system',
+  EDQUOT: 'free some space within the quota of its user',
+  ENOTDIR: 'choose a --db-path that is a directory',
+  EEXIST: 'choose a --db-path that is a directory',
+  EMFILE: 'allow the process more open files',
 }
 
 async function openOnce(request: InstanceRequest): Promise<Instance> {

@@ -1,0 +1,54 @@
+import { existsSync, rmdirSync, rmSync } from 'node:fs'
+import { mkdir, readdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { entriesOf } from './data-directory.js'
+
+/** A data directory that is about to be opened. */
+export interface PreparedDirectory {
+  /** Removes what the start made, if there was no data before and no other process has the directory open. */
+  undo(): Promise<void>
+}
+
+/** Makes the directory `path` if it is absent. @throws errors of the system; then nothing was made */
+export async function prepareDirectory(path: string): Promise<PreparedDirectory> {
+  const isNew = (await entriesOf(path)).length === 0
+  const made: string[] = []
+  const removeMade = (): void => {
+    for (const directory of made.toReversed()) rmdirSync(directory)
+  }
+  try {
+    await makeDirectory(path, made)
+  } catch (error) {
+    removeMade()
+    throw error
+  }
+  return {
+    async undo() {
+      if (!isNew || existsSync(join(path, 'tasks', 'lock'))) return
+      try {
+        for (const name of await readdir(path)) rmSync(join(path, name), { recursive: true })
+        removeMade()
+      } catch {
+        // The failure of the start is told; what is left of it is opened like an empty directory by the next start.
+      }
+    },
+  }
+}
+
+/**
+ * Makes a directory and those above it, and adds what it makes to `made`. The recursive form of Node.js tells a wrong
+ * reason on a read-only file system, and does not end where a parent refuses to hold any directory, such as `/proc`.
+ */
+async function makeDirectory(path: string, made: string[]): Promise<void> {
+  try {
+    await mkdir(path)
+    made.push(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (code !== 'ENOENT' || dirname(path) === path) throw error
+    await makeDirectory(dirname(path), made)
+    await mkdir(path)
+    made.push(path)
+  }
+}
