@@ -252,6 +252,9 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
     remoteSearchMsMax: options.experimentalRemoteSearchTimeoutSeconds * 1000,
+    slowQueryMs: options.slowQueryMs,
+    queryStats: options.queryStats,
+    hashQueryText: options.hashQueryText,
   }
 }
 

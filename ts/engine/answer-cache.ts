@@ -4,14 +4,18 @@ import { encodeRequest } from './encoding.js'
 import type { Answer, CachedKind, Engine, IndexId, StopSignal } from './engine.js'
 import { foreignIndexes } from './foreign-indexes.js'
 import type { SearchRequest } from './requests.js'
+import { withStages } from './timed-answers.js'
 
 /** What an entry takes beside its key and its body. */
 const ENTRY_BYTES = 512
 
 /** An engine's answers to searches. */
 export interface Answers {
-  /** As `Engine.search`, with the request itself. */
-  search(index: IndexId, request: SearchRequest, stop?: StopSignal): Promise<Answer>
+  /**
+   * As `Engine.search`, with the request itself.
+   * @param isTimed whether the facts hold the times of the stages; those of a cached answer never do
+   */
+  search(index: IndexId, request: SearchRequest, stop?: StopSignal, isTimed?: boolean): Promise<Answer>
   /** What is cached now. */
   figures(): CachedKind
 }
@@ -57,9 +61,13 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
   let hits = 0
   let misses = 0
   return {
-    async search(index, request, stop) {
+    async search(index, request, stop, isTimed = false) {
       const foreign = foreignIndexes(request)
-      const search = () => engine.search(index, encodeRequest(request), stop, foreign)
+      const search = async () => {
+        if (!isTimed) return engine.search(index, encodeRequest(request), stop, foreign)
+        const timed = encodeRequest({ ...request, showPerformanceDetails: true })
+        return withStages(await engine.search(index, timed, stop, foreign), request.showPerformanceDetails)
+      }
       if (cached === null || !isCacheable(request)) return search()
       const revisions = foreign.map((one) => engine.revision(one))
       const key = textOf(keyOf(index, engine.revision(index), revisions, request))
@@ -106,7 +114,9 @@ function keyOf(
 /** Different keys have different texts: requests are made in one place, so that their fields come in one order. */
 const textOf = (key: AnswerKey): string => JSON.stringify(key)
 
-function cachedAnswer({ body, facts, timeAt }: Answer, requestUid: string): CachedAnswer | null {
+function cachedAnswer(answer: Answer, requestUid: string): CachedAnswer | null {
+  const { body, timeAt } = answer
+  const { stages: _, ...facts } = answer.facts
   if (facts.degraded || timeAt === undefined) return null
   const bytes = asBuffer(body)
   let timeEnd = timeAt

@@ -186,6 +186,8 @@ export interface SearchFacts {
   readonly lacksVector?: boolean
   /** Hits on the page. */
   readonly hits: number
+  /** Time of each stage, in words, as the JSON text of an object. Absent unless they were asked for. */
+  readonly stages?: string
 }
 
 /** UTF-8 JSON for the client, sent on unparsed, and facts about it. */

@@ -1,5 +1,6 @@
 import type { Metrics } from './metrics/index.js'
 import type { ApiDocument } from './operations/index.js'
+import type { QueryWatch } from './queries/index.js'
 import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
@@ -9,5 +10,6 @@ export interface RouteServices extends Services {
   readonly searches: SearchQueue
   readonly network: NetworkBook
   readonly metrics: Metrics
+  readonly queries: QueryWatch
   readonly apiDocument: ApiDocument
 }

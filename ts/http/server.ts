@@ -1,9 +1,11 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import { moduleLog } from '../telemetry/index.js'
 import { BodyBudget, boundBodies } from './body/index.js'
 import { UNREAD_COUNTED_BYTES_MIN, UNREAD_MS_MAX } from './limits.js'
 import { logRequests, openMetrics } from './metrics/index.js'
 import { collectOperations } from './operations/index.js'
+import { QueryWatch } from './queries/index.js'
 import { NetworkBook } from './remotes/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
@@ -75,6 +77,7 @@ export function buildServer(services: Services): FastifyInstance {
     ...services,
     searches: new SearchQueue(services.options),
     network: new NetworkBook(services.instance),
+    queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
     apiDocument: collectOperations(app, services.version.pkgVersion),
   }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })

@@ -10,9 +10,10 @@ import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
 import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
+import type { QueryWatchOptions } from './queries/index.js'
 
 /** Launch options of the HTTP layer. */
-export interface HttpOptions {
+export interface HttpOptions extends QueryWatchOptions {
   /** Largest accepted request body, in bytes after decompression. */
   readonly payloadBytesMax: number
   /** Bytes of memory for all JSON bodies that are not answered yet. */
@@ -38,6 +39,9 @@ export const defaultHttpOptions: HttpOptions = {
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,
   remoteSearchMsMax: 25_000,
+  slowQueryMs: null,
+  queryStats: false,
+  hashQueryText: false,
 }
 
 /** The bounds of the memory that all requests may take together, for a process with `memoryBytes` in all. */

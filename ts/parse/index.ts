@@ -6,7 +6,15 @@ export { readJson, readJsonInSlices, readJsonText } from './json.js'
 export { found, type JsonNode, toText, toValue } from './json-node.js'
 export { JsonText, jsonOf } from './json-text.js'
 export { defaultJsonLimits, type JsonLimits } from './limits.js'
-export { isDecimal, isHttpUrl, isUnsigned, readBytes, shortInteger, withoutTrailing } from './literals.js'
+export {
+  isDecimal,
+  isHttpUrl,
+  isUnsigned,
+  readBytes,
+  readMilliseconds,
+  shortInteger,
+  withoutTrailing,
+} from './literals.js'
 export { ownValue } from './own.js'
 export * from './schema.js'
 export { choices, suggestion } from './suggestion.js'

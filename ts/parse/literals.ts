@@ -65,3 +65,12 @@ export function readBytes(given: string): number | undefined {
   const bytes = Math.floor(Number(digits) * factor)
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
+
+const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, µs: 1e-3, ms: 1, s: 1000 }
+
+/** The milliseconds of a duration with one unit, such as `12.3ms` or `850µs`; undefined for any other text. */
+export function readMilliseconds(given: string): number | undefined {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ns|µs|ms|s)$/.exec(given) ?? []
+  const factor = unitMs[unit]
+  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor
+}

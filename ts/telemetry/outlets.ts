@@ -104,5 +104,5 @@ export class LogOutlets {
  * The logger of one module: its lines name the module, and have the level of that module.
  * @param log any logger with the same destinations, such as that of another module
  */
-export const moduleLog = (log: Logger, module: LogModule): Logger =>
-  (log as Marked)[outletsOf]?.module(module) ?? log.child({ target: module })
+export const moduleLog = (log: { child(bindings: object): unknown }, module: LogModule): Logger =>
+  (log as Marked)[outletsOf]?.module(module) ?? (log.child({ target: module }) as Logger)

@@ -1,3 +1,4 @@
+import { readMilliseconds } from '../../parse/index.js'
 import type { BatchView } from '../../tasks/index.js'
 import { REPORTED_BATCHES_MAX } from '../limits.js'
 import type { Measured, Report } from './report.js'
@@ -58,18 +59,9 @@ function traceOf({ finishedAt, stats }: BatchView): readonly (readonly [string, 
   if (finishedAt === null) return []
   const trace = (stats as { readonly progressTrace?: Readonly<Record<string, unknown>> }).progressTrace ?? {}
   return Object.entries(trace).flatMap(([step, text]) => {
-    const ms = milliseconds(String(text))
-    return ms === null ? [] : [[step, ms] as const]
+    const ms = readMilliseconds(String(text))
+    return ms === undefined ? [] : [[step, ms] as const]
   })
-}
-
-const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, µs: 1e-3, ms: 1, s: 1000 }
-
-/** A duration such as `12.3ms`, or `1.2s` of an imported batch. null: another text */
-function milliseconds(text: string): number | null {
-  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ns|µs|ms|s)$/.exec(text) ?? []
-  const factor = unitMs[unit]
-  return digits === undefined || factor === undefined ? null : Number(digits) * factor
 }
 
 /** What a batch of documents did, if it ended a short time ago. */

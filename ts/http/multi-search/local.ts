@@ -4,6 +4,7 @@ import {
   type FederationRequest,
   foreignIndexes,
   type SearchRequest,
+  withStages,
 } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import {
@@ -18,6 +19,7 @@ import {
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
+import type { Progress } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
 import { type DisconnectSignal, type Embeddable, withVector } from '../searches/index.js'
 import { inside } from './checks.js'
@@ -50,13 +52,20 @@ export interface LocalSearches {
   ): Promise<void>
 }
 
+/** The request that searches belong to. */
+export interface LocalContext {
+  readonly access: Access
+  readonly includeMetadata: boolean
+  /** Told of the engine's answer. */
+  readonly progress: Pick<Progress, 'answered'>
+}
+
 /** Searches of one request over the indexes of this instance. */
 export function localSearches(
   services: RouteServices,
-  access: Access,
-  includeMetadata: boolean,
+  { access, includeMetadata, progress }: LocalContext,
 ): LocalSearches {
-  const { engine, embedders, tasks, features } = services
+  const { engine, embedders, tasks, features, queries: watch } = services
   return { answer, requireFederation }
 
   async function answer(
@@ -89,14 +98,21 @@ export function localSearches(
       metadata: includeMetadata ? metadata : null,
       weights: queries.map(({ query }) => query.federationOptions?.weight ?? 1),
       positions: queries.map(shownPosition),
+      showPerformanceDetails: merging.showPerformanceDetails || watch.timesStages,
       answerBytesMax: ANSWER_BYTES_MAX,
     }
     // As with a single search: if an index was deleted or swapped meanwhile, all queries are asked again.
     const isStale = (): boolean =>
       prepared.some(({ entries }) => entries.some((entry) => hasMoved(tasks, entry)))
     try {
-      const merged = (await engine.multiSearch(requests, federated && encodeRequest(federated), stop)).body
-      if (!isStale()) return merged
+      const answer = await engine.multiSearch(requests, federated && encodeRequest(federated), stop)
+      // Answers that are not merged have no place for the stages of all queries together.
+      const isTimed = merging !== null && watch.timesStages
+      const { body, facts } = isTimed ? withStages(answer, merging.showPerformanceDetails) : answer
+      if (!isStale()) {
+        progress.answered(facts)
+        return body
+      }
     } catch (error) {
       if (!isStale()) throw atOwnPositions(error, queries)
     }

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
-import type { Schema } from '../../requests/index.js'
+import { orNull, type Schema } from '../../requests/index.js'
 import type { Finding, IndexEntry } from '../../tasks/index.js'
-import { instanceStats, listOf, record, sendJson, text } from '../answers/index.js'
+import { count, date, instanceStats, listOf, record, sendJson, text } from '../answers/index.js'
 import { hasMoved } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
@@ -47,6 +47,34 @@ const readStats = {
   actions: ['stats.get'],
   query: statsParameters,
   answers: { 200: instanceStats },
+} as const
+
+const milliseconds: Schema = { type: 'number', minimum: 0 }
+const countedQueries = listOf(
+  record({
+    indexUid: text,
+    q: text,
+    count: count,
+    countWithoutHits: count,
+    averageMs: orNull(milliseconds),
+    maxMs: orNull(milliseconds),
+    lastSearchedAt: date,
+  }),
+)
+const readQueries = {
+  method: 'GET',
+  url: '/stats/queries',
+  summary: 'Name the most frequent queries, the slowest, and those without hits',
+  actions: ['stats.get'],
+  answers: {
+    200: record({
+      since: date,
+      searches: count,
+      mostFrequent: countedQueries,
+      slowest: countedQueries,
+      withoutHits: countedQueries,
+    }),
+  },
 } as const
 
 const finding = record({
@@ -110,6 +138,19 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       indexes: Object.fromEntries(indexes),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     })
+  })
+
+  serve(app, services, readQueries, ({ reply, access: { visibleIndexes } }) => {
+    const { statistics } = services.queries
+    if (statistics === null)
+      throw new ApiError(
+        'feature_not_enabled',
+        'queries are not counted; start the server with --query-stats to count them',
+      )
+    return sendJson(
+      reply,
+      statistics.report((uid) => visibleIndexes === null || matchesAny(visibleIndexes, uid)),
+    )
   })
 
   /** The verification under way, which requests that arrive meanwhile share: it reads everything. */

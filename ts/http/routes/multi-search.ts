@@ -17,6 +17,7 @@ import {
   searchNetwork,
 } from '../multi-search/index.js'
 import { serve } from '../operations/index.js'
+import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
@@ -28,6 +29,7 @@ interface RequestContext {
   /** Whether another instance sent the request, to merge the hits with its own. */
   readonly isProxied: boolean
   readonly onDisconnect: OnDisconnect
+  readonly progress: Progress
 }
 
 /** Several searches in one request, each with its own answer or merged into one list of hits. */
@@ -53,25 +55,32 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
         onDisconnect: disconnectOf(reply),
       }
       const positioned = queries.map((query, position) => ({ query, position }))
-      const answer = await observed(
-        services,
-        request,
-        'multiSearch',
-        () => askedOfAll(positioned, federation),
-        () => (federation === null ? apart(positioned, context) : merged(positioned, federation, context)),
+      const asked = () => askedOfAll(positioned, federation)
+      const answer = await services.queries.run(
+        'multi-search',
+        () => positioned.map((one) => askedQuery(one, federation)),
+        (progress) =>
+          observed(services, request, 'multiSearch', asked, () =>
+            federation === null
+              ? apart(positioned, { ...context, progress })
+              : merged(positioned, federation, { ...context, progress }),
+          ),
       )
       return sendJsonBytes(reply, answer)
     },
   )
 
   async function apart(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
-    const { access, includeMetadata, onDisconnect } = context
+    const { access, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requirePlain(one)
       requireAllowed(access, one)
     }
-    const local = localSearches(services, access, includeMetadata)
-    return searches.run(access.holder, onDisconnect, (stop) => local.answer(queries, null, stop))
+    const local = localSearches(services, { access, includeMetadata, progress })
+    return searches.run(access.holder, onDisconnect, (stop) => {
+      progress.began()
+      return local.answer(queries, null, stop)
+    })
   }
 
   async function merged(
@@ -79,15 +88,16 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     federation: Federation,
     context: RequestContext,
   ): Promise<Uint8Array | string> {
-    const { access, includeMetadata, onDisconnect } = context
+    const { access, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requireFederable(one, federation, features)
       requireAllowed(access, one)
     }
-    const local = localSearches(services, access, includeMetadata)
+    const local = localSearches(services, { access, includeMetadata, progress })
     const namesRemotes = queries.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
     if (!namesRemotes) {
       return searches.run(access.holder, onDisconnect, async (stop) => {
+        progress.began()
         await local.requireFederation(queries, federation, new Set())
         return local.answer(queries, mergingOf(federation, queries, context), stop)
       })
@@ -127,6 +137,12 @@ function mergingOf(
     origin: null,
     showScoreValues: isProxied,
   }
+}
+
+/** A query as it is watched. Of a federated search the page is that of the federation. */
+function askedQuery({ query }: PositionedQuery, federation: Federation | null): AskedQuery {
+  const { indexUid, q, filter } = query
+  return { indexUid, q, filter, showsFirst: showsFirst(federation ?? query) }
 }
 
 function askedOfAll(positioned: readonly PositionedQuery[], federation: Federation | null): Facts {

@@ -4,6 +4,7 @@ import {
   type FacetSearchRequest,
   foreignIndexes,
   type SimilarRequest,
+  withStages,
 } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
@@ -42,6 +43,7 @@ import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '.
 import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
 import { askedFacts, observed } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
+import { type Progress, showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
 import { type DisconnectSignal, disconnectOf, searchEmbedded, untilDisconnected } from '../searches/index.js'
 
@@ -71,7 +73,7 @@ const similarParameters = {
 
 /** Searches in one index: for documents, facet values, and documents like a given one. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { engine, tasks, features, searches } = services
+  const { engine, tasks, features, searches, queries } = services
 
   serve(
     app,
@@ -147,7 +149,10 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         const foreign = foreignIndexes(facetSearch)
         return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop, foreign)).body
       }
-      const body = await observed(services, request, 'facetSearch', asked, () => readInTurn(call, find))
+      const query = () => [{ indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: false }]
+      const body = await queries.run('facet-search', query, (progress) =>
+        observed(services, request, 'facetSearch', asked, () => readInTurn(call, find, progress)),
+      )
       return sendJsonBytes(reply, body)
     },
   )
@@ -180,22 +185,27 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     (call) => similar(call, call.query),
   )
 
-  function readInTurn({ reply, access, indexUid }: Authorized, read: Read): Promise<Uint8Array> {
-    return searches.run(access.holder, disconnectOf(reply), async (stop) =>
-      readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => read(entry, stop, alsoRead)),
-    )
+  function readInTurn(
+    { reply, access, indexUid }: Authorized,
+    read: Read,
+    progress: Progress,
+  ): Promise<Uint8Array> {
+    return searches.run(access.holder, disconnectOf(reply), async (stop) => {
+      progress.began()
+      return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => read(entry, stop, alsoRead))
+    })
   }
 
   async function search(call: Authorized, wanted: ParsedSearch): Promise<FastifyReply> {
     const { request, reply, access } = call
     const event = request.method === 'GET' ? 'searchByGet' : 'search'
-    const body = await observed(
-      services,
-      request,
-      event,
-      () => askedFacts(wanted),
-      (answered) =>
-        readInTurn(call, async (entry, stop, alsoRead) => {
+    const query = () => [
+      { indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: showsFirst(wanted) },
+    ]
+    const asked = () => askedFacts(wanted)
+    const body = await queries.run('search', query, (progress) =>
+      observed(services, request, event, asked, (answered) => {
+        const read: Read = async (entry, stop, alsoRead) => {
           const { entries, ...followed } = await followedKeys(services, entry, access)
           alsoRead(entries)
           const complete = searchRequest(wanted, {
@@ -209,8 +219,11 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           const search = { entry, request: complete, media: wanted.media }
           const answer = await searchEmbedded(services, search, stop)
           answered(answer.facts)
+          progress.answered(answer.facts)
           return answer.body
-        }),
+        }
+        return readInTurn(call, read, progress)
+      }),
     )
     return sendJsonBytes(reply, body)
   }
@@ -220,7 +233,12 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const find: Read = async (entry, stop, alsoRead) => {
+    const find = async (
+      progress: Progress,
+      entry: IndexEntry,
+      stop: DisconnectSignal,
+      alsoRead: AlsoRead,
+    ): Promise<Uint8Array> => {
       const { entries, ...followed } = await followedKeys(services, entry, access)
       alsoRead(entries)
       const complete: SimilarRequest = {
@@ -241,18 +259,28 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         ...followed,
         answerBytesMax: ANSWER_BYTES_MAX,
       }
+      const timed = {
+        ...complete,
+        showPerformanceDetails: wanted.showPerformanceDetails || queries.timesStages,
+      }
       const foreign = foreignIndexes(complete)
-      return (await engine.similar(entry.id, encodeRequest(complete), stop, foreign)).body
+      const answer = await engine.similar(entry.id, encodeRequest(timed), stop, foreign)
+      if (!queries.timesStages) return answer.body
+      const { body, facts } = withStages(answer, wanted.showPerformanceDetails)
+      progress.answered(facts)
+      return body
     }
-    const body = await observed(
-      services,
-      request,
-      event,
-      () => askedFacts(wanted),
-      () =>
-        untilDisconnected(disconnectOf(reply), async (stop) =>
-          readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => find(entry, stop, alsoRead)),
-        ),
+    const query = () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }]
+    const asked = () => askedFacts(wanted)
+    const body = await queries.run('similar', query, (progress) =>
+      observed(services, request, event, asked, () =>
+        untilDisconnected(disconnectOf(reply), async (stop) => {
+          progress.began()
+          return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
+            find(progress, entry, stop, alsoRead),
+          )
+        }),
+      ),
     )
     return sendJsonBytes(reply, body)
   }

@@ -6,6 +6,7 @@ import { ApiError } from '../../errors/index.js'
 import { ownValue } from '../../requests/index.js'
 import { type IndexSettings, parsedSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import type { QueryWatch } from '../queries/index.js'
 import type { Services } from '../services.js'
 import type { DisconnectSignal } from './disconnect.js'
 
@@ -20,19 +21,20 @@ export interface Embeddable {
 }
 
 type Embedding = Pick<Services, 'engine' | 'embedders'>
+type Searching = Embedding & Pick<Services, 'answers'> & { readonly queries: Pick<QueryWatch, 'timesStages'> }
 
 /**
  * Searches by words first if they may suffice, and by meaning if the engine reports that a vector can change the page.
  * @throws ApiError `vector_embedding_error` if no vector can be made and words alone cannot answer the search
  */
 export async function searchEmbedded(
-  services: Embedding & Pick<Services, 'answers'>,
+  services: Searching,
   search: Embeddable,
   stop: DisconnectSignal,
 ): Promise<Answer> {
-  const { answers } = services
+  const { answers, queries } = services
   const { entry, request, media } = search
-  const ask = (complete: SearchRequest) => answers.search(entry.id, complete, stop)
+  const ask = (complete: SearchRequest) => answers.search(entry.id, complete, stop, queries.timesStages)
   if (!lacksVector(search)) return ask(request)
   if (onlyMeaning(search)) return ask(await withVector(services, search, stop))
   const started = performance.now()

@@ -73,6 +73,17 @@ export const observation = {
     anyCase: true,
     aliases: ['log-format'],
   }),
+  slowQueryMs: count({ min: 0 }, null, {
+    help: 'Logs searches that take so many milliseconds or longer, with the time of each stage; 0 logs all',
+    example: '500',
+    defaultInWords: 'none is logged',
+  }),
+  queryStats: toggle({
+    help: 'Counts queries in memory: GET /stats/queries shows the most frequent, the slowest, those without hits',
+  }),
+  hashQueryText: toggle({
+    help: 'Shows hashes in place of queries and filters, in the log of slow searches and in the counts of queries',
+  }),
   experimentalEnableLogsRoute: toggle({ help: 'Switches feature logsRoute on' }),
   experimentalEnableMetrics: toggle({ help: 'Switches feature metrics on' }),
 } as const

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { FilterValue, SearchFacts } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
+import { readMilliseconds } from '../../parse/index.js'
+import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
+import { QueryStatistics } from './query-statistics.js'
+
+export interface QueryWatchOptions {
+  /** Milliseconds from which on a search is logged; null: none is. */
+  readonly slowQueryMs: number | null
+  /** Whether queries are counted. */
+  readonly queryStats: boolean
+  /** Whether the log and the statistics show hashes of texts and filters in their place. */
+  readonly hashQueryText: boolean
+}
+
+/** A query of a request. */
+export interface AskedQuery {
+  readonly indexUid: string
+  readonly q: string | null
+  readonly filter: FilterValue | null
+  /** Whether an answer without hits means that nothing matches: it begins with the first hit and may have one. */
+  readonly showsFirst: boolean
+}
+
+/** Whether a search without hits means that nothing matches. */
+export const showsFirst = ({ page, hitsPerPage, offset, limit }: ShownPage): boolean =>
+  page === null && hitsPerPage === null
+    ? (offset ?? 0) === 0 && limit !== 0
+    : (page ?? 1) === 1 && hitsPerPage !== 0
+
+interface ShownPage {
+  readonly page: number | null
+  readonly hitsPerPage: number | null
+  readonly offset: number | null
+  readonly limit: number | null
+}
+
+/** What a search reports while it runs. */
+export interface Progress {
+  /** It waited for its turn until now. */
+  began(): void
+  /** The engine has answered. */
+  answered(facts: Pick<SearchFacts, 'hits' | 'stages'>): void
+}
+
+const unwatched: Progress = { began: () => undefined, answered: () => undefined }
+
+/** Logs slow searches and counts queries. Both are off by default; then a search costs one comparison here. */
+export class QueryWatch {
+  /** Whether the engine has to time the stages of each search. */
+  readonly timesStages: boolean
+  /** null: queries are not counted. */
+  readonly statistics: QueryStatistics | null
+  readonly #slowMs: number | null
+  readonly #isHashed: boolean
+  readonly #log: Pick<FastifyBaseLogger, 'warn'>
+
+  constructor(options: QueryWatchOptions, log: Pick<FastifyBaseLogger, 'warn'>) {
+    this.#slowMs = options.slowQueryMs
+    this.#isHashed = options.hashQueryText
+    this.#log = log
+    this.timesStages = this.#slowMs !== null
+    this.statistics = options.queryStats ? new QueryStatistics() : null
+  }
+
+  /**
+   * Runs the search of a request.
+   * @param route as the log names it
+   * @param asked the queries of the request; called only for a search that is logged or counted
+   */
+  async run<T>(
+    route: string,
+    asked: () => readonly AskedQuery[],
+    search: (progress: Progress) => Promise<T>,
+  ): Promise<T> {
+    if (this.#slowMs === null && this.statistics === null) return search(unwatched)
+    const started = performance.now()
+    const seen: { began?: number; facts?: Pick<SearchFacts, 'hits' | 'stages'> } = {}
+    const progress: Progress = {
+      began: () => {
+        seen.began ??= performance.now()
+      },
+      answered: (facts) => {
+        seen.facts = facts
+      },
+    }
+    try {
+      const answer = await search(progress)
+      const ms = performance.now() - started
+      if (this.statistics !== null) this.#count(this.statistics, asked(), ms, seen.facts?.hits)
+      this.#tell(route, asked, { ms, turnMs: (seen.began ?? started) - started, facts: seen.facts })
+      return answer
+    } catch (error) {
+      const ms = performance.now() - started
+      const turnMs = (seen.began ?? performance.now()) - started
+      this.#tell(route, asked, { ms, turnMs, code: error instanceof ApiError ? error.code : 'internal' })
+      throw error
+    }
+  }
+
+  #count(statistics: QueryStatistics, queries: readonly AskedQuery[], ms: number, hits?: number): void {
+    const isAlone = queries.length === 1
+    for (const { indexUid, q, showsFirst } of queries) {
+      // A search without words is a page of the index, not a query.
+      if (q === null || q.trim() === '') continue
+      const isEmpty = isAlone && showsFirst && hits !== undefined ? hits === 0 : null
+      statistics.add({ indexUid, q: this.#shown(q), ms: isAlone ? ms : null, isEmpty })
+    }
+  }
+
+  #tell(route: string, asked: () => readonly AskedQuery[], took: Took): void {
+    if (this.#slowMs === null || took.ms < this.#slowMs) return
+    const queries = asked().map(({ indexUid, q, filter }) => ({
+      index: indexUid,
+      ...(q !== null && { q: this.#shown(q) }),
+      ...(filter !== null && { filter: this.#shown(JSON.stringify(filter)) }),
+    }))
+    const [first] = queries
+    const shown = queries.length === 1 ? first : { queries: queries.slice(0, LOGGED_QUERIES_MAX) }
+    const { ms, turnMs, facts, code } = took
+    this.#log.warn(
+      {
+        route,
+        ...shown,
+        ...(queries.length > LOGGED_QUERIES_MAX && { queriesLeftOut: queries.length - LOGGED_QUERIES_MAX }),
+        ...(code !== undefined ? { error: code } : facts && { hits: facts.hits }),
+        ms: rounded(ms),
+        stages: { 'wait for turn': rounded(turnMs), ...stagesOf(facts?.stages) },
+      },
+      'a search was slow',
+    )
+  }
+
+  /** A text as it is shown to operators. */
+  #shown(text: string): string {
+    if (!this.#isHashed) return text.slice(0, LOGGED_TEXT_CHARS_MAX)
+    return createHash('sha256').update(text.trim().toLowerCase()).digest('hex').slice(0, HASH_DIGITS)
+  }
+}
+
+/** Hexadecimal digits of a hash. A million queries have two equal hashes with a chance of one in ten million. */
+const HASH_DIGITS = 16
+
+/** How a search went. */
+interface Took {
+  readonly ms: number
+  /** Of these, until its turn came. */
+  readonly turnMs: number
+  readonly facts?: Pick<SearchFacts, 'hits' | 'stages'> | undefined
+  /** Of the error it ended with; absent: it was answered. */
+  readonly code?: string
+}
+
+/** Milliseconds by stage, from the words of the engine. */
+function stagesOf(words: string | undefined): Readonly<Record<string, number>> {
+  if (words === undefined) return {}
+  const stages = Object.entries(JSON.parse(words) as Readonly<Record<string, string>>)
+  return Object.fromEntries(stages.map(([stage, text]) => [stage, rounded(readMilliseconds(text) ?? 0)]))
+}
+
+const rounded = (ms: number): number => Math.round(ms * 1000) / 1000
