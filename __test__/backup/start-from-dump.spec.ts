@@ -248,12 +248,12 @@ test('imported tasks of another writer are listed, even without their batches', 
     line(4, 1, [15, 30, 45]),
     line(5, 2, [21, 51, 52]),
   ]
-  const batch = (uid: number) =>
-    JSON.stringify({ uid, startedAt: at(41), finishedAt: at(42), details: {}, stats: {} })
+  const batch = (uid: number, startedAt: number) =>
+    JSON.stringify({ uid, startedAt: at(startedAt), finishedAt: at(42), details: {}, stats: {} })
   const entries = [
     { path: 'tasks/queue.jsonl', content: tasks.join('\n') },
     // One is of no task, and the batch of the last task has no line.
-    { path: 'batches/queue.jsonl', content: [batch(0), batch(1), batch(9)].join('\n') },
+    { path: 'batches/queue.jsonl', content: [batch(0, 41), batch(1, 30), batch(9, 41)].join('\n') },
   ]
   await writeFile(archive, archiveOf([metadata, ...entries]))
   await start(archive)
@@ -263,10 +263,10 @@ test('imported tasks of another writer are listed, even without their batches', 
   t.deepEqual(await uids('/tasks?statuses=succeeded&types=documentDeletion'), [5, 4, 3, 0] as never)
   t.deepEqual(await uids('/batches'), [2, 1, 0] as never)
   t.deepEqual(await uids('/tasks?afterStartedAt=2030-01-01T00:50:00Z'), [5] as never)
-  t.deepEqual(await uids('/tasks?afterStartedAt=2030-01-01T00:41:30Z&beforeStartedAt=2030-01-01T00:50:00Z'), [
-    4,
+  t.deepEqual(await uids('/tasks?afterStartedAt=2030-01-01T00:40:30Z&beforeStartedAt=2030-01-01T00:50:00Z'), [
+    4, 3,
   ] as never)
-  t.like((await server.get('/tasks/4')).body, { startedAt: '2030-01-01T00:42:00.123456Z' })
+  t.like((await server.get('/tasks/4')).body, { startedAt: '2030-01-01T00:41:00.123456Z' })
   t.is((await server.settle(t, server.post('/indexes', { uid: 'next' }))).uid, 6 as never)
 })
 

@@ -118,7 +118,7 @@ test('a dump holds finished tasks, and waiting tasks with their uploads', async 
         return engine.prepare(...given)
       },
     })
-  const { server, dumpDirectory } = await started(t, { queueEngine: waiting })
+  const { server, dumpDirectory } = await started(t, { queueEngine: waiting, limits: { batchesMax: 1 } })
   t.teardown(goOn)
   const first = server.post('/indexes/plants/documents', [{ id: 1 }])
   await first

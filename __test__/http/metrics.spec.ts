@@ -144,6 +144,8 @@ test('a running batch shows its steps, an ended one its times and documents', as
   })
   const server = await startServer(t, {
     features: ['metrics'],
+    // Otherwise a batch of another index runs beside this one.
+    limits: { batchesMax: 1 },
     queueEngine: (engine) => ({
       ...engine,
       async commit(...batch) {

@@ -22,7 +22,8 @@ async function heldServer(t: ExecutionContext, options: TestServerOptions = {}) 
         return typeof member === 'function' ? member.bind(target) : member
       },
     })
-  const server = await startServer(t, { ...options, queueEngine: hold })
+  const limits = { ...options.limits, batchesMax: 1 }
+  const server = await startServer(t, { ...options, limits, queueEngine: hold })
   // Runs before the server is closed, which waits for its queue.
   t.teardown(() => release())
   await server.post('/indexes', { uid: 'hold' })

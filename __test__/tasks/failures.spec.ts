@@ -59,7 +59,8 @@ for (const stage of ['prepare', 'commit'] as const) {
       }
       const held = gate(t)
       hooks.committed = () => held.passed
-      await add(tasks, 'other', [{ id: 1 }])
+      await add(tasks, 'ferries', [{ id: 0 }])
+      while ((await tasks.get(1, null))?.status === 'enqueued') await new Promise((go) => setTimeout(go, 2))
       await add(tasks, 'ferries', [{ id: 1 }])
       await tasks.enqueue(deleteIds('ferries', '0'))
       held.open()

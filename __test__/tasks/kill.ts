@@ -132,10 +132,11 @@ class Receiver {
       }
     }
     if (this.#told.size > tasks.length) problems.push('a webhook was told of tasks that do not exist')
-    let last = -1
-    for (const { batchUid } of this.#told.values()) {
-      if ((batchUid ?? -1) < last) problems.push(`batch ${batchUid} was told after ${last}`)
-      last = Math.max(last, batchUid ?? -1)
+    let last: Task | null = null
+    for (const task of this.#told.values()) {
+      if (last !== null && (task.finishedAt ?? '') < (last.finishedAt ?? ''))
+        problems.push(`batch ${task.batchUid} was told after ${last.batchUid}, which ended later`)
+      last = task
     }
     return problems
   }

@@ -23,7 +23,10 @@ const STEP = 1_000_000
 
 const day = Date.UTC(2026, 0, 1) * 1000
 
-/** Batches of 1 to 40 tasks and one of 3,000, run late and out of the order of arrival; the last ones wait. */
+/**
+ * Batches of 1 to 40 tasks and one of 3,000, run late, out of the order of arrival and side by side. Some of the last
+ * ones run, and the last tasks wait.
+ */
 function filled(): { store: Store; connection: Connection } {
   const connection = loadDriver().driver.open(':memory:')
   const store = new Store(connection, {
@@ -64,15 +67,10 @@ function filled(): { store: Store; connection: Connection } {
     const arrivals = members.map((i) => day + i * STEP)
     const started = Math.max(clock, ...arrivals)
     clock = started + 10_000
-    const isRunning = at >= TASKS - 50
+    const isRunning = at >= TASKS - 50 || (at >= TASKS - 150 && uid % 2 === 0)
+    const finished = isRunning ? null : started + pick([10_000, 10_000, 5_000_000, 300_000_000], uid + 1)
     const ends = [members[0] ?? 0, members.at(-1) ?? 0]
-    batch.run([
-      uid,
-      started,
-      isRunning ? null : clock,
-      ...ends.map((i) => day + i * STEP),
-      ...ends.map((i) => FIRST_UID + i),
-    ])
+    batch.run([uid, started, finished, ...ends.map((i) => day + i * STEP), ...ends.map((i) => FIRST_UID + i)])
     const canceler = FIRST_UID + (members[0] ?? 0)
     for (const i of members) {
       const [taskUid = 0, index = null, type = '', arrival = 0] = rows[i] ?? []
@@ -87,7 +85,7 @@ function filled(): { store: Store; connection: Connection } {
         isCancelation ? 'succeeded' : status,
         uid,
         started,
-        isRunning ? null : clock,
+        finished,
         isCanceled ? canceler : null,
         type === 'indexUpdate' && i % 2 === 0 ? 'c' : null,
       ])
@@ -96,6 +94,9 @@ function filled(): { store: Store; connection: Connection } {
   for (const i of order.slice(at)) {
     insert.run([...(rows[i] ?? []), 'enqueued', null, null, null, null, null])
   }
+  connection.exec(`UPDATE batches SET ended = place.ended FROM
+    (SELECT uid, row_number() OVER (ORDER BY finished_at, uid) AS ended FROM batches WHERE finished_at IS NOT NULL) AS place
+    WHERE place.uid = batches.uid`)
   rebuildSets(new Sql(connection))
   connection.exec('COMMIT')
   return { store, connection }
@@ -268,10 +269,10 @@ test('listings stay right while tasks are deleted', (t) => {
   const { store, connection } = testQueue
   const ended = store.match({ statuses: ['succeeded', 'failed', 'canceled'] })
   const deletedTasks = ended.filter((uid) => uid % 3 !== 0 && uid % 700 > 20)
-  const running = Number(connection.prepare('SELECT max(uid) AS uid FROM batches').all([])[0]?.uid)
+  const running = connection.prepare('SELECT uid FROM batches WHERE finished_at IS NULL').all([])
   const batch = { uid: 5_000, startedAt: day, finishedAt: day, strategy: '', details: '{}', stats: '{}' }
   const deletion = { kind: 'taskDeletion', query: '', tasks: deletedTasks } as const
-  store.transaction([() => store.revert(running, [])], true)
+  for (const { uid } of running) store.transaction([() => store.revert(Number(uid), [])], true)
   const [appended] = store.transaction(
     [() => store.append(newRow({ indexUid: null, type: 'taskDeletion', content: deletion }, deletion))],
     true,

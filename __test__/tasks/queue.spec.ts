@@ -193,6 +193,40 @@ test('pages go down or up the uids and name the next one', async (t) => {
   })
 })
 
+test('batches of different indexes run side by side, each index in its own order', async (t) => {
+  const { tasks, start, hooks } = await testQueue(t)
+  const held = gate(t)
+  hooks.commit = (batch) => (batch.indexUid === 'slow' ? held.passed : undefined)
+  await add(tasks, 'slow', [{ id: 1 }]) // 0
+  start()
+  while ((await tasks.get(0, null))?.status !== 'processing') await new Promise((go) => setTimeout(go, 2))
+  await add(tasks, 'slow', [{ id: 2 }]) // 1
+  await add(tasks, 'quick', [{ id: 1 }]) // 2
+  await tasks.enqueue(swap(['other', 'slow'])) // 3
+  await add(tasks, 'other', [{ id: 1 }]) // 4, behind the swap
+  await add(tasks, 'quick', [{ id: 2 }]) // 5
+  t.is((await ended(tasks, 2)).batchUid, 1)
+  t.is((await ended(tasks, 5)).batchUid, 2)
+  const running = await tasks.list({ statuses: ['processing', 'enqueued'] }, everything)
+  t.deepEqual(
+    running.results.map(({ uid, status }) => [uid, status]),
+    [
+      [0, 'processing'],
+      [1, 'enqueued'],
+      [3, 'enqueued'],
+      [4, 'enqueued'],
+    ],
+  )
+  t.true(tasks.isIndexing('slow'))
+  held.open()
+  t.is((await ended(tasks, 4)).batchUid, 5)
+  t.is((await tasks.get(3, null))?.error?.code, 'index_not_found')
+  t.is((await tasks.get(1, null))?.batchUid, 3)
+  const first = await tasks.batches({ batchUids: [0] }, everything)
+  const second = await tasks.batches({ batchUids: [2] }, everything)
+  t.true((first.results[0]?.finishedAt ?? '') > (second.results[0]?.finishedAt ?? ''))
+})
+
 test('filters select tasks, totals count them, batches with such a member follow', async (t) => {
   const { tasks, start, hooks } = await testQueue(t)
   const held = gate(t)
@@ -200,9 +234,10 @@ test('filters select tasks, totals count them, batches with such a member follow
   await add(tasks, 'boats_a', [{ id: 1 }, { id: 2 }]) // 0: batch 0
   await tasks.enqueue(create('boats_a')) // 1: batch 1, fails
   await add(tasks, 'boats_a', [{ id: 3 }]) // 2: batch 2
+  start()
+  await ended(tasks, 2)
   await add(tasks, 'trains', [{ id: 1 }]) // 3: batch 3
   await tasks.enqueue(swap(['boats_a', 'trains'])) // 4: batch 4; afterwards 0 1 2 are of trains, 3 of boats_a
-  start()
   await ended(tasks, 4)
   await tasks.enqueue(settings('boats_a', { stopWords: ['of'] })) // 5: batch 5
   await ended(tasks, 5)

@@ -12,6 +12,7 @@ const taskKinds = {
   index_uid: 'index',
   new_index_uid: 'renamed',
   era: 'era',
+  end_era: 'endEra',
 } as const
 const batchKinds = {
   status: 'batchStatus',
@@ -37,8 +38,17 @@ function counted(rows: ReadRows): Map<string, Set<number>> {
     const set = sets.get(name) ?? new Set()
     sets.set(name, set.add(Number(uid)))
   }
-  const columns = ['uid', 'batch_uid', 'status', 'type', 'index_uid', 'new_index_uid', 'era'] as const
-  const joined = 'FROM (SELECT t.*, b.era FROM tasks t LEFT JOIN batches b ON b.uid = t.batch_uid)'
+  const columns = [
+    'uid',
+    'batch_uid',
+    'status',
+    'type',
+    'index_uid',
+    'new_index_uid',
+    'era',
+    'end_era',
+  ] as const
+  const joined = 'FROM (SELECT t.*, b.era, b.end_era FROM tasks t LEFT JOIN batches b ON b.uid = t.batch_uid)'
   for (const row of rows(columns, joined)) {
     for (const [column, kind] of Object.entries(taskKinds)) {
       const value = row[column as keyof typeof taskKinds]
@@ -50,10 +60,12 @@ function counted(rows: ReadRows): Map<string, Set<number>> {
       if (value !== null) put(`${kind} ${value}`, row.batch_uid)
     }
   }
-  for (const { uid, oldest_uid, newest_uid } of rows(['uid', 'oldest_uid', 'newest_uid'], 'FROM batches')) {
+  const batchColumns = ['uid', 'oldest_uid', 'newest_uid', 'ended'] as const
+  for (const { uid, oldest_uid, newest_uid, ended } of rows(batchColumns, 'FROM batches')) {
     put('batch ', uid)
     put(`oldest ${Math.floor(Number(oldest_uid) / 2048)}`, uid)
     put(`newest ${Math.floor(Number(newest_uid) / 2048)}`, uid)
+    if (ended !== null) put(`ended ${Math.floor(Number(ended) / 2048)}`, uid)
   }
   return sets
 }

@@ -64,32 +64,88 @@ export interface PickedBatch {
   readonly why: string
 }
 
+/** What the running batches leave to others. */
+export interface Busy {
+  /** Names that running batches work on; see `namesOf`. */
+  readonly names: readonly string[]
+  /** Whether so many batches run that only cancelations and deletions of tasks may begin. */
+  readonly isFull: boolean
+}
+
+/** Nothing runs. */
+export const IDLE: Busy = { names: [], isFull: false }
+
+/** Name of what tasks without an index share: the dynamic search rules. */
+const INSTANCE = ''
+
+/** What a task works on. Tasks that share a name take effect one after another, in the order of their uids. */
+export function namesOf({ indexUid, touches }: Pick<QueuedTask, 'indexUid' | 'touches'>): readonly string[] {
+  if (indexUid !== null) return [indexUid, ...touches]
+  return touches.length > 0 ? touches : [INSTANCE]
+}
+
+/** Kinds that go first, whatever is older. */
+const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
+  'taskCancelation',
+  'taskDeletion',
+  'indexCompaction',
+  'export',
+  'snapshotCreation',
+  'dumpCreation',
+])
+
 /**
- * The tasks that share the next commit, or null if there is nothing to do.
+ * The tasks that share the next commit, or null if none can begin.
  *
  * Housekeeping goes first: the newest cancelation alone, all task deletions together, the oldest
- * compaction, the oldest export, all snapshots together, the oldest dump. Then the oldest task is taken, and with it
- * the tasks of the same index that can share its commit. So tasks of one index take effect in the order of their uids.
+ * compaction of an index that is free, the oldest export, all snapshots together, the oldest dump. Then the oldest task
+ * is taken whose names are free and not wanted by an older task (`firstFree`), and with it the tasks of the same index
+ * that can share its commit. So tasks of one index take effect in the order of their uids.
  *
- * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, the oldest
- * other task, the tasks of its index up to one more than `tasksMax`, and the first swap or rename that
- * touches that index: the answer is the same.
+ * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, what `firstFree` needs,
+ * the tasks of the index of its answer up to one more than `tasksMax`, and the first swap or rename that touches that
+ * index: the answer is the same.
  */
 export function nextBatch(
   queue: readonly QueuedTask[],
   indexes: IndexFacts,
   limits: BatchLimits,
+  busy: Busy = IDLE,
 ): PickedBatch | null {
   if (limits.tasksMax === 0) return null
-  return housekeeping(queue) ?? indexWork(queue, indexes, limits)
+  const urgent = housekeeping(queue, busy)
+  if (urgent !== null || busy.isFull) return urgent
+  const first = firstFree(queue, busy.names)
+  if (first === null) return null
+  const rest = queue.filter((task) => task.uid >= first.uid && !housekeepingKinds.has(task.kind))
+  return indexWork(rest, indexes, limits)
 }
 
-function housekeeping(queue: readonly QueuedTask[]): PickedBatch | null {
+/**
+ * The oldest task but housekeeping whose names are free; null if there is none.
+ * @param queue ascending by uid. It may be cut down to the oldest task of each index, the oldest without an index, and
+ * all tasks with more than one name: the answer is the same.
+ * @param busy names that running batches work on
+ */
+export function firstFree(queue: readonly QueuedTask[], busy: readonly string[]): QueuedTask | null {
+  const taken = new Set(busy)
+  for (const task of queue) {
+    if (housekeepingKinds.has(task.kind)) continue
+    const names = namesOf(task)
+    if (!names.some((name) => taken.has(name))) return task
+    for (const name of names) taken.add(name)
+  }
+  return null
+}
+
+function housekeeping(queue: readonly QueuedTask[], busy: Busy): PickedBatch | null {
   const cancelation = queue.findLast(({ kind }) => kind === 'taskCancelation')
   if (cancelation !== undefined) return alone('taskCancelation', cancelation)
   const deletions = queue.filter(({ kind }) => kind === 'taskDeletion')
   if (deletions.length > 0) return together('taskDeletion', deletions)
-  const compaction = queue.find(({ kind }) => kind === 'indexCompaction')
+  if (busy.isFull) return null
+  const isFree = (task: QueuedTask) => namesOf(task).every((name) => !busy.names.includes(name))
+  const compaction = queue.find((task) => task.kind === 'indexCompaction' && isFree(task))
   if (compaction !== undefined) return alone('indexCompaction', compaction)
   const exported = queue.find(({ kind }) => kind === 'export')
   if (exported !== undefined) return alone('export', exported)

@@ -1,6 +1,15 @@
 /** Tasks of one batch unless a launch option says less. */
 export { BATCHED_TASKS_MAX } from '../launch/index.js'
 
+/** Batches that run at the same time. Those that wait for an embedder count towards the second bound alone. */
+export const WORKING_BATCHES_MAX = 8
+export const RUNNING_BATCHES_MAX = 64
+
+/** Waiting tasks that are looked at one by one for a batch that can begin, before the oldest of each index. */
+export const OLDEST_READ = 100
+/** Waiting swaps and renames that are read for that. */
+export const BARRIERS_READ = 1_000
+
 /** Uploaded bytes of one batch unless a launch option says otherwise. Source: the API's default ceiling. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
 

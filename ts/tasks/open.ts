@@ -5,7 +5,6 @@ import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../e
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
-import type { BatchLimits } from './batching.js'
 import { Catalogue } from './catalogue/catalogue.js'
 import { type CatalogueFile, catalogueFile, noteNames } from './catalogue/catalogue-file.js'
 import { StoredRules } from './catalogue/stored-rules.js'
@@ -20,6 +19,7 @@ import {
   RESERVE_BYTES,
   STORE_BYTES_MAX,
   STORED_TASKS_MAX,
+  WORKING_BATCHES_MAX,
 } from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'
@@ -39,7 +39,7 @@ export interface TasksSetup {
   /** Counts faults of background work. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
   /** null or absent: the defaults of `limits.ts`. */
-  readonly limits?: { readonly [K in keyof BatchLimits]?: number | null }
+  readonly limits?: { readonly [K in Exclude<keyof SchedulerLimits, 'storedTasksMax'>]?: number | null }
   /** Bytes of the disk held in reserve, and the largest size of the task store; absent: the defaults of `limits.ts`. */
   readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
   /** Number of stored tasks at which the oldest are deleted; absent: the default of `limits.ts`. */
@@ -154,6 +154,7 @@ export async function assemble(
   await noteNames(catalogue, context)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
+    batchesMax: setup.limits?.batchesMax ?? WORKING_BATCHES_MAX,
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
     payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
   }

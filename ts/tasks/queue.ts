@@ -101,11 +101,11 @@ export function queue(parts: QueueParts): Tasks {
 
     async batches(filter, paging) {
       const found = await store.call('batches', [filter, paging])
-      // One batch runs at a time.
       const rows = batchRows(found.rows, paging.reverse)
-      const running = rows.find(({ finishedAt }) => finishedAt === null)
-      const progress = running === undefined ? null : await scheduler.progress(running.uid)
-      return page(rows, found, paging, (row) => batchView(row, row === running ? progress : null))
+      const progress = new Map<number, unknown>()
+      for (const { uid, finishedAt } of rows)
+        if (finishedAt === null) progress.set(uid, await scheduler.progress(uid))
+      return page(rows, found, paging, (row) => batchView(row, progress.get(row.uid) ?? null))
     },
 
     index: (uid) => catalogue.entry(uid),

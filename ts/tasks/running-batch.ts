@@ -1,5 +1,5 @@
 import type { Step } from '../engine/index.js'
-import type { PickedBatch } from './batching.js'
+import { namesOf, type PickedBatch } from './batching.js'
 import type { Clock } from './clock.js'
 import type { StepProgress } from './execute/step-progress.js'
 import type { EmbedderCounts } from './listing/view.js'
@@ -10,6 +10,8 @@ export class RunningBatch {
   readonly batchUid: number
   readonly indexUid: string | null
   readonly taskUids: ReadonlySet<number>
+  /** What the batch works on, besides other batches; see `namesOf`. */
+  readonly names: readonly string[]
   readonly startedAt: Micros
   readonly failedCommits: string[] = []
   readonly requests: EmbedderCounts = { total: 0, failed: 0, lastError: null }
@@ -26,6 +28,7 @@ export class RunningBatch {
     this.batchUid = batchUid
     this.indexUid = picked.indexUid
     this.taskUids = new Set(picked.tasks.map(({ uid }) => uid))
+    this.names = [...new Set(picked.tasks.flatMap(namesOf))]
   }
 
   get signal(): AbortSignal {
@@ -54,6 +57,11 @@ export class RunningBatch {
   /** Says that the batch is carried out and that only its record has to be written. */
   conclude(): void {
     this.#isWriting = true
+  }
+
+  /** Whether others do the work: an embedder is asked for vectors. */
+  get isEmbedding(): boolean {
+    return this.#step.currentStep === 'embedding'
   }
 
   /** The steps under way, each within the one before it. */

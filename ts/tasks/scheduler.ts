@@ -1,4 +1,4 @@
-import type { BatchLimits, PickedBatch } from './batching.js'
+import type { BatchKind, BatchLimits, Busy, PickedBatch } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
 import { concluded } from './conclusion.js'
 import {
@@ -10,7 +10,7 @@ import {
 } from './execute/batch-context.js'
 import { DatabaseSizes } from './execute/database-sizes.js'
 import { execute } from './execute/execute.js'
-import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS } from './limits.js'
+import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS, RUNNING_BATCHES_MAX } from './limits.js'
 import { progressOf, RunningBatch } from './running-batch.js'
 import { fileOf } from './spool.js'
 import { newRow } from './store/new-row.js'
@@ -19,11 +19,22 @@ import { StoreReadOnlyError } from './store/store-client.js'
 import { formatDate } from './time.js'
 
 export interface SchedulerLimits extends BatchLimits {
+  /** Batches that run side by side, except those that wait for an embedder. */
+  readonly batchesMax: number
   /** Number of stored tasks at which the oldest are deleted. */
   readonly storedTasksMax: number
 }
 
-/** Carries out batches one after another, for as long as the process runs. */
+/** Kinds of batches that read the whole instance, so that all others end before. */
+const readsAll: ReadonlySet<BatchKind> = new Set(['export', 'snapshotCreation', 'dumpCreation'])
+
+/** Kinds of batches beside which no other begins. */
+const runsAlone: ReadonlySet<BatchKind> = new Set([...readsAll, 'taskCancelation', 'taskDeletion'])
+
+/**
+ * Carries out batches for as long as the process runs: those that work on different indexes side by side, and those that
+ * concern all of them alone.
+ */
 export class Scheduler {
   readonly #context: BatchContext
   readonly #sizes: DatabaseSizes
@@ -31,9 +42,14 @@ export class Scheduler {
   readonly #concluded: () => void
   readonly #left = new Map<string, Promise<void>>()
   #nextBatchUid: number
-  #running: RunningBatch | null = null
+  /** By uid; a batch whose outcome is recorded is no longer among them. */
+  readonly #running = new Map<number, RunningBatch>()
+  /** By uid: the end of all work of a batch. */
+  readonly #ends = new Map<number, Promise<void>>()
+  /** What batches failed with that no task caused, since the last pause. */
+  #failures: unknown[] = []
   #loop: Promise<void> | null = null
-  #closing = false
+  readonly #close = new AbortController()
   #woken: () => void = () => undefined
   #isWoken = false
 
@@ -56,90 +72,145 @@ export class Scheduler {
     this.#woken()
   }
 
-  /** Interrupts the running batch if it holds one of these tasks. A batch whose commit is durable goes on. */
+  /** Interrupts the running batches that hold one of these tasks. A batch whose commit is durable goes on. */
   interrupt(uids: readonly number[]): void {
-    const running = this.#running
-    if (running !== null && uids.some((uid) => running.taskUids.has(uid))) running.interrupt()
+    for (const running of this.#holders(uids)) running.interrupt()
   }
 
   isIndexing(indexUid: string): boolean {
-    return this.#running?.indexUid === indexUid
+    return [...this.#running.values()].some((running) => running.indexUid === indexUid)
   }
 
   /** Progress of that batch as clients see it, null if it is not running. */
   async progress(batchUid: number): Promise<unknown> {
-    const running = this.#running
-    return running === null || running.batchUid !== batchUid ? null : progressOf(await running.steps())
+    const running = this.#running.get(batchUid)
+    return running === undefined ? null : progressOf(await running.steps())
   }
 
   /**
-   * Interrupts the running batch unless its commit is durable, and begins no other. The next start carries out
-   * the interrupted batch.
+   * Interrupts the running batches except those whose commit is durable, and begins no other. The next start carries
+   * out the interrupted batches.
    */
   async close(): Promise<void> {
-    this.#closing = true
-    this.#running?.interrupt()
+    this.#close.abort()
+    for (const running of this.#running.values()) running.interrupt()
     this.wake()
     await this.#loop
+    await Promise.all(this.#ends.values())
     await Promise.all(this.#left.values())
+  }
+
+  get #isClosing(): boolean {
+    return this.#close.signal.aborted
   }
 
   async #run(): Promise<void> {
     let pauseMs = RETRY_FIRST_MS
-    while (!this.#closing) {
+    while (!this.#isClosing) {
       this.#isWoken = false
       try {
         const worked = await this.#step()
+        const [failure] = this.#failures
+        this.#failures = []
+        if (failure !== undefined) throw failure
         pauseMs = RETRY_FIRST_MS
-        if (!worked) await this.#wait(null)
+        if (!worked) await this.#untilWoken()
       } catch (error) {
         if (error instanceof StoreReadOnlyError) {
           this.#context.log.error({ err: error }, 'the task store is read-only; nothing more is done')
           return
         }
         this.#context.log.error({ err: error }, 'the queue could not go on; it tries again')
-        await this.#wait(pauseMs)
+        // Arriving tasks do not end the pause: each would cause a retry.
+        await this.#pause(pauseMs)
         pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)
       }
     }
   }
 
-  /** Until woken, or at most `ms`. */
-  async #wait(ms: number | null): Promise<void> {
-    if (this.#closing || (ms === null && this.#isWoken)) return
-    let stop: () => void = () => undefined
+  async #untilWoken(): Promise<void> {
+    if (this.#isClosing || this.#isWoken) return
     await new Promise<void>((resolve) => {
-      this.#woken = () => {
-        // Only closing ends a pause after a failure early: otherwise each arriving task would cause a retry.
-        if (ms === null || this.#closing) resolve()
-      }
-      if (ms !== null) stop = this.#context.clock.after(ms, resolve)
+      this.#woken = resolve
     })
-    stop()
     this.#woken = () => undefined
   }
 
+  /** Resolves after `ms`, or when the scheduler closes. */
+  async #pause(ms: number): Promise<void> {
+    const { signal } = this.#close
+    if (signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const stop = this.#context.clock.after(ms, () => {
+        signal.removeEventListener('abort', end)
+        resolve()
+      })
+      const end = () => {
+        stop()
+        resolve()
+      }
+      signal.addEventListener('abort', end, { once: true })
+    })
+  }
+
+  /** Begins the next batch. @returns false if none can begin */
   async #step(): Promise<boolean> {
     if (this.#limits.tasksMax === 0) return false
     const { store } = this.#context
     // Both calls are sent at once: each answer of the store's thread takes a turn of the event loop.
     const [surplus, first] = await Promise.all([
       store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX]),
-      store.call('pick', [this.#limits]),
+      store.call('pick', [this.#limits, this.#busy()]),
     ])
-    if (this.#closing) return false
+    if (this.#isClosing) return false
     if (surplus !== null) await this.#cleanUp(surplus)
     // The deletion that `cleanUp` has enqueued runs before the tasks that were picked.
-    const picked = surplus === null ? first : await store.call('pick', [this.#limits])
-    if (picked === null || this.#closing) return false
-    const running = new RunningBatch(this.#nextBatchUid++, picked.batch, this.#context.clock)
-    this.#running = running
-    try {
-      await this.#carryOut(running, picked.batch, picked.tasks)
-    } finally {
-      this.#running = null
-    }
+    const picked = surplus === null ? first : await store.call('pick', [this.#limits, this.#busy()])
+    if (picked === null || !this.#mayBegin()) return false
+    const { batch, tasks } = picked
+    await this.#cleared(batch.kind, tasks)
+    if (!this.#mayBegin()) return false
+    const uid = this.#nextBatchUid++
+    const running = new RunningBatch(uid, batch, this.#context.clock)
+    this.#running.set(uid, running)
+    const end = this.#carryOut(running, batch, tasks)
+      .catch((error: unknown) => void this.#failures.push(error))
+      .then(() => {
+        this.#running.delete(uid)
+        this.#ends.delete(uid)
+        this.wake()
+      })
+    this.#ends.set(uid, end)
+    // No other batch begins meanwhile.
+    if (runsAlone.has(batch.kind)) await end
     return true
+  }
+
+  /** A failure may have kept an outcome from being recorded, whose tasks then seem to wait. */
+  #mayBegin(): boolean {
+    return !this.#isClosing && this.#failures.length === 0
+  }
+
+  #busy(): Busy {
+    const running = [...this.#running.values()]
+    const working = running.filter(({ isEmbedding }) => !isEmbedding)
+    return {
+      names: running.flatMap(({ names }) => names),
+      isFull: working.length >= this.#limits.batchesMax || running.length >= RUNNING_BATCHES_MAX,
+    }
+  }
+
+  #holders(uids: readonly number[]): readonly RunningBatch[] {
+    return [...this.#running.values()].filter(({ taskUids }) => uids.some((uid) => taskUids.has(uid)))
+  }
+
+  /** Waits for the running batches that must end before a batch of that kind begins. */
+  async #cleared(kind: BatchKind, tasks: readonly PendingTask[]): Promise<void> {
+    if (readsAll.has(kind)) await Promise.all(this.#ends.values())
+    if (kind !== 'taskCancelation') return
+    const holders = this.#holders(tasks.flatMap(({ content }) => ('tasks' in content ? content.tasks : [])))
+    for (const running of holders) running.interrupt()
+    await Promise.all(holders.map(({ batchUid }) => this.#ends.get(batchUid)))
   }
 
   /** Enqueues the deletion of the oldest finished tasks, since there are too many. */
@@ -154,16 +225,18 @@ export class Scheduler {
   async #carryOut(running: RunningBatch, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
     const { store, catalogue, log } = this.#context
     const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
-    // The batch does not wait for this write. The store carries out calls in their order, so it comes before the
-    // outcome; if it is lost in a crash, recovery finds the tasks enqueued and the commit made.
-    store.call('begin', [batch, [...running.taskUids]]).catch((error: unknown) => {
+    // Only a commit waits for this write: recovery tells by it that the outcome of the commit was not recorded, although
+    // that of a later batch was.
+    const begun = store.call('begin', [batch, [...running.taskUids]]).catch((error: unknown) => {
       log.error({ err: error, batchUid: running.batchUid }, 'the beginning of a batch could not be recorded')
+      this.#failures.push(error)
+      running.interrupt()
     })
     const index = picked.indexUid === null ? null : catalogue.row(picked.indexUid)
     const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects
     try {
-      done = await execute(picked, tasks, this.#runOf(running), this.#context)
+      done = await execute(picked, tasks, this.#runOf(running, begun), this.#context)
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
       await this.#insist(() => store.call('revert', [running.batchUid, running.failedCommits]))
@@ -179,9 +252,10 @@ export class Scheduler {
     await this.#tidy(done)
   }
 
-  #runOf(running: RunningBatch): Run {
+  #runOf(running: RunningBatch, begun: Promise<void>): Run {
     return {
       batchUid: running.batchUid,
+      begun,
       startedAt: running.startedAt,
       signal: running.signal,
       step: (name, progress) => running.enter(name, progress),
@@ -225,7 +299,8 @@ export class Scheduler {
       store.call('conclude', [conclusion], () => {
         catalogue.apply(done.removed, done.written)
         // A client that sees the outcome must see `isIndexing` false: both change in the same turn of the event loop.
-        this.#running = null
+        this.#running.delete(running.batchUid)
+        this.wake()
       }),
     )
     if (givenUp > 0) {
@@ -235,8 +310,8 @@ export class Scheduler {
   }
 
   /**
-   * Tries a write until it succeeds or the process ends. It records what has already happened, so no other batch may
-   * begin before it is written. After a restart recovery reads the same outcome from the engine's commit.
+   * Tries a write until it succeeds or the process ends. It records what has already happened, so no other batch of the
+   * index may begin before it is written. After a restart recovery reads the same outcome from the engine's commit.
    */
   async #insist<T>(write: () => Promise<T>): Promise<T> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
@@ -245,8 +320,8 @@ export class Scheduler {
       } catch (error) {
         if (error instanceof StoreReadOnlyError) throw error
         this.#context.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
-        if (this.#closing) throw error
-        await this.#wait(pauseMs)
+        if (this.#isClosing) throw error
+        await this.#pause(pauseMs)
       }
     }
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
 import { STORE_BYTES_MAX } from './limits.js'
-import { expectCommits } from './recovery/recovery.js'
+import { expectCommits, unrecordedIn } from './recovery/expected-commits.js'
 import { openSpool } from './spool.js'
 import { inspectStore, objection, refusal } from './store/completeness.js'
 import { claim } from './store/lock.js'
@@ -53,8 +53,9 @@ export async function verifyDirectory(
       () => undefined,
     )
     try {
-      const { catalogue, nextBatchUid } = await store.call('start', [])
-      expectCommits(engine, catalogue, nextBatchUid)
+      const start = await store.call('start', [])
+      const { catalogue } = start
+      expectCommits(engine, catalogue, unrecordedIn(start))
       const spool = await openSpool(join(directory, 'update_files'))
       return await verifyQueue({ engine, store, spool, rows: catalogue }, checked)
     } finally {

@@ -20,7 +20,7 @@ const taskColumns = [
   'custom_metadata',
 ] as const
 type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
-type BatchRow = Readonly<Record<'uid' | 'stats', Value>>
+type BatchRow = Readonly<Record<'uid' | 'ended' | 'stats', Value>>
 
 /** What a client asked for, under the name it gave the task. */
 export type Wishes = ReadonlyMap<string, TaskContent>
@@ -81,10 +81,11 @@ export class Oracle {
 
   /** A webhook accepted the report of a batch. */
   tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
-    const last = Math.max(-1, ...this.#told.keys())
+    const place = (uid: number) => Number(this.#batches.get(uid)?.ended)
+    const last = [...this.#told.keys()].find((uid) => place(uid) > place(batchUid))
     // A power cut may lose the cursor of a webhook, which is then told of a batch again.
-    if (batchUid < last && !this.#told.has(batchUid))
-      this.#world.problem(`batch ${batchUid} was told after batch ${last}`)
+    if (last !== undefined && !this.#told.has(batchUid))
+      this.#world.problem(`batch ${batchUid} was told after batch ${last}, which ended later`)
     this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
   }
 
@@ -104,10 +105,11 @@ export class Oracle {
       if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
     }
     for (const { id } of this.#disk.rows(['id'], 'FROM catalogue')) this.#indexes.add(id)
-    for (const row of this.#disk.rows(['uid', 'stats'], 'FROM batches WHERE finished_at IS NOT NULL')) {
+    for (const row of this.#disk.rows(['uid', 'ended', 'stats'], 'FROM batches WHERE ended IS NOT NULL')) {
       this.#batches.set(Number(row.uid), row)
     }
     this.#lookAtCursors()
+    this.#lookAtOrder()
     if (this.#looks++ % 4 === 0) this.#lookAtSets()
   }
 
@@ -125,10 +127,34 @@ export class Oracle {
 
   #lookAtCursors(): void {
     for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
-      for (const [uid] of this.#batches) {
-        if (uid <= Number(delivered) && !this.#told.has(uid)) {
+      for (const [uid, { ended }] of this.#batches) {
+        if (Number(ended) <= Number(delivered) && !this.#told.has(uid)) {
           this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
         }
+      }
+    }
+  }
+
+  /** Running batches share no index, and none holds a task while an older one of its index waits. */
+  #lookAtOrder(): void {
+    const columns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
+    const rows = this.#disk.rows(
+      columns,
+      `FROM (SELECT t.*, c.touches FROM tasks t JOIN contents c ON c.uid = t.uid) ORDER BY uid`,
+    )
+    const waiting = new Map<string, Value>()
+    const holders = new Map<string, Value>()
+    for (const { uid, batch_uid, index_uid, type, status, touches } of rows) {
+      const touched = touches === null ? [] : (JSON.parse(String(touches)) as string[])
+      for (const name of index_uid === null ? touched : [String(index_uid), ...touched]) {
+        if (status === 'enqueued' && type !== 'indexCompaction') waiting.set(name, waiting.get(name) ?? uid)
+        if (status !== 'processing') continue
+        if (waiting.has(name) && type !== 'indexCompaction')
+          this.#world.problem(`task ${uid} runs before task ${waiting.get(name)} of the index ${name}`)
+        const holder = holders.get(name) ?? batch_uid
+        if (holder !== batch_uid)
+          this.#world.problem(`batches ${holder} and ${batch_uid} run at the same time on the index ${name}`)
+        holders.set(name, holder)
       }
     }
   }

@@ -14,8 +14,8 @@ export type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
 
 /** Keeps the file in step with the catalogue. */
 export interface CatalogueFile {
-  /** Writes the file unless its content would be the same. */
-  update(rows: readonly NamedIndex[]): Promise<void>
+  /** Writes the file unless its content would be the same. @param rows the indexes that exist when it is called */
+  update(rows: () => readonly NamedIndex[]): Promise<void>
 }
 
 const pathIn = (directory: string): string => join(indexesPath(directory), 'catalogue.json')
@@ -23,17 +23,25 @@ const pathIn = (directory: string): string => join(indexesPath(directory), 'cata
 export function catalogueFile(directory: string): CatalogueFile {
   const path = pathIn(directory)
   let written: string | null = null
+  let last: Promise<void> = Promise.resolve()
   return {
-    async update(rows) {
-      const text = textOf(rows)
-      // A file that cannot be read is written anew.
-      written ??= await readFile(path, 'utf8').catch(() => '')
-      if (text === written) return
-      // A write that fails leaves the old or the new content, so the next update writes in any case.
-      written = ''
-      await replace(path, text)
-      written = text
+    update(rows) {
+      // Batches that end at the same time write one after another. Each writes the newest names, which it asks for last.
+      const next = last.catch(() => undefined).then(() => write(rows))
+      last = next
+      return next
     },
+  }
+
+  async function write(rows: () => readonly NamedIndex[]): Promise<void> {
+    const text = textOf(rows())
+    // A file that cannot be read is written anew.
+    written ??= await readFile(path, 'utf8').catch(() => '')
+    if (text === written) return
+    // A write that fails leaves the old or the new content, so the next update writes in any case.
+    written = ''
+    await replace(path, text)
+    written = text
   }
 }
 
@@ -82,7 +90,7 @@ export async function noteNames(
   }: { readonly names: CatalogueFile; readonly log: { warn(facts: object, message: string): void } },
 ): Promise<void> {
   try {
-    await names.update(catalogue.rows())
+    await names.update(() => catalogue.rows())
   } catch (error) {
     log.warn({ err: error }, 'the names of the indexes could not be written beside them')
   }

@@ -49,6 +49,8 @@ export interface BatchContext {
 export interface Run {
   readonly batchUid: number
   readonly startedAt: Micros
+  /** Resolves once the beginning of the batch is recorded. If that fails, the batch is interrupted. */
+  readonly begun: Promise<void>
   /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
   readonly signal: AbortSignal
   /** Enters a step, for progress and trace. @param progress absent: that of a usual step of this name */

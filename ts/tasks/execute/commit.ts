@@ -29,6 +29,7 @@ export async function commitOf(
   const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations }, run.signal)
   const prepared = await interruptible(preparing)
   const vectors = prepared.work > 0 ? await embedded() : []
+  await run.begun
   if (run.signal.aborted) return giveUp()
   run.step('committing')
   run.follow(() => engine.progress(id))

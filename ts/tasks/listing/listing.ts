@@ -13,20 +13,10 @@ import {
 } from '../store/rows.js'
 import type { Sql } from '../store/sql.js'
 import type { TaskFilter, TaskPaging } from '../tasks.js'
-import { type Micros, parseDate } from '../time.js'
+import { parseDate } from '../time.js'
+import { DateRanges, type Dates, finite, type Range } from './date-ranges.js'
 import { UidSet } from './uid-set.js'
 import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
-
-/** Uids from `from` on and below `to`. */
-type Range = readonly [from: number, to: number]
-
-const everything: Range = [0, Number.POSITIVE_INFINITY]
-
-/** Two bounds of dates, both exclusive. */
-interface Dates {
-  readonly after: string | null | undefined
-  readonly before: string | null | undefined
-}
 
 /** Whether patterns of visible indexes admit all of them; null admits all. */
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
@@ -39,16 +29,17 @@ const regardlessOfKey = (filter: TaskFilter): TaskFilter => ({ ...filter, visibl
  * Which tasks or batches match a filter?
  *
  * Each filter is a stored set of uids (see `UidSets`) or a range of them. A listing intersects these, counts the
- * result, and reads the rows of one page. Dates rise with uids, since tasks arrive and batches run in the order of
- * their uids.
+ * result, and reads the rows of one page.
  */
 export class Listing {
   readonly #sql: Sql
   readonly #sets: UidSets
+  readonly #dates: DateRanges
 
   constructor(sql: Sql, sets: UidSets) {
     this.#sql = sql
     this.#sets = sets
+    this.#dates = new DateRanges(sql, sets)
   }
 
   task(uid: number, visible: readonly string[] | null): TaskRow | null {
@@ -69,10 +60,7 @@ export class Listing {
 
   /** Tasks that match. */
   match(filter: TaskFilter): UidSet {
-    const arrived = this.#between('tasks', 'enqueued_at', {
-      after: filter.afterEnqueuedAt,
-      before: filter.beforeEnqueuedAt,
-    })
+    const arrived = this.#dates.arrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt })
     const found = this.#matching(filter)?.clip(...arrived) ?? null
     if (found !== null && found.size <= LOOKED_AT_MAX) return this.#visibleAmong(found, filter.visibleIndexes)
     const visible = this.#visible('index', filter.visibleIndexes)
@@ -90,7 +78,7 @@ export class Listing {
       filter.types && this.#sets.load('type', filter.types),
       filter.indexUids &&
         this.#sets.load('index', filter.indexUids).unite(this.#sets.load('renamed', filter.indexUids)),
-      this.#ran(filter),
+      ...this.#dates.tasksThatRan(filter),
     ])
   }
 
@@ -141,8 +129,9 @@ export class Listing {
       indexUids && this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids)),
       this.#visible('batchIndex', filter.visibleIndexes),
       this.#holdingArrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt }),
+      this.#dates.batchesEnded(filter),
     ])
-    return (found ?? this.#sets.load('batch', [''])).clip(...this.#ranBatches(filter))
+    return (found ?? this.#sets.load('batch', [''])).clip(...this.#dates.batchesStarted(filter))
   }
 
   /** The rows of a page, which ends early if its rows have too many bytes, and the first row of the next page. */
@@ -208,55 +197,11 @@ export class Listing {
     return swaps.size === 0 ? 0 : swaps.intersect(this.match({ ...filter, indexUids: null })).size
   }
 
-  /** Tasks that ran between the dates of the filter; null if it has none. */
-  #ran(filter: TaskFilter): UidSet | null {
-    if (!hasRunDates(filter)) return null
-    const [from, to] = this.#ranBatches(filter)
-    const found = this.#ofBatchRange(from, to)
-    const last = this.#sql.all('SELECT uid, finished_at FROM batches ORDER BY uid DESC LIMIT 1')[0]
-    const running = last?.finished_at === null ? number(last.uid) : null
-    if (running !== null && running >= from && running < to) {
-      found.unite(this.#sets.load('status', ['processing']))
-    }
-    return found
-  }
-
-  #ranBatches(filter: TaskFilter): Range {
-    const started = { after: filter.afterStartedAt, before: filter.beforeStartedAt }
-    const finished = { after: filter.afterFinishedAt, before: filter.beforeFinishedAt }
-    const [a, b] = this.#between('batches', 'started_at', started)
-    const [c, d] = this.#between('batches', 'finished_at', finished)
-    return [Math.max(a, c), Math.min(b, d)]
-  }
-
-  /** Tasks of the finished batches in this range. */
-  #ofBatchRange(from: number, to: number): UidSet {
-    const first = this.#era('min(value)', '>=', from)
-    const last = this.#era('max(value)', '<', to)
-    if (first === null || last === null || first > last) return this.#tasksBetween(from, to)
-    // Whole eras are read as sets. A part of an era at either end has at most `ERA_TASKS_MAX` tasks.
-    const next = this.#sql.all('SELECT era FROM batches WHERE uid >= ? ORDER BY uid LIMIT 1', [finite(to)])[0]
-    const isCut = next?.era === last
-    const found = this.#sets.loadRange('era', first, isCut ? last : last + 1)
-    if (isCut) found.unite(this.#tasksBetween(last, to))
-    return found.unite(this.#tasksBetween(from, first))
-  }
-
-  #era(which: string, comparison: '<' | '>=', uid: number): number | null {
-    const sql = `SELECT ${which} AS era FROM sets WHERE kind = 'era' AND value ${comparison} ?`
-    return orNull(number, this.#sql.all(sql, [finite(uid)])[0]?.era)
-  }
-
-  #tasksBetween(fromBatch: number, toBatch: number): UidSet {
-    const sql = 'SELECT uid FROM tasks WHERE batch_uid >= ? AND batch_uid < ?'
-    return UidSet.of(this.#sql.uids(sql, [fromBatch, finite(toBatch)]))
-  }
-
   #ofBatches(batches: readonly number[]): UidSet {
     // The batch of a cancelation may have all tasks of the store. A batch that large is an era of its own.
     const alone = this.#query(
       `SELECT uid FROM batches AS b WHERE uid IN (SELECT value FROM json_each(?)) AND era = uid
-       AND (SELECT era FROM batches WHERE uid > b.uid ORDER BY uid LIMIT 1) IS NOT b.era`,
+       AND (SELECT era FROM batches WHERE uid > b.uid AND era IS NOT NULL ORDER BY uid LIMIT 1) IS NOT b.era`,
       batches,
     )
     const others = batches.filter((uid) => !alone.has(uid))
@@ -279,7 +224,7 @@ export class Listing {
   /** Batches whose oldest or newest task arrived between these dates; null if none is given. */
   #holdingArrivals({ after, before }: Dates): UidSet | null {
     if (!after && !before) return null
-    const tasks = this.#between('tasks', 'enqueued_at', { after, before })
+    const tasks = this.#dates.arrivals({ after, before })
     const from: Range = after ? this.#doubt(tasks[0]) : [0, -1]
     const to: Range = before ? this.#doubt(tasks[1]) : [NO_SPAN, NO_SPAN]
     const found = new UidSet()
@@ -308,32 +253,6 @@ export class Listing {
     const next = uid('SELECT min(uid) AS uid FROM tasks WHERE uid >= ?')
     return [arrivalSpan(last ?? 0), next === null ? NO_SPAN : arrivalSpan(next)]
   }
-
-  /** Uids whose date in that column lies between two dates. A row without a date counts as later than any. */
-  #between(table: 'tasks' | 'batches', column: string, { after, before }: Dates): Range {
-    if (!after && !before) return everything
-    const from = after ? this.#first(table, column, (at) => at > parseDate(after).floor) : 0
-    const to = this.#first(table, column, (at) =>
-      before ? at >= parseDate(before).ceil : at === Number.POSITIVE_INFINITY,
-    )
-    return [from, to]
-  }
-
-  /** The first uid whose date reaches a bound, or one above the last. Dates rise with uids. */
-  #first(table: 'tasks' | 'batches', column: string, isReached: (at: Micros) => boolean): number {
-    const last = orNull(number, this.#sql.all(`SELECT max(uid) AS uid FROM ${table}`, [])[0]?.uid)
-    let [low, high] = [0, (last ?? -1) + 1]
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      const row = this.#sql.all(
-        `SELECT uid, ${column} AS at FROM ${table} WHERE uid >= ? ORDER BY uid LIMIT 1`,
-        [middle],
-      )[0]
-      if (row === undefined || isReached(orNull(number, row.at) ?? Number.POSITIVE_INFINITY)) high = middle
-      else low = number(row.uid) + 1
-    }
-    return low
-  }
 }
 
 /** The intersection of these sets, null if none is given. */
@@ -353,19 +272,10 @@ const LOOKED_AT_MAX = 500
 /** A number above all spans of arrival. */
 const NO_SPAN = Number.MAX_SAFE_INTEGER
 
-/** SQLite has no infinity for integers. */
-const finite = (uid: number) => Math.min(uid, Number.MAX_SAFE_INTEGER)
-
 function isVisible(indexUid: string | null, patterns: readonly string[] | null): boolean {
   if (seesAll(patterns)) return true
   if (indexUid === null) return false
   return (patterns ?? []).some((pattern) =>
     pattern.endsWith('*') ? indexUid.startsWith(pattern.slice(0, -1)) : indexUid === pattern,
-  )
-}
-
-function hasRunDates(filter: TaskFilter): boolean {
-  return Boolean(
-    filter.beforeStartedAt || filter.afterStartedAt || filter.beforeFinishedAt || filter.afterFinishedAt,
   )
 }

@@ -4,11 +4,12 @@ import { number, orNull } from '../store/rows.js'
 import type { Sql } from '../store/sql.js'
 import type { TaskStatus, TaskType } from '../task.js'
 import { CHUNK_UIDS, UidSet } from './uid-set.js'
-import { arrivalSpan, type SetKind, UidSets } from './uid-sets.js'
+import { arrivalSpan, endingSpan, type SetKind, UidSets } from './uid-sets.js'
 
 /**
- * Most tasks of an era, which consists of consecutive batches. A filter by dates of running selects whole eras, and
- * reads the tasks of single batches only at its bounds.
+ * Tasks from which on an era takes no further batch. An era holds the tasks of finished batches that follow each other
+ * by uid (`era`, for filters by dates of start) or by ending (`end_era`, for filters by dates of end). A filter selects
+ * whole eras, and reads the tasks of single batches only at its bounds.
  */
 const ERA_TASKS_MAX = 2_048
 
@@ -43,6 +44,7 @@ const putTask = (groups: Groups, row: Row) => {
   groups.put('index', row.index_uid, uid)
   groups.put('renamed', row.new_index_uid, uid)
   groups.put('era', row.era, uid)
+  groups.put('endEra', row.end_era, uid)
 }
 
 const putBatch = (groups: Groups, row: Row) => {
@@ -50,6 +52,8 @@ const putBatch = (groups: Groups, row: Row) => {
   groups.put('batch', '', uid)
   groups.put('oldest', arrivalSpan(number(row.oldest_uid)), uid)
   groups.put('newest', arrivalSpan(number(row.newest_uid)), uid)
+  const ended = orNull(number, row.ended)
+  if (ended !== null) groups.put('ended', endingSpan(ended), uid)
 }
 
 const putMember = (groups: Groups, row: Row) => {
@@ -60,9 +64,9 @@ const putMember = (groups: Groups, row: Row) => {
   groups.put('batchRenamed', row.new_index_uid, uid)
 }
 
-const taskSelection = `SELECT t.uid, t.status, t.type, t.index_uid, t.new_index_uid, b.era
+const taskSelection = `SELECT t.uid, t.status, t.type, t.index_uid, t.new_index_uid, b.era, b.end_era
   FROM tasks t LEFT JOIN batches b ON b.uid = t.batch_uid`
-const batchSelection = 'SELECT uid, oldest_uid, newest_uid FROM batches'
+const batchSelection = 'SELECT uid, oldest_uid, newest_uid, ended FROM batches'
 const memberSelection = 'SELECT DISTINCT batch_uid, status, type, index_uid, new_index_uid FROM tasks'
 
 /** Keeps the sets of uids in step with the rows of tasks and batches. */
@@ -92,17 +96,39 @@ export class Membership {
     this.#sets.add('renamed', newIndexUid, [uid])
   }
 
-  /** Adds the tasks of a batch that ends to an era. @returns the era, named by the uid of its first batch */
-  ended(batchUid: number, uids: readonly number[]): number {
-    const row = this.#sql.all(
-      'SELECT era FROM batches WHERE era IS NOT NULL ORDER BY uid DESC LIMIT 1',
+  /**
+   * Adds the tasks of a batch that ends to an era by uid, and to one by ending.
+   * @param ended position of the batch in the order of endings, which is above all others
+   * @returns the eras, named by the uid and by the position of their first batches
+   */
+  ended(
+    batchUid: number,
+    ended: number,
+    uids: readonly number[],
+  ): { readonly era: number; readonly endEra: number } {
+    const eraOf = (sql: string, given: readonly Value[]) => orNull(number, this.#sql.all(sql, given)[0]?.era)
+    const before = eraOf(
+      'SELECT era FROM batches WHERE uid < ? AND era IS NOT NULL ORDER BY uid DESC LIMIT 1',
+      [batchUid],
+    )
+    const after = eraOf('SELECT era FROM batches WHERE uid > ? AND era IS NOT NULL ORDER BY uid LIMIT 1', [
+      batchUid,
+    ])
+    const lastEnd = eraOf(
+      'SELECT end_era AS era FROM batches WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT 1',
       [],
-    )[0]
-    const last = orNull(number, row?.era)
-    const fits = last !== null && this.#sets.load('era', [last]).size + uids.length <= ERA_TASKS_MAX
-    const era = fits ? last : batchUid
+    )
+    // A batch between two of one era belongs to it, or its batches would no longer follow each other.
+    const isInside = before !== null && before === after
+    const era = before !== null && (isInside || this.#fits('era', before, uids)) ? before : batchUid
+    const endEra = lastEnd !== null && this.#fits('endEra', lastEnd, uids) ? lastEnd : ended
     this.#sets.add('era', era, uids)
-    return era
+    this.#sets.add('endEra', endEra, uids)
+    return { era, endEra }
+  }
+
+  #fits(kind: 'era' | 'endEra', era: number, uids: readonly number[]): boolean {
+    return this.#sets.load(kind, [era]).size + uids.length <= ERA_TASKS_MAX
   }
 
   /** A batch has begun and is in no set yet. */
@@ -176,13 +202,14 @@ export class Membership {
 }
 
 /**
- * Makes all sets from the rows, for a store without sets. Dates of batches that a clock set back has let fall are
+ * Makes all sets from the rows, for a store that lacks some. Dates of batches that a clock set back has let fall are
  * raised to those of the batch before, since listings rely on their order.
  */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])
   straightenDates(sql)
-  assignEras(sql)
+  assignEras(sql, 'uid', 'era')
+  assignEras(sql, 'ended', 'end_era')
   const sets = new UidSets(sql)
   const fill = (table: string, selection: string, put: (groups: Groups, row: Row) => void) => {
     for (const [from, to] of ranges(sql, table)) {
@@ -199,39 +226,46 @@ export function rebuildSets(sql: Sql): void {
 
 function straightenDates(sql: Sql): void {
   sql.run(
-    `UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
-     FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
-       (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
+    `UPDATE batches SET started_at = latest.at FROM
+       (SELECT uid, max(started_at) OVER (ORDER BY uid) AS at FROM batches) AS latest
      WHERE latest.uid = batches.uid AND latest.at > started_at`,
     [],
   )
   sql.run(
+    `UPDATE batches SET finished_at = latest.at FROM
+       (SELECT uid, max(max(started_at, finished_at)) OVER (ORDER BY ended) AS at FROM batches
+        WHERE ended IS NOT NULL) AS latest
+     WHERE latest.uid = batches.uid AND latest.at > finished_at`,
+    [],
+  )
+  sql.run(
     `UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
-     WHERE batches.uid = tasks.batch_uid AND tasks.started_at < batches.started_at`,
+     WHERE batches.uid = tasks.batch_uid
+       AND (tasks.started_at < batches.started_at OR tasks.finished_at < batches.finished_at)`,
     [],
   )
 }
 
-/** Assigns finished batches to eras, as if they ended one after another now. */
-function assignEras(sql: Sql): void {
-  let era: { uid: number; tasks: number } | null = null
-  for (const [from, to] of ranges(sql, 'batches')) {
+/** Assigns finished batches to eras. @param order the column by which batches follow each other @param column the era */
+function assignEras(sql: Sql, order: 'uid' | 'ended', column: 'era' | 'end_era'): void {
+  let era: { name: number; tasks: number } | null = null
+  for (const [from, to] of ranges(sql, 'batches', order)) {
     const batches = sql.all(
-      `SELECT uid, (SELECT count(*) FROM tasks WHERE batch_uid = batches.uid) AS n FROM batches
-       WHERE finished_at IS NOT NULL AND uid >= ? AND uid < ? ORDER BY uid`,
+      `SELECT uid, ${order} AS place, (SELECT count(*) FROM tasks WHERE batch_uid = batches.uid) AS n FROM batches
+       WHERE ended IS NOT NULL AND ${order} >= ? AND ${order} < ? ORDER BY ${order}`,
       [from, to],
     )
     for (const row of batches) {
       const tasks = number(row.n)
-      if (era === null || era.tasks + tasks > ERA_TASKS_MAX) era = { uid: number(row.uid), tasks: 0 }
+      if (era === null || era.tasks + tasks > ERA_TASKS_MAX) era = { name: number(row.place), tasks: 0 }
       era.tasks += tasks
-      sql.run('UPDATE batches SET era = ? WHERE uid = ?', [era.uid, number(row.uid)])
+      sql.run(`UPDATE batches SET ${column} = ? WHERE uid = ?`, [era.name, number(row.uid)])
     }
   }
 }
 
-function* ranges(sql: Sql, table: string): Generator<readonly [number, number]> {
-  const ends = sql.all(`SELECT min(uid) AS first, max(uid) AS last FROM ${table}`, [])[0]
+function* ranges(sql: Sql, table: string, column = 'uid'): Generator<readonly [number, number]> {
+  const ends = sql.all(`SELECT min(${column}) AS first, max(${column}) AS last FROM ${table}`, [])[0]
   const last = orNull(number, ends?.last) ?? -1
   for (let from = orNull(number, ends?.first) ?? 0; from <= last; from += CHUNK_UIDS) {
     yield [from, from + CHUNK_UIDS]

@@ -5,8 +5,9 @@ import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
 
 /**
  * Properties that have stored sets. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of a
- * rename), `era` (see `Membership.ended`). Of batches: `batch` (all of them, with value ''); `batchStatus`,
- * `batchType`, `batchIndex` and `batchRenamed` (a task of the batch has it); `oldest` and `newest` (spans of arrival).
+ * rename), `era` and `endEra` (see `Membership.ended`). Of batches: `batch` (all of them, with value ''); `batchStatus`,
+ * `batchType`, `batchIndex` and `batchRenamed` (a task of the batch has it); `oldest` and `newest` (spans of arrival);
+ * `ended` (spans of the order of endings).
  */
 export type SetKind =
   | 'status'
@@ -14,6 +15,7 @@ export type SetKind =
   | 'index'
   | 'renamed'
   | 'era'
+  | 'endEra'
   | 'batch'
   | 'batchStatus'
   | 'batchType'
@@ -21,6 +23,7 @@ export type SetKind =
   | 'batchRenamed'
   | 'oldest'
   | 'newest'
+  | 'ended'
 
 type SetValue = string | number
 
@@ -32,6 +35,15 @@ const ARRIVAL_SPAN = 2_048
 
 /** The span of arrival of a task. */
 export const arrivalSpan = (uid: number) => Math.floor(uid / ARRIVAL_SPAN)
+
+/** Batches of one span of the order of endings; see `ARRIVAL_SPAN`. */
+const ENDING_SPAN = 2_048
+
+/** The span of a position in the order of endings. */
+export const endingSpan = (ended: number) => Math.floor(ended / ENDING_SPAN)
+
+/** The first position of a span. */
+export const firstOfSpan = (span: number) => span * ENDING_SPAN
 
 interface Change {
   readonly kind: SetKind

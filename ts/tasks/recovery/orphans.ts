@@ -7,6 +7,7 @@ import type { Spool } from '../spool.js'
 import { indexesPath, lostPath } from '../store/paths.js'
 import type { Start } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
+import { unrecordedIn } from './expected-commits.js'
 
 /** Moves directories and files that must not be deleted to a place of their own, and returns their new paths. */
 export interface Quarantine {
@@ -105,7 +106,7 @@ async function isUnfinished(
     log.warn({ err: error, id }, 'an index directory that no index refers to cannot be read')
     return false
   }
-  if (report === null || report.batchUid < start.nextBatchUid) return false
+  if (report === null || !unrecordedIn(start)(report.batchUid)) return false
   const uids = [...new Set(report.outcomes.map(({ taskUid }) => taskUid))]
   return uids.length > 0 && (await store.call('pending', [uids])).length === uids.length
 }

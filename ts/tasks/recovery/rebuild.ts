@@ -16,8 +16,8 @@ import { isMisread } from '../store/store-header.js'
 import type { WebhookBody } from '../store/stored-webhook.js'
 import { IDENTITY_STORED_AS } from '../store/tables.js'
 import type { StoredKey } from '../tasks.js'
+import { order } from './expected-commits.js'
 import { stampOf } from './orphans.js'
-import { order } from './recovery.js'
 import { openRestore, type Restore } from './restore.js'
 
 /** What became of a data directory whose task store was rebuilt. */

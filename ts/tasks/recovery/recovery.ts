@@ -1,13 +1,13 @@
-import { type BatchReport, type Engine, EngineError } from '../../engine/index.js'
+import { type BatchReport, EngineError } from '../../engine/index.js'
 import { errorBody } from '../../errors/index.js'
 import { concluded } from '../conclusion.js'
 import type { BatchContext, Effects, Outcome } from '../execute/batch-context.js'
 import { countersOf } from '../execute/outcomes.js'
 import { updatedIndex } from '../execute/update-index.js'
-import { RESTORED_BATCH_UIDS } from '../limits.js'
 import type { CatalogueRow, PendingTask, Start } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 import type { Micros } from '../time.js'
+import { expectCommits, unrecordedIn } from './expected-commits.js'
 import { clearOrphans, type Quarantine } from './orphans.js'
 
 /** Kinds of tasks whose outcome can be read from a commit of their index. Tasks of other kinds run again. */
@@ -46,20 +46,24 @@ export async function recover(
   quarantine: Quarantine,
 ): Promise<number> {
   const { engine, spool, catalogue, store, log } = context
-  let { nextBatchUid } = start
+  const isUnrecorded = unrecordedIn(start)
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
   // The newest commit of an index is known only now that failed commits have been taken back.
-  expectCommits(engine, catalogue.rows(), start.nextBatchUid)
+  expectCommits(engine, catalogue.rows(), isUnrecorded)
+  const committed: { readonly row: CatalogueRow; readonly report: BatchReport }[] = []
   for (const row of catalogue.rows()) {
     const waiting = await store.call('waitingOf', [row.uid])
     if (waiting.length === 0) continue
     const report = await newestReport(row)
-    if (report === null || !(await recordCommit(row, report, start, context))) continue
-    nextBatchUid = Math.max(nextBatchUid, report.batchUid + 1)
+    if (report !== null && isUnrecorded(report.batchUid)) committed.push({ row, report })
   }
+  // A batch is recorded after those with lower uids: a crash between would leave them unrecorded behind it.
+  committed.sort((a, b) => a.report.batchUid - b.report.batchUid)
+  for (const { row, report } of committed) await recordCommit(row, report, context)
+  for (const { uid } of start.interrupted) await store.call('revert', [uid, []])
 
   await clearOrphans(start, { engine, store, spool, log, quarantine })
-  return nextBatchUid
+  return Math.max(start.nextBatchUid, ...committed.map(({ report }) => report.batchUid + 1))
 
   /** Takes back failed commits of an index. If that fails, the index is refused as damaged. */
   async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
@@ -87,19 +91,12 @@ export async function recover(
   }
 }
 
-/**
- * Records what the newest commit of an index did to tasks that wait, unless it is recorded already.
- * @returns whether the commit is of a batch whose outcome was not recorded
- */
+/** Records what the newest commit of an index, of a batch that was not recorded, did to tasks that wait. */
 export async function recordCommit(
   row: CatalogueRow,
   report: BatchReport,
-  start: Pick<Start, 'nextBatchUid' | 'interrupted'>,
   { catalogue, store, log, clock }: Pick<RecoveryContext, 'catalogue' | 'store' | 'log' | 'clock'>,
-): Promise<boolean> {
-  // The outcome of an older batch is recorded. In a rebuilt store, tasks that arrived later may have lower uids than its
-  // tasks.
-  if (report.batchUid >= RESTORED_BATCH_UIDS || report.batchUid < start.nextBatchUid) return false
+): Promise<void> {
   const waiting = await store.call('waitingOf', [row.uid])
   const last = Math.max(-1, ...report.outcomes.map(({ taskUid }) => taskUid))
   // Batches take the tasks of an index in order, so waiting tasks up to the last uid of the commit belong to it.
@@ -107,54 +104,16 @@ export async function recordCommit(
     .filter(({ uid, kind }) => uid <= last && settledByCommit.has(kind))
     .map(({ uid }) => uid)
   const tasks = await store.call('pending', [uids])
-  const done = recovered(row, report, tasks, clock.now())
-  if (done.outcomes.length === 0) return true
-  const startedAt = start.interrupted.find(({ uid }) => uid === report.batchUid)?.startedAt ?? clock.now()
-  const batch = { uid: report.batchUid, startedAt, strategy: 'unspecified: recorded after a restart' }
+  const now = clock.now()
+  const done = recovered(row, report, tasks, now)
+  if (done.outcomes.length === 0) return
+  const batch = { uid: report.batchUid, startedAt: now, strategy: 'unspecified: recorded after a restart' }
   await store.call('conclude', [concluded(batch, done)], () => catalogue.apply(done.removed, done.written))
   log.info(
     { indexUid: row.uid, batchUid: report.batchUid, tasks: done.outcomes.length },
     'recorded the outcome of a batch that was committed just before the process ended',
   )
-  return true
 }
-
-/** Tells the engine which commit each index must hold at least. @param nextBatchUid as for `missing` */
-export function expectCommits(
-  engine: Pick<Engine, 'expect'>,
-  rows: readonly Pick<CatalogueRow, 'id' | 'lastBatch'>[],
-  nextBatchUid: number,
-): void {
-  for (const { id, lastBatch } of rows)
-    engine.expect(id, (report) => missing(report, lastBatch, nextBatchUid))
-}
-
-/**
- * Why the newest commit of an index is not the one that was recorded for it last; null if it is, or if it is a later
- * one whose outcome was not recorded before the process ended.
- * @param nextBatchUid the first batch uid whose outcome is not recorded
- */
-export function missing(
-  report: BatchReport | null,
-  lastBatch: number | null,
-  nextBatchUid: number,
-): string | null {
-  if (report === null) return 'it holds no commit, though tasks of it have succeeded'
-  if (lastBatch === null || report.batchUid === lastBatch) return null
-  const [found, recorded] = [report.batchUid, lastBatch].map(batchName)
-  if (order(report.batchUid) < order(lastBatch)) {
-    return `its newest commit is ${found}, though ${recorded} was committed to it: what came after is lost`
-  }
-  if (report.batchUid >= nextBatchUid) return null
-  return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
-}
-
-/** Sorts batches by time: those of an import come before all batches of the queue. */
-export const order = (batchUid: number): number =>
-  batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
-
-const batchName = (batchUid: number): string =>
-  batchUid < RESTORED_BATCH_UIDS ? `batch ${batchUid}` : 'of the import of a dump'
 
 function recovered(
   row: CatalogueRow,

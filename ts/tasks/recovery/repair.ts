@@ -13,8 +13,9 @@ import type { CatalogueRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
 import type { Finding } from '../tasks.js'
 import { damagedUploads, findingsOf } from '../verify.js'
+import { expectCommits, missing, unrecordedIn } from './expected-commits.js'
 import { quarantineIn } from './orphans.js'
-import { expectCommits, missing, type RecoveryContext, recordCommit, recover } from './recovery.js'
+import { type RecoveryContext, recordCommit, recover } from './recovery.js'
 
 /** An index as a repair sees it. */
 export type RepairedIndex = Pick<CatalogueRow, 'uid' | 'id'>
@@ -65,8 +66,9 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
     const spool = await openSpool(join(directory, 'update_files'))
     const quarantine = quarantineIn(directory)
     const context: RecoveryContext = { engine, store, spool, catalogue, log, clock: systemClock }
-    const nextBatchUid = await recover(start, context, quarantine)
-    expectCommits(engine, catalogue.rows(), nextBatchUid)
+    await recover(start, context, quarantine)
+    const isUnrecorded = unrecordedIn(start)
+    expectCommits(engine, catalogue.rows(), isUnrecorded)
     const names = catalogueFile(directory)
     const rowOf = (uid: string): CatalogueRow => {
       const row = catalogue.row(uid)
@@ -84,10 +86,10 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
       findings: ({ uid, id }) => findingsOf(engine, uid, id),
       uploads: () => damagedUploads(store, spool),
       waiting: async (uid) => (await store.call('waitingOf', [uid])).length,
-      lacks: (uid, report) => missing(report, rowOf(uid).lastBatch, nextBatchUid),
+      lacks: (uid, report) => missing(report, rowOf(uid).lastBatch, isUnrecorded),
       announce: (id) => store.call('announce', [id]),
       async replace(uid, of, id, by) {
-        if (of !== null) await recordCommit(rowOf(uid), of, start, context)
+        if (of !== null && isUnrecorded(of.batchUid)) await recordCommit(rowOf(uid), of, context)
         const row = rowOf(uid)
         const { primaryKey, batchUid: lastBatch } = by
         await amend([], [{ ...row, id, primaryKey, lastBatch }], null)
@@ -100,12 +102,14 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
         return name
       },
       async close() {
-        await names.update(catalogue.rows()).catch((error: unknown) => {
-          log.warn(
-            { err: error },
-            'the list of indexes beside them could not be written; the next start writes it',
-          )
-        })
+        await names
+          .update(() => catalogue.rows())
+          .catch((error: unknown) => {
+            log.warn(
+              { err: error },
+              'the list of indexes beside them could not be written; the next start writes it',
+            )
+          })
         await store.close()
       },
     }

@@ -6,6 +6,15 @@ import { number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 import type { WebhookTable } from './webhook-table.js'
 
+/** The columns that a batch gets when it ends. */
+interface BatchEnding {
+  readonly ended: number | null
+  readonly era: number | null
+  readonly endEra: number | null
+}
+
+const notEnded: BatchEnding = { ended: null, era: null, endEra: null }
+
 /** Writes what batches do to tasks, from their beginning to their outcome. */
 export class BatchTable {
   readonly #sql: Sql
@@ -20,13 +29,19 @@ export class BatchTable {
     this.#webhooks = webhooks
   }
 
-  /** The batch that was running when the process ended, if there is one. */
-  interrupted(): Start['interrupted'] {
+  /** Batches that have not ended, ascending by uid. */
+  running(): Start['interrupted'] {
     return this.#sql
-      .all(
-        'SELECT uid, started_at FROM batches WHERE uid = (SELECT max(uid) FROM batches) AND finished_at IS NULL',
-      )
+      .all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL ORDER BY uid')
       .map((row) => ({ uid: number(row.uid), startedAt: number(row.started_at) }))
+  }
+
+  /** Makes the tasks of all batches that have not ended wait again. The rows of those batches stay. */
+  release(): void {
+    const batches = this.running().map(({ uid }) => uid)
+    this.#members.changing(batches, () => {
+      for (const uid of batches) this.#release(uid)
+    })
   }
 
   /** The highest uid that a batch has had, as far as its row or its tasks are still there; -1 without any. */
@@ -39,7 +54,7 @@ export class BatchTable {
 
   begin(given: NewBatch, uids: readonly number[]): void {
     const members = JSON.stringify(uids)
-    const batch = { ...given, startedAt: this.#notBefore(given.uid, members, given.startedAt) }
+    const batch = { ...given, startedAt: this.#startOf(given, members) }
     this.#sql.run(
       "UPDATE tasks SET status = 'processing', batch_uid = ?, started_at = ? WHERE uid IN (SELECT value FROM json_each(?)) AND status = 'enqueued'",
       [batch.uid, batch.startedAt, members],
@@ -48,7 +63,7 @@ export class BatchTable {
     const shown = this.#rows(members)
     const details = mergedDetailsText(shown)
     const stats = JSON.stringify(batchStats(shown))
-    this.#writeBatch({ ...batch, finishedAt: null, details, stats }, null)
+    this.#writeBatch({ ...batch, finishedAt: null, details, stats }, notEnded)
     this.#members.begun(batch.uid)
   }
 
@@ -72,9 +87,11 @@ export class BatchTable {
   conclude(conclusion: Conclusion): number {
     const { uid } = conclusion.batch
     const uids = conclusion.endings.map((ending) => ending.uid)
-    const startedAt = this.#notBefore(uid, JSON.stringify(uids), conclusion.batch.startedAt)
-    const finishedAt = Math.max(startedAt, conclusion.batch.finishedAt ?? startedAt)
+    const startedAt = this.#startOf(conclusion.batch, JSON.stringify(uids))
+    const last = this.#lastEnding()
+    const finishedAt = Math.max(startedAt, last.finishedAt, conclusion.batch.finishedAt ?? startedAt)
     const dates = { startedAt, finishedAt }
+    const ended = last.ended + 1
     for (const relabel of conclusion.relabels) this.#relabel(relabel)
     const givenUp = this.forget(conclusion.deletedTasks)
     this.#members.changing([uid], () => {
@@ -82,7 +99,8 @@ export class BatchTable {
       // Tasks of the batch without an outcome wait for the next one.
       this.#release(uid)
       const details = conclusion.batch.details ?? mergedDetailsText(this.#rows(JSON.stringify(uids)))
-      this.#writeBatch({ ...conclusion.batch, ...dates, details }, this.#members.ended(uid, uids))
+      const eras = this.#members.ended(uid, ended, uids)
+      this.#writeBatch({ ...conclusion.batch, ...dates, details }, { ended, ...eras })
     })
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
       const ended = conclusion.endings.filter((ending) => ending.status === status)
@@ -113,15 +131,31 @@ export class BatchTable {
   }
 
   /**
-   * `at`, or a later date if the clock was set back: a batch starts after its tasks arrived and the batch before ended.
+   * When a batch started: as its row says, or for a batch without a row as given. If the clock was set back that is
+   * raised, since a batch starts after its tasks arrived and not before a batch with a lower uid.
    */
-  #notBefore(batchUid: number, members: string, at: number): number {
+  #startOf(batch: Pick<BatchRow, 'uid' | 'startedAt'>, members: string): number {
     const [row] = this.#sql.all(
-      `SELECT (SELECT max(enqueued_at) FROM tasks WHERE uid IN (SELECT value FROM json_each(?))) AS arrived,
-        (SELECT finished_at FROM batches WHERE uid < ? ORDER BY uid DESC LIMIT 1) AS free`,
-      [members, batchUid],
+      `SELECT (SELECT started_at FROM batches WHERE uid = ?) AS begun,
+        (SELECT max(enqueued_at) FROM tasks WHERE uid IN (SELECT value FROM json_each(?))) AS arrived,
+        (SELECT started_at FROM batches WHERE uid < ? ORDER BY uid DESC LIMIT 1) AS before`,
+      [batch.uid, members, batch.uid],
     )
-    return Math.max(at, orNull(number, row?.arrived) ?? at, orNull(number, row?.free) ?? at)
+    const at = batch.startedAt
+    const later = Math.max(at, orNull(number, row?.arrived) ?? at, orNull(number, row?.before) ?? at)
+    return orNull(number, row?.begun) ?? later
+  }
+
+  /** The batch that ended last. A webhook may have been told of a later one that was deleted since. */
+  #lastEnding(): { readonly ended: number; readonly finishedAt: number } {
+    const [row] = this.#sql.all(
+      'SELECT ended, finished_at FROM batches WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT 1',
+    )
+    const told = this.#webhooks.lastEnding()
+    return {
+      ended: Math.max(orNull(number, row?.ended) ?? -1, told),
+      finishedAt: orNull(number, row?.finished_at) ?? 0,
+    }
   }
 
   #running(batchUid: number): readonly number[] {
@@ -141,7 +175,7 @@ export class BatchTable {
     this.#members.moved(uids, 'enqueued')
   }
 
-  #writeBatch(batch: BatchRow, era: number | null): void {
+  #writeBatch(batch: BatchRow, ending: BatchEnding): void {
     const arrival = (order: string) =>
       this.#sql.all(
         `SELECT uid, enqueued_at FROM tasks WHERE uid = (SELECT ${order}(uid) FROM tasks WHERE batch_uid = ?)`,
@@ -150,7 +184,7 @@ export class BatchTable {
     const [oldest, newest] = [arrival('min'), arrival('max')]
     this.#sql.run(
       `INSERT OR REPLACE INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy,
-       details, stats, oldest_uid, newest_uid, era) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       details, stats, oldest_uid, newest_uid, ended, era, end_era) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         batch.uid,
         batch.startedAt,
@@ -162,7 +196,9 @@ export class BatchTable {
         batch.stats,
         oldest?.uid ?? 0,
         newest?.uid ?? 0,
-        era,
+        ending.ended,
+        ending.era,
+        ending.endEra,
       ],
     )
   }

@@ -1,13 +1,7 @@
 import { storedContent } from './new-row.js'
 import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow } from './records.js'
-import { batchColumns, batchRow, number, orNull, taskColumns, taskRow, text } from './rows.js'
+import { batchColumns, batchRow, columnsOf, number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
-
-const columnsOf = (table: string, columns: string): string =>
-  columns
-    .split(', ')
-    .map((column) => `${table}.${column}`)
-    .join(', ')
 
 /** The `contents.kind` of a task that another service has carried out. No task that waits has it. */
 const FOREIGN = 'foreign'
@@ -90,8 +84,8 @@ export class DumpTable {
   }
 
   /**
-   * Establishes what listings rely on: each batch has tasks, each task that names a batch has one, batches follow each
-   * other in time, and the tasks of a batch have its dates.
+   * Establishes what listings rely on: each batch has tasks, each task that names a batch has one, batches start in the
+   * order of their uids, and the tasks of a batch have its dates. Webhooks are told of later batches only.
    */
   alignBatches(): void {
     const run = (sql: string) => this.#sql.run(sql)
@@ -106,9 +100,12 @@ export class DumpTable {
     run(`UPDATE batches SET oldest_enqueued_at = (SELECT enqueued_at FROM tasks WHERE uid = oldest_uid),
       newest_enqueued_at = (SELECT enqueued_at FROM tasks WHERE uid = newest_uid)`)
     run(`UPDATE batches SET started_at = latest.at, finished_at = max(finished_at, latest.at)
-      FROM (SELECT uid, max(max(started_at, ifnull(before, 0))) OVER (ORDER BY uid) AS at FROM
-        (SELECT uid, started_at, lag(finished_at) OVER (ORDER BY uid) AS before FROM batches)) AS latest
-      WHERE latest.uid = batches.uid AND latest.at > started_at`)
+      FROM (SELECT uid, max(started_at) OVER (ORDER BY uid) AS at FROM batches) AS latest
+      WHERE latest.uid = batches.uid AND latest.at > min(started_at, finished_at)`)
+    run(`UPDATE batches SET ended = place.ended
+      FROM (SELECT uid, row_number() OVER (ORDER BY finished_at, uid) AS ended FROM batches) AS place
+      WHERE place.uid = batches.uid`)
+    run('UPDATE webhooks SET delivered = (SELECT ifnull(max(ended), -1) FROM batches)')
     run(`UPDATE tasks SET started_at = batches.started_at, finished_at = batches.finished_at FROM batches
       WHERE batches.uid = tasks.batch_uid
       AND (tasks.started_at IS NOT batches.started_at OR tasks.finished_at IS NOT batches.finished_at)`)

@@ -1,11 +1,19 @@
-import { type BatchLimits, type IndexFacts, nextBatch, type QueuedTask } from '../batching.js'
+import {
+  type BatchLimits,
+  type Busy,
+  firstFree,
+  type IndexFacts,
+  nextBatch,
+  type QueuedTask,
+} from '../batching.js'
+import { BARRIERS_READ, OLDEST_READ } from '../limits.js'
 import type { Membership } from '../listing/membership.js'
 import type { Micros } from '../time.js'
-import type { Row } from './driver.js'
+import type { Row, Value } from './driver.js'
 import { insertContent } from './dump-table.js'
 import { storedContent } from './new-row.js'
 import type { PendingTask, StoreCalls } from './records.js'
-import { number, orNull, queuedColumns, queuedTask, taskColumns, taskRow, text } from './rows.js'
+import { columnsOf, number, orNull, queuedColumns, queuedTask, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
 /** Types that `nextBatch` calls housekeeping, which run before older tasks. */
@@ -47,8 +55,8 @@ export class QueueTable {
       .map((row) => text(row.payload))
   }
 
-  pick(limits: BatchLimits): ReturnType<StoreCalls['pick']> {
-    const waiting = this.#waiting(limits.tasksMax)
+  pick(limits: BatchLimits, busy: Busy): ReturnType<StoreCalls['pick']> {
+    const waiting = this.#waiting(limits.tasksMax, busy)
     const indexes = [...new Set(waiting.map(({ indexUid }) => indexUid))]
     const facts: IndexFacts = new Map(
       this.#sql
@@ -57,55 +65,92 @@ export class QueueTable {
         ])
         .map((row) => [text(row.uid), { primaryKey: orNull(text, row.primary_key) }]),
     )
-    const batch = nextBatch(waiting, facts, limits)
+    const batch = nextBatch(waiting, facts, limits, busy)
     return batch === null ? null : { batch, tasks: this.pending(batch.tasks.map(({ uid }) => uid)) }
   }
 
   /** The part of the queue that `nextBatch` needs. */
-  #waiting(tasksMax: number): readonly QueuedTask[] {
-    const found = new Map<number, QueuedTask>()
-    const add = (rows: readonly Row[]) => {
-      for (const row of rows) found.set(number(row.uid), queuedTask(row))
-    }
-    add(
-      this.#sql.all(
-        `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting_type JOIN contents c ON c.uid = t.uid
-         WHERE t.status = 'enqueued' AND t.type IN ${urgentTypes}`,
-        [],
-      ),
-    )
-    const first = this.#sql.all(
-      `SELECT uid, index_uid FROM tasks INDEXED BY tasks_waiting_order
-       WHERE status = 'enqueued' AND +type NOT IN ${urgentTypes} ORDER BY uid LIMIT 1`,
+  #waiting(tasksMax: number, busy: Busy): readonly QueuedTask[] {
+    const urgent = this.#queued(
+      `FROM tasks t INDEXED BY tasks_waiting_type JOIN contents c ON c.uid = t.uid
+       WHERE t.status = 'enqueued' AND t.type IN ${urgentTypes}`,
       [],
+    )
+    const ahead = busy.isFull ? [] : this.#ahead(busy.names)
+    const indexUid = firstFree(ahead, busy.names)?.indexUid ?? null
+    const found = [...urgent, ...ahead, ...(indexUid === null ? [] : this.#sharing(indexUid, tasksMax))]
+    return [...new Map(found.map((task) => [task.uid, task])).values()].sort((a, b) => a.uid - b.uid)
+  }
+
+  /** The part of the queue that `firstFree` needs, ascending by uid. */
+  #ahead(busy: readonly string[]): readonly QueuedTask[] {
+    const oldest = this.#queued(
+      `FROM tasks t INDEXED BY tasks_waiting_order JOIN contents c ON c.uid = t.uid
+       WHERE t.status = 'enqueued' AND +t.type NOT IN ${urgentTypes} ORDER BY t.uid LIMIT ?`,
+      [OLDEST_READ],
+    )
+    if (oldest.length < OLDEST_READ || firstFree(oldest, busy) !== null) return oldest
+    return this.#heads()
+  }
+
+  /**
+   * The oldest task of each index, and all tasks with several names, ascending by uid. Behind the last of
+   * `BARRIERS_READ` tasks with several names nothing is read: an unread one could keep what follows it waiting.
+   */
+  #heads(): readonly QueuedTask[] {
+    const barriers = this.#queued(
+      `FROM contents c JOIN tasks t ON t.uid = c.uid
+       WHERE c.touches IS NOT NULL AND t.status = 'enqueued' ORDER BY c.uid LIMIT ?`,
+      [BARRIERS_READ],
+    )
+    const bound = barriers.length < BARRIERS_READ ? Number.MAX_SAFE_INTEGER : (barriers.at(-1)?.uid ?? 0)
+    const uids: number[] = []
+    for (let row = this.#headBehind(''); row !== undefined; row = this.#headBehind(text(row.index_uid)))
+      uids.push(number(row.uid))
+    const heads = this.#queued(
+      'FROM contents c JOIN tasks t ON t.uid = c.uid WHERE c.uid IN (SELECT value FROM json_each(?))',
+      [JSON.stringify(uids)],
+    )
+    const withoutIndex = this.#queued(
+      `FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
+       WHERE t.status = 'enqueued' AND t.index_uid IS NULL AND +t.type NOT IN ${urgentTypes} AND c.touches IS NULL
+       ORDER BY t.uid LIMIT 1`,
+      [],
+    )
+    return [...heads, ...withoutIndex, ...barriers]
+      .filter(({ uid }) => uid <= bound)
+      .sort((a, b) => a.uid - b.uid)
+  }
+
+  /** The oldest waiting task but housekeeping of the first index, by name, behind that one. */
+  #headBehind(indexUid: string): Row | undefined {
+    return this.#sql.all(
+      `SELECT uid, index_uid FROM tasks INDEXED BY tasks_waiting WHERE status = 'enqueued' AND index_uid > ?
+       AND +type NOT IN ${urgentTypes} ORDER BY index_uid, uid LIMIT 1`,
+      [indexUid],
     )[0]
-    if (first !== undefined) {
-      add(
-        this.#sql.all(
-          `SELECT ${queuedColumns} FROM tasks t JOIN contents c ON c.uid = t.uid WHERE t.uid = ?`,
-          [number(first.uid)],
-        ),
-      )
-      const indexUid = first.index_uid ?? null
-      if (indexUid !== null) {
-        add(
-          this.#sql.all(
-            `SELECT ${queuedColumns} FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
-             WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid LIMIT ?`,
-            [indexUid, tasksMax + 1],
-          ),
-        )
-        add(
-          this.#sql.all(
-            `SELECT ${queuedColumns} FROM contents c JOIN tasks t ON t.uid = c.uid
-             WHERE c.touches IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(c.touches) WHERE value = ?)
-             ORDER BY c.uid LIMIT 1`,
-            [indexUid],
-          ),
-        )
-      }
-    }
-    return [...found.values()].sort((a, b) => a.uid - b.uid)
+  }
+
+  /** Tasks that may share a batch of this index, and the first that touches the index from outside. */
+  #sharing(indexUid: string, tasksMax: number): readonly QueuedTask[] {
+    return [
+      ...this.#queued(
+        `FROM tasks t INDEXED BY tasks_waiting JOIN contents c ON c.uid = t.uid
+         WHERE t.status = 'enqueued' AND t.index_uid = ? ORDER BY t.uid LIMIT ?`,
+        [indexUid, tasksMax + 1],
+      ),
+      ...this.#queued(
+        `FROM contents c JOIN tasks t ON t.uid = c.uid
+         WHERE c.touches IS NOT NULL AND t.status = 'enqueued'
+           AND EXISTS (SELECT 1 FROM json_each(c.touches) WHERE value = ?)
+         ORDER BY c.uid LIMIT 1`,
+        [indexUid],
+      ),
+    ]
+  }
+
+  #queued(from: string, given: readonly Value[]): readonly QueuedTask[] {
+    return this.#sql.all(`SELECT ${queuedColumns} ${from}`, given).map(queuedTask)
   }
 
   waitingOf(indexUid: string): ReturnType<StoreCalls['waitingOf']> {
@@ -121,10 +166,7 @@ export class QueueTable {
   pending(uids: readonly number[]): readonly PendingTask[] {
     return this.#sql
       .all(
-        `SELECT ${taskColumns
-          .split(', ')
-          .map((column) => `t.${column}`)
-          .join(', ')}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
+        `SELECT ${columnsOf('t', taskColumns)}, c.body FROM contents c JOIN tasks t ON t.uid = c.uid
        WHERE c.uid IN (SELECT value FROM json_each(?)) AND +t.status IN ('enqueued', 'processing') ORDER BY c.uid`,
         [JSON.stringify(uids)],
       )

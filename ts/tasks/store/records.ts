@@ -1,4 +1,4 @@
-import type { BatchLimits, PickedBatch } from '../batching.js'
+import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
@@ -128,7 +128,10 @@ export interface Compaction {
 export interface Start {
   readonly catalogue: readonly CatalogueRow[]
   readonly nextBatchUid: number
-  /** Batches that were running when the process ended, with their start. Their tasks are enqueued again. */
+  /**
+   * Batches that were running when the process ended, ascending by uid, with their start. Their tasks are enqueued
+   * again; their rows stay until they are concluded or reverted.
+   */
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
   /** Directories of indexes that may be removed unless the catalogue names them. */
   readonly disposable: readonly string[]
@@ -177,8 +180,11 @@ export interface StoreCalls {
   /** File names of the payloads of tasks that have not ended. */
   payloads(): readonly string[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
-  /** The next batch and its tasks, as `nextBatch` chooses it; null if no task waits. */
-  pick(limits: BatchLimits): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
+  /** The next batch and its tasks, as `nextBatch` chooses it; null if none can begin. */
+  pick(
+    limits: BatchLimits,
+    busy: Busy,
+  ): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
   /** Waiting tasks of this index, ascending by uid. */
   waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
   /** Notes that a directory of that id is about to be made. Until the catalogue names it, a start may remove it. */

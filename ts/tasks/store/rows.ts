@@ -11,6 +11,13 @@ export const batchColumns = 'uid, started_at, finished_at, strategy, details, st
 export const queuedColumns =
   't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
 
+/** The same columns of a table, by its name or its alias in a query. */
+export const columnsOf = (table: string, columns: string): string =>
+  columns
+    .split(', ')
+    .map((column) => `${table}.${column}`)
+    .join(', ')
+
 /** The rows in a result of `Sql.packed`. @param columns that were selected */
 export function unpacked(columns: string, packed: string): readonly Row[] {
   const names = columns.split(', ')

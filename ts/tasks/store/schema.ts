@@ -1,10 +1,10 @@
 import { SEAL_COLUMNS } from './sealed-rows.js'
 
 /** Version of the tables below, stored as `user_version`. Versions without a migration are refused. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
-/** Last version before tasks and batches had sets of uids. */
-export const LAST_WITHOUT_SETS = 3
+/** Last version whose sets of uids lack some that this program reads. */
+export const LAST_WITH_OTHER_SETS = 6
 /** First version whose store has a mark beside it. */
 export const FIRST_WITH_MARK = 5
 /** Last version without checksums, of pages as well as of keys, values and webhooks. */
@@ -72,6 +72,15 @@ CREATE TABLE failed_commits (
 ) STRICT, WITHOUT ROWID;
 `
 
+const endingColumns = `
+ALTER TABLE batches ADD COLUMN ended INTEGER;
+ALTER TABLE batches ADD COLUMN end_era INTEGER;
+ALTER TABLE undelivered ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX batches_running ON batches (uid) WHERE finished_at IS NULL;
+CREATE INDEX batches_ended ON batches (ended) WHERE ended IS NOT NULL;
+CREATE INDEX undelivered_ended ON undelivered (ended);
+`
+
 /**
  * Version of a store → SQL that turns it into one of the next version. `rebuildSets` and `sealRows` compute what SQL
  * cannot.
@@ -102,6 +111,10 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
     ${setTables}`,
   4: `${disposableTable}${failedCommitTable} ALTER TABLE catalogue ADD COLUMN last_batch INTEGER;`,
   5: SEAL_COLUMNS,
+  // Batches ran one after another, so they ended in the order of their uids.
+  6: `${endingColumns}
+    UPDATE batches SET ended = uid WHERE finished_at IS NOT NULL;
+    UPDATE undelivered SET ended = batch_uid;`,
 }
 
 /**
@@ -110,7 +123,9 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  * `new_index_uid` is the second name of a finished rename, under which it is listed as well. `sets`
  * holds the uids of tasks and batches by the properties that listings filter by; see `UidSets`.
  *
- * `webhooks.delivered` is the last batch that a webhook was told of; `body` is null for the webhook of the command
+ * `batches.ended` numbers finished batches in the order in which they ended, which is not that of their uids.
+ *
+ * `webhooks.delivered` is the `ended` of the last batch that a webhook was told of; `body` is null for the webhook of the command
  * line. `undelivered` holds deleted tasks, see `WebhookTable`. `swap_names` holds the swaps by the names of their
  * indexes. `disposable` names directories of indexes that a start may remove unless the catalogue names them: a
  * directory is added before it is made, and again by the batch that drops it. `failed_commits` names commits that
@@ -121,8 +136,8 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  * `checksum` of `keys`, `instance` and `webhooks` is that of the row, see `sealed-rows.ts`. `application_id` in the
  * header counts durable transactions, see `mark.ts`.
  *
- * `enqueued_at` never falls while `uid` rises, and neither do the dates of batches, so bounds of dates become bounds of
- * `uid`. `oldest_uid` and `newest_uid` of a batch are the tasks that its dates of arrival come from, even if those
+ * `enqueued_at` and `batches.started_at` never fall while `uid` rises, nor `batches.finished_at` while `ended` rises, so
+ * bounds of dates become bounds of `uid` and `ended`. `era` and `end_era` are explained by `Membership`. `oldest_uid` and `newest_uid` of a batch are the tasks that its dates of arrival come from, even if those
  * tasks have been deleted.
  */
 export const SCHEMA = `
@@ -189,4 +204,5 @@ ${setTables}
 ${swapTables}
 ${disposableTable}
 ${failedCommitTable}
-${SEAL_COLUMNS}`
+${SEAL_COLUMNS}
+${endingColumns}`

@@ -116,8 +116,8 @@ export class Store implements StoreCalls {
   }
 
   start(): ReturnType<StoreCalls['start']> {
-    const interrupted = this.#batches.interrupted()
-    for (const batch of interrupted) this.revert(batch.uid, [])
+    const interrupted = this.#batches.running()
+    this.#batches.release()
     return {
       interrupted,
       failedCommits: this.#catalogue.failedCommits(),
@@ -195,7 +195,7 @@ export class Store implements StoreCalls {
   undone: StoreCalls['undone'] = (index) => this.#catalogue.undone(index)
   payloads: StoreCalls['payloads'] = () => this.#queue.payloads()
   append: StoreCalls['append'] = (row) => this.#queue.append(row)
-  pick: StoreCalls['pick'] = (limits) => this.#queue.pick(limits)
+  pick: StoreCalls['pick'] = (...given) => this.#queue.pick(...given)
   waitingOf: StoreCalls['waitingOf'] = (indexUid) => this.#queue.waitingOf(indexUid)
   pending: StoreCalls['pending'] = (uids) => this.#queue.pending(uids)
   ended: StoreCalls['ended'] = (uids) => this.#queue.ended(uids)

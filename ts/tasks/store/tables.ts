@@ -2,7 +2,7 @@
 import { rebuildSets } from '../listing/membership.js'
 import type { Connection } from './driver.js'
 import { DamagedStoreError } from './errors.js'
-import { LAST_WITHOUT_SEALS, LAST_WITHOUT_SETS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { LAST_WITH_OTHER_SETS, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { sealRows } from './sealed-rows.js'
 import { Sql } from './sql.js'
 
@@ -45,10 +45,13 @@ function check(sql: Sql, { isCompared, identity }: ExpectedStore): void {
 }
 
 function migrate(connection: Connection, sql: Sql, version: number): void {
+  if (version === SCHEMA_VERSION) return
+  // One transaction, so that a store is never left at a version between.
+  connection.exec('BEGIN IMMEDIATE')
   for (let from = version; from < SCHEMA_VERSION; from++) {
-    connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS[from]}`)
-    if (from === LAST_WITHOUT_SETS) rebuildSets(sql)
+    connection.exec(MIGRATIONS[from] ?? '')
     if (from === LAST_WITHOUT_SEALS) sealRows(sql)
-    connection.exec(`PRAGMA user_version = ${from + 1}; COMMIT;`)
   }
+  if (version <= LAST_WITH_OTHER_SETS) rebuildSets(sql)
+  connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
 }

@@ -1,6 +1,6 @@
 import { WEBHOOK_BACKLOG_TASKS_MAX } from '../limits.js'
 import type { TaskRow } from './records.js'
-import { taskColumns, taskRow, text } from './rows.js'
+import { columnsOf, taskColumns, taskRow, text } from './rows.js'
 import { sealOf, unsealed } from './sealed-rows.js'
 import type { Sql } from './sql.js'
 import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
@@ -9,8 +9,8 @@ import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 export const LAUNCH_WEBHOOK = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Webhooks and their cursors. Batches finish in the order of their uids, so the uid of the last batch that a webhook
- * was told of is its cursor.
+ * Webhooks and their cursors. The cursor of a webhook is the position of the last batch that it was told of in the order
+ * of endings. A batch that begins early and ends late has a late position, so no cursor passes it.
  *
  * Tasks that are deleted before all webhooks were told of them are stored in `undelivered` until then.
  */
@@ -55,14 +55,24 @@ export class WebhookTable {
   /** Uid of the oldest finished batch that this webhook has not been told of, null if there is none. */
   next(uuid: string): number | null {
     const [row] = this.#sql.all(
-      `SELECT min(uid) AS uid FROM (
-         SELECT * FROM (SELECT uid FROM batches WHERE finished_at IS NOT NULL
-           AND uid > (SELECT delivered FROM webhooks WHERE uuid = ?) ORDER BY uid LIMIT 1)
-         UNION ALL SELECT min(batch_uid) FROM undelivered
-           WHERE batch_uid > (SELECT delivered FROM webhooks WHERE uuid = ?))`,
+      `SELECT uid FROM (
+         SELECT * FROM (SELECT uid, ended FROM batches
+           WHERE ended > (SELECT delivered FROM webhooks WHERE uuid = ?) ORDER BY ended LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT batch_uid, ended FROM undelivered
+           WHERE ended > (SELECT delivered FROM webhooks WHERE uuid = ?) ORDER BY ended LIMIT 1))
+       ORDER BY ended LIMIT 1`,
       [uuid, uuid],
     )
     return typeof row?.uid === 'number' ? row.uid : null
+  }
+
+  /** The highest position in the order of endings that a cursor or a deleted task has; -1 without any. */
+  lastEnding(): number {
+    return this.#sql.number(
+      `SELECT max(ifnull((SELECT max(delivered) FROM webhooks), -1),
+         ifnull((SELECT max(ended) FROM undelivered), -1)) AS n`,
+      'n',
+    )
   }
 
   /** Tasks of a batch, ascending by uid, deleted ones included. */
@@ -79,7 +89,12 @@ export class WebhookTable {
   }
 
   delivered(uuid: string, batchUid: number): void {
-    this.#sql.run('UPDATE webhooks SET delivered = max(delivered, ?) WHERE uuid = ?', [batchUid, uuid])
+    this.#sql.run(
+      `UPDATE webhooks SET delivered = max(delivered, ifnull((SELECT max(ended) FROM
+         (SELECT ended FROM batches WHERE uid = ? UNION ALL SELECT ended FROM undelivered WHERE batch_uid = ?)), -1))
+       WHERE uuid = ?`,
+      [batchUid, batchUid, uuid],
+    )
     this.#prune()
   }
 
@@ -89,14 +104,15 @@ export class WebhookTable {
    */
   keep(uids: string): number {
     this.#sql.run(
-      `INSERT INTO undelivered (${taskColumns}) SELECT ${taskColumns} FROM tasks
-       WHERE uid IN (SELECT value FROM json_each(?)) AND +batch_uid > (SELECT min(delivered) FROM webhooks)`,
+      `INSERT INTO undelivered (${taskColumns}, ended)
+       SELECT ${columnsOf('t', taskColumns)}, b.ended FROM tasks t JOIN batches b ON b.uid = t.batch_uid
+       WHERE t.uid IN (SELECT value FROM json_each(?)) AND b.ended > (SELECT min(delivered) FROM webhooks)`,
       [uids],
     )
     const surplus = this.#sql.number('SELECT count(*) AS n FROM undelivered', 'n') - WEBHOOK_BACKLOG_TASKS_MAX
     if (surplus <= 0) return 0
     this.#sql.run(
-      'DELETE FROM undelivered WHERE uid IN (SELECT uid FROM undelivered ORDER BY batch_uid, uid LIMIT ?)',
+      'DELETE FROM undelivered WHERE uid IN (SELECT uid FROM undelivered ORDER BY ended, uid LIMIT ?)',
       [surplus],
     )
     return surplus
@@ -105,7 +121,7 @@ export class WebhookTable {
   #begin(uuid: string, body: string | null): void {
     this.#sql.run(
       `INSERT INTO webhooks (uuid, body, checksum, delivered)
-       VALUES (?, ?, ?, (SELECT ifnull(max(uid), -1) FROM batches WHERE finished_at IS NOT NULL))
+       VALUES (?, ?, ?, (SELECT ifnull(max(ended), -1) FROM batches))
        ON CONFLICT (uuid) DO UPDATE SET body = excluded.body, checksum = excluded.checksum`,
       [uuid, body, body === null ? null : sealOf(uuid, body)],
     )
@@ -113,7 +129,7 @@ export class WebhookTable {
 
   #prune(): void {
     this.#sql.run(
-      'DELETE FROM undelivered WHERE batch_uid <= ifnull((SELECT min(delivered) FROM webhooks), 9e15)',
+      'DELETE FROM undelivered WHERE ended <= ifnull((SELECT min(delivered) FROM webhooks), 9e15)',
     )
   }
 }
