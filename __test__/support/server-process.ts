@@ -102,6 +102,15 @@ export class ServerProcess {
     return { kind: 'hung', errors }
   }
 
+  get url(): string {
+    return this.#url
+  }
+
+  /** Sends a signal and waits for nothing. */
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
   get hasEnded(): boolean {
     return this.#code !== undefined
   }

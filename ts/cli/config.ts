@@ -1,8 +1,8 @@
 import { LaunchError, launchMistakes, machine } from '../launch/index.js'
 import { type Command, readFlags } from '../peer/index.js'
+import { readTlsFiles } from '../tls/index.js'
 import { judgeMasterKey } from './master-key.js'
 import { textOf } from './text-of.js'
-import { readTls } from './tls.js'
 
 const help = `siftd config: names every mistake of a configuration file
 
@@ -33,7 +33,7 @@ export const config: Command = {
     })
     const unfit = [
       await mistakeOf(() => judgeMasterKey(run.options)),
-      await mistakeOf(() => readTls(run.options)),
+      await mistakeOf(() => readTlsFiles(run.options)),
     ]
     const all = [...mistakes.map(({ message }) => message), ...unfit.flat()]
     for (const remark of run.remarks) output.line(`note: ${remark}`)

@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net'
-import type { Server as TlsServer } from 'node:tls'
 import { openAuth } from '../auth/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
@@ -15,6 +14,7 @@ import {
 } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { closedUsage, type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
+import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
@@ -22,7 +22,6 @@ import { progressLine } from './progress-line.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
-import { readTls } from './tls.js'
 
 /** Milliseconds for running requests to finish after a request to stop. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
@@ -69,12 +68,13 @@ export interface Serving {
 export async function serve(request: ServeRequest): Promise<Serving> {
   const { options, log, version, signal } = request
   const key = judgeMasterKey(options)
-  const tls = await readTls(options)
+  const tls = await openTls(options, log)
   await requireFreeAddress(options.httpAddr)
   const closers: (() => Promise<void>)[] = []
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
+  if (tls !== null) closers.push(reloadOnHangUp(tls))
   try {
     const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
     closers.push(() => outbound.close())
@@ -134,10 +134,10 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       usage: closedUsage,
       outlets: request.outlets,
       version: { ...request.build, pkgVersion: version },
-      tls: tls?.server ?? null,
+      createServer: tls && ((handler) => tls.createServer(handler)),
     })
-    if (tls?.ocsp) stapleOcsp(app.server as unknown as TlsServer, tls.ocsp)
     closers.push(async () => {
+      tls?.close()
       const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await app.close()
       clearTimeout(deadline)
@@ -149,11 +149,18 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       closers.push(() => Promise.resolve(end()))
     }
     const { httpAddr } = options
-    await app.listen({ ...httpAddr, backlog: UNACCEPTED_MAX }).catch((error: NodeJS.ErrnoException) => {
+    const scheme = tls === null ? 'http' : 'https'
+    const listening = {
+      ...httpAddr,
+      backlog: UNACCEPTED_MAX,
+      listenTextResolver: (at: string) => `Server listening at ${at.replace(/^http:/, `${scheme}:`)}`,
+    }
+    await app.listen(listening).catch((error: NodeJS.ErrnoException) => {
       throw cannotListen(httpAddr, error)
     })
-    const { port } = app.server.address() as AddressInfo
-    const url = `${tls === null ? 'http' : 'https'}://${addressText({ ...httpAddr, port })}`
+    const { address, port } = app.server.address() as AddressInfo
+    await tls?.listenBeside(httpAddr.host, port, address)
+    const url = `${scheme}://${addressText({ ...httpAddr, port })}`
     const screen = startScreen({
       version,
       build: request.build,
@@ -182,6 +189,14 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     await closeAll()
     throw error
   }
+}
+
+/** Reads the TLS files again at SIGHUP, the signal for it. On Windows that signal means that the console was closed. */
+function reloadOnHangUp(tls: Tls): () => Promise<void> {
+  if (process.platform === 'win32') return async () => undefined
+  const reload = (): void => void tls.reload()
+  process.on('SIGHUP', reload)
+  return async () => void process.off('SIGHUP', reload)
 }
 
 type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>
@@ -265,9 +280,3 @@ const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound
   pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
   cachedQueries: options.experimentalEmbeddingCacheEntries,
 })
-
-function stapleOcsp(server: TlsServer, answer: Buffer): void {
-  server.on('OCSPRequest', (_certificate, _issuer, reply: (error: Error | null, answer: Buffer) => void) =>
-    reply(null, answer),
-  )
-}

@@ -34,7 +34,7 @@ const HEAD_MS_MAX = 300_000
 export function buildServer(services: Services): FastifyInstance {
   const app = fastify({
     // The option changes the type of fastify's raw server, which no route uses; hence the casts.
-    ...(services.tls ? { https: services.tls } : {}),
+    ...(services.createServer && { serverFactory: services.createServer }),
     loggerInstance: services.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -51,8 +51,9 @@ export function buildServer(services: Services): FastifyInstance {
       querystringParser: () => ({}),
     },
   } as FastifyServerOptions) as FastifyInstance
-  // fastify has no option for it.
+  // fastify has no option for the one, and sets the other on servers of its own making only.
   app.server.headersTimeout = HEAD_MS_MAX
+  app.server.requestTimeout = REQUEST_MS_MAX
   // With pipelined requests, an answer has no socket until the one before it has been sent. `writeContinue` would then
   // write `100 Continue` between head and body of that answer. Clients send their bodies without it after a while.
   app.server.on('checkContinue', (request, response) => {

@@ -1,4 +1,4 @@
-import type { TlsOptions } from 'node:tls'
+import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import type { Embedders } from '../embedders/index.js'
@@ -81,6 +81,6 @@ export interface Services {
   /** The destinations of the lines of `log`. */
   readonly outlets: LogOutlets
   readonly version: Version
-  /** Certificate, key and client policy; null or absent: plain HTTP. */
-  readonly tls?: TlsOptions | null
+  /** Makes the server that listens; null or absent: plain HTTP. */
+  readonly createServer?: ((handler: RequestListener) => Server) | null
 }

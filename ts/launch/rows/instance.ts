@@ -51,24 +51,28 @@ export const listening = {
 
 export const tls = {
   sslCertPath: text('path', null, {
-    help: 'PEM certificate chain; TLS is on when the key is given too',
+    help: 'PEM certificate chain, the own certificate first; switches TLS on',
     example: '/etc/siftd/cert.pem',
+    requires: 'sslKeyPath',
   }),
   sslKeyPath: text('path', null, {
-    help: 'PEM private key; TLS is on when the certificate is given too',
+    help: 'PEM private key of that certificate',
     example: '/etc/siftd/key.pem',
+    requires: 'sslCertPath',
   }),
   sslAuthPath: text('path', null, {
     help: 'PEM authorities whose client certificates are accepted',
     example: '/etc/siftd/clients.pem',
+    requires: 'sslCertPath',
   }),
   sslOcspPath: text('path', null, {
     help: 'DER OCSP response to staple',
     example: '/etc/siftd/ocsp.der',
+    requires: 'sslCertPath',
   }),
-  sslRequireAuth: toggle({ help: 'Refuses clients without a certificate' }),
-  sslResumption: toggle({ help: 'Resumes TLS sessions' }),
-  sslTickets: toggle({ help: 'Resumes TLS sessions by tickets' }),
+  sslRequireAuth: toggle({ help: 'Refuses clients without a certificate', requires: 'sslAuthPath' }),
+  sslResumption: toggle({ help: 'Resumes sessions of TLS 1.2 by their id', requires: 'sslCertPath' }),
+  sslTickets: toggle({ help: 'Resumes sessions of TLS 1.2 and 1.3 by tickets', requires: 'sslCertPath' }),
 } as const
 
 export const configuration = {

@@ -1,0 +1,163 @@
+import { lookup } from 'node:dns/promises'
+import type { Server as HttpServer, RequestListener } from 'node:http'
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2'
+import { createServer as createTcpServer, type Server as TcpServer } from 'node:net'
+import type { Server, TLSSocket } from 'node:tls'
+import { LaunchError } from '../launch/index.js'
+import type { Logger } from '../telemetry/index.js'
+import { readTlsFiles, type SslOptions, type TlsFiles } from './files.js'
+import { CLOSING_MS_MAX, HANDSHAKE_MS_MAX, IDLE_MS_MAX, STREAMS_MAX, WATCH_MS } from './limits.js'
+import { SessionCache } from './sessions.js'
+import { watchFiles } from './watch.js'
+
+/** TLS for one server, with files that may be replaced while it runs. */
+export interface Tls {
+  /**
+   * A server of HTTP/1.1 and HTTP/2, whichever a client asks for by ALPN; to be called once. `closeAllConnections` ends
+   * connections of both.
+   */
+  createServer(handler: RequestListener): HttpServer
+  /**
+   * Accepts connections at the other addresses of `localhost` too, as fastify does for its own servers. An address that
+   * cannot be listened on is left out.
+   * @param name the name or address that the server listens on; nothing happens unless it is `localhost`
+   * @param address the address that the server is bound to
+   */
+  listenBeside(name: string, port: number, address: string): Promise<void>
+  /** Reads the files again. Later handshakes use them; a file that cannot be used changes nothing and is logged. */
+  reload(): Promise<void>
+  close(): void
+}
+
+/**
+ * Reads and checks the files; null if no certificate is given.
+ * @throws LaunchError naming option and file
+ */
+export async function openTls(options: SslOptions, log: Logger): Promise<Tls | null> {
+  const files = await readTlsFiles(options)
+  if (files === null) return null
+  warn(files, log)
+  return new ReloadingTls(options, files, log)
+}
+
+class ReloadingTls implements Tls {
+  readonly #options: SslOptions
+  readonly #log: Logger
+  readonly #sessions = new SessionCache()
+  readonly #beside: TcpServer[] = []
+  #files: TlsFiles
+  #server: Http2SecureServer | null = null
+  #unwatch: () => void = () => undefined
+
+  constructor(options: SslOptions, files: TlsFiles, log: Logger) {
+    this.#options = options
+    this.#files = files
+    this.#log = log
+  }
+
+  createServer(handler: RequestListener): HttpServer {
+    const { sslCertPath, sslKeyPath, sslAuthPath, sslOcspPath, sslRequireAuth, sslResumption } = this.#options
+    const server = createSecureServer({
+      ...this.#files.context,
+      ...(sslAuthPath !== null && { requestCert: true, rejectUnauthorized: sslRequireAuth }),
+      allowHTTP1: true,
+      handshakeTimeout: HANDSHAKE_MS_MAX,
+      settings: { maxConcurrentStreams: STREAMS_MAX },
+    })
+    server.on('request', handler as unknown as Parameters<typeof server.on>[1])
+    if (sslResumption) this.#sessions.serve(server as unknown as Server)
+    server.on(
+      'OCSPRequest',
+      (_certificate: Buffer, _issuer: Buffer, reply: (error: null, answer: Buffer | null) => void) =>
+        reply(null, this.#files.ocsp),
+    )
+    if (sslAuthPath !== null) refuseUnknownAuthorities(server, this.#log)
+    this.#server = server
+    const paths = [sslCertPath, sslKeyPath, sslAuthPath, sslOcspPath].filter((path) => path !== null)
+    this.#unwatch = watchFiles(paths, WATCH_MS, () => void this.reload())
+    return Object.assign(server, { keepAliveTimeout: IDLE_MS_MAX }, closers(server)) as unknown as HttpServer
+  }
+
+  async listenBeside(name: string, port: number, address: string): Promise<void> {
+    if (name !== 'localhost') return
+    const all = await lookup(name, { all: true }).catch(() => [])
+    for (const other of all.filter((one) => one.address !== address)) {
+      const server = createTcpServer({ noDelay: true }, (socket) => this.#server?.emit('connection', socket))
+      await new Promise<void>((resolve) => {
+        server.once('error', () => resolve())
+        server.listen({ host: other.address, port }, () => resolve())
+      })
+      if (server.listening) this.#beside.push(server)
+    }
+  }
+
+  async reload(): Promise<void> {
+    try {
+      const files = await readTlsFiles(this.#options)
+      if (files === null || this.#server === null) return
+      this.#server.setSecureContext(files.context)
+      this.#files = files
+      this.#sessions.clear()
+      warn(files, this.#log)
+      this.#log.info('the TLS files were read again')
+    } catch (error) {
+      const reason = error instanceof LaunchError ? error.message : String(error)
+      this.#log.error(`the TLS files in use stay, since the new ones cannot be used: ${reason}`)
+    }
+  }
+
+  close(): void {
+    this.#unwatch()
+    for (const server of this.#beside) server.close()
+  }
+}
+
+function warn({ warnings }: TlsFiles, log: Logger): void {
+  for (const warning of warnings) log.warn(warning)
+}
+
+/**
+ * Ends connections whose client shows a certificate of an unknown authority. Where a certificate is not required,
+ * Node.js would serve them like clients without one.
+ */
+function refuseUnknownAuthorities(server: Http2SecureServer, log: Logger): void {
+  const listeners = server.listeners('secureConnection')
+  server.removeAllListeners('secureConnection')
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const isStranger = !socket.authorized && socket.getPeerX509Certificate() !== undefined
+    if (isStranger) {
+      log.info({ reason: String(socket.authorizationError) }, 'a client certificate was refused')
+      socket.destroy()
+      return
+    }
+    for (const serve of listeners) serve.call(server, socket)
+  })
+}
+
+/** What `http.Server` can do and `Http2SecureServer` cannot, under the names that fastify and others call. */
+function closers(server: Http2SecureServer): { closeAllConnections(): void; closeHttp2Sessions(): void } {
+  const sockets = new Set<TLSSocket>()
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('secureConnection', (socket: TLSSocket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    session.setTimeout(IDLE_MS_MAX, () => {
+      // Requests under way are still answered, unless they hang.
+      session.close()
+      const deadline = setTimeout(() => session.destroy(), CLOSING_MS_MAX).unref()
+      session.once('close', () => clearTimeout(deadline))
+    })
+  })
+  return {
+    closeAllConnections() {
+      for (const socket of sockets) socket.destroy()
+    },
+    closeHttp2Sessions() {
+      for (const session of sessions) session.close()
+    },
+  }
+}
