@@ -11,6 +11,7 @@ import {
   deleteBy,
   deleteIds,
   drop,
+  dump,
   ended,
   forget,
   gate,
@@ -225,6 +226,54 @@ test('batches of different indexes run side by side, each index in its own order
   const first = await tasks.batches({ batchUids: [0] }, everything)
   const second = await tasks.batches({ batchUids: [2] }, everything)
   t.true((first.results[0]?.finishedAt ?? '') > (second.results[0]?.finishedAt ?? ''))
+})
+
+test('a dump waits for no preparation, and no batch commits while it reads', async (t) => {
+  const [preparation, reading, written] = [gate(t), gate(t), gate(t)]
+  const seen: [number, string][] = []
+  const { tasks, start, hooks } = await testQueue(t, {
+    writeDump: async (source) => {
+      written.open()
+      await reading.passed
+      for await (const { task } of source.tasks()) seen.push([task.uid, task.status])
+      return '20261125-000000000'
+    },
+  })
+  hooks.prepare = (batch) => (batch.indexUid === 'slow' ? preparation.passed : undefined)
+  await add(tasks, 'slow', [{ id: 1 }]) // 0
+  start()
+  while ((await tasks.get(0, null))?.status !== 'processing') await new Promise((go) => setTimeout(go, 2))
+  await tasks.enqueue(dump()) // 1
+  await written.passed
+  await add(tasks, 'quick', [{ id: 1 }]) // 2
+  while ((await tasks.get(2, null))?.status !== 'processing') await new Promise((go) => setTimeout(go, 2))
+  preparation.open()
+  reading.open()
+  t.is((await ended(tasks, 1)).status, 'succeeded')
+  t.deepEqual(seen, [
+    [0, 'enqueued'],
+    [1, 'succeeded'],
+  ])
+  const dumpedAt = (await tasks.get(1, null))?.finishedAt ?? ''
+  for (const uid of [0, 2]) t.true(((await ended(tasks, uid)).finishedAt ?? '') >= dumpedAt)
+})
+
+test('a cancelation ends a dump, and what waited for it goes on', async (t) => {
+  const begun = gate(t)
+  const { tasks, start } = await testQueue(t, {
+    writeDump: (source) =>
+      new Promise<string>((_, reject) => {
+        source.signal.addEventListener('abort', () => reject(new Error('stopped')))
+        begun.open()
+      }),
+  })
+  await tasks.enqueue(dump()) // 0
+  start()
+  await begun.passed
+  await add(tasks, 'quick', [{ id: 1 }]) // 1
+  await tasks.enqueue(cancel('?uids=0', 0)) // 2
+  t.is((await ended(tasks, 0)).status, 'canceled')
+  t.is((await ended(tasks, 1)).status, 'succeeded')
 })
 
 test('filters select tasks, totals count them, batches with such a member follow', async (t) => {

@@ -13,6 +13,7 @@ import {
   type Tasks,
   type TasksSetup,
   type TaskType,
+  type WriteDump,
 } from '../../ts/tasks/index.js'
 import { type FakeEngine, type Hooks, openFake } from './fake-engine.js'
 
@@ -44,12 +45,13 @@ export async function testQueue(
     readonly log?: TaskLog
     readonly capacity?: NonNullable<TasksSetup['capacity']>
     readonly storedTasksMax?: number
+    readonly writeDump?: WriteDump
   } = {},
 ): Promise<TestQueue> {
   const directory = options.directory ?? (await temporaryDirectory(t))
   const hooks = options.hooks ?? {}
   const engine = await openFake(join(directory, 'indexes'), hooks)
-  const { limits, driver, log = quiet, storedTasksMax } = options
+  const { limits, driver, log = quiet, storedTasksMax, writeDump } = options
   const opened = await openTasks({
     directory,
     engine,
@@ -57,6 +59,7 @@ export async function testQueue(
     capacity: { reserveBytes: 64 * 1024, ...options.capacity },
     ...(storedTasksMax === undefined ? {} : { storedTasksMax }),
     ...(limits === undefined ? {} : { limits }),
+    ...(writeDump === undefined ? {} : { writeDump }),
     ...(driver === undefined ? {} : { driver }),
   })
   let closed: Promise<void> | null = null
@@ -121,6 +124,7 @@ export const swap = (...pairs: readonly (readonly [string, string, rename?: 'ren
     kind: 'indexSwap',
     swaps: pairs.map(([a, b, rename]) => ({ indexes: [a, b], rename: rename === 'rename' })),
   })
+export const dump = (): NewTask => task(null, { kind: 'dumpCreation' })
 export const cancel = (query: string, ...tasks: number[]): NewTask =>
   task(null, { kind: 'taskCancelation', query, tasks })
 export const forget = (query: string, ...tasks: number[]): NewTask =>

@@ -75,7 +75,7 @@ export interface Busy {
 /** Nothing runs. */
 export const IDLE: Busy = { names: [], isFull: false }
 
-/** Name of what tasks without an index share: the dynamic search rules. */
+/** Name of what tasks without an index share: the dynamic search rules, and the reading of the whole instance. */
 const INSTANCE = ''
 
 /** What a task works on. Tasks that share a name take effect one after another, in the order of their uids. */
@@ -147,6 +147,7 @@ function housekeeping(queue: readonly QueuedTask[], busy: Busy): PickedBatch | n
   const isFree = (task: QueuedTask) => namesOf(task).every((name) => !busy.names.includes(name))
   const compaction = queue.find((task) => task.kind === 'indexCompaction' && isFree(task))
   if (compaction !== undefined) return alone('indexCompaction', compaction)
+  if (busy.names.includes(INSTANCE)) return null
   const exported = queue.find(({ kind }) => kind === 'export')
   if (exported !== undefined) return alone('export', exported)
   const snapshots = queue.filter(({ kind }) => kind === 'snapshotCreation')

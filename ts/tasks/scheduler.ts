@@ -1,5 +1,6 @@
 import type { BatchKind, BatchLimits, Busy, PickedBatch } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
+import { CommitGate, Passage } from './commit-gate.js'
 import { concluded } from './conclusion.js'
 import {
   type BatchContext,
@@ -25,22 +26,20 @@ export interface SchedulerLimits extends BatchLimits {
   readonly storedTasksMax: number
 }
 
-/** Kinds of batches that read the whole instance, so that all others end before. */
+/** Kinds of batches that read the whole instance, so that no other commits beside them. */
 const readsAll: ReadonlySet<BatchKind> = new Set(['export', 'snapshotCreation', 'dumpCreation'])
 
-/** Kinds of batches beside which no other begins. */
-const runsAlone: ReadonlySet<BatchKind> = new Set([...readsAll, 'taskCancelation', 'taskDeletion'])
+/** Kinds of batches beside which no other begins: they change other tasks. */
+const runsAlone: ReadonlySet<BatchKind> = new Set(['taskCancelation', 'taskDeletion'])
 
-/**
- * Carries out batches for as long as the process runs: those that work on different indexes side by side, and those that
- * concern all of them alone.
- */
+/** Carries out batches for as long as the process runs; those that work on different indexes run side by side. */
 export class Scheduler {
   readonly #context: BatchContext
   readonly #sizes: DatabaseSizes
   readonly #limits: SchedulerLimits
   readonly #concluded: () => void
   readonly #left = new Map<string, Promise<void>>()
+  readonly #gate = new CommitGate()
   #nextBatchUid: number
   /** By uid; a batch whose outcome is recorded is no longer among them. */
   readonly #running = new Map<number, RunningBatch>()
@@ -168,7 +167,7 @@ export class Scheduler {
     const picked = surplus === null ? first : await store.call('pick', [this.#limits, this.#busy()])
     if (picked === null || !this.#mayBegin()) return false
     const { batch, tasks } = picked
-    await this.#cleared(batch.kind, tasks)
+    if (batch.kind === 'taskCancelation') await this.#interrupted(tasks)
     if (!this.#mayBegin()) return false
     const uid = this.#nextBatchUid++
     const running = new RunningBatch(uid, batch, this.#context.clock)
@@ -204,10 +203,8 @@ export class Scheduler {
     return [...this.#running.values()].filter(({ taskUids }) => uids.some((uid) => taskUids.has(uid)))
   }
 
-  /** Waits for the running batches that must end before a batch of that kind begins. */
-  async #cleared(kind: BatchKind, tasks: readonly PendingTask[]): Promise<void> {
-    if (readsAll.has(kind)) await Promise.all(this.#ends.values())
-    if (kind !== 'taskCancelation') return
+  /** Waits for the ends of the running batches that a cancelation interrupts. */
+  async #interrupted(tasks: readonly PendingTask[]): Promise<void> {
     const holders = this.#holders(tasks.flatMap(({ content }) => ('tasks' in content ? content.tasks : [])))
     for (const running of holders) running.interrupt()
     await Promise.all(holders.map(({ batchUid }) => this.#ends.get(batchUid)))
@@ -223,7 +220,7 @@ export class Scheduler {
   }
 
   async #carryOut(running: RunningBatch, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
-    const { store, catalogue, log } = this.#context
+    const { store, log } = this.#context
     const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
     // Only a commit waits for this write: recovery tells by it that the outcome of the commit was not recorded, although
     // that of a later batch was.
@@ -232,11 +229,29 @@ export class Scheduler {
       this.#failures.push(error)
       running.interrupt()
     })
+    const passage = new Passage(this.#gate, running.signal)
+    try {
+      await this.#carryThrough(running, picked, tasks, begun, passage)
+    } finally {
+      passage.leave()
+    }
+  }
+
+  async #carryThrough(
+    running: RunningBatch,
+    picked: PickedBatch,
+    tasks: readonly PendingTask[],
+    begun: Promise<void>,
+    passage: Passage,
+  ): Promise<void> {
+    const { store, catalogue, log } = this.#context
     const index = picked.indexUid === null ? null : catalogue.row(picked.indexUid)
     const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects
     try {
-      done = await execute(picked, tasks, this.#runOf(running, begun), this.#context)
+      const work = () => execute(picked, tasks, this.#runOf(running, begun, passage), this.#context)
+      done = await (readsAll.has(picked.kind) ? this.#gate.keepOut(work) : work())
+      if (!(await passage.enter())) throw new Interrupted()
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
       await this.#insist(() => store.call('revert', [running.batchUid, running.failedCommits]))
@@ -252,10 +267,11 @@ export class Scheduler {
     await this.#tidy(done)
   }
 
-  #runOf(running: RunningBatch, begun: Promise<void>): Run {
+  #runOf(running: RunningBatch, begun: Promise<void>, passage: Passage): Run {
     return {
       batchUid: running.batchUid,
       begun,
+      mayCommit: () => passage.enter(),
       startedAt: running.startedAt,
       signal: running.signal,
       step: (name, progress) => running.enter(name, progress),

@@ -51,6 +51,11 @@ export interface Run {
   readonly startedAt: Micros
   /** Resolves once the beginning of the batch is recorded. If that fails, the batch is interrupted. */
   readonly begun: Promise<void>
+  /**
+   * Asked before anything of an index changes, since a dump, a snapshot or an export reads all of them as they are.
+   * Resolves once the batch may change it, until its outcome is recorded; false if it was interrupted.
+   */
+  mayCommit(): Promise<boolean>
   /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
   readonly signal: AbortSignal
   /** Enters a step, for progress and trace. @param progress absent: that of a usual step of this name */

@@ -30,7 +30,7 @@ export async function commitOf(
   const prepared = await interruptible(preparing)
   const vectors = prepared.work > 0 ? await embedded() : []
   await run.begun
-  if (run.signal.aborted) return giveUp()
+  if (!(await run.mayCommit()) || run.signal.aborted) return giveUp()
   run.step('committing')
   run.follow(() => engine.progress(id))
   // The engine gives up a commit that is not yet durable, which then rejects. One that is durable resolves as usual.

@@ -13,6 +13,7 @@ export async function compactIndex(
   const row = catalogue.row(uid)
   if (row === null) return effects({ outcomes: [failed(task, notFound(uid))] })
   const size = async (): Promise<string> => humanSize((await engine.sizes(row.id)).indexSize)
+  if (!(await run.mayCommit())) throw new Interrupted()
   const preCompactionSize = await size()
   try {
     await engine.compact(row.id, run.signal)

@@ -26,7 +26,7 @@ export interface DumpedBatch {
 }
 
 /**
- * The instance as it was when the dump began. While its batch runs, no other task changes anything, and tasks that
+ * The instance as it was when the dump began. While it is read, no other batch commits, and tasks that
  * arrive are left out; keys, webhooks and features may change.
  */
 export interface DumpSource {

@@ -1,6 +1,6 @@
 import { documentLines } from '../../engine/index.js'
 import { batchStats, batchView, mergedDetails, parsedDetails, taskView } from '../listing/view.js'
-import type { BatchRow, DumpedBatchRow, DumpedTaskRow } from '../store/records.js'
+import type { BatchRow, DumpedBatchRow, DumpedTaskRow, TaskRow } from '../store/records.js'
 import { taskRows } from '../store/rows.js'
 import type { StoreClient } from '../store/store-client.js'
 import type { Task } from '../task.js'
@@ -11,7 +11,7 @@ import type { DumpedBatch, DumpedTask, DumpSource } from './dump-source.js'
 /** Tasks and batches read at a time. */
 const PAGE_ROWS = 200
 
-/** The instance as the batch `run` of a dump reads it; the task of the dump itself is shown as succeeded. */
+/** The instance as the batch `run` of a dump reads it, which keeps others from committing; the task of the dump itself is shown as succeeded. */
 export async function dumpSource(
   strategy: string,
   run: Run,
@@ -31,9 +31,9 @@ export async function dumpSource(
     taskCount: newest.total,
     async *tasks() {
       for await (const { row, newIndexUid, content, foreign } of dumpedTasks(store, lastUid)) {
-        const task = { ...taskView(row), ...wholeDetails(row) }
-        if (row.batchUid !== run.batchUid)
-          yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
+        const isOwn = row.batchUid === run.batchUid
+        const task = { ...taskView(isOwn ? row : withoutBatch(row)), ...wholeDetails(row) }
+        if (!isOwn) yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
         else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null, foreign: null }
       }
     },
@@ -54,6 +54,10 @@ export async function dumpSource(
     leaveOut,
   }
 }
+
+/** A task that other batches carry out, as it was before: nothing of it has changed an index yet. */
+const withoutBatch = (row: TaskRow): TaskRow =>
+  row.status === 'processing' ? { ...row, status: 'enqueued', batchUid: null, startedAt: null } : row
 
 /** Details as an object, however long they are. */
 function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {

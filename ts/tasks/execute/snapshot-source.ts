@@ -4,7 +4,7 @@ import type { IndexEntry } from '../tasks.js'
 import type { StepProgress } from './step-progress.js'
 
 /**
- * The data directory of the instance at one point. While the batch of a snapshot runs, no other changes an index, and
+ * The data directory of the instance at one point. While it is read, no other batch commits, and
  * tasks that arrive after the task store has been copied are not in the snapshot.
  */
 export interface SnapshotSource {
