@@ -53,12 +53,15 @@ const SETTLE_MS_MAX = 60_000
 /** Everything that one trial asked for. */
 export class Load {
   readonly #random: () => number
+  readonly #isOther: (task: TaskView) => boolean
   readonly #sent = new Map<string, { readonly write: Write; told: Told }>()
   /** Uid → the task, as it was told when it was over. */
   readonly #finished = new Map<number, TaskView>()
 
-  constructor(random: () => number) {
+  /** @param isOther whether a task belongs to someone else who writes to the same server, and is not judged */
+  constructor(random: () => number, isOther: (task: TaskView) => boolean = () => false) {
     this.#random = random
+    this.#isOther = isOther
   }
 
   /** Counts of requests by what was told of them. */
@@ -91,7 +94,7 @@ export class Load {
   /** Remembers what is told of tasks that are over. */
   async remember(server: ServerProcess): Promise<void> {
     for (const task of await tasksOf(server)) {
-      if (isOver(task)) this.#finished.set(task.uid, task)
+      if (isOver(task) && !this.#isOther(task)) this.#finished.set(task.uid, task)
     }
   }
 
@@ -142,7 +145,7 @@ export class Load {
   async judge(server: ServerProcess): Promise<string[]> {
     await settled(server)
     const tasks = await tasksOf(server)
-    const problems = [...this.#misplaced(tasks)]
+    const problems = [...this.#misplaced(tasks.filter((task) => !this.#isOther(task)))]
     const model = new Map<string, ModelIndex>()
     for (const [at, task] of tasks.entries()) {
       if (task.uid !== at) problems.push(`task ${task.uid}: stands at ${at}`)
@@ -152,6 +155,7 @@ export class Load {
           `task ${task.uid} is told otherwise: ${JSON.stringify(before)}, now ${JSON.stringify(task)}`,
         )
       }
+      if (this.#isOther(task)) continue
       const write = this.#writeOf(task)
       if (write === null) problems.push(`task ${task.uid}: no write asked for it`)
       else problems.push(...applied(model, write, task, tasks))
@@ -226,9 +230,15 @@ export async function settled(server: ServerProcess, msMax = SETTLE_MS_MAX): Pro
 }
 
 async function tasksOf(server: ServerProcess): Promise<readonly TaskView[]> {
-  const { status, body } = await server.call('GET', '/tasks?limit=10000&reverse=true')
-  if (status !== 200) throw new Error(`GET /tasks: ${status} ${JSON.stringify(body)}`)
-  return (body as { results: readonly TaskView[] }).results
+  const tasks: TaskView[] = []
+  for (let from: number | null = 0; from !== null; ) {
+    const { status, body } = await server.call('GET', `/tasks?limit=10000&reverse=true&from=${from}`)
+    if (status !== 200) throw new Error(`GET /tasks: ${status} ${JSON.stringify(body)}`)
+    const page = body as { readonly results: readonly TaskView[]; readonly next: number | null }
+    tasks.push(...page.results)
+    from = page.next
+  }
+  return tasks
 }
 
 /** What is told of a task for good: a swap of indexes exchanges their uids in all tasks before it. */

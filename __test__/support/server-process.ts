@@ -111,6 +111,11 @@ export class ServerProcess {
     this.#child.kill(name)
   }
 
+  /** undefined if it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   get hasEnded(): boolean {
     return this.#code !== undefined
   }

@@ -1,0 +1,185 @@
+/** One data directory through many lives of a server: is everything there that was told, after each of them? */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CallFault, type CallKind, Faults } from '../faults/library.js'
+import { Load, settled, type TaskView } from '../faults/load.js'
+import { numbers } from '../support/numbers.js'
+import { ServerProcess } from '../support/server-process.js'
+import type { SoakDisk } from './disk.js'
+import { isOfRegisters, Registers } from './registers.js'
+
+export interface SoakSetup {
+  readonly engine: string
+  readonly seed: number
+  readonly disk: SoakDisk
+  /** The preloaded library; null: no call fails. */
+  readonly library: string | null
+  /** Whether to begin another cycle. */
+  goesOn(cycles: number): boolean
+  /** Told of each cycle. */
+  report(cycle: SoakCycle): void
+}
+
+export interface SoakCycle {
+  readonly number: number
+  /** What went wrong on purpose, and how the server ended. */
+  readonly story: string
+  /** Resident memory of the server before it ended, in MiB; null if it could not be read. */
+  readonly residentMib: number | null
+  readonly problems: readonly string[]
+}
+
+const START_MS_MAX = 90_000
+const STOP_MS_MAX = 60_000
+const WRITES = 24
+/** How long a server works before something goes wrong on purpose. */
+const QUIET_MS = 1_500
+/** How long that goes on. */
+const FAULT_MS = 1_000
+
+const failures: readonly (readonly [readonly CallKind[], CallFault['error']])[] = [
+  [['write'], 'EIO'],
+  [['write'], 'ENOSPC'],
+  [['write'], 'short'],
+  [['sync'], 'EIO'],
+  [['rename', 'unlink'], 'EIO'],
+  [['write', 'sync', 'rename', 'unlink', 'truncate', 'open', 'mkdir', 'allocate'], 'EIO'],
+]
+const places = ['/indexes/*', '/tasks/*', '/update_files*', '/*'] as const
+
+/** Tasks of which neither the load nor the registers know what must become. */
+const isDump = ({ type }: TaskView): boolean => type === 'dumpCreation' || type === 'snapshotCreation'
+
+/** Runs cycles until the setup says that it is enough. @returns all problems */
+export async function soak(setup: SoakSetup): Promise<readonly string[]> {
+  const random = numbers(setup.seed)
+  const load = new Load(random, (task) => isOfRegisters(task) || isDump(task))
+  const registers = new Registers()
+  const all: string[] = []
+  for (let number = 0; setup.goesOn(number); number++) {
+    const cycle = await cycleOf(number, { ...setup, random, load, registers })
+    all.push(...cycle.problems.map((problem) => `cycle ${number} (${cycle.story}): ${problem}`))
+    setup.report(cycle)
+    // What follows a broken promise would be told as broken again and again.
+    if (cycle.problems.length > 0) break
+  }
+  return all
+}
+
+interface Cycle extends SoakSetup {
+  readonly random: () => number
+  readonly load: Load
+  readonly registers: Registers
+}
+
+async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
+  const { disk, library, load, registers, random } = setup
+  const data = join(disk.path, 'data')
+  const faults = library === null ? null : new Faults(library, disk.control)
+  const problems: string[] = []
+  let residentMib: number | null = null
+  let story = ''
+  try {
+    const server = await start(setup, data, faults?.env)
+    if (number === 0) await load.begin(server)
+    const end = new AbortController()
+    const work = [
+      load.run(server, WRITES),
+      registers.run(server, end.signal),
+      search(server, random, end.signal, problems),
+      backUp(server, random),
+    ]
+    await sleep(random() * QUIET_MS)
+    story = await goWrong(setup, data, faults)
+    await sleep(random() * QUIET_MS)
+    residentMib = await residentOf(server)
+    if (server.hasEnded) problems.push(`the server ended by itself: ${server.errors.slice(-800)}`)
+    const isKilled = random() < 0.7
+    story += isKilled ? '; killed' : '; stopped'
+    await load.remember(server).catch(() => undefined)
+    if (isKilled) await server.kill()
+    else problems.push(...(await stopped(server)))
+    end.abort()
+    await Promise.all(work)
+    await disk.free()
+
+    const healthy = await start(setup, data)
+    await settled(healthy)
+    problems.push(...(await load.judge(healthy)), ...(await registers.judge(healthy)))
+    problems.push(...(await stopped(healthy)))
+  } catch (error) {
+    problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  }
+  return { number, story, residentMib, problems }
+}
+
+/** @throws if the server does not listen */
+async function start(
+  { engine, disk }: SoakSetup,
+  data: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ServerProcess> {
+  const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps')]
+  const started = await ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args, env })
+  if (started.kind === 'listening') return started.server
+  throw new Error(`the server did not start: ${started.kind}: ${started.errors.slice(0, 1_500)}`)
+}
+
+/** Lets calls fail or fills the disk for a while, or does nothing. @returns what it did */
+async function goWrong({ random, disk }: Cycle, data: string, faults: Faults | null): Promise<string> {
+  const dice = random()
+  if (dice < 0.3) return 'nothing failed'
+  if (dice < 0.45 && disk.reason === null) {
+    await disk.fill()
+    await sleep(random() * FAULT_MS)
+    await disk.free()
+    return 'the disk was full'
+  }
+  if (faults === null) return 'nothing failed'
+  const [calls, error] = failures[Math.floor(random() * failures.length)]!
+  const place = places[Math.floor(random() * places.length)]!
+  const after = Math.floor(random() ** 2 * 30)
+  faults.begin({ calls, error, once: random() < 0.4, after, pattern: `${data}${place}` })
+  await sleep(random() * FAULT_MS)
+  faults.end()
+  return `${error} of ${calls.join('+')} on ${place}`
+}
+
+/** Searches while everything else goes on. An answer is a page of hits, or an error that the API defines. */
+async function search(
+  server: ServerProcess,
+  random: () => number,
+  signal: AbortSignal,
+  problems: string[],
+): Promise<void> {
+  while (!signal.aborted && !server.hasEnded) {
+    const index = ['left', 'right', 'passing', 'registers'][Math.floor(random() * 4)]
+    const q = ['', 'begin', 'w1', 'wr', 'left'][Math.floor(random() * 5)]
+    const answer = await server.call('POST', `/indexes/${index}/search`, { q, limit: 5 }).catch(() => null)
+    if (answer === null) continue
+    const { hits, code } = answer.body as { readonly hits?: readonly unknown[]; readonly code?: string }
+    if (answer.status === 200 ? !Array.isArray(hits) : code === undefined)
+      problems.push(
+        `a search was answered with ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`,
+      )
+    await sleep(5)
+  }
+}
+
+/** Asks for a dump now and then. */
+async function backUp(server: ServerProcess, random: () => number): Promise<void> {
+  if (random() < 0.2) await server.call('POST', '/dumps').catch(() => null)
+}
+
+async function stopped(server: ServerProcess): Promise<string[]> {
+  const code = await server.stop(STOP_MS_MAX)
+  return code === 0 ? [] : [`SIGTERM ended with ${code}: ${server.errors.slice(-600)}`]
+}
+
+/** Linux only. */
+async function residentOf({ pid }: ServerProcess): Promise<number | null> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
+  return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024)
+}
