@@ -1,6 +1,13 @@
 import test from 'ava'
 import type { FilterValue } from '../../ts/engine/index.js'
-import { type Conditions, changedRules, pinsFor, type Rule } from '../../ts/rules/index.js'
+import {
+  type Conditions,
+  changedRules,
+  defaultRuleBudgets,
+  pinsFor,
+  type Rule,
+  type RuleBudgets,
+} from '../../ts/rules/index.js'
 
 const rule = (uid: string, rest: Partial<Rule> = {}): Rule => ({
   uid,
@@ -144,4 +151,33 @@ test('a change keeps what it does not name and resets what it names as null', (t
     },
   })
   t.deepEqual(changedRules(changed, 'x', null, at), {})
+})
+
+/** Budget, how small it is, a search that the rule meets with the default alone. */
+const budgets: readonly (readonly [Partial<RuleBudgets>, Conditions, Parameters<typeof search>[0]])[] = [
+  [{ countedWordsMax: 1 }, { query: { words: 'solar' } }, { q: 'film solar' }],
+  [{ activeRulesMax: 0 }, {}, {}],
+  [{ pinsMax: 0 }, {}, {}],
+  [{ wordsMax: 1 }, { query: { words: 'solar film' } }, { q: 'solar film' }],
+  [{ valuesMax: 1 }, { filter: { values: { genre: ['a', 'b'] } } }, { filter: 'genre = a AND genre = b' }],
+  [{ branchesMax: 1 }, { filter: { values: { genre: 'b' } } }, { filter: 'genre = a OR genre = b' }],
+  [{ equalitiesMax: 1 }, { filter: { values: { genre: 'b' } } }, { filter: 'genre = a AND genre = b' }],
+  [{ levelsMax: 0 }, { filter: { values: { genre: 'b' } } }, { filter: 'genre = a AND genre = b' }],
+]
+
+for (const [budget, conditions, asked] of budgets) {
+  test(`a rule is beyond the budget ${JSON.stringify(budget)}`, (t) => {
+    const rules = [rule('x', { conditions })]
+    t.is(pinsFor(rules, search(asked)).length, 1)
+    t.is(pinsFor(rules, search(asked), { ...defaultRuleBudgets, ...budget }).length, 0)
+  })
+}
+
+test('the words of all rules together are within one budget', (t) => {
+  const rules = ['a', 'b', 'c'].map((uid) => rule(uid, { conditions: { query: { words: 'solar' } } }))
+  const pins = pinsFor(rules, search({ q: 'solar' }), { ...defaultRuleBudgets, wordsMax: 2 })
+  t.deepEqual(
+    pins.map(({ id }) => id),
+    ['a', 'b'],
+  )
 })

@@ -19,6 +19,7 @@ import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { progressLine } from './progress-line.js'
+import { ruleBudgets } from './rule-budgets.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
@@ -81,7 +82,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const embedders = openEmbedders({ outbound, ...embedderOptions(options) })
     const engine = {
       engine: options.engine,
-      indexingMemoryBytes: options.maxIndexingMemory,
+      indexingMemoryBytes: indexingMemoryBytes(options),
       indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
       cacheBytes: options.cacheSize,
       answerCacheBytes: options.answerCacheSize,
@@ -94,6 +95,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       directory: options.dbPath,
       version,
       upgrade: options.upgradeDb,
+      ...(options.experimentalReplicationParameters && { storedTasksMax: Number.POSITIVE_INFINITY }),
       rebuildTaskStore: options.rebuildTaskStore,
       userDirectory: request.userDirectory,
       batch: {
@@ -126,7 +128,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       outbound,
       embedders,
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
-      features: await openFeatures(queue.instance, forcedFeatures(options)),
+      features: await openFeatures(queue.instance, forcedFeatures(options), ruleBudgets(options)),
       options: httpOptions(options, request.machine),
       log: moduleLog(log, 'http'),
       faults,
@@ -239,6 +241,14 @@ async function importArchive(
     line.end()
   }
 }
+
+/** The share of the indexing memory that is used under `--experimental-reduce-indexing-memory-usage`. */
+const REDUCED_SHARE = 1 / 4
+
+const indexingMemoryBytes = ({
+  maxIndexingMemory,
+  experimentalReduceIndexingMemoryUsage: isReduced,
+}: LaunchOptions): number => (isReduced ? Math.floor(maxIndexingMemory * REDUCED_SHARE) : maxIndexingMemory)
 
 function forcedFeatures(options: LaunchOptions): readonly Feature[] {
   const byOption: readonly (readonly [boolean, Feature])[] = [

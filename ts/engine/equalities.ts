@@ -15,15 +15,24 @@ export interface Equality {
   readonly value: string
 }
 
-/** Ways to pass, and equalities of one. Source: the API's budgets of dynamic search rules. */
-const BRANCHES_MAX = 100
-const EQUALITIES_MAX = 100
+/** How much of a filter is looked at. What lies beyond is read as if it demanded nothing. */
+export interface EqualityBounds {
+  /** Ways to pass it. */
+  readonly branchesMax: number
+  /** Equalities of each way. */
+  readonly equalitiesMax: number
+  /** Levels of AND and OR. */
+  readonly levelsMax: number
+}
 
 /** The ways to pass `filter`; none if there is no filter, or one that does not parse. */
-export function equalityBranches(filter: FilterValue | null): readonly EqualityBranch[] {
+export function equalityBranches(
+  filter: FilterValue | null,
+  bounds: EqualityBounds,
+): readonly EqualityBranch[] {
   try {
     const parsed = parseFilter(filter, { containsFilter: true, multimodal: true, foreignKeys: true })
-    return parsed === null ? [] : branchesOf(parsed)
+    return parsed === null ? [] : branchesOf(parsed, bounds, bounds.levelsMax)
   } catch (error) {
     // The search itself tells what is wrong with it.
     if (error instanceof FilterError) return []
@@ -31,18 +40,21 @@ export function equalityBranches(filter: FilterValue | null): readonly EqualityB
   }
 }
 
-function branchesOf(filter: Filter): readonly EqualityBranch[] {
+function branchesOf(filter: Filter, bounds: EqualityBounds, levels: number): readonly EqualityBranch[] {
+  const { branchesMax, equalitiesMax } = bounds
+  const inner = (item: Filter): readonly EqualityBranch[] => branchesOf(item, bounds, levels - 1)
+  if (levels <= 0 && (filter.kind === 'or' || filter.kind === 'and')) return [[]]
   switch (filter.kind) {
     case 'or':
-      return filter.items.flatMap(branchesOf).slice(0, BRANCHES_MAX)
+      return filter.items.flatMap(inner).slice(0, branchesMax)
     case 'and':
       return filter.items
-        .map(branchesOf)
+        .map(inner)
         .reduce(
           (all, next) =>
             all
-              .flatMap((left) => next.map((right) => [...left, ...right].slice(0, EQUALITIES_MAX)))
-              .slice(0, BRANCHES_MAX),
+              .flatMap((left) => next.map((right) => [...left, ...right].slice(0, equalitiesMax)))
+              .slice(0, branchesMax),
           [[]] as readonly EqualityBranch[],
         )
     case 'condition': {

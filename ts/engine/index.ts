@@ -13,7 +13,7 @@ export { encodeRequest } from './encoding.js'
 export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'
-export { type EqualityBranch, equalityBranches } from './equalities.js'
+export { type EqualityBounds, type EqualityBranch, equalityBranches } from './equalities.js'
 export {
   compareValues as compareScoreValues,
   readValue as readScoreValue,

@@ -1,5 +1,6 @@
 import type { RequestFeatures } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { defaultRuleBudgets, type RuleBudgets } from '../rules/index.js'
 import type { InstanceStore } from '../tasks/index.js'
 import { inTurn } from './in-turn.js'
 
@@ -32,6 +33,8 @@ const STORED_AS = 'experimentalFeatures'
 /** The experimental features of the instance, switched while it runs. */
 export interface Features {
   readonly flags: FeatureFlags
+  /** What dynamic search rules may cost a search while their feature is on. */
+  readonly ruleBudgets: RuleBudgets
   /** Switches the given features and leaves all others as they are. Resolves when the flags are on disk. */
   patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
   /**
@@ -64,6 +67,7 @@ function featureNotEnabled(feature: Feature, doing: string): ApiError {
 export async function openFeatures(
   instance: InstanceStore,
   forced: readonly Feature[] = [],
+  ruleBudgets: RuleBudgets = defaultRuleBudgets,
 ): Promise<Features> {
   const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
   let flags = Object.fromEntries(
@@ -75,6 +79,7 @@ export async function openFeatures(
   ) as FeatureFlags
   const turn = inTurn()
   return {
+    ruleBudgets,
     get flags() {
       return flags
     },

@@ -47,6 +47,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly userDirectory: string
   /** Limits of a batch; null: the default of the module `tasks`. */
   readonly batch: { readonly tasksMax: number | null; readonly payloadBytesMax: number | null }
+  /** Number of stored tasks at which the oldest are deleted. Absent: the default of the module `tasks`. */
+  readonly storedTasksMax?: number
   /** Absent: export tasks fail with an error code. */
   readonly exportIndex?: ExportIndex
   /** The directory that dumps are written to. Absent: dump tasks fail with an error code. */
@@ -145,6 +147,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       log: moduleLog(log, 'tasks'),
       faults,
       limits: request.batch,
+      ...(request.storedTasksMax !== undefined && { storedTasksMax: request.storedTasksMax }),
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
       ...(dumpDirectory !== undefined && {
         writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),

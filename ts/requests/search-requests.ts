@@ -73,7 +73,8 @@ export function pinsOf(
   search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
   { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
 ): SearchRequest['pins'] {
-  return features.flags.dynamicSearchRules ? pinsFor(rules, { ...search, now: Date.now() }) : []
+  if (!features.flags.dynamicSearchRules) return []
+  return pinsFor(rules, { ...search, now: Date.now() }, features.ruleBudgets)
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Here is a search: which documents shall stand at which places, whatever their rank? */
+export { defaultRuleBudgets, type RuleBudgets } from './limits.js'
 export { pinsFor, type RuledSearch } from './match.js'
 export {
   type Action,

@@ -1,5 +1,5 @@
 import { type EqualityBranch, equalityBranches, type FilterValue } from '../engine/index.js'
-import { ACTIVE_RULES_MAX, COUNTED_WORDS_MAX, PINS_MAX } from './limits.js'
+import { defaultRuleBudgets, type RuleBudgets } from './limits.js'
 import type { Conditions, Pin, Rule } from './rule.js'
 import { foldedWords } from './words.js'
 
@@ -16,18 +16,22 @@ export interface RuledSearch {
  * The documents that `rules` put in place for this search, those of rules that count more first; of a
  * document that several rules name, the first pin alone.
  */
-export function pinsFor(rules: readonly Rule[], search: RuledSearch): Pin[] {
+export function pinsFor(
+  rules: readonly Rule[],
+  search: RuledSearch,
+  budgets: RuleBudgets = defaultRuleBudgets,
+): Pin[] {
   const active = rules.filter((rule) => rule.active && rule.actions.length > 0)
   if (active.length === 0) return []
-  const asked = new Asked(search)
+  const asked = new Asked(search, budgets)
   const pins = new Map<string, Pin>()
-  for (const { conditions, actions } of inOrder(active).slice(0, ACTIVE_RULES_MAX)) {
+  for (const { conditions, actions } of inOrder(active).slice(0, budgets.activeRulesMax)) {
     if (!asked.meets(conditions)) continue
     for (const { selector, action } of actions) {
       if (selector.indexUid !== undefined && selector.indexUid !== search.indexUid) continue
       if (pins.has(selector.id)) continue
+      if (pins.size >= budgets.pinsMax) return [...pins.values()]
       pins.set(selector.id, { id: selector.id, position: action.position })
-      if (pins.size === PINS_MAX) return [...pins.values()]
     }
   }
   return [...pins.values()]
@@ -44,11 +48,17 @@ function inOrder(rules: readonly Rule[]): readonly Rule[] {
 /** What a search asks, worked out as far as rules want to know it. */
 class Asked {
   readonly #search: RuledSearch
+  readonly #budgets: RuleBudgets
+  #wordsLeft: number
+  #valuesLeft: number
   #words: ReadonlySet<string> | undefined
   #branches: readonly EqualityBranch[] | undefined
 
-  constructor(search: RuledSearch) {
+  constructor(search: RuledSearch, budgets: RuleBudgets) {
     this.#search = search
+    this.#budgets = budgets
+    this.#wordsLeft = budgets.wordsMax
+    this.#valuesLeft = budgets.valuesMax
   }
 
   meets({ time, query, filter }: Conditions): boolean {
@@ -66,17 +76,21 @@ class Asked {
 
   /** Whether the query has each of these words, in any order. */
   #holds(text: string): boolean {
-    this.#words ??= new Set(foldedWords(this.#search.q ?? '').slice(0, COUNTED_WORDS_MAX))
+    this.#words ??= new Set(foldedWords(this.#search.q ?? '').slice(0, this.#budgets.countedWordsMax))
     const wanted = foldedWords(text)
+    this.#wordsLeft -= wanted.length
+    if (this.#wordsLeft < 0) return false
     return wanted.length > 0 && wanted.every((word) => this.#words?.has(word))
   }
 
   /** Whether one way to pass the filter asks for all of these values. */
   #filtersBy(values: Readonly<Record<string, unknown>>): boolean {
-    this.#branches ??= equalityBranches(this.#search.filter)
+    this.#branches ??= equalityBranches(this.#search.filter, this.#budgets)
     const wanted = Object.entries(values).flatMap(([field, value]) =>
       (Array.isArray(value) ? value : [value]).map((one) => [field, folded(String(one))] as const),
     )
+    this.#valuesLeft -= wanted.length
+    if (this.#valuesLeft < 0) return false
     return this.#branches.some((branch) =>
       wanted.every(([field, value]) =>
         branch.some((one) => one.field === field && folded(one.value) === value),
